@@ -1,0 +1,62 @@
+"""Beats: a stream as it travels on a hardware channel.
+
+A rank-a stream of ``[R, C]`` tiles travels as beats of L lanes, one row slice each. Wire level 1
+ends a row, 2 ends a tile, ``2 + k`` is S_k. Streams of selectors and of flags have no tile
+dims: their wire level is S_k itself. ``DONE`` is a beat of its own at the end of a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+VALUE, BARE, DONE = 0, 1, 2
+KIND_BITS = 2
+TILE_LEVELS = 2
+"""Wire levels that the two dims of a tile take below S_0."""
+
+
+def stop_bits(wire_rank: int) -> int:
+    """Bits of a stop field that holds the levels 0 to `wire_rank`."""
+    return wire_rank.bit_length()
+
+
+@dataclass(frozen=True)
+class Beats:
+    """All beats of one stream in one run, the closing ``DONE`` included.
+
+    Attributes
+    ----------
+    kind : uint8 array of shape [n]
+        ``VALUE``, ``BARE`` or ``DONE``.
+    stop : uint8 array of shape [n]
+        How many innermost wire dims close with the beat; 0 for ``DONE``.
+    low : uint8 array of shape [n]
+        For ``BARE`` the lowest wire level that is empty, else 0.
+    data : array of shape [n, lanes]
+        Lanes of the element type; bits of the mask for selectors; zero where there is no value.
+    """
+
+    kind: npt.NDArray[np.uint8]
+    stop: npt.NDArray[np.uint8]
+    low: npt.NDArray[np.uint8]
+    data: npt.NDArray[np.generic]
+
+    def __post_init__(self) -> None:
+        n = len(self.kind)
+        if not (len(self.stop) == len(self.low) == len(self.data) == n):
+            raise ValueError(
+                f"Beats needs equally long arrays, not kind {n}, stop {len(self.stop)}, "
+                f"low {len(self.low)} and data {len(self.data)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Beats) and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("kind", "stop", "low", "data")
+        )
