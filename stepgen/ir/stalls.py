@@ -1,0 +1,99 @@
+"""Random stalls that everybody agrees on: a pure function of a key and the cycle.
+
+The simulation's memory, the drivers of its stream ports and the cycle model all decide with
+`stalled` whether a channel holds back in a cycle, so a prediction under random stalls is as exact as
+one without. The function is written in three languages: here, in ``sim/verilator/stalls.svh`` and
+in ``sim/verilator/driver.cpp``; a test pits them against each other.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from numba.extending import register_jitable
+
+from .errors import StepError
+
+MASK = 0xFFFFFFFF
+MEMORY_CHANNELS = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
+"""Names under which the five channels of the off-chip memory stall."""
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def mix(x: int) -> int:
+    """Scramble 32 bits (the finalizer of MurmurHash3); also callable from numba code."""
+    x = ((x ^ (x >> 16)) * 0x85EBCA6B) & MASK
+    x = ((x ^ (x >> 13)) * 0xC2B2AE35) & MASK
+    return x ^ (x >> 16)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def stalled(key: int, threshold: int, cycle: int) -> bool:
+    """Whether a channel holds back in a cycle; also callable from numba code.
+
+    Parameters
+    ----------
+    key, threshold : int
+        From `Stalls.of`.
+    cycle : int
+        Cycle of the run; its low 32 bits count.
+    """
+    return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def first_free(key: int, threshold: int, cycle: int) -> int:
+    """First cycle from `cycle` on that is not stalled; also callable from numba code."""
+    while stalled(key, threshold, cycle):
+        cycle += 1
+    return cycle
+
+
+def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[np.bool_]:
+    """`stalled` for the cycles `start` to `start + count - 1` at once.
+
+    Returns
+    -------
+    bool array of shape [count]
+    """
+    cycles = np.arange(start, start + count, dtype=np.int64).astype(np.uint32)
+    x = np.uint32(key) + cycles * np.uint32(0x9E3779B1)
+    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return np.asarray((x ^ (x >> np.uint32(16))) < threshold)
+
+
+@dataclass(frozen=True)
+class Stalls:
+    """How often each channel stalls, and the seed that decides when.
+
+    Parameters
+    ----------
+    seed : int
+        Another seed, other cycles.
+    probability : mapping of str to float
+        Share of stalled cycles by name: a stream port's name, or one of `MEMORY_CHANNELS`.
+        A channel that is not named never stalls.
+
+    Raises
+    ------
+    StepError
+        Where a share is not in [0, 1): a channel that always stalls would never move.
+    """
+
+    seed: int = 0
+    probability: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, share in self.probability.items():
+            if not 0 <= share < 1:
+                raise StepError(f"stalls: {name} must stall in a share of [0, 1) of the cycles, not {share}")
+
+    def of(self, name: str) -> tuple[int, int]:
+        """Key and threshold of a channel, both 32 bits; a threshold of 0 never stalls."""
+        key = mix((self.seed + mix(zlib.crc32(name.encode()))) & MASK)
+        return key, min(round(self.probability.get(name, 0.0) * 2**32), MASK)
