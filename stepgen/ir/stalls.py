@@ -1,8 +1,8 @@
 """Random stalls that everybody agrees on: a pure function of a key and the cycle.
 
 The simulation's memory, the drivers of its stream ports and the cycle model all decide with
-`stalled` whether a channel holds back in a cycle, so a prediction under random stalls is as exact as
-one without. The function is written in three languages: here, in ``sim/verilator/stalls.svh`` and
+`stalled` whether a channel holds back in a cycle, so a prediction under random stalls is as exact
+as one without. The function is written in three languages: here, in ``sim/verilator/stalls.svh`` and
 in ``sim/verilator/driver.cpp``; a test pits them against each other.
 """
 
@@ -23,7 +23,7 @@ MEMORY_CHANNELS = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
 """Names under which the five channels of the off-chip memory stall."""
 
 
-@register_jitable  # type: ignore[untyped-decorator]
+@register_jitable
 def mix(x: int) -> int:
     """Scramble 32 bits (the finalizer of MurmurHash3); also callable from numba code."""
     x = ((x ^ (x >> 16)) * 0x85EBCA6B) & MASK
@@ -31,7 +31,7 @@ def mix(x: int) -> int:
     return x ^ (x >> 16)
 
 
-@register_jitable  # type: ignore[untyped-decorator]
+@register_jitable
 def stalled(key: int, threshold: int, cycle: int) -> bool:
     """Whether a channel holds back in a cycle; also callable from numba code.
 
@@ -45,7 +45,7 @@ def stalled(key: int, threshold: int, cycle: int) -> bool:
     return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
 
 
-@register_jitable  # type: ignore[untyped-decorator]
+@register_jitable
 def first_free(key: int, threshold: int, cycle: int) -> int:
     """First cycle from `cycle` on that is not stalled; also callable from numba code."""
     while stalled(key, threshold, cycle):
@@ -91,7 +91,9 @@ class Stalls:
     def __post_init__(self) -> None:
         for name, share in self.probability.items():
             if not 0 <= share < 1:
-                raise StepError(f"stalls: {name} must stall in a share of [0, 1) of the cycles, not {share}")
+                raise StepError(
+                    f"stalls: {name} must stall in a share of [0, 1) of the cycles, not {share}"
+                )
 
     def of(self, name: str) -> tuple[int, int]:
         """Key and threshold of a channel, both 32 bits; a threshold of 0 never stalls."""
