@@ -1,0 +1,233 @@
+"""The design table: units, channels and depths as pure data.
+
+One table drives the Amaranth elaboration, the cycle model, the symbolic ``hardware`` metrics and
+every report. It knows nothing of graphs, circuits or time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.errors import StepError
+from ..ir.wire import KIND_BITS, stop_bits
+
+REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
+MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
+"""Cycles from a push until the beat is at the head, by kind of memory."""
+
+
+def memory_kind(depth: int) -> str:
+    """Kind of memory that a FIFO of `depth` beats lives in."""
+    return REGISTERS if depth <= 4 else LUTRAM if depth <= 64 else BLOCKRAM
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A FIFO between two units.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the design.
+    lanes, bits : int
+        Lanes of a beat and bits of one lane; both 0 for a channel that carries structure alone.
+    rank : int or None
+        Highest wire stop level. None for a raw channel: words without structure (bus requests,
+        bus words), whose payload is `bits` wide.
+    depth : int
+        Beats that the FIFO holds, at least 2, beats inside a pipelined producer included.
+    delay : int
+        Stages of the producer's pipeline between handshake and payload, in cycles.
+    signed : bool
+        Whether a lane is a signed number (for people and test benches).
+    """
+
+    name: str
+    lanes: int
+    bits: int
+    rank: int | None
+    depth: int = 2
+    delay: int = 0
+    signed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.depth < 2:
+            raise StepError(f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}")
+
+    @property
+    def memory(self) -> str:
+        """Kind of memory, by depth."""
+        return memory_kind(self.depth)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the producer's handshake until the beat is at the head."""
+        return self.delay + MEMORY_LATENCY[self.memory]
+
+    @property
+    def data_bits(self) -> int:
+        """Width of the data field; wide enough for the low level of a bare beat."""
+        if self.rank is None:
+            return self.bits
+        return max(self.lanes * self.bits, stop_bits(self.rank))
+
+    @property
+    def stop_bits(self) -> int:
+        """Width of the stop field; 0 for a raw channel."""
+        return 0 if self.rank is None else stop_bits(self.rank)
+
+    @property
+    def width(self) -> int:
+        """Width of the whole payload in bits."""
+        return self.data_bits + (0 if self.rank is None else KIND_BITS + self.stop_bits)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One hardware unit: a kind from `stepgen.hw.units`, its parameters and its channels."""
+
+    name: str
+    kind: str
+    params: Mapping[str, Any]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a tensor lies off chip.
+
+    Parameters
+    ----------
+    base, size : int
+        Address and extent in bytes.
+    rows, cols : int
+        Shape of the tensor in elements.
+    tile : tuple of int
+        Rows and columns of a tile; tiles lie one after the other in row-major order of the grid.
+    element : str
+        Name of the element type.
+    """
+
+    base: int
+    size: int
+    rows: int
+    cols: int
+    tile: tuple[int, int]
+    element: str
+
+
+@dataclass(frozen=True)
+class Bus:
+    """Settings of the off-chip port: bits of data and address, beats of a burst, reads in flight."""
+
+    data_bits: int = 64
+    address_bits: int = 32
+    burst: int = 16
+    outstanding: int = 8
+
+    def __post_init__(self) -> None:
+        if self.data_bits not in (32, 64, 128, 256, 512, 1024):
+            raise StepError(f"bus: data width must be a power of two from 32 to 1024 bits, not {self.data_bits}")
+        if not 1 <= self.burst <= 256 or self.burst & (self.burst - 1) or self.burst * self.bytes > 4096:
+            raise StepError(
+                f"bus: a burst must be a power of two of at most 256 beats and 4096 bytes, "
+                f"not {self.burst} beats of {self.bytes} bytes"
+            )
+        if self.outstanding < 1:
+            raise StepError(f"bus: at least 1 read must be in flight, not {self.outstanding}")
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one bus word."""
+        return self.data_bits // 8
+
+
+@dataclass(frozen=True)
+class Design:
+    """A table of units and channels, complete and checked.
+
+    Raises
+    ------
+    StepError
+        Where a channel has not exactly one producer and one consumer.
+    """
+
+    name: str
+    lanes: int
+    bus: Bus
+    units: tuple[Unit, ...]
+    channels: tuple[Channel, ...]
+    regions: Mapping[str, Region] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for role, table in (("consumer", self.consumers), ("producer", self.producers)):
+            for channel in self.channels:
+                if channel.name not in table:
+                    raise StepError(f"design {self.name}: channel {channel.name} has no {role}")
+
+    def _ends(self, side: str) -> dict[str, Unit]:
+        ends: dict[str, Unit] = {}
+        names = {c.name for c in self.channels}
+        for unit in self.units:
+            for name in getattr(unit, side):
+                if name in ends or name not in names:
+                    what = "is used twice" if name in ends else "is not in the table"
+                    raise StepError(f"design {self.name}: channel {name} of {unit.name} {what}")
+                ends[name] = unit
+        return ends
+
+    @property
+    def consumers(self) -> dict[str, Unit]:
+        """Consumer of each channel by name."""
+        return self._ends("inputs")
+
+    @property
+    def producers(self) -> dict[str, Unit]:
+        """Producer of each channel by name."""
+        return self._ends("outputs")
+
+    @property
+    def channel(self) -> dict[str, Channel]:
+        """Channels by name."""
+        return {c.name: c for c in self.channels}
+
+    def of_kind(self, kind: str) -> Iterator[Unit]:
+        """Units of one kind, in table order."""
+        return (u for u in self.units if u.kind == kind)
+
+    def with_depths(self, depths: Mapping[str, int]) -> Design:
+        """The same design with other FIFO depths, by channel name."""
+        unknown = depths.keys() - self.channel.keys()
+        if unknown:
+            raise StepError(f"design {self.name} has no channel {sorted(unknown)[0]}")
+        return dataclasses.replace(
+            self,
+            channels=tuple(
+                dataclasses.replace(c, depth=depths.get(c.name, c.depth)) for c in self.channels
+            ),
+        )
+
+    def to_json(self) -> str:
+        """The table as text."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Design:
+        """The table that `to_json` wrote."""
+        d = json.loads(text)
+        return cls(
+            name=d["name"],
+            lanes=d["lanes"],
+            bus=Bus(**d["bus"]),
+            units=tuple(
+                Unit(u["name"], u["kind"], u["params"], tuple(u["inputs"]), tuple(u["outputs"]))
+                for u in d["units"]
+            ),
+            channels=tuple(Channel(**c) for c in d["channels"]),
+            regions={k: Region(**{**r, "tile": tuple(r["tile"])}) for k, r in d["regions"].items()},
+        )

@@ -1,0 +1,113 @@
+"""A design table as a circuit: units, FIFOs, and the logic that starts and ends a run."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..compile.design import Design
+from .fifo import Fifo
+from .unit import core_of
+
+__all__ = ["Accelerator"]
+
+CYCLE_BITS = 48
+
+
+class Accelerator(wiring.Component):
+    """All units and channels of a design.
+
+    Parameters
+    ----------
+    design : Design
+        The table.
+
+    Members
+    -------
+    start : ``In(1)``
+        Starts a run from the next cycle on.
+    running : ``Out(1)``
+        High during a run; the first such cycle is cycle 0.
+    done : ``Out(1)``
+        High after a run, until the next start.
+    error : ``Out(units)``
+        Bit per unit: it met something that the program excludes, in this run.
+    cycle : ``Out(48)``
+        Cycle of the run; after it, the number of its cycles.
+    moves_in, moves_out, empty, full : ``Out(channels)``
+        Bit per channel, table order: a beat enters or leaves its FIFO in this cycle; its head is
+        empty; it has no room.
+    <unit> : In or Out
+        Ports of the units that face the outside, under the unit's name.
+    """
+
+    def __init__(self, design: Design):
+        self.design = design
+        self.cores = {unit.name: core_of(unit, design) for unit in design.units}
+        self.faces = {
+            unit.name: member
+            for unit in design.units
+            for member in self.cores[unit.name].extra_ports().values()
+        }
+        count = len(design.channels)
+        super().__init__(
+            {
+                "start": In(1),
+                "running": Out(1),
+                "done": Out(1),
+                "error": Out(len(design.units)),
+                "cycle": Out(CYCLE_BITS),
+                "moves_in": Out(count),
+                "moves_out": Out(count),
+                "empty": Out(count),
+                "full": Out(count),
+                **self.faces,
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        tails, heads = {}, {}
+        for index, channel in enumerate(self.design.channels):
+            fifo = Fifo(channel)
+            m.submodules[f"fifo_{channel.name}"] = fifo
+            tails[channel.name], heads[channel.name] = fifo.w, fifo.r
+            m.d.comb += [
+                self.moves_in[index].eq(fifo.w.valid & fifo.w.ready),
+                self.moves_out[index].eq(fifo.r.valid & fifo.r.ready),
+                self.empty[index].eq(~fifo.r.valid),
+                self.full[index].eq(~fifo.w.ready),
+            ]
+
+        finished = []
+        for index, unit in enumerate(self.design.units):
+            core = self.cores[unit.name]
+            m.submodules[unit.name] = core
+            for port, name in zip(core.inputs, unit.inputs):
+                wiring.connect(m, heads[name], port)
+            for port, name in zip(core.outputs, unit.outputs):
+                wiring.connect(m, port, tails[name])
+            if unit.name in self.faces:
+                (face,) = core.extra_ports()
+                wiring.connect(
+                    m, wiring.flipped(getattr(self, unit.name)), getattr(core, face)
+                )
+            m.d.comb += core.running.eq(self.running)
+            with m.If(core.error):
+                m.d.sync += self.error[index].eq(1)
+            if core.finishes:
+                finished.append(core.finished)
+
+        ends = Signal()
+        m.d.comb += ends.eq(Cat(finished).all())
+        with m.If(self.running):
+            m.d.sync += self.cycle.eq(self.cycle + 1)
+            with m.If(ends):
+                m.d.sync += [self.running.eq(0), self.done.eq(1)]
+        with m.Elif(self.start):
+            m.d.sync += [
+                self.running.eq(1),
+                self.done.eq(0),
+                self.cycle.eq(0),
+                self.error.eq(0),
+            ]
+        return m

@@ -1,0 +1,34 @@
+"""The hardware stream: one beat per transfer, structure riding along."""
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data, stream
+
+from ..compile.design import Channel
+from ..ir.wire import KIND_BITS
+
+__all__ = ["payload_shape", "signature"]
+
+
+def payload_shape(channel: Channel):
+    """Shape of the payload of `channel`.
+
+    Returns
+    -------
+    Shape
+        For a channel with structure a layout with the fields ``kind`` (``VALUE``, ``BARE`` or
+        ``DONE``), ``stop`` and ``data`` (lane 0 in the lowest bits; the low level of a bare beat);
+        for a raw channel plain unsigned bits.
+    """
+    if channel.rank is None:
+        return unsigned(channel.bits)
+    return data.StructLayout(
+        {"kind": KIND_BITS, "stop": channel.stop_bits, "data": unsigned(channel.data_bits)}
+    )
+
+
+def signature(channel: Channel) -> stream.Signature:
+    """Signature of the stream that carries the beats of `channel`.
+
+    For a channel with ``delay`` p the payload belongs to the handshake p cycles earlier.
+    """
+    return stream.Signature(payload_shape(channel))

@@ -1,0 +1,76 @@
+"""Why a run can never end: the cycle of channels that wait for each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import StepError
+from . import kernel as k
+from .machine import Actor, Machine
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One edge of the cycle: an actor that waits for a channel."""
+
+    unit: str
+    channel: str
+    full: bool
+    level: int
+    depth: int
+
+    def __str__(self) -> str:
+        state = "full" if self.full else "empty"
+        return f"{self.unit} waits for {self.channel} ({state}, {self.level} of {self.depth})"
+
+
+class Deadlock(StepError):
+    """The run can never end.
+
+    Attributes
+    ----------
+    cycle : int
+        Cycle after which nothing moves any more.
+    waiting : list of Waiting
+        Who waits for which channel, in the order in which they wait for each other.
+    """
+
+    def __init__(self, message: str, cycle: int, waiting: list[Waiting]):
+        super().__init__(message)
+        self.cycle = cycle
+        self.waiting = waiting
+
+
+def explain(machine: Machine, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
+    """The error for a machine in which no actor will ever act again."""
+    producers = {c: actor for actor in machine.actors for c in actor.writes}
+    consumers = {c: actor for actor in machine.actors for c in actor.reads}
+    waits: nx.DiGraph[str] = nx.DiGraph()
+    edges: dict[tuple[Actor, Actor], Waiting] = {}
+    for actor in machine.actors:
+        on = int(M[actor.address + k.ASLEEP_ON])
+        channels = actor.reads if on == k.ANY else (-on,) if on < k.NEVER else ()
+        for c in channels:
+            full = c not in actor.reads or (
+                c in actor.writes and M[c + k.PUSHED] - M[c + k.POPPED] >= M[c + k.DEPTH]
+            )
+            other = (consumers if full else producers).get(c)
+            if other is None:
+                continue
+            level = int(M[c + k.PUSHED] - M[c + k.POPPED])
+            waits.add_edge(actor.address, other.address)
+            edges[actor.address, other.address] = Waiting(
+                actor.unit, machine.names[c], full, level, int(M[c + k.DEPTH])
+            )
+    try:
+        waiting = [edges[edge] for edge in nx.find_cycle(waits)]
+    except nx.NetworkXNoCycle:
+        waiting = list(edges.values())
+    told = ", ".join(str(w) for w in waiting)
+    return Deadlock(
+        f"design {machine.design.name} deadlocks in cycle {cycle}: {told}", cycle, waiting
+    )

@@ -1,0 +1,287 @@
+"""The kernel of the cycle model: actors and channels in one flat array, stepped event by event.
+
+Everything lives in one int64 array `M`, like the memory of a small machine, so that every step
+function has the same compiled type: ``step(M, a, t)`` looks at actor `a` in cycle `t`. Addresses
+of channel and actor records are plain indices into `M`.
+
+A step performs at most one action and returns
+
+- `acted` when it did (look again in the next cycle),
+- a later cycle when what it waits for has a known time, or
+- ``-(address of a channel)`` when only an event on that channel can help it, or
+- `ANY` when an event on any of its inputs can, or `NEVER`.
+
+All looks compare time stamps (`ready`, `room`), so the order in which actors are stepped within a
+cycle does not matter: a beat pushed in cycle w is seen from ``w + latency`` on, a slot popped in
+cycle r is free from ``r + 1`` on, exactly as in the registers of the hardware.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba as nb
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+_ARRAY = nb.types.Array(nb.types.int64, 1, "C")
+STEP = nb.types.int64(_ARRAY, nb.types.int64, nb.types.int64)
+
+Step = Callable[[Any, int, int], int]
+
+
+def step(function: Step) -> Step:
+    """Compile a step function to the one type that all step functions share."""
+    compiled: Step = nb.njit(STEP, cache=True)(function)
+    return compiled
+
+
+_inline = nb.njit(inline="always")
+
+# Header of M
+LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
+HEADER = 16
+
+# Record of a channel
+DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID = range(9)
+CHANNEL_SIZE = 9
+SLOT = 3  # words of a ring slot: cycle pushed, cycle popped, beat
+
+# Record of an actor; its own fields start at OWN
+STEP_INDEX, NEXT, ASLEEP_ON, LAST, STATE, BUSY, STARVED, FULL, ACTOR_ID = range(9)
+OWN = 9
+
+ANY = -1
+NEVER = -2
+AWAKE = 0
+READY = 0
+
+# Why an actor did nothing, and the states of its timeline
+WORKING, EMPTY_INPUT, FULL_OUTPUT = 0, 1, 2
+
+# A beat in one word: kind, stop and low as on the wire; above them what units look at (mask, flag)
+STOP_SHIFT, LOW_SHIFT, AUX_SHIFT = 2, 8, 14
+LEVEL_MASK = 63
+
+
+@_inline
+def kind_of(beat):  # type: ignore[no-untyped-def]
+    """Kind of a beat: ``VALUE``, ``BARE`` or ``DONE``."""
+    return beat & 3
+
+
+@_inline
+def stop_of(beat):  # type: ignore[no-untyped-def]
+    """Stop level of a beat."""
+    return (beat >> STOP_SHIFT) & LEVEL_MASK
+
+
+@_inline
+def low_of(beat):  # type: ignore[no-untyped-def]
+    """Lowest empty level of a bare beat."""
+    return (beat >> LOW_SHIFT) & LEVEL_MASK
+
+
+@_inline
+def aux_of(beat):  # type: ignore[no-untyped-def]
+    """What a unit looks at besides structure: a flag, or the address of a selector's mask."""
+    return beat >> AUX_SHIFT
+
+
+@_inline
+def make_beat(kind, stop, low, aux):  # type: ignore[no-untyped-def]
+    """A beat in one word."""
+    return kind | (stop << STOP_SHIFT) | (low << LOW_SHIFT) | (aux << AUX_SHIFT)
+
+
+@_inline
+def slot(M, c, i):  # type: ignore[no-untyped-def]
+    """Address of the ring slot of beat `i` of channel `c`."""
+    return M[c + RING] + SLOT * (i & M[c + MASK])
+
+
+@_inline
+def ready_at(M, c, i, t):  # type: ignore[no-untyped-def]
+    """`READY` if beat `i` of channel `c` is visible in cycle `t`, else how long to wait."""
+    if i >= M[c + PUSHED]:
+        M[REASON] = EMPTY_INPUT
+        return -c
+    seen = M[slot(M, c, i)] + M[c + LATENCY]
+    if seen <= t:
+        return READY
+    M[REASON] = EMPTY_INPUT
+    return seen
+
+
+@_inline
+def ready(M, c, t):  # type: ignore[no-untyped-def]
+    """`READY` if a beat is at the head of channel `c` in cycle `t`, else how long to wait."""
+    return ready_at(M, c, M[c + POPPED], t)
+
+
+@_inline
+def room_for(M, c, n, t):  # type: ignore[no-untyped-def]
+    """`READY` if `n` beats in all have room in channel `c` in cycle `t`, else how long to wait."""
+    freed = n - M[c + DEPTH] - 1
+    if freed < 0:
+        return READY
+    if freed >= M[c + POPPED]:
+        M[REASON] = FULL_OUTPUT
+        return -c
+    if M[slot(M, c, freed) + 1] < t:
+        return READY
+    M[REASON] = FULL_OUTPUT
+    return t + 1
+
+
+@_inline
+def room(M, c, t):  # type: ignore[no-untyped-def]
+    """`READY` if one more beat has room in channel `c` in cycle `t`, else how long to wait."""
+    return room_for(M, c, M[c + PUSHED] + 1, t)
+
+
+@_inline
+def head(M, c):  # type: ignore[no-untyped-def]
+    """The beat at the head of channel `c`."""
+    return M[slot(M, c, M[c + POPPED]) + 2]
+
+
+@_inline
+def beat_at(M, c, i):  # type: ignore[no-untyped-def]
+    """Beat `i` of channel `c`, not yet popped."""
+    return M[slot(M, c, i) + 2]
+
+
+@_inline
+def schedule(M, a, t):  # type: ignore[no-untyped-def]
+    """Look at actor `a` again in cycle `t`."""
+    bucket = M[WHEEL] + (t & M[WHEEL_MASK])
+    M[a + NEXT] = M[bucket]
+    M[bucket] = a
+    M[a + ASLEEP_ON] = AWAKE
+    M[SCHEDULED] += 1
+
+
+@_inline
+def log(M, c, t, side):  # type: ignore[no-untyped-def]
+    """Note that a beat moved: `side` 0 into channel `c`, 1 out of it."""
+    if M[c + CHANNEL_ID] >= 0:
+        M[M[LOG]] = (t << 20) | (M[c + CHANNEL_ID] << 1) | side
+        M[LOG] += 1
+
+
+@_inline
+def push(M, c, t, beat):  # type: ignore[no-untyped-def]
+    """Push `beat` into channel `c` in cycle `t`; there must be room."""
+    at = slot(M, c, M[c + PUSHED])
+    M[at] = t
+    M[at + 2] = beat
+    M[c + PUSHED] += 1
+    log(M, c, t, 0)
+    consumer = M[c + CONSUMER]
+    on = M[consumer + ASLEEP_ON]
+    if on == -c:
+        schedule(M, consumer, t + M[c + LATENCY])
+    elif on == ANY:
+        schedule(M, consumer, t + 1)
+
+
+@_inline
+def pop(M, c, t):  # type: ignore[no-untyped-def]
+    """Pop the head of channel `c` in cycle `t` and return it."""
+    at = slot(M, c, M[c + POPPED])
+    M[at + 1] = t
+    M[c + POPPED] += 1
+    log(M, c, t, 1)
+    producer = M[c + PRODUCER]
+    if M[producer + ASLEEP_ON] == -c:
+        schedule(M, producer, t + 1)
+    return M[at + 2]
+
+
+@_inline
+def finish(M, a):  # type: ignore[no-untyped-def]
+    """One of the actors that end a run has seen its end."""
+    M[RUNNING] -= 1
+
+
+@_inline
+def acted(M, t):  # type: ignore[no-untyped-def]
+    """What a step returns after an action in cycle `t`."""
+    M[REASON] = WORKING
+    return t + 1
+
+
+@_inline
+def held_back(M, t):  # type: ignore[no-untyped-def]
+    """What a step returns when something outside the design keeps it from acting in cycle `t`."""
+    M[REASON] = FULL_OUTPUT
+    return t + 1
+
+
+@_inline
+def note(M, channel_id, t):  # type: ignore[no-untyped-def]
+    """Note in the log a decision that depended on time, under an id of its own."""
+    M[M[LOG]] = (t << 20) | (channel_id << 1)
+    M[LOG] += 1
+
+
+FINISHED, QUIET, LOG_FULL, LIMIT = range(4)
+LOG_PER_ACTOR = 200
+"""Space in the log for one action of an actor: all the beats that it may move."""
+CONTROL_CYCLES = 2
+"""Cycles from the last end of a stream until the control unit has stopped the clock count."""
+
+
+@nb.njit(cache=True)
+def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
+    """Step until the run ends; returns why and the cycle to go on from.
+
+    Parameters
+    ----------
+    steps : tuple of step functions
+        Indexed by the actors' `STEP_INDEX`.
+    M : int64 array
+        The machine.
+    t : int
+        First cycle to look at.
+    limit : int
+        Cycle at which to give up.
+    """
+    actors = M[ACTORS]
+    ended = False
+    while t < limit:
+        if M[RUNNING] == 0 and not ended:
+            ended = True
+            limit = t - 1 + CONTROL_CYCLES
+            continue
+        if M[SCHEDULED] == 0:
+            return (FINISHED, limit) if ended else (QUIET, t)
+        if M[LOG] + LOG_PER_ACTOR * actors > M[LOG_END] or M[TRACE] + actors > M[TRACE_END]:
+            return LOG_FULL, t
+        bucket = M[WHEEL] + (t & M[WHEEL_MASK])
+        a = M[bucket]
+        M[bucket] = 0
+        while a:
+            follower = M[a + NEXT]
+            M[SCHEDULED] -= 1
+            before = M[a + STATE]
+            M[a + BUSY + before] += t - M[a + LAST]
+            M[a + LAST] = t
+            then = steps[M[a + STEP_INDEX]](M, a, t)
+            now = M[REASON]
+            M[REASON] = WORKING
+            if now != before:
+                M[a + STATE] = now
+                M[M[TRACE]] = (t << 20) | (M[a + ACTOR_ID] << 2) | now
+                M[TRACE] += 1
+            if then > 0:
+                schedule(M, a, then)
+            else:
+                M[a + ASLEEP_ON] = then
+            a = follower
+        t += 1
+    return (FINISHED, limit) if ended else (LIMIT, t)

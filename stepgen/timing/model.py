@@ -1,0 +1,187 @@
+"""The prediction: in which cycle every beat moves, and why a unit waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compile.design import Design
+from ..ir.errors import StepError
+from ..ir.memory_timing import MemoryTiming
+from ..ir.stalls import Stalls
+from ..ir.wire import Beats
+from . import kernel as k
+from .deadlock import explain
+from .machine import Machine
+
+Cycles = npt.NDArray[np.int64]
+
+WORKS, WAITS, FULL = "works", "waits", "full"
+STATES = (WORKS, WAITS, FULL)
+
+KEY_BITS = 20
+KEY = (1 << KEY_BITS) - 1
+"""Low bits of a log entry that say who; the cycle is above them."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What one actor of a unit did: cycles in all, and the cycles at which that changed.
+
+    Attributes
+    ----------
+    unit, name : str
+        The unit, and what the actor does in it.
+    works, waits, full : int
+        Cycles in which it acted, waited for an input, and waited for room at an output.
+    changes : int64 array of shape [n]
+        Cycles at which its state changes.
+    states : int64 array of shape [n]
+        Its state from there on, an index into `STATES`.
+    """
+
+    unit: str
+    name: str
+    works: int
+    waits: int
+    full: int
+    changes: Cycles
+    states: Cycles
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the cycle model says of one run.
+
+    Attributes
+    ----------
+    cycles : int
+        Cycles of the run, as the design's own counter shows them afterwards.
+    pushes, pops : dict of str to int64 array
+        By channel, the cycle in which each beat enters and leaves its FIFO.
+    activities : tuple of Activity
+        In the order of the design table.
+    choices : dict of str to list of int
+        By merge whose order depends on time, the input that each chunk came from.
+    """
+
+    design: Design
+    cycles: int
+    pushes: dict[str, Cycles]
+    pops: dict[str, Cycles]
+    activities: tuple[Activity, ...]
+    choices: dict[str, list[int]]
+
+    def counters(self, channel: str) -> dict[str, int]:
+        """What the design's counters of one channel show after the run.
+
+        Returns
+        -------
+        dict
+            ``busy`` (beats that left), ``starved`` (cycles without a beat at the head) and
+            ``full`` (cycles without room).
+        """
+        c = self.design.channel[channel]
+        pushed, popped = self.pushes[channel], self.pops[channel]
+        seen = pushed + c.latency
+        head_from = np.maximum(seen[: len(popped)], np.append(0, popped[:-1] + 1)[: len(popped)])
+        waiting = int(np.sum(popped - head_from + 1))
+        if len(seen) > len(popped):
+            last = popped[-1] + 1 if len(popped) else 0
+            waiting += max(0, self.cycles - max(int(seen[len(popped)]), int(last)))
+        levels = np.zeros(self.cycles + 1, dtype=np.int64)
+        np.add.at(levels, np.minimum(pushed + 1, self.cycles), 1)
+        np.add.at(levels, np.minimum(popped + 1, self.cycles), -1)
+        level = np.cumsum(levels)[: self.cycles]
+        return {
+            "busy": len(popped),
+            "starved": self.cycles - waiting,
+            "full": int(np.sum(level == c.depth)),
+        }
+
+
+def predict(
+    design: Design,
+    inputs: Mapping[str, Beats],
+    *,
+    memory: MemoryTiming | None = None,
+    stalls: Stalls | None = None,
+    limit: int = 1 << 40,
+) -> Prediction:
+    """Run the cycle model.
+
+    Parameters
+    ----------
+    design : Design
+        The elaborated design.
+    inputs : mapping of str to Beats
+        What enters through each stream port.
+    memory : MemoryTiming, optional
+        When the off-chip memory answers.
+    stalls : Stalls, optional
+        When ports and memory hold back; free-running where not given.
+    limit : int
+        Cycle at which to give up.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    Deadlock
+        With the cycle of waiting channels, where the run can never end.
+    StepError
+        Where an input is missing, or the run takes more than `limit` cycles.
+    """
+    machine = Machine(design, inputs, stalls or Stalls(), memory or MemoryTiming())
+    M = machine.build()
+    log_start, trace_start = int(M[k.LOG]), int(M[k.TRACE])
+    logs, traces = [], []
+    why, t = k.LOG_FULL, 0
+    while why == k.LOG_FULL:
+        why, t = k.run(tuple(machine.steps), M, t, limit)
+        logs.append(M[log_start : M[k.LOG]].copy())
+        traces.append(M[trace_start : M[k.TRACE]].copy())
+        M[k.LOG], M[k.TRACE] = log_start, trace_start
+    if why == k.QUIET:
+        raise explain(machine, M, t)
+    if why == k.LIMIT:
+        raise StepError(f"design {design.name} takes more than {limit} cycles")
+    log = np.concatenate(logs)
+    moves = _split(log >> KEY_BITS, log & KEY, 2 * (len(design.channels) + len(machine.notes)))
+    names = [c.name for c in design.channels]
+    return Prediction(
+        design,
+        int(t),
+        pushes=dict(zip(names, moves[0::2], strict=False)),
+        pops=dict(zip(names, moves[1::2], strict=False)),
+        activities=tuple(_activities(machine, M, np.concatenate(traces), int(t))),
+        choices=_choices(machine, moves[0::2]),
+    )
+
+
+def _split(entries: Cycles, keys: Cycles, count: int) -> list[Cycles]:
+    """`entries` by their keys, which are below `count`; in order of time."""
+    order = np.argsort(keys, kind="stable")
+    ends = np.cumsum(np.bincount(keys, minlength=count))
+    return np.split(entries[order], ends[:-1])
+
+
+def _activities(machine: Machine, M: Cycles, trace: Cycles, cycles: int) -> Iterator[Activity]:
+    parts = _split(trace, (trace & KEY) >> 2, len(machine.actors))
+    for actor, part in zip(machine.actors, parts, strict=True):
+        counts = M[actor.address + k.BUSY : actor.address + k.BUSY + 3].copy()
+        counts[M[actor.address + k.STATE]] += cycles - M[actor.address + k.LAST]
+        yield Activity(actor.unit, actor.name, *map(int, counts), part >> KEY_BITS, part & 3)
+
+
+def _choices(machine: Machine, moves: list[Cycles]) -> dict[str, list[int]]:
+    """The inputs that each merge took, in order of time."""
+    notes: dict[str, list[tuple[int, int]]] = {}
+    for (unit, index), cycles in zip(machine.notes, moves[len(machine.design.channels) :], strict=True):
+        notes.setdefault(unit, []).extend((int(t), index) for t in cycles)
+    return {unit: [index for _, index in sorted(taken)] for unit, taken in notes.items()}

@@ -1,0 +1,36 @@
+"""Timing of a port that streams enter through."""
+
+from __future__ import annotations
+
+from ...compile.design import Unit
+from ...ir.stalls import stalled
+from ..kernel import NEVER, OWN, READY, acted, held_back, push, room, step
+from ..machine import Machine
+
+OUT, BEATS, LEFT, OFFERED, KEY, THRESHOLD = range(OWN, OWN + 6)
+
+
+@step
+def offer(M, a, t):  # type: ignore[no-untyped-def]
+    if M[a + LEFT] == 0:
+        return NEVER
+    if not M[a + OFFERED] and stalled(M[a + KEY], M[a + THRESHOLD], t):
+        return held_back(M, t)
+    M[a + OFFERED] = 1
+    wait = room(M, M[a + OUT], t)
+    if wait != READY:
+        return wait
+    push(M, M[a + OUT], t, M[M[a + BEATS]])
+    M[a + BEATS] += 1
+    M[a + LEFT] -= 1
+    M[a + OFFERED] = 0
+    return acted(M, t)
+
+
+def build(unit: Unit, machine: Machine) -> None:
+    """A source offers its next beat from the first cycle on that is not stalled, until it is taken."""
+    y = machine.channel(unit.outputs[0])
+    beats = machine.stimulus(unit)
+    key, threshold = machine.stalls.of(unit.name)
+    own = [y, machine.reserve(beats), len(beats), 0, key, threshold]
+    machine.actor(unit.name, "offer", offer, own, reads=[], writes=[y])

@@ -1,0 +1,165 @@
+"""Drives a design in Amaranth's simulator and holds it against the cycle model.
+
+For units and small designs without off-chip memory, at any FIFO depths: no build is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from amaranth.sim import Simulator
+
+from stepgen.compile.design import Bus, Channel, Design, Unit
+from stepgen.hw.accelerator import Accelerator
+from stepgen.ir.stalls import Stalls, stalled
+from stepgen.ir.wire import BARE, DONE, VALUE, Beats
+from stepgen.timing.model import Prediction, predict
+
+
+def beats(rows, lanes: int, dtype=np.int8) -> Beats:
+    """Beats from ``(data, stop)`` pairs, ``("bare", low, stop)`` triples; DONE is added."""
+    n = len(rows) + 1
+    kind, stop, low = (np.zeros(n, np.uint8) for _ in range(3))
+    data = np.zeros((n, lanes), dtype)
+    for k, row in enumerate(rows):
+        if isinstance(row[0], str):
+            kind[k], low[k], stop[k] = BARE, row[1], row[2]
+        else:
+            data[k], stop[k] = row[0], row[1]
+    kind[-1] = DONE
+    return Beats(kind, stop, low, data)
+
+
+def pack(channel: Channel, stream: Beats) -> list[int]:
+    """Payloads of a channel as integers, as they appear at a port."""
+    packed = []
+    for kind, stop, low, data in zip(stream.kind, stream.stop, stream.low, stream.data):
+        word = 0
+        if kind == VALUE:
+            for lane, value in enumerate(data):
+                word |= (int(value) & ((1 << channel.bits) - 1)) << (lane * channel.bits)
+        elif kind == BARE:
+            word = int(low)
+        packed.append(int(kind) | int(stop) << 2 | word << (2 + channel.stop_bits))
+    return packed
+
+
+def unpack(channel: Channel, words: list[int], dtype=np.int8) -> Beats:
+    """The inverse of `pack`."""
+    n = len(words)
+    kind, stop, low = (np.zeros(n, np.uint8) for _ in range(3))
+    data = np.zeros((n, channel.lanes), dtype)
+    for k, word in enumerate(words):
+        kind[k], stop[k] = word & 3, (word >> 2) & ((1 << channel.stop_bits) - 1)
+        word >>= 2 + channel.stop_bits
+        if kind[k] == BARE:
+            low[k] = word & ((1 << channel.stop_bits) - 1)
+        elif kind[k] == VALUE:
+            for lane in range(channel.lanes):
+                value = (word >> (lane * channel.bits)) & ((1 << channel.bits) - 1)
+                if channel.signed and channel.bits > 1 and value >> (channel.bits - 1):
+                    value -= 1 << channel.bits
+                data[k, lane] = value
+    return Beats(kind, stop, low, data)
+
+
+def lone(
+    kind: str, params: Mapping, inputs: list[Channel], outputs: list[Channel], lanes: int = 2
+) -> Design:
+    """A design of one unit ``dut`` between sources ``s_<channel>`` and sinks ``d_<channel>``."""
+    units = [Unit(f"s_{c.name}", "source", {}, (), (c.name,)) for c in inputs]
+    units.append(
+        Unit("dut", kind, params, tuple(c.name for c in inputs), tuple(c.name for c in outputs))
+    )
+    units += [Unit(f"d_{c.name}", "sink", {}, (c.name,), ()) for c in outputs]
+    return Design("lone", lanes, Bus(), tuple(units), (*inputs, *outputs))
+
+
+def simulate(
+    design: Design, inputs: Mapping[str, Beats], stalls: Stalls, limit: int = 100_000, runs: int = 1
+):
+    """Run a design in Amaranth's simulator.
+
+    Returns
+    -------
+    payloads : dict of str to list of int
+        What left through each sink.
+    pushes, pops : dict of str to list of int
+        Cycles by channel.
+    cycles : int
+    """
+    dut = Accelerator(design)
+    results = []
+
+    async def bench(ctx):
+        for _ in range(runs):
+            waiting = {
+                u.name: pack(design.channel[u.outputs[0]], inputs[u.name])[::-1]
+                for u in design.of_kind("source")
+            }
+            offered = dict.fromkeys(waiting, False)
+            got = {u.name: [] for u in design.of_kind("sink")}
+            pushes = {c.name: [] for c in design.channels}
+            pops = {c.name: [] for c in design.channels}
+            ctx.set(dut.start, 1)
+            await ctx.tick()
+            ctx.set(dut.start, 0)
+            t = 0
+            while ctx.get(dut.running):
+                assert t < limit, f"no end after {t} cycles"
+                for name, words in waiting.items():
+                    port = getattr(dut, name)
+                    offered[name] |= bool(words) and not stalled(*stalls.of(name), t)
+                    ctx.set(port.valid, offered[name])
+                    if offered[name]:
+                        ctx.set(port.payload.as_value(), words[-1])
+                for name in got:
+                    ctx.set(getattr(dut, name).ready, not stalled(*stalls.of(name), t))
+                for name, words in waiting.items():
+                    if offered[name] and ctx.get(getattr(dut, name).ready):
+                        words.pop()
+                        offered[name] = False
+                for name, words in got.items():
+                    port = getattr(dut, name)
+                    if ctx.get(port.valid) and ctx.get(port.ready):
+                        words.append(ctx.get(port.payload.as_value()))
+                moved_in, moved_out = ctx.get(dut.moves_in), ctx.get(dut.moves_out)
+                for k, channel in enumerate(design.channels):
+                    if moved_in >> k & 1:
+                        pushes[channel.name].append(t)
+                    if moved_out >> k & 1:
+                        pops[channel.name].append(t)
+                await ctx.tick()
+                t += 1
+            assert ctx.get(dut.cycle) == t
+            results.append((got, pushes, pops, t, ctx.get(dut.error)))
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.run()
+    return results if runs > 1 else results[0]
+
+
+def check(
+    design: Design,
+    inputs: Mapping[str, Beats],
+    expected: Mapping[str, Beats],
+    stalls: Stalls | None = None,
+) -> Prediction:
+    """Hold the circuit against the expected beats and against the cycle model, to the cycle."""
+    stalls = stalls or Stalls()
+    predicted = predict(design, inputs, stalls=stalls)
+    got, pushes, pops, cycles, error = simulate(design, inputs, stalls)
+    assert not error
+    for name, wanted in expected.items():
+        unit = next(u for u in design.units if u.name == name)
+        channel = design.channel[unit.inputs[0]]
+        seen = unpack(channel, got[name], wanted.data.dtype)
+        assert seen == wanted, f"{name}: got {seen}, expected {wanted}"
+    for channel in design.channels:
+        assert pushes[channel.name] == predicted.pushes[channel.name].tolist(), channel.name
+        assert pops[channel.name] == predicted.pops[channel.name].tolist(), channel.name
+    assert cycles == predicted.cycles
+    return predicted
