@@ -1,0 +1,1 @@
+"""Meaning: which tokens come out of a program, bit for bit."""

@@ -1,0 +1,166 @@
+"""Tokens to beats and back: how the values of a stream lie on the lanes of a channel.
+
+A tile of R x C elements is R * C / L beats in row-major order; wire level 1 rides on the last beat
+of a row, 2 on the last of the tile, ``2 + k`` on the last of a level-k group. A tile without rows
+is a bare beat of level 2. Selectors and flags are one beat each and have no tile levels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stepgen.ir.dtypes import FLAG, Selector, Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import StreamType
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats
+from stepgen.semantics.numbers import DTYPES, Array
+from stepgen.semantics.tokens import END, Token, bare, validate, value
+
+
+def wire_levels(type: StreamType) -> int:
+    """Wire levels below S_0: 2 for tiles, 0 for selectors and flags."""
+    return TILE_LEVELS if isinstance(type.dtype, Tile) and type.dtype != FLAG else 0
+
+
+def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int, np.dtype[Any]]:
+    """Return how many lanes a beat of this stream has, and their type.
+
+    Raises
+    ------
+    StepError
+        If values of this type do not travel as beats.
+    """
+    if isinstance(type.dtype, Selector):
+        return type.dtype.n, DTYPES["bool"]
+    if isinstance(type.dtype, Tile):
+        if type.dtype == FLAG:
+            return 1, DTYPES["bool"]
+        return lanes, DTYPES[type.dtype.element.name]
+    raise StepError(f"{name} of {type.dtype} has no beats: only tiles, selectors and flags have")
+
+
+def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "stream") -> Beats:
+    """Return the beats of a whole stream.
+
+    Parameters
+    ----------
+    tokens : list of Token
+        A canonical encoding, DONE included.
+    type : StreamType
+        Type of the stream.
+    lanes : int
+        Elements per beat, L.
+    name : str
+        The stream's name for messages.
+
+    Raises
+    ------
+    StepError
+        If a tile's columns are no multiple of `lanes`, or the type has no beats.
+    """
+    base = wire_levels(type)
+    width, dtype = wire_lanes(type, lanes, name)
+    kinds: list[npt.NDArray[np.uint8]] = []
+    stops: list[npt.NDArray[np.uint8]] = []
+    lows: list[int] = []
+    rows: list[Array] = []
+
+    def put(kind: int, stop: npt.NDArray[np.uint8], low: int, data: Array) -> None:
+        kinds.append(np.full(len(data), kind, np.uint8))
+        stops.append(stop)
+        lows.extend([low] * len(data))
+        rows.append(data)
+
+    blank = np.zeros((1, width), dtype)
+    for token in tokens:
+        if token.kind == DONE:
+            put(DONE, np.zeros(1, np.uint8), 0, blank)
+        elif token.kind == BARE:
+            put(BARE, np.array([token.stop + base], np.uint8), token.low + base, blank)
+        elif base == 0:
+            put(VALUE, np.array([token.stop], np.uint8), 0, np.reshape(token.value, (1, width)))
+        else:
+            tile = token.value
+            if tile.shape[1] == 0 or tile.shape[1] % width:
+                raise StepError(
+                    f"{name}: a tile of {tile.shape[0]}x{tile.shape[1]} does not travel on "
+                    f"{width} lanes, its columns must be a positive multiple of {width}"
+                )
+            if len(tile) == 0:
+                put(BARE, np.array([token.stop + base], np.uint8), TILE_LEVELS, blank)
+                continue
+            data = tile.reshape(-1, width)
+            stop = np.zeros(len(data), np.uint8)
+            per_row = tile.shape[1] // width
+            stop[per_row - 1 :: per_row] = 1
+            stop[-1] = token.stop + base
+            put(VALUE, stop, 0, data)
+    if not rows:
+        none = np.zeros(0, np.uint8)
+        return Beats(none, none, none, blank[:0])
+    return Beats(
+        np.concatenate(kinds),
+        np.concatenate(stops),
+        np.array(lows, np.uint8),
+        np.concatenate(rows).astype(dtype, copy=False),
+    )
+
+
+def from_beats(beats: Beats, type: StreamType, name: str = "stream") -> list[Token]:
+    """Return the tokens that travelled as `beats`.
+
+    Raises
+    ------
+    StepError
+        If the beats are not the canonical encoding of a stream of tiles with equally long rows,
+        or a tile without rows has columns that its type does not tell.
+    """
+    base = wire_levels(type)
+    wire = [
+        Token(int(kind), None, int(stop), int(low))
+        for kind, stop, low in zip(beats.kind, beats.stop, beats.low, strict=True)
+    ]
+    validate(wire, type.rank + base, f"{name} on the wire")
+    if base == 0:
+        scalar = type.dtype == FLAG
+        return [
+            value(row.reshape(1, 1) if scalar else row, token.stop)
+            if token.kind == VALUE
+            else token
+            for token, row in zip(wire, beats.data, strict=True)
+        ]
+    return _tiles(wire, beats.data, type, name)
+
+
+def _tiles(wire: list[Token], data: Array, type: StreamType, name: str) -> list[Token]:
+    assert isinstance(type.dtype, Tile)
+    tokens: list[Token] = []
+    row_ends: list[int] = []
+    start = 0
+    for i, token in enumerate(wire):
+        if token.kind == DONE:
+            tokens.append(END)
+        elif token.kind == VALUE:
+            if token.stop >= 1:
+                row_ends.append(i + 1)
+            if token.stop >= TILE_LEVELS:
+                widths = set(np.diff([start, *row_ends]).tolist())
+                if len(widths) > 1:
+                    raise StepError(f"{name}: beat {i} ends a tile whose rows differ in length")
+                tile = data[start : i + 1].reshape(len(row_ends), -1)
+                tokens.append(value(tile, token.stop - TILE_LEVELS))
+        elif token.low < TILE_LEVELS:
+            raise StepError(f"{name}: beat {i} is a row without columns")
+        elif token.low == TILE_LEVELS:
+            cols = type.dtype.cols.static
+            if cols is None:
+                raise StepError(f"{name}: beat {i} is a tile without rows, of unknown columns")
+            tokens.append(value(np.zeros((0, cols), data.dtype), token.stop - TILE_LEVELS))
+        else:
+            tokens.append(bare(token.low - TILE_LEVELS, token.stop - TILE_LEVELS))
+        if token.kind != VALUE or token.stop >= TILE_LEVELS:
+            start, row_ends = i + 1, []
+    return tokens

@@ -1,0 +1,290 @@
+"""Number formats: what every arithmetic unit and its reference agree on bit for bit.
+
+Floating point rounds to nearest even; a result that is subnormal *after* rounding to the format's
+width is flushed to zero with its sign; subnormal operands count as zero; there is one NaN.
+``int32`` wraps around (two's complement). Sums run in a fixed order: a balanced tree of adjacent
+pairs over the L lanes of a slice, then the slices one after the other onto an accumulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from stepgen.ir.errors import StepError
+
+Array = npt.NDArray[Any]
+
+bfloat16: Final = np.dtype(ml_dtypes.bfloat16)
+DTYPES: Final[dict[str, np.dtype[Any]]] = {
+    "int8": np.dtype(np.int8),
+    "int32": np.dtype(np.int32),
+    "bf16": bfloat16,
+    "f32": np.dtype(np.float32),
+    "bool": np.dtype(np.bool_),
+    "address": np.dtype(np.uint64),
+}
+"""numpy's type of each element type, by name."""
+
+NAMES: Final = {dtype: name for name, dtype in DTYPES.items()}
+SMALLEST: Final = 2.0**-126
+"""Smallest number that is not flushed; bf16 and f32 share their exponents."""
+MANTISSA: Final = {"bf16": 7, "f32": 23}
+"""Stored mantissa bits."""
+_NAN: Final = {
+    "bf16": np.array(0x7FC0, np.uint16).view(bfloat16),
+    "f32": np.array(0x7FC00000, np.uint32).view(np.float32),
+}
+
+
+def name_of(x: Array) -> str:
+    """Return the name of an array's element type.
+
+    Raises
+    ------
+    StepError
+        If it is none of stepgen's.
+    """
+    try:
+        return NAMES[x.dtype]
+    except KeyError:
+        raise StepError(f"{x.dtype} is no element type; there are {', '.join(DTYPES)}") from None
+
+
+def is_float(name: str) -> bool:
+    """Tell whether `name` is a floating-point format."""
+    return name in MANTISSA
+
+
+def round_to(x: npt.NDArray[np.float64], name: str) -> Array:
+    """Round exact (or innocuously rounded) doubles to a floating-point format.
+
+    Parameters
+    ----------
+    x : float64 array
+        A double carries any product, and the doubly rounded sum, quotient and root of two f32
+        correctly, since ``53 >= 2 * 24 + 2``.
+    name : str
+        ``"bf16"`` or ``"f32"``.
+
+    Returns
+    -------
+    array
+        Canonical numbers of the format.
+    """
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    drop = 52 - MANTISSA[name]
+    bits = x.view(np.uint64)
+    even = (bits >> np.uint64(drop)) & np.uint64(1)
+    bits = (bits + even + np.uint64((1 << (drop - 1)) - 1)) & np.uint64(-(1 << drop) % (1 << 64))
+    y = bits.view(np.float64)
+    largest = (2 - 2.0 ** -MANTISSA[name]) * 2.0**127
+    magnitude = np.abs(y)
+    y = np.where(magnitude < SMALLEST, np.copysign(0.0, x), y)
+    y = np.where(magnitude > largest, np.copysign(np.inf, x), y)
+    with np.errstate(all="ignore"):
+        narrow: Array = y.astype(np.float32).astype(DTYPES[name])
+    narrow[np.isnan(x)] = _NAN[name]
+    return narrow
+
+
+def canonical(x: Array) -> Array:
+    """Flush subnormals and unify NaNs; integers and booleans pass as they are."""
+    name = name_of(x)
+    if not is_float(name):
+        return x
+    wide = x.astype(np.float32)
+    odd = (np.abs(wide) < SMALLEST) & (wide != 0)
+    nan = np.isnan(wide)
+    if not (odd.any() or nan.any()):
+        return x
+    wide = np.where(odd, np.copysign(np.float32(0), wide), np.where(nan, 0, wide))
+    out: Array = wide.astype(x.dtype)
+    out[nan] = _NAN[name]
+    return out
+
+
+def as_element(data: Any, name: str, what: str = "value") -> Array:
+    """Turn a user's numbers into canonical elements of type `name`.
+
+    Raises
+    ------
+    StepError
+        If an integer does not fit or the data are no numbers; `what` names them.
+    """
+    try:
+        raw = np.asarray(data)
+        if raw.dtype == object or (raw.dtype.kind in "USV" and raw.dtype != bfloat16):
+            raise ValueError
+    except ValueError:
+        raise StepError(f"{what} is no regular array of numbers") from None
+    dtype = DTYPES[name]
+    if raw.dtype == dtype:
+        return canonical(raw)
+    if is_float(name):
+        with np.errstate(all="ignore"):
+            return round_to(raw.astype(np.float64), name)
+    if name == "bool":
+        if raw.size and not np.isin(raw, (0, 1)).all():
+            raise StepError(f"{what} holds something else than booleans")
+        return raw.astype(np.bool_)
+    info = np.iinfo(dtype)
+    if raw.size:
+        if raw.dtype.kind == "f" and not (raw == np.rint(raw)).all():
+            raise StepError(f"{what} holds fractions, but its element type is {name}")
+        low, high = raw.min(), raw.max()
+        if low < info.min or high > info.max:
+            raise StepError(
+                f"{what} holds {low if low < info.min else high}, which does not fit into {name}"
+            )
+    return raw.astype(dtype)
+
+
+def wrap(x: Array, name: str) -> Array:
+    """Reduce integers modulo 2**bits into the integer type `name`."""
+    return x.astype(np.int64).astype(DTYPES[name])
+
+
+def saturate(x: Array, name: str) -> Array:
+    """Clip integers into the range of the integer type `name`."""
+    info = np.iinfo(DTYPES[name])
+    return np.clip(x, info.min, info.max).astype(DTYPES[name])
+
+
+def elementwise(fn: Callable[..., Any], out: str, *xs: Array) -> Array:
+    """Apply `fn` exactly and bring the result into type `out`, broadcasting rows and columns.
+
+    Parameters
+    ----------
+    fn : callable
+        Works on int64 or float64 arrays; on doubles its result must be exact or correctly rounded.
+    out : str
+        Element type of the result: integers wrap, floats round.
+    *xs : arrays
+        Operands, all integer or all floating point.
+    """
+    if is_float(out):
+        with np.errstate(all="ignore"):
+            wide = [canonical(x).astype(np.float64) for x in xs]
+            return round_to(np.asarray(fn(*wide)), out)
+    return wrap(np.asarray(fn(*[x.astype(np.int64) for x in xs])), out)
+
+
+def add(a: Array, b: Array, out: str) -> Array:
+    """Sum in type `out`."""
+    if out == "f32" and a.dtype == b.dtype == np.float32:
+        # The sum of two normal numbers is exact where it is subnormal, so flushing suffices.
+        with np.errstate(all="ignore"):
+            return canonical(canonical(a) + canonical(b))
+    return elementwise(np.add, out, a, b)
+
+
+def multiply(a: Array, b: Array, out: str) -> Array:
+    """Product in type `out`."""
+    return elementwise(np.multiply, out, a, b)
+
+
+def ordered(x: Array) -> npt.NDArray[np.int64]:
+    """Map numbers to integers of the same order, with -0 below +0 (floats must not be NaN)."""
+    if not is_float(name_of(x)):
+        return x.astype(np.int64)
+    bits = np.ascontiguousarray(canonical(x), dtype=np.float32).view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFFFFFF) - 1, bits)
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """Larger of two; -0 counts as less than +0 and a NaN makes a NaN."""
+    return _select(a, b, ordered(a) >= ordered(b))
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """Smaller of two; -0 counts as less than +0 and a NaN makes a NaN."""
+    return _select(a, b, ordered(a) <= ordered(b))
+
+
+def _select(a: Array, b: Array, first: Array) -> Array:
+    a, b = np.broadcast_arrays(canonical(a), canonical(b))
+    out: Array = np.where(first, a, b)
+    name = name_of(out)
+    if is_float(name):
+        nan = np.isnan(a.astype(np.float32)) | np.isnan(b.astype(np.float32))
+        out[nan] = _NAN[name]
+    return out
+
+
+def tree_sum(x: Array, axis: int = -1) -> Array:
+    """Sum along an axis as a balanced tree of adjacent pairs, in the type of `x`.
+
+    Lanes that are missing to the next power of two are simply absent from the tree.
+    """
+    x = np.moveaxis(x, axis, 0)
+    name = name_of(x)
+    while len(x) > 1:
+        pairs = add(x[0 : len(x) // 2 * 2 : 2], x[1::2], name)
+        x = np.concatenate([pairs, x[-1:]]) if len(x) % 2 else pairs
+    total: Array = x[0]
+    return total
+
+
+def lane_sum(x: Array, lanes: int, start: Array) -> Array:
+    """Add the last axis of `x` to `start`: slices of `lanes` by tree, then slice after slice.
+
+    Parameters
+    ----------
+    x : array of shape [..., n]
+    lanes : int
+        Lanes L of a slice; the last slice may be shorter.
+    start : array of shape [...]
+        What the accumulators hold before the first slice, in the type of `x`.
+    """
+    name = name_of(x)
+    if not is_float(name):
+        return wrap(x.sum(axis=-1, dtype=np.int64) + start.astype(np.int64), name)
+    for k in range(0, x.shape[-1], lanes):
+        start = add(start, tree_sum(x[..., k : k + lanes]), name)
+    return start
+
+
+def matmul(a: Array, b: Array, lanes: int, start: Array) -> Array:
+    """Return ``start + a @ b`` in the order of a matrix unit of `lanes` lanes.
+
+    Parameters
+    ----------
+    a : array of shape [M, K]
+    b : array of shape [K, N]
+    lanes : int
+        Lanes L of a slice along K.
+    start : array of shape [M, N]
+        ``int32`` where `a` and `b` are ``int8``; ``f32`` where they are ``bf16`` or ``f32``.
+
+    Returns
+    -------
+    array of shape [M, N]
+        In the type of `start`. A product of two ``bf16`` is exact in ``f32``.
+    """
+    if not is_float(name_of(a)):
+        # int8 products summed in doubles are exact (2**14 each), and BLAS is fast.
+        if a.dtype == b.dtype == np.int8 and a.shape[1] < 2**38:
+            exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+        else:
+            exact = a.astype(np.int64) @ b.astype(np.int64)
+        return wrap(exact + start.astype(np.int64), name_of(start))
+    wide_a, wide_b = canonical(a).astype(np.float32), canonical(b).astype(np.float32)
+    for k in range(0, a.shape[1], lanes):
+        left, right = wide_a[:, k : k + lanes].T, wide_b[k : k + lanes]
+        products = _f32_products(left[:, :, None], right[:, None, :])
+        start = add(start, tree_sum(products, axis=0), "f32")
+    return start
+
+
+def _f32_products(a: Array, b: Array) -> Array:
+    """Products in f32; native multiplication is right but for results at the edge of flushing."""
+    with np.errstate(all="ignore"):
+        fast = a * b
+    if (np.abs(fast) <= SMALLEST).any():
+        return multiply(a, b, "f32")
+    return canonical(fast)

@@ -1,0 +1,178 @@
+"""Stream files: one stream in one ``.npz``, readable with numpy alone.
+
+| array | shape | what |
+|---|---|---|
+| ``stops`` | uint8 [t] | how many innermost dims close with token 0 .. t-1 |
+| ``empties`` | uint8 [t] | 0 for a value, else the level of the empty group; may be left out |
+| ``values`` | [n, R, C] | tiles of the n tokens whose ``empties`` is 0, in order |
+| | [n, bits] bool | selectors |
+| | flat | elements of all tiles, where their sizes differ (then ``shapes``) |
+| ``shapes`` | int64 [n, 2] | rows and columns of each tile; only where sizes differ |
+| ``rank`` | int | rank of the stream; may be left out where the reader knows it |
+| ``element`` | str | element type; ``bf16`` values are stored as float32. May be left out |
+
+A stream of tuples has ``values.0``, ``shapes.0``, ``element.0``, ``values.1``, ... instead. DONE is
+not stored: it follows the last token. Buffers live on chip and cannot be stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.semantics.numbers import DTYPES, Array, as_element, bfloat16, name_of
+from stepgen.semantics.tokens import END, Token, bare, validate, value
+
+
+def save(path: str | Path, tokens: list[Token], rank: int) -> None:
+    """Write a stream to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        Usually ends in ``.npz``; nothing is appended.
+    tokens : list of Token
+        A canonical encoding, DONE included.
+    rank : int
+        Rank of the stream.
+
+    Raises
+    ------
+    StepError
+        If the values cannot be stored or the file cannot be written.
+    """
+    path = Path(path)
+    validate(tokens, rank, str(path))
+    body = [token for token in tokens if token.kind != DONE]
+    items = [token.value for token in body if token.kind == VALUE]
+    arrays: dict[str, Any] = {
+        "stops": np.array([token.stop for token in body], np.uint8),
+        "empties": np.array([token.low for token in body], np.uint8),
+        "rank": np.int64(rank),
+    }
+    if items and isinstance(items[0], tuple):
+        for i in range(len(items[0])):
+            arrays |= {f"{k}.{i}": v for k, v in _pack([x[i] for x in items], path).items()}
+    else:
+        arrays |= _pack(items, path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(partial, "wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise StepError(f"can't write the stream file {path}: {error.strerror}") from None
+
+
+def _pack(items: list[Any], path: Path) -> dict[str, Any]:
+    if any(not isinstance(item, np.ndarray) for item in items):
+        raise StepError(f"can't write {path}: a {type(items[0]).__name__} lives on chip only")
+    if not items:
+        return {"values": np.zeros((0, 0, 0), np.uint8)}
+    name = name_of(items[0])
+    plain = [item.astype(np.float32) if item.dtype == bfloat16 else item for item in items]
+    if len({item.shape for item in items}) == 1:
+        return {"values": np.stack(plain), "element": name}
+    return {
+        "values": np.concatenate([item.ravel() for item in plain]),
+        "shapes": np.array([item.shape for item in items], np.int64),
+        "element": name,
+    }
+
+
+def load(path: str | Path, rank: int | None = None, element: str | None = None) -> list[Token]:
+    """Read a stream from a file.
+
+    Parameters
+    ----------
+    path : path
+    rank : int, optional
+        Rank that the reader expects; needed where the file does not tell.
+    element : str, optional
+        Element type of the values, where the file does not tell.
+
+    Returns
+    -------
+    list of Token
+        The canonical encoding, DONE included.
+
+    Raises
+    ------
+    StepError
+        If the file is missing, is no stream file, or holds a stream of another rank.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+    except OSError as error:
+        raise StepError(f"can't read the stream file {path}: {error.strerror or error}") from None
+    except (ValueError, BadZipFile, TypeError):
+        raise StepError(f"{path} is no stream file (.npz with stops and values)") from None
+    if "stops" not in arrays or not {"values", "values.0"} & set(arrays):
+        raise StepError(f"{path} is no stream file: it lacks stops or values")
+    stored = int(arrays["rank"]) if "rank" in arrays else rank
+    if stored is None:
+        raise StepError(f"{path} does not tell its rank")
+    if rank is not None and stored != rank:
+        raise StepError(f"{path} holds a stream of rank {stored}, not {rank}")
+    stops = arrays["stops"]
+    empties = arrays.get("empties", np.zeros_like(stops))
+    if stops.ndim != 1 or stops.shape != empties.shape:
+        raise StepError(
+            f"{path}: stops {list(stops.shape)} and empties {list(empties.shape)} must be equally "
+            "long and flat"
+        )
+    count = int((empties == 0).sum())
+    items = _values(arrays, count, element, path)
+    tokens = [
+        bare(int(low), int(stop)) if low else value(next(items), int(stop))
+        for stop, low in zip(stops, empties, strict=True)
+    ]
+    tokens.append(END)
+    validate(tokens, stored, str(path))
+    return tokens
+
+
+def _values(
+    arrays: Mapping[str, Array], count: int, element: str | None, path: Path
+) -> Iterator[Any]:
+    if "values" in arrays:
+        return iter(_unpack(arrays, "", count, element, path))
+    columns: list[list[Array]] = []
+    while f"values.{len(columns)}" in arrays:
+        columns.append(_unpack(arrays, f".{len(columns)}", count, element, path))
+    return zip(*columns, strict=True)
+
+
+def _unpack(
+    arrays: Mapping[str, Array], suffix: str, count: int, element: str | None, path: Path
+) -> list[Array]:
+    values = arrays[f"values{suffix}"]
+    name = str(arrays.get(f"element{suffix}", element or ""))
+    if not name:
+        name = next((n for n, dtype in DTYPES.items() if dtype == values.dtype), "f32")
+    if name not in DTYPES:
+        raise StepError(f"{path}: {name!r} is no element type; there are {', '.join(DTYPES)}")
+    values = as_element(values, name, f"{path}: values{suffix}")
+    shapes = arrays.get(f"shapes{suffix}")
+    if shapes is None:
+        if len(values) != count:
+            raise StepError(f"{path}: {len(values)} values{suffix} for {count} tokens with values")
+        return list(values)
+    sizes = shapes.prod(axis=1) if shapes.ndim == 2 and shapes.shape[1:] == (2,) else None
+    if sizes is None or len(sizes) != count or sizes.sum() != values.size or (shapes < 0).any():
+        raise StepError(
+            f"{path}: shapes{suffix} {list(shapes.shape)} do not cut {values.size} elements into "
+            f"{count} tiles"
+        )
+    parts = np.split(values.ravel(), np.cumsum(sizes)[:-1]) if count else []
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]

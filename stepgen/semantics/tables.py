@@ -1,0 +1,316 @@
+"""Elementary functions as tables with interpolation, in integer arithmetic from end to end.
+
+A number is taken apart into sign, exponent and mantissa, the mantissa (or a fixed-point image of
+the number) goes through `piecewise` tables, and the product of mantissas is rounded **once** to the
+format. `MAX_ULP` states the largest error against the true function in units in the last place
+(0.5 is a correctly rounded result); the tests hold it to that.
+
+| function | by |
+|---|---|
+| exp | ``2**n * e**r``, table of ``e**r`` on [0, ln 2) |
+| reciprocal, div | table of ``1 / (1 + u)`` |
+| sqrt, rsqrt | two tables, one per parity of the exponent |
+| tanh | ``x * T(x)`` below 1, a table of tanh from 1 to 16, then 1 |
+| silu | ``x / (1 + e**-x)`` by the tables of exp and reciprocal |
+| gelu | ``x * Phi(x)`` (the exact one, by erf), tail ``e**(-x*x/2) * M(x)``, a table of M |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import mpmath  # type: ignore[import-untyped]
+import numpy as np
+import numpy.typing as npt
+
+from stepgen.ir.errors import StepError
+from stepgen.semantics.numbers import MANTISSA, Array, canonical, name_of, round_to
+from stepgen.semantics.piecewise import PRECISION, Function, Ints, Precision, Table
+
+MAX_ULP: Final = {
+    "exp": {"bf16": 0.52, "f32": 0.55},
+    "reciprocal": {"bf16": 0.52, "f32": 0.60},
+    "div": {"bf16": 0.53, "f32": 0.62},
+    "sqrt": {"bf16": 0.52, "f32": 0.53},
+    "rsqrt": {"bf16": 0.52, "f32": 0.57},
+    "tanh": {"bf16": 0.52, "f32": 0.57},
+    "silu": {"bf16": 0.53, "f32": 0.62},
+    "gelu": {"bf16": 0.53, "f32": 0.62},
+}
+"""Largest error in units in the last place, per function and format."""
+
+TANH_OCTAVES: Final = 5
+GELU_OCTAVES: Final = 5
+"""Octaves up to 16: beyond, tanh is 1 and the tail of gelu is flushed."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Numbers taken apart: ``sign * mantissa * 2**(exponent - bits)``, mantissa in [1, 2)."""
+
+    negative: npt.NDArray[np.bool_]
+    mantissa: Ints
+    exponent: Ints
+    bits: int
+
+    def fixed(self, fraction: int) -> Ints:
+        """Return the magnitudes in fixed point, floored; meant for magnitudes below 2**24."""
+        shift = np.clip(self.exponent, -64, 24) - self.bits + fraction
+        left = self.mantissa << np.clip(shift, 0, 62)
+        return np.where(shift >= 0, left, self.mantissa >> np.clip(-shift, 0, 63))
+
+
+def take_apart(x: Array) -> Parts:
+    """Take canonical numbers apart; zeros, infinities and NaNs are the caller's business."""
+    name = name_of(x)
+    bits = np.ascontiguousarray(x, dtype=np.float32).view(np.uint32).astype(np.int64)
+    mantissa = ((bits & 0x7FFFFF) | 0x800000) >> (23 - MANTISSA[name])
+    return Parts((bits >> 31) == 1, mantissa, ((bits >> 23) & 0xFF) - 127, MANTISSA[name])
+
+
+def put_together(negative: Array, mantissa: Ints, exponent: Ints, bits: int) -> Array:
+    """Return ``±mantissa * 2**(exponent - bits)`` as doubles ready for one rounding.
+
+    Mantissas beyond 53 bits lose low bits into a sticky bit, which no rounding to f32 can tell.
+    """
+    wide = mantissa >= 1 << 53
+    sticky = (mantissa >> 4) | ((mantissa & 15) != 0)
+    exact = np.where(wide, sticky, mantissa).astype(np.float64)
+    magnitude = np.ldexp(exact, (exponent - bits + 4 * wide).astype(np.int32))
+    return np.where(negative, -magnitude, magnitude)
+
+
+@cache
+def table(function: str, name: str) -> Table:
+    """Return the table `function` of the number format `name`."""
+    return Table(_FUNCTIONS[function], PRECISION[name])
+
+
+def _mills(octave: int) -> Function:
+    """``2**(octave + 1) * Phi(-t) / e**(-t*t/2)``: between 0.5 and 1.6 in its octave."""
+    return lambda t: (
+        mpmath.erfc(t / mpmath.sqrt(2)) * mpmath.exp(t * t / 2) * mpmath.mpf(2) ** octave
+    )
+
+
+def _tanh_slope(t: Any) -> Any:
+    return mpmath.tanh(t) / t if t else mpmath.mpf(1)
+
+
+_FUNCTIONS: Final[dict[str, tuple[Function, ...]]] = {
+    "exp": (mpmath.exp,),
+    "reciprocal": (lambda u: 1 / (1 + u),),
+    "sqrt_even": (lambda u: mpmath.sqrt(1 + u),),
+    "sqrt_odd": (lambda u: mpmath.sqrt(2 * (1 + u)),),
+    "rsqrt_even": (lambda u: 1 / mpmath.sqrt(1 + u),),
+    "rsqrt_odd": (lambda u: 1 / mpmath.sqrt(2 * (1 + u)),),
+    "tanh": (_tanh_slope,) + (mpmath.tanh,) * (TANH_OCTAVES - 1),
+    "mills": tuple(map(_mills, range(GELU_OCTAVES))),
+}
+
+
+@cache
+def _constants(reduction: int) -> tuple[int, int]:
+    """ln 2 in `reduction` fraction bits and log2(e) in 16."""
+    with mpmath.workprec(120):
+        return (
+            int(mpmath.nint(mpmath.ln(2) * 2**reduction)),
+            int(mpmath.nint(2**16 / mpmath.ln(2))),
+        )
+
+
+def exp_fixed(x: Ints, name: str) -> tuple[Ints, Ints]:
+    """Return ``(n, m)`` with ``e**x = m * 2**n``, m in [1, 2) in result bits.
+
+    Parameters
+    ----------
+    x : int64 array
+        Fixed point with ``PRECISION[name].reduction`` fraction bits, magnitude at most 128.
+    """
+    precision = PRECISION[name]
+    ln2, log2e = _constants(precision.reduction)
+    coarse = precision.reduction - 16
+    n = ((x >> coarse) * log2e) >> 32
+    rest = x - n * ln2
+    # The coarse quotient is at most one too small or too large.
+    off = (rest >= ln2).astype(np.int64) - (rest < 0)
+    n, rest = n + off, rest - off * ln2
+    return n, table("exp", name)(rest >> (precision.reduction - precision.argument))
+
+
+def _unit_fraction(parts: Parts, precision: Precision) -> Ints:
+    """Mantissa minus 1, as an argument of a table."""
+    return (parts.mantissa - (1 << parts.bits)) << (precision.argument - parts.bits)
+
+
+def _finish(x: Array, y: Array, special: list[tuple[Array, Any]]) -> Array:
+    """Round, then put special results where their conditions hold; NaN begets NaN."""
+    with np.errstate(all="ignore"):
+        for where, what in special:
+            y = np.where(where, what, y)
+        return round_to(np.where(np.isnan(x.astype(np.float64)), np.nan, y), name_of(x))
+
+
+def exp(x: Array) -> Array:
+    """e**x."""
+    x = canonical(x)
+    name, parts = name_of(x), take_apart(x)
+    precision = PRECISION[name]
+    large = parts.exponent >= 7
+    fixed = np.where(large, 0, parts.fixed(precision.reduction))
+    n, m = exp_fixed(np.where(parts.negative, -fixed, fixed), name)
+    y = put_together(np.zeros_like(parts.negative), m, n, precision.result)
+    return _finish(
+        x, y, [(large & parts.negative, 0.0), (large & ~parts.negative, np.inf), (x == 0, 1.0)]
+    )
+
+
+def reciprocal(x: Array) -> Array:
+    """1 / x; an infinity for a zero, with its sign."""
+    x = canonical(x)
+    name, parts = name_of(x), take_apart(x)
+    m = table("reciprocal", name)(_unit_fraction(parts, PRECISION[name]))
+    y = put_together(parts.negative, m, -parts.exponent, PRECISION[name].result)
+    sign = np.where(parts.negative, -1.0, 1.0)
+    return _finish(x, y, [(x == 0, sign * np.inf), (np.isinf(x), sign * 0.0)])
+
+
+def div(x: Array, y: Array) -> Array:
+    """x / y as x times the tabulated reciprocal of y, rounded once; rows and columns broadcast."""
+    x, y = np.broadcast_arrays(canonical(x), canonical(y))
+    name, top, bottom = name_of(x), take_apart(x), take_apart(y)
+    m = table("reciprocal", name)(_unit_fraction(bottom, PRECISION[name]))
+    negative = top.negative ^ bottom.negative
+    quotient = put_together(
+        negative,
+        top.mantissa * m,
+        top.exponent - bottom.exponent,
+        top.bits + PRECISION[name].result,
+    )
+    sign = np.where(negative, -1.0, 1.0)
+    zero, infinite = x == 0, np.isinf(x)
+    by_zero, by_infinite = y == 0, np.isinf(y)
+    return _finish(
+        np.where(np.isnan(y), y, x),
+        quotient,
+        [
+            (zero | by_infinite, sign * 0.0),
+            (infinite | by_zero, sign * np.inf),
+            ((zero & by_zero) | (infinite & by_infinite), np.nan),
+        ],
+    )
+
+
+def _root(
+    x: Array, function: str, sign_of_exponent: int, special: list[tuple[Array, Any]]
+) -> Array:
+    name, parts = name_of(x), take_apart(x)
+    argument = _unit_fraction(parts, PRECISION[name])
+    odd = (parts.exponent & 1) == 1
+    m = np.where(
+        odd, table(f"{function}_odd", name)(argument), table(f"{function}_even", name)(argument)
+    )
+    half = sign_of_exponent * (parts.exponent >> 1)
+    y = put_together(np.zeros_like(odd), m, half, PRECISION[name].result)
+    return _finish(x, y, [((parts.negative) & (x != 0), np.nan), *special])
+
+
+def sqrt(x: Array) -> Array:
+    """Square root; NaN below zero."""
+    x = canonical(x)
+    wide = x.astype(np.float64)
+    return _root(x, "sqrt", 1, [((x == 0) | (wide == np.inf), wide)])
+
+
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x); an infinity for a zero, with its sign; NaN below zero."""
+    x = canonical(x)
+    wide = x.astype(np.float64)
+    return _root(x, "rsqrt", -1, [(x == 0, np.copysign(np.inf, wide)), (wide == np.inf, 0.0)])
+
+
+def tanh(x: Array) -> Array:
+    """Hyperbolic tangent."""
+    x = canonical(x)
+    name, parts = name_of(x), take_apart(x)
+    precision = PRECISION[name]
+    m = table("tanh", name)(np.where(parts.exponent >= 4, 0, parts.fixed(precision.argument)))
+    slope = parts.mantissa * m
+    small = put_together(parts.negative, slope, parts.exponent, parts.bits + precision.result)
+    large = put_together(parts.negative, m, np.zeros_like(m), precision.result)
+    sign = np.where(parts.negative, -1.0, 1.0)
+    y = np.where(parts.exponent < 0, small, large)
+    return _finish(x, y, [(parts.exponent >= 4, sign), (x == 0, x.astype(np.float64))])
+
+
+def _gate(x: Array, n: Ints, tail: Ints, share: Ints) -> Array:
+    """Return ``x * share`` for x >= 0 and ``x * tail * 2**n`` below, both in result bits."""
+    parts = take_apart(x)
+    y = put_together(
+        parts.negative,
+        parts.mantissa * np.where(parts.negative, tail, share),
+        parts.exponent + np.where(parts.negative, n, 0),
+        parts.bits + PRECISION[name_of(x)].result,
+    )
+    wide = x.astype(np.float64)
+    gone = parts.negative & (parts.exponent >= 7)
+    return _finish(x, y, [(x == 0, wide), (wide == np.inf, np.inf), (gone, -0.0)])
+
+
+def silu(x: Array) -> Array:
+    """x * sigmoid(x), accurate to the last place far into the negative tail."""
+    x = canonical(x)
+    name, parts = name_of(x), take_apart(x)
+    precision = PRECISION[name]
+    limit = (128 << precision.reduction) - 1
+    fixed = np.where(parts.exponent >= 7, limit, parts.fixed(precision.reduction))
+    n, m = exp_fixed(-fixed, name)
+    small = (m >> np.minimum(-n, 62)) >> (precision.result - precision.argument)
+    share = table("reciprocal", name)(small)
+    return _gate(x, n, (share * m) >> precision.result, share)
+
+
+def gelu(x: Array) -> Array:
+    """x * Phi(x) with the normal distribution's Phi (the exact GELU, not its tanh estimate)."""
+    x = canonical(x)
+    name, parts = name_of(x), take_apart(x)
+    precision = PRECISION[name]
+    limit = (128 << precision.reduction) - 1
+    far = parts.exponent >= 4
+    square = parts.mantissa * parts.mantissa
+    shift = 2 * (parts.bits - np.clip(parts.exponent, -31, 4)) + 1 - precision.reduction
+    half = np.where(shift >= 0, square >> np.maximum(shift, 0), square << np.maximum(-shift, 0))
+    n, m = exp_fixed(-np.where(far, limit, np.minimum(half, limit)), name)
+    octave = np.clip(parts.exponent + 1, 0, GELU_OCTAVES - 1)
+    mills = table("mills", name)(np.where(far, 0, parts.fixed(precision.argument)))
+    tail, n = (mills * m) >> precision.result, n - octave - 1
+    share = (1 << precision.result) - (tail >> np.minimum(-n, 62))
+    return _gate(x, n, tail, share)
+
+
+FUNCTIONS: Final[dict[str, Callable[[Array], Array]]] = {
+    "exp": exp,
+    "reciprocal": reciprocal,
+    "sqrt": sqrt,
+    "rsqrt": rsqrt,
+    "tanh": tanh,
+    "silu": silu,
+    "gelu": gelu,
+}
+"""Functions of one argument, by name."""
+
+
+def apply(function: str, x: Array) -> Array:
+    """Apply a tabulated function by name.
+
+    Raises
+    ------
+    StepError
+        If the element type is not a floating-point format.
+    """
+    if name_of(x) not in MANTISSA:
+        raise StepError(f"{function} works on bf16 and f32, not on {name_of(x)}")
+    return FUNCTIONS[function](x)
