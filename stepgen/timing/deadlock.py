@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import networkx as nx
@@ -37,12 +38,22 @@ class Deadlock(StepError):
         Cycle after which nothing moves any more.
     waiting : list of Waiting
         Who waits for which channel, in the order in which they wait for each other.
+    remedy : dict of str to int
+        The smallest FIFO depths, by channel, that let the run end.
     """
 
     def __init__(self, message: str, cycle: int, waiting: list[Waiting]):
         super().__init__(message)
         self.cycle = cycle
         self.waiting = waiting
+        self.remedy: dict[str, int] = {}
+
+    def advise(self, remedy: Mapping[str, int]) -> None:
+        """Add the smallest depths that let the run end; none if no depth does."""
+        self.remedy = dict(remedy)
+        told = " and ".join(f"a depth of {depth} for {name}" for name, depth in remedy.items())
+        advice = f"{told} frees it" if told else "no FIFO depth frees it"
+        self.args = (f"{self.args[0]}; {advice}",)
 
 
 def explain(machine: Machine, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
@@ -74,3 +85,41 @@ def explain(machine: Machine, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     return Deadlock(
         f"design {machine.design.name} deadlocks in cycle {cycle}: {told}", cycle, waiting
     )
+
+
+AMPLE = 1 << 16
+"""A depth at which no FIFO of a run that can end is full, as far as `smallest_depths` looks."""
+
+
+def smallest_depths(
+    deadlock: Deadlock, known: frozenset[str], run: Callable[[Mapping[str, int]], Deadlock | None]
+) -> dict[str, int]:
+    """The smallest depths that let a deadlocked run end, or none.
+
+    Parameters
+    ----------
+    deadlock : Deadlock
+        Of the run as it is.
+    known : frozenset of str
+        Channels whose depth is the user's to set.
+    run : function of depths
+        Runs with some depths replaced; returns the deadlock, or None if the run ends.
+    """
+    depths: dict[str, int] = {}
+    stuck: Deadlock | None = deadlock
+    while stuck is not None:
+        full = {w.channel for w in stuck.waiting if w.full and w.channel in known} - depths.keys()
+        if not full:
+            return {}
+        depths |= dict.fromkeys(full, AMPLE)
+        stuck = run(depths)
+    for name in depths:
+        low, high = 2, depths[name]
+        while low < high:
+            middle = (low + high) // 2
+            if run({**depths, name: middle}) is None:
+                high = middle
+            else:
+                low = middle + 1
+        depths[name] = high
+    return depths

@@ -14,7 +14,7 @@ from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from . import kernel as k
-from .deadlock import explain
+from .deadlock import Deadlock, explain, smallest_depths
 from .machine import Machine
 
 Cycles = npt.NDArray[np.int64]
@@ -137,7 +137,35 @@ def predict(
     StepError
         Where an input is missing, or the run takes more than `limit` cycles.
     """
-    machine = Machine(design, inputs, stalls or Stalls(), memory or MemoryTiming())
+
+    def run(depths: Mapping[str, int]) -> Prediction:
+        changed = design.with_depths(depths)
+        return _run(Machine(changed, inputs, stalls or Stalls(), memory or MemoryTiming()), limit)
+
+    def stuck(depths: Mapping[str, int]) -> Deadlock | None:
+        try:
+            run(depths)
+        except Deadlock as deadlock:
+            return deadlock
+        return None
+
+    try:
+        return run({})
+    except Deadlock as deadlock:
+        own = {c.name: c.depth for c in design.channels}
+        remedy = smallest_depths(deadlock, frozenset(own), stuck)
+        deadlock.advise({name: depth for name, depth in remedy.items() if depth > own[name]})
+        raise
+
+
+def _run(machine: Machine, limit: int) -> Prediction:
+    """One run of a machine.
+
+    Raises
+    ------
+    Deadlock, StepError
+    """
+    design = machine.design
     M = machine.build()
     log_start, trace_start = int(M[k.LOG]), int(M[k.TRACE])
     logs, traces = [], []

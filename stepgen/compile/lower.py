@@ -1,0 +1,260 @@
+"""The last pass: a graph becomes a design table."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from ..ir.dtypes import FLAG, DataType, Selector, Tile
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.stream import Node, Stream
+from ..ir.wire import TILE_LEVELS
+from . import facts
+from .design import MEMORY_LATENCY, Bus, Channel, Design, Region, Unit, memory_kind
+
+REGION_ALIGNMENT = 4096
+
+
+@dataclass(frozen=True)
+class Use:
+    """One consumer of a stream: who, and what it asks of the channel."""
+
+    placeholder: str
+    node: Node
+    structure_only: bool
+    depth: int | None
+
+
+@dataclass
+class Lowering:
+    """The table under construction; the operators' lowerings add their rows to it.
+
+    Parameters
+    ----------
+    graph : Graph
+        A checked graph.
+    lanes : int
+        Lanes of a beat of tiles.
+    bus : Bus
+        The off-chip port.
+    """
+
+    graph: Graph
+    lanes: int
+    bus: Bus
+    units: list[Unit] = field(default_factory=list)
+    channels: dict[str, Channel] = field(default_factory=dict)
+    regions: dict[str, Region] = field(default_factory=dict)
+    _uses: dict[Stream, list[Use]] = field(default_factory=dict)
+    _outputs: dict[Stream, str] = field(default_factory=dict)
+    _next_base: int = 0
+
+    def fail(self, node: Node, message: str) -> StepError:
+        """The error for an operator that can't become hardware as it is used."""
+        return StepError(f"{node.op} {node.name} at {node.where}: {message}")
+
+    def base_level(self, dtype: DataType) -> int:
+        """Wire levels below S_0 of a stream of `dtype`."""
+        return TILE_LEVELS if isinstance(dtype, Tile) and dtype != FLAG else 0
+
+    def slices(self, node: Node, dtype: DataType) -> int:
+        """Beats that one row of a tile takes."""
+        assert isinstance(dtype, Tile)
+        cols = dtype.cols.static
+        if cols is None or cols % self.lanes:
+            raise self.fail(
+                node,
+                f"a row of a tile of {dtype} can't travel on {self.lanes} lanes, its columns must "
+                f"be a static multiple of {self.lanes}",
+            )
+        return cols // self.lanes
+
+    def _format(self, node: Node, stream: Stream) -> tuple[int, int, int, bool]:
+        """Lanes, bits, wire rank and signedness of a stream."""
+        dtype = stream.dtype
+        rank = stream.rank + self.base_level(dtype)
+        if isinstance(dtype, Selector):
+            return dtype.n, 1, rank, False
+        if dtype == FLAG:
+            return 1, 1, rank, False
+        if isinstance(dtype, Tile) and dtype.element.name in ("int8", "int32"):
+            self.slices(node, dtype)
+            return self.lanes, dtype.element.bits, rank, True
+        raise self.fail(node, f"{stream} has no form in hardware, only int8 and int32 tiles do")
+
+    def input(self, node: Node, index: int, *, structure_only: bool = False) -> str:
+        """Channel from which `node` reads its input `index`."""
+        stream = node.inputs[index]
+        placeholder = f"<{node.name}.{index}>"
+        self._uses.setdefault(stream, []).append(
+            Use(placeholder, node, structure_only, stream.depth)
+        )
+        return placeholder
+
+    def output(self, node: Node, port: int = 0, *, delay: int = 0) -> str:
+        """Channel into which `node` writes its output `port`."""
+        stream = node.outputs[port]
+        name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
+        lanes, bits, rank, signed = self._format(node, stream)
+        self._outputs[stream] = self.add(
+            Channel(name, lanes, bits, rank, 2, delay=delay, signed=signed)
+        )
+        return name
+
+    def link(self, node: Node, label: str, stream: Stream, rank: int) -> str:
+        """A channel between two units of one operator, formed like `stream` with another wire rank."""
+        lanes, bits, _, signed = self._format(node, stream)
+        return self.add(Channel(f"{node.name}_{label}", lanes, bits, rank, 2, signed=signed))
+
+    def raw(self, name: str, bits: int, depth: int) -> str:
+        """A channel of words without structure."""
+        return self.add(Channel(name, 1, bits, None, depth, signed=False))
+
+    def add(self, channel: Channel) -> str:
+        """Put a channel into the table, deep enough for one beat per cycle behind a pipeline."""
+        if channel.delay:
+            least = channel.delay + MEMORY_LATENCY[memory_kind(channel.delay + 2)] + 1
+            channel = _deeper(channel, least)
+        self.channels[channel.name] = channel
+        return channel.name
+
+    def unit(
+        self,
+        name: str,
+        kind: str,
+        params: Mapping[str, object],
+        inputs: list[str],
+        outputs: list[str],
+    ) -> None:
+        """Put a unit into the table."""
+        self.units.append(Unit(name, kind, dict(params), tuple(inputs), tuple(outputs)))
+
+    def region(self, node: Node, name: str, rows: int, cols: int, tile: Tile, base: int | None) -> Region:
+        """Where tensor `name` lies off chip, tiled as `tile`."""
+        shape = (tile.rows.static, tile.cols.static)
+        if shape[0] is None or shape[1] is None:
+            raise self.fail(node, f"off-chip tiles must have static extents, not {tile}")
+        size = rows * cols * tile.element.bytes
+        start = self._next_base if base is None else base
+        region = Region(start, size, rows, cols, (shape[0], shape[1]), tile.element.name)
+        known = self.regions.setdefault(name, region)
+        if (known.tile, known.element) != (region.tile, region.element):
+            raise self.fail(
+                node,
+                f"tensor {name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
+                f"{known.element} and can't be accessed in tiles of {tile}",
+            )
+        if known is region:
+            end = start + -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
+            self._next_base = max(self._next_base, end)
+        return known
+
+    def _connect(self) -> dict[str, str]:
+        """Join producers and consumers, with a fork where a stream is used several times."""
+        names: dict[str, str] = {}
+        for stream, produced in self._outputs.items():
+            uses = self._uses.get(stream, [])
+            channel = self.channels[produced]
+            if not uses:
+                self.unit(f"{produced}_discard", "discard", {}, [produced], [])
+            elif len(uses) == 1:
+                names[uses[0].placeholder] = produced
+                self.channels[produced] = _used(channel, uses[0])
+            else:
+                branches = []
+                for use in uses:
+                    branch = Channel(
+                        f"{produced}_to_{use.node.name}",
+                        channel.lanes,
+                        channel.bits,
+                        channel.rank,
+                        2,
+                        signed=channel.signed,
+                    )
+                    while branch.name in self.channels:
+                        branch = _renamed(branch, branch.name + "_")
+                    branches.append(self.add(_used(branch, use)))
+                    names[use.placeholder] = branch.name
+                self.unit(f"{produced}_fork", "fork", {}, [produced], branches)
+        return names
+
+    def design(self, depths: Mapping[str, int]) -> Design:
+        """The finished table."""
+        names = self._connect()
+        units = tuple(
+            Unit(u.name, u.kind, u.params, tuple(names.get(i, i) for i in u.inputs), u.outputs)
+            for u in self.units
+        )
+        design = Design(
+            self.graph.name, self.lanes, self.bus, units, tuple(self.channels.values()), self.regions
+        )
+        return design.with_depths(depths) if depths else design
+
+
+def _deeper(channel: Channel, depth: int) -> Channel:
+    return Channel(**{**channel.__dict__, "depth": max(channel.depth, depth)})
+
+
+def _renamed(channel: Channel, name: str) -> Channel:
+    return Channel(**{**channel.__dict__, "name": name})
+
+
+def _used(channel: Channel, use: Use) -> Channel:
+    """The channel as its one consumer needs it."""
+    if use.structure_only:
+        channel = Channel(**{**channel.__dict__, "lanes": 0, "bits": 0})
+    return _deeper(channel, use.depth or 2)
+
+
+def bound(node: Node, lowering: Lowering, what: str, dims: list[object]) -> int:
+    """Upper bound of a product of dims, which a buffer must be made for."""
+    bounds = [getattr(d, "bound", None) for d in dims]
+    if None in bounds:
+        raise lowering.fail(node, f"{what} has no upper bound, so no buffer can be made for it")
+    return prod(int(b) for b in bounds if b is not None)
+
+
+def lower(
+    graph: Graph,
+    *,
+    lanes: int = 4,
+    bus: Bus | None = None,
+    depths: Mapping[str, int] | None = None,
+) -> Design:
+    """Lower a graph to a design table.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    lanes : int
+        Lanes of a beat: a matrix unit has ``lanes * lanes`` multipliers.
+    bus : Bus, optional
+        The off-chip port.
+    depths : mapping of str to int, optional
+        FIFO depths by channel, in beats, in place of those that the passes chose.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    StepError
+        Where the graph is incomplete, or an operator has no circuit for the way it is used.
+    """
+    graph.check()
+    if lanes not in (1, 2, 4, 8, 16, 32):
+        raise StepError(f"lanes must be a power of two up to 32, not {lanes}")
+    lowering = Lowering(graph, lanes, bus or Bus())
+    for node in graph.nodes:
+        name = f"stepgen.compile.lowering.{node.op}"
+        if importlib.util.find_spec(name) is None:
+            raise lowering.fail(node, "this operator has no circuit yet")
+        importlib.import_module(name).lower(node, lowering)
+    importlib.import_module("stepgen.compile.lowering.off_chip").finish(lowering)
+    return lowering.design(depths or {})

@@ -1,0 +1,52 @@
+"""Accum becomes a stop unit (retile_row) or a memory (retile_col)."""
+
+from ...ir.dtypes import Tile
+from ...ir.functions.retile_col import RetileCol
+from ...ir.functions.retile_row import RetileRow
+from ...ir.stream import Node
+from .. import facts
+from ..lower import Lowering, bound
+
+
+def lower(node: Node, to: Lowering) -> None:
+    """Concatenating by rows only rewrites stops; by columns it takes a memory."""
+    function = node.attrs["fn"]
+    if isinstance(function, RetileRow):
+        _retile_row(node, to)
+    elif isinstance(function, RetileCol):
+        _retile_col(node, to)
+    else:
+        raise to.fail(node, f"{function} has no circuit yet")
+
+
+def _retile_row(node: Node, to: Lowering) -> None:
+    (x,) = node.inputs
+    rank = node.attrs["rank"]
+    assert isinstance(x.dtype, Tile)
+    inner = [x.dtype.rows, *(x.dim(level) for level in range(rank - 1))]
+    params = {"lo": 1, "hi": 1 + rank, "hold": any(d.may_be_empty for d in inner)}
+    to.unit(node.name, "flatten", params, [to.input(node, 0)], [to.output(node)])
+
+
+def _retile_col(node: Node, to: Lowering) -> None:
+    (x,) = node.inputs
+    assert isinstance(x.dtype, Tile)
+    rank = node.attrs["rank"]
+    counts = [x.dim(level).static for level in range(rank)]
+    if rank != 1 or counts[0] is None:
+        raise to.fail(
+            node,
+            f"{x.name} is {x}; joining tiles by columns takes a chunk of rank 1 and static length",
+        )
+    chunks = bound(node, to, f"the number of chunks of {x.name}", list(x.shape[:-1]))
+    params = {
+        "count": counts[0],
+        "slices": to.slices(node, x.dtype),
+        "rows": max(1, bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])),
+        "level": to.base_level(x.dtype) + rank,
+        "buffers": min(2, max(1, chunks)),
+    }
+    delay = facts.delay("retile_col", params, to.lanes)
+    to.unit(
+        node.name, "retile_col", params, [to.input(node, 0)], [to.output(node, delay=delay)]
+    )

@@ -1,0 +1,30 @@
+"""Expand becomes a memory that replays a tile."""
+
+from ...ir.dtypes import Tile
+from ...ir.stream import Node
+from .. import facts
+from ..lower import Lowering, bound
+
+
+def lower(node: Node, to: Lowering) -> None:
+    """One replay memory, large enough for the largest tile twice."""
+    x = node.inputs[0]
+    if not isinstance(x.dtype, Tile) or not to.base_level(x.dtype):
+        raise to.fail(node, f"only tiles can be repeated in hardware, not {x}")
+    rows = bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])
+    if len(node.inputs) == 1 and x.rank < 1:
+        raise to.fail(node, f"{x.name} is {x}, which has no dim to repeat over")
+    ref = node.inputs[1] if len(node.inputs) > 1 else None
+    beats = max(rows, 1) * to.slices(node, x.dtype)
+    tiles = bound(node, to, f"the number of tiles of {x.name}", list(x.shape))
+    params = {
+        "count": node.attrs["count"],
+        "capacity": max(2, beats * min(2, tiles)),
+        "level": to.base_level(x.dtype) + node.attrs["rank"],
+        "ref_base": to.base_level(ref.dtype) if ref else 0,
+    }
+    inputs = [to.input(node, 0)]
+    if ref:
+        inputs.append(to.input(node, 1, structure_only=True))
+    delay = facts.delay("expand", params, to.lanes)
+    to.unit(node.name, "expand", params, inputs, [to.output(node, delay=delay)])

@@ -1,0 +1,31 @@
+"""FlatMap of retile_streamify by rows becomes stop units, and a filter where rows are padding."""
+
+from ...ir.dtypes import Tile
+from ...ir.functions.retile_streamify import RetileStreamify
+from ...ir.stream import Node
+from ..lower import Lowering
+
+
+def lower(node: Node, to: Lowering) -> None:
+    """Rows become tiles: a new dim below the rows, which for rank 0 joins the dim above them."""
+    function, x = node.attrs["fn"], node.inputs[0]
+    if not isinstance(function, RetileStreamify) or function.axis != "row":
+        raise to.fail(node, f"{function} has no circuit yet")
+    assert isinstance(x.dtype, Tile)
+    (y,) = node.outputs
+    stages: list[tuple[str, dict[str, object]]] = [("promote", {"level": 1, "outermost": False})]
+    if node.attrs["rank"] == 0:
+        hold = x.rank > 0 and x.dtype.rows.may_be_empty
+        stages.append(("flatten", {"lo": 2, "hi": 3, "hold": hold}))
+    padded = len(node.inputs) > 1
+    if padded:
+        stages.append(("drop", {"hold": y.rank > 0}))
+
+    channel, rank = to.input(node, 0), x.rank + to.base_level(x.dtype)
+    for index, (kind, params) in enumerate(stages):
+        rank += {"promote": 1, "flatten": -1, "drop": 0}[kind]
+        last = index == len(stages) - 1
+        target = to.output(node) if last else to.link(node, kind, y, rank)
+        inputs = [channel, to.input(node, 1)] if kind == "drop" else [channel]
+        to.unit(node.name if last else f"{node.name}_{kind}", kind, params, inputs, [target])
+        channel = target

@@ -1,0 +1,38 @@
+"""Map becomes a matrix unit or a pipeline."""
+
+from ...ir.dtypes import Tile
+from ...ir.functions.matmul import Matmul
+from ...ir.functions.requantize import Requantize
+from ...ir.stream import Node
+from .. import facts
+from ..lower import Lowering
+
+
+def lower(node: Node, to: Lowering) -> None:
+    """One unit per function that has a circuit."""
+    function = node.attrs["fn"]
+    params: dict[str, object]
+    if isinstance(function, Matmul) and not function.transpose:
+        kind, params = "matmul", _matmul(node, to)
+    elif isinstance(function, Requantize):
+        kind, params = "requantize", dict(function.parameters())
+    else:
+        raise to.fail(node, f"{function} has no circuit yet")
+    inputs = [to.input(node, index) for index in range(len(node.inputs))]
+    delay = facts.delay(kind, params, to.lanes)
+    to.unit(node.name, kind, params, inputs, [to.output(node, delay=delay)])
+
+
+def _matmul(node: Node, to: Lowering) -> dict[str, object]:
+    x, w = node.inputs[0].dtype, node.inputs[1].dtype
+    assert isinstance(x, Tile)
+    assert isinstance(w, Tile)
+    if x.element.name != "int8":
+        raise to.fail(node, f"the matrix unit multiplies int8 tiles, not {x}")
+    k, n = w.rows.static, w.cols.static
+    if k is None or n is None or k % to.lanes or n % to.lanes:
+        raise to.fail(
+            node,
+            f"a weight tile of {w} needs static extents that are multiples of {to.lanes} lanes",
+        )
+    return {"k": k, "n": n}

@@ -1,0 +1,12 @@
+"""Partition becomes a crossbar."""
+
+from ...ir.stream import Node
+from ..lower import Lowering
+
+
+def lower(node: Node, to: Lowering) -> None:
+    """One crossbar with an output per consumer."""
+    x = node.inputs[0]
+    params = {"level": to.base_level(x.dtype) + node.attrs["rank"]}
+    outputs = [to.output(node, port) for port in range(len(node.outputs))]
+    to.unit(node.name, "partition", params, [to.input(node, 0), to.input(node, 1)], outputs)

@@ -1,0 +1,22 @@
+"""The end of a stream that nobody reads."""
+
+from amaranth.hdl import Module
+
+from ...ir.wire import DONE
+from ..unit import UnitCore
+
+
+class Core(UnitCore):
+    """Takes a beat in every cycle; the run lasts until its ``DONE``."""
+
+    finishes = True
+
+    def elaborate(self, platform):
+        m = Module()
+        (i,) = self.inputs
+        m.d.comb += i.ready.eq(1)
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(i.valid & (i.payload.kind == DONE)):
+            m.d.sync += self.finished.eq(1)
+        return m
