@@ -1,0 +1,1 @@
+"""The static facts of each unit kind: parameters, pipeline delay, memory; see `compile.facts`."""

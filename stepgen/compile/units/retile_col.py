@@ -1,0 +1,51 @@
+"""Facts of retile_col: the tiles of a chunk side by side, through a memory.
+
+Ports
+-----
+x -> y; y has a pipeline of `DELAY` cycles.
+
+Parameters
+----------
+count : int
+    Tiles of a chunk.
+slices : int
+    Beats of one row of one tile of `x`.
+rows : int
+    Most rows of a tile.
+level : int
+    Wire level of `x` that closes a chunk: 2 + rank.
+buffers : int
+    1 or 2: whether a chunk can be written while the one before it is being read.
+bits : int
+    Bits of an element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..design import Channel, Design
+
+DELAY = 2
+"""Cycles from a read's handshake until its beat is there: the RAM and its output register."""
+
+
+def delay(params: Mapping[str, Any], lanes: int) -> int:
+    """Pipeline of the output in cycles."""
+    return DELAY
+
+
+def depth(params: Mapping[str, Any]) -> int:
+    """Beats that the memory holds."""
+    return int(params["buffers"] * params["rows"] * params["count"] * params["slices"])
+
+
+def queue(rank: int, params: Mapping[str, Any]) -> Channel:
+    """The channel inside, from writing to reading: one beat per row that is ready to be read."""
+    return Channel("rows", 0, 0, rank, depth=min(64, max(2, params["buffers"] * params["rows"])))
+
+
+def memory_bits(params: Mapping[str, Any], design: Design) -> int:
+    """Bits of the tile memory."""
+    return depth(params) * design.lanes * int(params["bits"])
