@@ -1,0 +1,110 @@
+"""What the operators that apply functions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import sympy
+
+from stepgen.ir.dims import times
+from stepgen.ir.dtypes import DataType, Tile, TupleType
+from stepgen.ir.function import Function
+from stepgen.ir.operator import Call
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Stream
+
+SYSTOLIC_ROWS = 16
+"""Rows of the paper's compute tile, which each hold a row of the operand."""
+
+
+def to_function(call: Call) -> Function:
+    """The function of a use.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if it is none.
+    """
+    function = call.attrs["fn"]
+    if not isinstance(function, Function):
+        call.fail(f"it needs a function such as fn.add(), not {function!r}")
+    return function
+
+
+def tiles_of(call: Call, streams: Sequence[Stream]) -> list[Tile]:
+    """The tiles that a function is given; a tuple gives its items.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if a stream carries something else.
+    """
+    tiles: list[Tile] = []
+    for stream in streams:
+        for dtype in _items(stream.dtype):
+            if not isinstance(dtype, Tile):
+                call.fail(f"functions work on tiles, but {stream.name} is {stream}")
+            tiles.append(dtype)
+    return tiles
+
+
+def over_all(streams: Sequence[Stream], each: sympy.Expr) -> sympy.Expr:
+    """The sum of an extent over all elements of streams of one shape.
+
+    Parameters
+    ----------
+    streams : sequence of Stream
+        Their ragged tile dims have known sums.
+    each : sympy.Expr
+        The extent for one element.
+    """
+    count = streams[0].totals[0]
+    for stream in streams:
+        if not isinstance(stream.dtype, Tile):
+            continue
+        rows, cols = stream.dtype.dims
+        for mine, other in ((rows, cols), (cols, rows)):
+            if mine.is_ragged and not other.is_ragged and _is_linear(each, mine.expr):
+                slope, rest = each.coeff(mine.expr, 1), each.coeff(mine.expr, 0)
+                return slope * stream.volume / other.expr + rest * count
+    return times([count, each])
+
+
+def _is_linear(each: sympy.Expr, symbol: sympy.Symbol) -> bool:
+    return symbol in each.free_symbols and sympy.degree(each, symbol) == 1
+
+
+def apply_flops(node: Node, policy: Policy) -> sympy.Expr:
+    """Operations of a node that applies its function to every element of its inputs."""
+    function: Function = node.attrs["fn"]
+    tiles = [d for s in node.inputs for d in _items(s.dtype) if isinstance(d, Tile)]
+    total = over_all(node.inputs, function.flops(*tiles))
+    if policy.silu_per_inner and function.name == "silu":
+        total *= _inner_of_producer(node.inputs[0])
+    return total
+
+
+def _inner_of_producer(stream: Stream) -> sympy.Expr:
+    made_by = stream.node
+    function = made_by.attrs.get("fn")
+    if isinstance(function, Function) and function.name == "matmul":
+        tile = made_by.inputs[0].dtype
+        assert isinstance(tile, Tile)
+        return tile.cols.expr
+    return sympy.Integer(1)
+
+
+def matmul_memory(node: Node, policy: Policy) -> sympy.Expr:
+    """Bytes of a matmul's weight tile and operand rows, where the policy counts them."""
+    if not policy.matmul_state or node.attrs["fn"].name != "matmul":
+        return sympy.Integer(0)
+    x, weight = (d for s in node.inputs for d in _items(s.dtype) if isinstance(d, Tile))
+    return SYSTOLIC_ROWS * x.cols.expr * x.element.bytes + weight.bytes
+
+
+def _items(dtype: DataType) -> Iterator[DataType]:
+    if isinstance(dtype, TupleType):
+        for item in dtype.items:
+            yield from _items(item)
+    else:
+        yield dtype

@@ -1,0 +1,43 @@
+"""What only the whole program can tell."""
+
+from __future__ import annotations
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.operator import operators
+
+
+def check(graph: Graph) -> None:
+    """Check that a program is complete.
+
+    Parameters
+    ----------
+    graph : Graph
+        Left as it is.
+
+    Raises
+    ------
+    StepError
+        If nothing leaves the program, a feedback is not connected, or nobody reads a stream.
+    """
+    for feedback in graph.feedbacks:
+        if feedback.source is None:
+            raise StepError(
+                f"feedback {feedback.label} at {feedback.where} of {feedback.declared} is never "
+                f"connected, give it its stream with connect()"
+            )
+    if not any(operators()[node.op].is_sink for node in graph.nodes):
+        raise StepError(
+            f"the graph {graph.name} has no output and stores nothing, add graph.output(stream, "
+            f"name) or a store"
+        )
+    used = {stream for node in graph.nodes for stream in node.inputs}
+    for node in graph.nodes:
+        face = operators()[node.op]
+        for port, stream in enumerate(node.outputs):
+            optional = port in face.optional_outputs and (face.is_sink or len(node.outputs) > 1)
+            if stream not in used and not optional:
+                raise StepError(
+                    f"{node.op} at {node.where}: nobody reads {stream.name}, {stream}; use it or "
+                    f"make it an output of the graph"
+                )

@@ -1,0 +1,307 @@
+"""Dims: how long a dimension of a stream or of a tile is.
+
+A dim is *static* (an integer), *dynamic* (one number per run, a symbol or an expression) or
+*ragged* (takes several values within one stream; an expression that contains a ragged dim becomes
+a fresh ragged dim). Wherever the types give one, a dim knows its upper bound, which is what an
+on-chip buffer has to be made for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+import sympy
+
+from stepgen.ir.errors import StepError
+
+Kind = Literal["static", "dynamic", "ragged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dim:
+    """The extent of one dimension.
+
+    Attributes
+    ----------
+    expr : sympy.Expr
+        The extent; an Integer for static dims.
+    kind : {"static", "dynamic", "ragged"}
+        What is known about it at compile time.
+    bound : int or None
+        No run exceeds it; None where the types give no bound.
+    """
+
+    expr: sympy.Expr
+    kind: Kind
+    bound: int | None = None
+
+    @property
+    def static(self) -> int | None:
+        """The extent of a static dim, else None."""
+        return int(self.expr) if self.kind == "static" else None
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether the dim takes several values within one stream."""
+        return self.kind == "ragged"
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether the extent can be 0 as far as the type knows."""
+        return self.expr.is_positive is not True
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.static == other
+        return isinstance(other, Dim) and self.expr == other.expr
+
+    def __hash__(self) -> int:
+        return hash(self.expr)
+
+    def __str__(self) -> str:
+        return show(self.expr)
+
+    def __repr__(self) -> str:
+        return f"Dim({self}, {self.kind}, bound={self.bound})"
+
+    def same(self, other: Dim) -> bool:
+        """Whether both extents are equal in every run."""
+        return self == other or (
+            not (self.static is not None and other.static is not None)
+            and sympy.expand(self.expr - other.expr) == 0
+        )
+
+
+DimLike = int | str | Dim
+"""What a user may write for a dim: an extent, the name of a dynamic dim, or a `Dim`."""
+
+
+def static(extent: int) -> Dim:
+    """A dim of known extent."""
+    if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
+        raise StepError(f"a dim must be an integer of at least 0, not {extent!r}")
+    return Dim(sympy.Integer(extent), "static", extent)
+
+
+def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
+    """A dynamic-regular dim: one extent per run, known by name.
+
+    Parameters
+    ----------
+    name : str
+        Name of the symbol; the same name is the same dim within a graph.
+    bound : int, optional
+        Upper bound of the extent.
+    positive : bool
+        Whether the extent is known to be at least 1.
+    """
+    return Dim(_symbol(name, positive), "dynamic", bound)
+
+
+def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
+    """A ragged dim: several extents within one stream. Parameters as for `dynamic`."""
+    return Dim(_symbol(name, positive), "ragged", bound)
+
+
+def as_dim(value: DimLike) -> Dim:
+    """The dim that a user meant by an integer, a name or a `Dim`."""
+    if isinstance(value, Dim):
+        return value
+    if isinstance(value, str):
+        return dynamic(value)
+    return static(value)
+
+
+def regular(expr: sympy.Expr, bound: int | None) -> Dim:
+    """The static or dynamic dim with this extent."""
+    if expr.is_Integer:
+        return static(int(expr))
+    return Dim(expr, "dynamic", bound)
+
+
+def _symbol(name: str, positive: bool) -> sympy.Symbol:
+    if not name.isidentifier():
+        raise StepError(f"a dim's name must be an identifier, not {name!r}")
+    assumption = {"positive": True} if positive else {"nonnegative": True}
+    return sympy.Symbol(name, integer=True, **assumption)
+
+
+class Symbols:
+    """The symbols of one graph: hands out names that nobody has used."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, Dim] = {}
+        self._next: dict[str, int] = {}
+
+    def claim(self, dim: Dim) -> Dim:
+        """Register the symbols of a dim that the user wrote.
+
+        Raises
+        ------
+        StepError
+            If the name stands for a dim of another kind, bound or assumption already.
+        """
+        for symbol in dim.expr.free_symbols:
+            known = self._taken.get(symbol.name)
+            mine = dim if dim.expr == symbol else known
+            if known is None:
+                self._taken[symbol.name] = mine or Dim(symbol, dim.kind)
+            elif known.expr != symbol or (
+                mine is not None and (mine.kind, mine.bound) != (known.kind, known.bound)
+            ):
+                raise StepError(
+                    f"the dim {symbol.name} is used as {dim!r} but the graph knows it as {known!r}"
+                )
+        return dim
+
+    def find(self, name: str) -> Dim:
+        """The dim of this name.
+
+        Raises
+        ------
+        StepError
+            If there is none.
+        """
+        if name not in self._taken:
+            raise StepError(f"there is no dim named {name!r}")
+        return self._taken[name]
+
+    def fresh(
+        self, prefix: str, kind: Kind, bound: int | None = None, *, positive: bool = False
+    ) -> Dim:
+        """A new dim named `prefix` and a number."""
+        number = self._next.get(prefix, 0)
+        while f"{prefix}{number}" in self._taken:
+            number += 1
+        self._next[prefix] = number + 1
+        dim = Dim(_symbol(f"{prefix}{number}", positive), kind, bound)
+        self._taken[dim.expr.name] = dim
+        return dim
+
+    def absorbed(self, dims: Iterable[Dim], bound: int | None, *, positive: bool = False) -> Dim:
+        """A new ragged dim in place of an expression over `dims`, named after a ragged one."""
+        dims = list(dims)
+        names = [min(s.name for s in d.expr.free_symbols) for d in dims if d.expr.free_symbols]
+        ragged_names = [str(d) for d in dims if d.is_ragged]
+        base = re.sub(r"_\d+$", "", (ragged_names or names)[0])
+        return self.fresh(base + "_", "ragged", bound, positive=positive)
+
+
+def product_bound(dims: Iterable[Dim]) -> int | None:
+    """Upper bound of a product of dims, None if one of them has none."""
+    bounds = [d.bound for d in dims]
+    return None if any(b is None for b in bounds) else prod(b for b in bounds if b is not None)
+
+
+def product(dims: Sequence[Dim], symbols: Symbols) -> Dim:
+    """The dim that several neighbouring dims become when they are flattened.
+
+    Regular dims multiply. A ragged dim absorbs the others: the result is a fresh ragged dim
+    (paper, section 3), unless all others are 1.
+    """
+    rest = [d for d in dims if d.static != 1]
+    if not rest:
+        return static(1)
+    if len(rest) == 1:
+        return rest[0]
+    if any(d.static == 0 for d in rest):
+        return static(0)
+    bound = product_bound(rest)
+    if any(d.is_ragged for d in rest):
+        positive = not any(d.may_be_empty for d in rest)
+        return symbols.absorbed(rest, bound, positive=positive)
+    expr = times(d.expr for d in rest)
+    # min(1, E) * E is E, whose own bound can be tighter than the product of bounds.
+    same = [d.bound for d in rest if d.expr == expr and d.bound is not None]
+    return regular(expr, min([b for b in [bound, *same] if b is not None], default=None))
+
+
+def joined(dims: Sequence[Dim], total: sympy.Expr | None, symbols: Symbols) -> Dim:
+    """The product of dims where the result may become the outermost dim of a stream.
+
+    An outermost dim has one value per run, so it stays regular even if a ragged dim goes into it.
+
+    Parameters
+    ----------
+    dims : sequence of Dim
+        Neighbouring dims, outermost first.
+    total : sympy.Expr or None
+        How many elements they have in all, if the result becomes the outermost dim.
+    symbols : Symbols
+        Where a fresh ragged dim comes from.
+    """
+    if total is not None and len(dims) > 1 and any(d.is_ragged for d in dims):
+        return regular(total, product_bound(dims))
+    return product(dims, symbols)
+
+
+def add(dims: Sequence[Dim]) -> Dim:
+    """The sum of regular dims."""
+    bounds = [d.bound for d in dims]
+    bound = None if None in bounds else sum(b for b in bounds if b is not None)
+    return regular(sympy.Add(*(d.expr for d in dims)), bound)
+
+
+def ceil_div(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
+    """How many chunks a dim falls into when its last chunk is padded."""
+    if chunk == 1:
+        return dim
+    bound = None if dim.bound is None else -(-dim.bound // chunk)
+    if dim.is_ragged:
+        return symbols.absorbed([dim], bound, positive=not dim.may_be_empty)
+    return regular(sympy.ceiling(dim.expr / chunk), bound)
+
+
+def nonempty(dim: Dim) -> Dim:
+    """1 if the dim is at least 1, else 0."""
+    if not dim.may_be_empty:
+        return static(1)
+    bound = 1 if dim.bound is None else min(1, dim.bound)
+    return regular(_indicator(dim.expr), bound)
+
+
+def indicators(expr: sympy.Expr) -> list[sympy.Expr]:
+    """The factors of an extent that are 1 for "not empty" and 0 for "empty"."""
+    return [f for f in sympy.Mul.make_args(expr) if _indicator(f) == f and not f.is_Integer]
+
+
+def times(factors: Iterable[sympy.Expr]) -> sympy.Expr:
+    """A product in which ``min(1, E) * E`` is ``E``, since both vanish together."""
+    flat = [part for factor in factors for part in sympy.Mul.make_args(factor)]
+    plain = [f for f in flat if f.is_Integer or _indicator(f) != f]
+    implied = {_indicator(f) for f in plain}
+    flags = {f for f in flat if not f.is_Integer and _indicator(f) == f}
+    return sympy.Mul(*plain, *(flags - implied))
+
+
+def _indicator(expr: sympy.Expr) -> sympy.Expr:
+    if expr.is_positive:
+        return sympy.Integer(1)
+    if isinstance(expr, sympy.ceiling):
+        return _indicator(expr.args[0])
+    if isinstance(expr, sympy.Mul):
+        factors = [f for f in expr.args if not f.is_positive]
+        return sympy.Min(1, sympy.Mul(*factors)) if len(factors) > 1 else _indicator(factors[0])
+    return sympy.Min(1, expr)
+
+
+class _Show(sympy.printing.StrPrinter):  # type: ignore[misc]
+    def _print_ceiling(self, expr: sympy.Expr) -> str:
+        return f"ceil({self._print(expr.args[0])})"
+
+    def _print_Min(self, expr: sympy.Expr) -> str:
+        return f"min({', '.join(self._print(a) for a in sorted(expr.args, key=str))})"
+
+
+def show(expr: sympy.Expr) -> str:
+    """An extent as people read it: ``ceil(E0/4)``, ``min(1, E0)``."""
+    return str(expr) if expr.is_Atom else str(_Show().doprint(expr))
+
+
+def show_shape(shape: Iterable[Dim]) -> str:
+    """A shape as people read it, outermost dim first: ``[E0, 1]``."""
+    return f"[{', '.join(str(d) for d in shape)}]"

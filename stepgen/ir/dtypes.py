@@ -1,0 +1,198 @@
+"""Data types of streams: tiles, selectors, buffers, tuples (paper, section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from stepgen.ir.dims import Dim, DimLike, as_dim, show_shape
+from stepgen.ir.errors import StepError
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """The type of one element of a tile.
+
+    Attributes
+    ----------
+    name : str
+        How it is written.
+    bits : int
+        Width on a wire.
+    bytes : int
+        Size in memory.
+    """
+
+    name: str
+    bits: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getitem__(self, shape: tuple[DimLike, DimLike]) -> Tile:
+        """``int8[1, 64]`` is a tile of one row and 64 columns."""
+        rows, cols = shape
+        return Tile(rows, cols, self)
+
+
+int8 = ElementType("int8", 8, 1)
+int32 = ElementType("int32", 32, 4)
+bf16 = ElementType("bf16", 16, 2)
+f32 = ElementType("f32", 32, 4)
+bool_ = ElementType("bool", 1, 1)
+address = ElementType("address", 64, 8)
+
+ELEMENTS = {e.name: e for e in (int8, int32, bf16, f32, bool_, address)}
+"""Every element type by its name."""
+
+
+def element(value: ElementType | str) -> ElementType:
+    """The element type that a user meant by a type or its name."""
+    if isinstance(value, ElementType):
+        return value
+    if value not in ELEMENTS:
+        raise StepError(f"{value!r} is no element type, those are {', '.join(ELEMENTS)}")
+    return ELEMENTS[value]
+
+
+class DataType:
+    """What one element of a stream is."""
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """Size of one element in bytes, symbolic in the dynamic dims of tiles."""
+        raise TypeError(f"{type(self).__name__} has no size")
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """Every dim that the type is made of."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Tile(DataType):
+    """A regular matrix; each extent static or decided at run time.
+
+    Parameters
+    ----------
+    rows, cols : int, str or Dim
+        Extents.
+    element : ElementType
+        What it is made of. A scalar is a tile of 1 x 1.
+    """
+
+    rows: Dim
+    cols: Dim
+    element: ElementType
+
+    def __init__(self, rows: DimLike, cols: DimLike, element: ElementType) -> None:
+        object.__setattr__(self, "rows", as_dim(rows))
+        object.__setattr__(self, "cols", as_dim(cols))
+        object.__setattr__(self, "element", element)
+
+    @property
+    def dims(self) -> tuple[Dim, Dim]:
+        """Rows and columns."""
+        return self.rows, self.cols
+
+    @property
+    def elements(self) -> sympy.Expr:
+        """Rows times columns."""
+        return self.rows.expr * self.cols.expr
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """Size in bytes."""
+        return self.elements * self.element.bytes
+
+    def __str__(self) -> str:
+        extents = [str(d) if d.expr.is_Atom else f"({d})" for d in self.dims]
+        return f"{self.element} {'x'.join(extents)}"
+
+
+@dataclass(frozen=True)
+class Selector(DataType):
+    """A multi-hot vector over `n` consumers.
+
+    Parameters
+    ----------
+    n : int
+        Number of consumers.
+    hot : int, optional
+        How many bits are set in every selector, where that is known (top-k routing).
+    """
+
+    n: int
+    hot: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise StepError(f"a selector needs at least 1 consumer, not {self.n}")
+        if self.hot is not None and not 0 <= self.hot <= self.n:
+            raise StepError(f"a selector over {self.n} consumers can't have {self.hot} bits set")
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """Size in bytes: one bit per consumer, rounded up."""
+        return sympy.Integer(-(-self.n // 8))
+
+    def __str__(self) -> str:
+        return f"selector {self.n}" if self.hot is None else f"selector {self.hot} of {self.n}"
+
+
+@dataclass(frozen=True)
+class Buffer(DataType):
+    """A reference to on-chip memory that holds a stream of tiles.
+
+    Parameters
+    ----------
+    tile : Tile
+        What it holds.
+    shape : tuple of Dim
+        Shape of what it holds, outermost first. Only the outermost may be ragged.
+    """
+
+    tile: Tile
+    shape: tuple[Dim, ...]
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The shape and the dims of the tile."""
+        return (*self.shape, *self.tile.dims)
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """Size in bytes of what is held."""
+        return sympy.Mul(self.tile.bytes, *(d.expr for d in self.shape))
+
+    def __str__(self) -> str:
+        return f"buffer of {self.tile} {show_shape(self.shape)}"
+
+
+@dataclass(frozen=True)
+class TupleType(DataType):
+    """Several data types side by side, made by Zip."""
+
+    items: tuple[DataType, ...]
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The dims of all items."""
+        return tuple(d for item in self.items for d in item.dims)
+
+    @property
+    def bytes(self) -> sympy.Expr:
+        """Size in bytes of all items."""
+        return sympy.Add(*(item.bytes for item in self.items))
+
+    def __str__(self) -> str:
+        return f"({', '.join(str(item) for item in self.items)})"
+
+
+FLAG = Tile(1, 1, bool_)
+"""One bit: Reshape's padding and the acknowledgements of stores."""

@@ -1,0 +1,93 @@
+"""Streams that are used before they are made: cycles."""
+
+from __future__ import annotations
+
+from stepgen.ir.dims import Dim, show_shape
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node, Out, Stream, StreamType, make_stream
+from stepgen.ir.where import user_line
+
+
+class Feedback(Stream):
+    """A stream whose producer follows later.
+
+    It stands in for the real stream until `connect`. The stand-in is never a node of the graph.
+
+    Attributes
+    ----------
+    declared : StreamType
+        The type that its users rely on.
+    source : Stream or None
+        The real stream, once connected.
+    uses : list of (Node, int)
+        The inputs that were written before the connection.
+    made, connected : int
+        How many nodes the graph had when it was made and when it was connected.
+    """
+
+    def __init__(self, node: Node, type: StreamType) -> None:
+        model = make_stream(node, 0, Out(type.shape, type.dtype), node.graph.symbols)
+        super().__init__(node, 0, type, model.totals, model.volume)
+        node.outputs = (self,)
+        self.label = node.name
+        self.where = node.where
+        self.declared = type
+        self.source: Stream | None = None
+        self.uses: list[tuple[Node, int]] = []
+        self.made = len(node.graph.nodes)
+        self.connected = 0
+
+    def connect(self, stream: Stream) -> None:
+        """Put the real stream in the place of this one, wherever it was used.
+
+        Static dims must agree with the declared ones; whether dynamic dims do is known at run
+        time only.
+
+        Parameters
+        ----------
+        stream : Stream
+            The real stream, of the same graph and data type.
+
+        Raises
+        ------
+        StepError
+            If it is connected already or the types disagree.
+        """
+        graph, line = self.graph, user_line()
+        prefix = f"feedback {self.label} at {line}:"
+        if self.source is not None:
+            raise StepError(f"{prefix} it is connected to {self.source.name} already")
+        if not isinstance(stream, Stream) or stream.resolved() == self:
+            raise StepError(f"{prefix} it needs the stream of another operator, not {stream!r}")
+        if stream.graph is not graph:
+            raise StepError(f"{prefix} {stream.name} belongs to another graph")
+        real = stream.resolved()
+        if real.dtype != self.declared.dtype:
+            raise StepError(
+                f"{prefix} it was declared as {self.declared}, but {real.name} is {real}"
+            )
+        differing = _differing(self.declared.shape, real.shape)
+        if differing is not None:
+            raise StepError(
+                f"{prefix} it was declared with shape {show_shape(self.declared.shape)}, but "
+                f"{real.name} has shape {show_shape(real.shape)}, which differs in {differing}"
+            )
+        self.uses = graph.consumers(self)
+        for node, index in self.uses:
+            depth = node.inputs[index].depth or real.depth
+            handle = Stream(real.node, real.port, real.type, real.totals, real.volume, depth)
+            node.inputs = (*node.inputs[:index], handle, *node.inputs[index + 1 :])
+        known = graph.routings.pop(self, None)
+        if known is not None:
+            graph.routings.setdefault(real, known)
+        self.connected = len(graph.nodes)
+        self.source = real
+
+
+def _differing(declared: tuple[Dim, ...], real: tuple[Dim, ...]) -> str | None:
+    if len(declared) != len(real):
+        return f"rank, {len(declared) - 1} against {len(real) - 1}"
+    for index, (mine, its) in enumerate(zip(declared, real, strict=True)):
+        if mine.static is not None and its.static is not None and mine.static != its.static:
+            return f"dim D{len(declared) - 1 - index}, {mine} against {its}"
+    return None

@@ -1,0 +1,44 @@
+"""retile_streamify: a tile cut into its rows or columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stepgen.ir.dims import Dim, static
+from stepgen.ir.dtypes import Tile, bool_
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import NUMBERS, Function
+from stepgen.ir.operator import Call
+
+
+@dataclass(frozen=True)
+class RetileStreamify(Function):
+    """FlatMap only: rank 0 strings the pieces of all tiles together, rank 1 keeps each tile's.
+
+    Parameters
+    ----------
+    axis : {"row", "col"}
+        ``[R, C]`` becomes R tiles ``[1, C]`` or C tiles ``[R, 1]``.
+    """
+
+    axis: str = "row"
+
+    elements: ClassVar = (*NUMBERS, bool_)
+
+    def __post_init__(self) -> None:
+        if self.axis not in ("row", "col"):
+            raise StepError(f'retile_streamify needs the axis "row" or "col", not {self.axis!r}')
+
+    def stream(self, call: Call, rank: int, tile: Tile) -> tuple[tuple[Dim, ...], Tile]:
+        """``[R]`` of rows or ``[C]`` of columns; with a leading 1 for rank 1."""
+        self.check(call, [tile])
+        if rank > 1:
+            call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
+        pieces = tile.rows if self.axis == "row" else tile.cols
+        piece = (
+            Tile(1, tile.cols, tile.element)
+            if self.axis == "row"
+            else Tile(tile.rows, 1, tile.element)
+        )
+        return ((static(1),) * rank + (pieces,), piece)

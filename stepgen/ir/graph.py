@@ -1,0 +1,318 @@
+"""The graph of a program, and how operators join it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stepgen.ir import operator
+from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
+from stepgen.ir.dtypes import DataType, ElementType, Selector
+from stepgen.ir.dtypes import element as as_element
+from stepgen.ir.errors import StepError
+from stepgen.ir.feedback import Feedback
+from stepgen.ir.stream import Node, Stream, StreamType, make_stream
+from stepgen.ir.where import user_line
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A matrix in off-chip memory.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that it belongs to.
+    name : str
+        Unique among the graph's tensors.
+    shape : tuple of int
+        Rows and columns.
+    element : ElementType
+        What it is made of.
+    base : int or None
+        Byte address; None leaves it to the compiler.
+    """
+
+    graph: Graph
+    name: str
+    shape: tuple[int, int]
+    element: ElementType
+    base: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return self.shape[0] * self.shape[1] * self.element.bytes
+
+    def grid(self, tile: tuple[int, int]) -> tuple[int, int]:
+        """How many tiles of this shape it has, in rows and columns."""
+        return self.shape[0] // tile[0], self.shape[1] // tile[1]
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}, {self.element} {self.shape[0]}x{self.shape[1]})"
+
+
+@dataclass(frozen=True)
+class Routing:
+    """What is known about the selectors of one stream.
+
+    Attributes
+    ----------
+    counts : tuple of Dim
+        How many selectors have bit i set.
+    merged : dict of Dim to tuple of Dim
+        For a merge's selector: which dim of each input a ragged dim of the merged data stands for.
+    """
+
+    counts: tuple[Dim, ...]
+    merged: dict[Dim, tuple[Dim, ...]]
+
+
+class Graph:
+    """A streaming tensor program: operators connected by streams; cycles are allowed.
+
+    Parameters
+    ----------
+    name : str
+        What the program is called.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        In the order in which they were made: producers first, except along feedback.
+    tensors : dict of str to Tensor
+        Off-chip tensors by name.
+    feedbacks : list of Feedback
+        Edges that close a cycle.
+    symbols : Symbols
+        The dims of the graph.
+    routings : dict of Stream to Routing
+        Dims known for selector streams.
+    """
+
+    def __init__(self, name: str = "program") -> None:
+        self.name = name
+        self.nodes: list[Node] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.feedbacks: list[Feedback] = []
+        self.symbols = Symbols()
+        self.routings: dict[Stream, Routing] = {}
+        self._names: dict[str, Node | Feedback] = {}
+        self._counts: dict[str, int] = {}
+
+    def input(self, name: str, dtype: DataType, shape: Iterable[DimLike]) -> Stream:
+        """A stream that comes from outside.
+
+        Parameters
+        ----------
+        name : str
+            Unique among the graph's nodes.
+        dtype : DataType
+            Type of one element.
+        shape : iterable of int, str or Dim
+            Outermost first; a string is the name of a dynamic dim.
+        """
+        attrs = {"dtype": dtype, "shape": tuple(shape)}
+        return self.add("source", (), attrs, name=name).outputs[0]
+
+    def output(self, stream: Stream, name: str) -> None:
+        """Let a stream leave the program under a name."""
+        self.add("output", (stream,), {}, name=name)
+
+    def tensor(
+        self,
+        name: str,
+        shape: tuple[int, int],
+        element: ElementType | str,
+        base: int | None = None,
+    ) -> Tensor:
+        """Declare a matrix in off-chip memory.
+
+        Parameters
+        ----------
+        name : str
+            Unique among the graph's tensors.
+        shape : tuple of int
+            Rows and columns.
+        element : ElementType
+            What it is made of.
+        base : int, optional
+            Byte address; the compiler chooses one where it is missing.
+        """
+        if name in self.tensors:
+            raise StepError(f"the graph has a tensor {name} already, {self.tensors[name]!r}")
+        if len(shape) != 2 or not all(isinstance(n, int) and n > 0 for n in shape):
+            raise StepError(f"tensor {name} needs 2 positive extents, not {shape!r}")
+        if base is not None and base < 0:
+            raise StepError(f"tensor {name} can't lie at the address {base}")
+        self.tensors[name] = Tensor(self, name, (shape[0], shape[1]), as_element(element), base)
+        return self.tensors[name]
+
+    def feedback(self, dtype: DataType, shape: Iterable[DimLike], name: str) -> Feedback:
+        """A stream that is used before it is made: the way to write a cycle.
+
+        Parameters
+        ----------
+        dtype : DataType
+            Type of one element.
+        shape : iterable of int, str or Dim
+            Outermost first.
+        name : str
+            Unique among the graph's nodes and feedbacks.
+
+        Returns
+        -------
+        Feedback
+            A stream; its `connect` puts the real stream in its place everywhere.
+        """
+        self._claim(name)
+        dims = tuple(as_dim(d) for d in shape)
+        for dim in (*dims, *dtype.dims):
+            self.symbols.claim(dim)
+        node = Node(self, "feedback", name, (), {}, user_line())
+        stream = Feedback(node, StreamType(dims, dtype))
+        self.feedbacks.append(stream)
+        self._names[name] = stream
+        return stream
+
+    def add(
+        self,
+        op: str,
+        inputs: Sequence[Stream],
+        attrs: dict[str, Any],
+        *,
+        name: str | None = None,
+        where: str | None = None,
+    ) -> Node:
+        """Check one use of an operator and add it.
+
+        Parameters
+        ----------
+        op : str
+            Name of the operator.
+        inputs : sequence of Stream
+            What it reads.
+        attrs : dict
+            Its parameters.
+        name : str, optional
+            Unique name; by default the operator's name and a number.
+        where : str, optional
+            The user's line, by default the one that is being executed.
+
+        Raises
+        ------
+        StepError
+            If the use is wrong.
+        """
+        line = where or user_line()
+        call = operator.Call(self, op, tuple(s.resolved() for s in inputs), dict(attrs), line)
+        for stream in call.inputs:
+            if stream.graph is not self:
+                call.fail(f"{stream.name} belongs to another graph, {stream.graph.name}")
+        if name is not None:
+            self._claim(name)
+        outs = operator.operators()[op].infer(call)
+        node = Node(self, op, name or self._number(op), call.inputs, call.attrs, line)
+        node.outputs = tuple(make_stream(node, i, out, self.symbols) for i, out in enumerate(outs))
+        self.nodes.append(node)
+        self._names[node.name] = node
+        return node
+
+    def node(self, name: str) -> Node:
+        """The node of this name.
+
+        Raises
+        ------
+        StepError
+            If there is none.
+        """
+        found = self._names.get(name)
+        if not isinstance(found, Node):
+            raise StepError(f"the graph {self.name} has no node {name!r}")
+        return found
+
+    def consumers(self, stream: Stream) -> list[tuple[Node, int]]:
+        """Every use of a stream: the node and the number of its input."""
+        real = stream.resolved()
+        return [(n, i) for n in self.nodes for i, used in enumerate(n.inputs) if used == real]
+
+    def routing(self, selectors: Stream) -> Routing:
+        """How often each consumer is selected; fresh dims for a stream that is not known yet."""
+        known = self.routings.get(selectors)
+        if known is None:
+            assert isinstance(selectors.dtype, Selector)
+            bound = product_bound(selectors.shape)
+            known = Routing(
+                tuple(self.symbols.fresh("E", "dynamic", bound) for _ in range(selectors.dtype.n)),
+                {},
+            )
+            self.routings[selectors] = known
+        return known
+
+    def check(self) -> None:
+        """Check what only the whole program can tell.
+
+        Raises
+        ------
+        StepError
+            If the graph has no output, a feedback is not connected, or nobody reads a stream.
+        """
+        from stepgen.ir.checks import check
+
+        check(self)
+
+    def __eq__(self, other: object) -> bool:
+        from stepgen.ir.text import dumps
+
+        return isinstance(other, Graph) and dumps(self, lines=False) == dumps(other, lines=False)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from stepgen.ir.show import show_graph
+
+        return show_graph(self)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.name}, {len(self.nodes)} nodes)"
+
+    def _claim(self, name: str) -> None:
+        if name in self._names:
+            raise StepError(f"the graph has a node named {name} already, choose another name")
+
+    def _number(self, op: str) -> str:
+        number = self._counts.get(op, 0)
+        while f"{op}_{number}" in self._names:
+            number += 1
+        self._counts[op] = number + 1
+        return f"{op}_{number}"
+
+
+def build(
+    op: str,
+    inputs: Sequence[Stream],
+    attrs: dict[str, Any],
+    name: str | None = None,
+    *,
+    tensor: Tensor | None = None,
+) -> tuple[Stream, ...]:
+    """Add a use of an operator to the graph of its inputs.
+
+    Raises
+    ------
+    StepError
+        If an input is no stream or the use is wrong.
+    """
+    for index, stream in enumerate(inputs):
+        if not isinstance(stream, Stream):
+            raise StepError(
+                f"{op} at {user_line()}: input {index} must be a stream, not {stream!r}"
+            )
+    graph = inputs[0].graph
+    if tensor is not None and tensor.graph is not graph:
+        raise StepError(
+            f"{op} at {user_line()}: tensor {tensor.name} belongs to another graph than "
+            f"{inputs[0].name}"
+        )
+    return graph.add(op, inputs, attrs, name=name).outputs

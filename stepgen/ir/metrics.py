@@ -1,0 +1,239 @@
+"""Symbolic metrics: what a program costs, without running it (paper, section 4.2).
+
+Costs are expressions over the dynamic dims; substituting how many tokens each expert gets, or how
+long each request is, gives numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sympy
+from sympy.printing.numpy import NumPyPrinter
+
+from stepgen.ir.dims import Dim
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.operator import operators
+from stepgen.ir.policy import PAPER, PUBLISHED, Policy
+
+Value = int | npt.NDArray[np.integer[Any]]
+Provider = Callable[[Graph, Any], "Metrics"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one node costs over a run.
+
+    Attributes
+    ----------
+    traffic : sympy.Expr
+        Off-chip bytes.
+    memory : sympy.Expr
+        On-chip bytes.
+    flops : sympy.Expr
+        Arithmetic operations.
+    """
+
+    traffic: sympy.Expr
+    memory: sympy.Expr
+    flops: sympy.Expr
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Metrics with all dims substituted: integers, or arrays with one entry per run."""
+
+    traffic: Value
+    memory: Value
+    flops: Value
+
+    @property
+    def intensity(self) -> npt.NDArray[np.float64]:
+        """Operations per off-chip byte."""
+        return np.divide(self.flops, self.traffic, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What a program costs under one policy.
+
+    Attributes
+    ----------
+    policy : str
+        Name of the policy.
+    nodes : dict of str to Cost
+        The cost of every node, by its name.
+    """
+
+    policy: str
+    nodes: dict[str, Cost]
+
+    @cached_property
+    def traffic(self) -> sympy.Expr:
+        """Off-chip bytes."""
+        return sympy.Add(*(c.traffic for c in self.nodes.values()))
+
+    @cached_property
+    def memory(self) -> sympy.Expr:
+        """On-chip bytes."""
+        return sympy.Add(*(c.memory for c in self.nodes.values()))
+
+    @cached_property
+    def flops(self) -> sympy.Expr:
+        """Arithmetic operations."""
+        return sympy.Add(*(c.flops for c in self.nodes.values()))
+
+    @property
+    def intensity(self) -> sympy.Expr:
+        """Operations per off-chip byte."""
+        return self.flops / self.traffic
+
+    @cached_property
+    def symbols(self) -> list[sympy.Symbol]:
+        """The dims that the totals depend on, by name."""
+        free = self.traffic.free_symbols | self.memory.free_symbols | self.flops.free_symbols
+        return sorted(free, key=lambda s: (len(s.name), s.name))
+
+    def evaluate(self, values: Mapping[Any, Value] | None = None) -> Numbers:
+        """The totals for given dims.
+
+        Parameters
+        ----------
+        values : mapping
+            From a symbol, a `Dim` or a name to an integer, or to an array with one entry per run.
+
+        Raises
+        ------
+        StepError
+            If a dim is missing.
+        """
+        given = {_name(key): value for key, value in (values or {}).items()}
+        missing = [s.name for s in self.symbols if s.name not in given]
+        if missing:
+            raise StepError(
+                f"the {self.policy} metrics depend on the dims {', '.join(missing)}, which have no "
+                f"value"
+            )
+        results = self._compiled(*(given[s.name] for s in self.symbols))
+        return Numbers(*(_integer(r) for r in results))
+
+    @cached_property
+    def _compiled(self) -> Callable[..., tuple[Any, ...]]:
+        totals = (self.traffic, self.memory, self.flops)
+        printer = _Exact({"fully_qualified_modules": False, "inline": True})
+        compiled: Callable[..., tuple[Any, ...]] = sympy.lambdify(
+            self.symbols, totals, modules="numpy", printer=printer
+        )
+        return compiled
+
+
+class _Exact(NumPyPrinter):  # type: ignore[misc]
+    """Integer arithmetic stays in integers."""
+
+    def _print_ceiling(self, expr: sympy.Expr) -> str:
+        above, below = expr.args[0].as_numer_denom()
+        return f"(-(-({self._print(above)}) // ({self._print(below)})))"
+
+    def _print_Min(self, expr: sympy.Expr) -> str:
+        first, *rest = (self._print(a) for a in expr.args)
+        for other in rest:
+            first = f"minimum({first}, {other})"
+        return str(first)
+
+
+_providers: dict[str, Provider] = {}
+
+
+def register_policy(name: str, provider: Provider) -> None:
+    """Add a policy that counts in its own way, such as ``hardware``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the policy.
+    provider : callable
+        Takes the graph and the `design` given to `metrics`, returns `Metrics`.
+    """
+    _providers[name] = provider
+
+
+def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
+    """What a program costs.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    policy : str
+        ``paper`` (the text's formulas), ``published`` (what its figures plotted) or the name of a
+        registered policy.
+    design : optional
+        Handed to a registered policy: the design table whose units are counted.
+
+    Raises
+    ------
+    StepError
+        If there is no such policy.
+    """
+    for known in (PAPER, PUBLISHED):
+        if known.name == policy:
+            return Metrics(policy, {n.name: _cost(n, known) for n in graph.nodes})
+    if policy not in _providers:
+        names = [PAPER.name, PUBLISHED.name, *_providers]
+        raise StepError(f"there is no policy {policy!r}, those are {', '.join(names)}")
+    return _providers[policy](graph, design)
+
+
+def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, Value]:
+    """How often each consumer is selected: values for `Metrics.evaluate`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    name : str
+        The input that carries the selectors.
+    mask : array of bool
+        ``[.., n]``, one row per selector; one leading dim more than the stream has gives one
+        result per run.
+
+    Raises
+    ------
+    StepError
+        If there is no such input or the array does not fit.
+    """
+    stream = graph.node(name).outputs[0]
+    known = graph.routings.get(stream)
+    if known is None:
+        raise StepError(f"no partition is steered by {name}, {stream}")
+    array = np.asarray(mask)
+    dims = len(stream.shape)
+    if array.ndim not in (dims + 1, dims + 2) or array.shape[-1] != len(known.counts):
+        raise StepError(
+            f"the selectors of {name} must be an array of {dims + 1} dims with {len(known.counts)} "
+            f"columns, not of shape {array.shape}"
+        )
+    counts = array.astype(np.int64).sum(axis=tuple(range(array.ndim - 1 - dims, array.ndim - 1)))
+    return {str(d): counts[..., i] for i, d in enumerate(known.counts)}
+
+
+def _cost(node: Any, policy: Policy) -> Cost:
+    face = operators()[node.op]
+    return Cost(*(f(node, policy) for f in (face.traffic, face.memory, face.flops)))
+
+
+def _name(key: Any) -> str:
+    return str(key.expr) if isinstance(key, Dim) else str(key)
+
+
+def _integer(value: Any) -> Value:
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and np.array_equal(array, np.rint(array)):
+        array = np.rint(array).astype(np.int64)
+    return int(array) if array.ndim == 0 and array.dtype.kind != "f" else array

@@ -1,0 +1,198 @@
+"""What every operator is made of, and how operators are found.
+
+An operator is one file in ``stepgen/ir/ops``, named as the operator. It defines one subclass of
+`Operator` (the type face) and one function of the same name, which is what users call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import sympy
+
+from stepgen.ir import registry
+from stepgen.ir.dims import Dim, Symbols, show_shape
+from stepgen.ir.dtypes import Selector, Tile
+from stepgen.ir.errors import StepError
+
+if TYPE_CHECKING:
+    from stepgen.ir.graph import Graph
+    from stepgen.ir.policy import Policy
+    from stepgen.ir.stream import Node, Out, Stream
+
+_PACKAGE = "stepgen.ir.ops"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One use of an operator while it is being checked.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that the node is to join.
+    op : str
+        Name of the operator.
+    inputs : tuple of Stream
+        What it reads.
+    attrs : dict
+        Its parameters.
+    where : str
+        The user's line.
+    """
+
+    graph: Graph
+    op: str
+    inputs: tuple[Stream, ...]
+    attrs: dict[str, Any]
+    where: str
+
+    @property
+    def symbols(self) -> Symbols:
+        """Where fresh dims come from."""
+        return self.graph.symbols
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise the user's mistake, with the operator's name and the line in front."""
+        raise StepError(f"{self.op} at {self.where}: {message}")
+
+    def tile(self, stream: Stream) -> Tile:
+        """The tile type of a stream, or an error that it carries none."""
+        if not isinstance(stream.dtype, Tile):
+            self.fail(f"{stream.name} must be a stream of tiles, not {stream}")
+        return stream.dtype
+
+    def selector(self, stream: Stream) -> Selector:
+        """The selector type of a stream, or an error that it carries none."""
+        if not isinstance(stream.dtype, Selector):
+            self.fail(f"{stream.name} must be a stream of selectors, not {stream}")
+        return stream.dtype
+
+    def integer(self, name: str, low: int, high: int | None = None) -> int:
+        """The integer parameter `name`, checked to lie in ``low..high``."""
+        value = self.attrs[name]
+        good = isinstance(value, int) and not isinstance(value, bool)
+        if not good or value < low or (high is not None and value > high):
+            limit = f"at least {low}" if high is None else f"within {low}..{high}"
+            self.fail(f"{name} must be an integer {limit}, not {value!r}")
+        return int(value)
+
+    def level(self, name: str, stream: Stream, low: int = 0) -> int:
+        """The parameter `name`, checked to be a rank that chunks of `stream` can have."""
+        value = self.attrs[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= stream.rank:
+            self.fail(
+                f"{name} must be an integer within {low}..{stream.rank}, not {value!r}, since "
+                f"{stream.name} is {stream} of rank {stream.rank}"
+            )
+        return int(value)
+
+    def same_shape(self, a: Stream, b: Stream) -> None:
+        """Check that two streams have one shape."""
+        self.same_dims(a.shape, b.shape, a.name, b.name)
+
+    def same_dims(
+        self,
+        a: Sequence[Dim],
+        b: Sequence[Dim],
+        a_name: str,
+        b_name: str,
+        *,
+        lowest: int = 0,
+    ) -> None:
+        """Check that two lists of dims are equal.
+
+        Parameters
+        ----------
+        a, b : sequence of Dim
+            Outermost first.
+        a_name, b_name : str
+            What they are the shape of.
+        lowest : int
+            Level of the last dim, for the message.
+        """
+        shapes = f"{a_name} has shape {show_shape(a)} and {b_name} has shape {show_shape(b)}"
+        if len(a) != len(b):
+            self.fail(f"{shapes}, which differ in rank, {len(a) - 1} against {len(b) - 1}")
+        for index, (left, right) in enumerate(zip(a, b, strict=True)):
+            if not left.same(right):
+                level = lowest + len(a) - 1 - index
+                self.fail(f"{shapes}, which differ in dim D{level}, {left} against {right}")
+
+
+class Operator(ABC):
+    """The type face of an operator: shapes, checks, symbolic costs.
+
+    Attributes
+    ----------
+    optional_outputs : frozenset of int
+        Outputs that a program need not use.
+    is_sink : bool
+        Whether the operator has an effect of its own, so that nobody has to read its outputs.
+    method_position : int
+        Which argument of the user-facing function the stream is when it is called as a method.
+    """
+
+    optional_outputs: ClassVar[frozenset[int]] = frozenset()
+    is_sink: ClassVar[bool] = False
+    method_position: ClassVar[int | None] = 0
+
+    @abstractmethod
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Check one use and say what comes out.
+
+        Raises
+        ------
+        StepError
+            If the inputs or parameters don't fit.
+        """
+
+    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Off-chip bytes that a use moves (paper, table of metrics)."""
+        return sympy.Integer(0)
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """On-chip bytes that a use needs."""
+        return sympy.Integer(0)
+
+    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Arithmetic operations that a use does over the whole run."""
+        return sympy.Integer(0)
+
+
+@cache
+def operators() -> dict[str, Operator]:
+    """Every operator by name: one instance per file of ``stepgen/ir/ops``."""
+    found = registry.classes(_PACKAGE, Operator)  # type: ignore[type-abstract]
+    return {name: cls() for name, cls in found.items()}
+
+
+@cache
+def functions() -> dict[str, Callable[..., Any]]:
+    """The user-facing function of every operator that has one."""
+    return {
+        name: getattr(module, name)
+        for name, module in registry.modules(_PACKAGE).items()
+        if hasattr(module, name)
+    }
+
+
+@cache
+def methods() -> dict[str, Callable[..., Any]]:
+    """The operators as methods of a stream."""
+    return {
+        name: _method(function, operators()[name].method_position or 0)
+        for name, function in functions().items()
+        if operators()[name].method_position is not None
+    }
+
+
+def _method(function: Callable[..., Any], position: int) -> Callable[..., Any]:
+    def method(stream: Stream, *args: Any, **kwargs: Any) -> Any:
+        return function(*args[:position], stream, *args[position:], **kwargs)
+
+    return method

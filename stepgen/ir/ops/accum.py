@@ -1,0 +1,78 @@
+"""accum: each chunk folded into one element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of, to_function
+from stepgen.ir.function import Function
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Accum(Operator):
+    """``[D_a..D_0]`` -> ``[D_a..D_b]``. Attributes of a node: ``fn``, ``rank``, ``init``."""
+
+    method_position: ClassVar[int | None] = 1
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The function says what the accumulator is for chunks of these dims."""
+        function = to_function(call)
+        x = call.inputs[0]
+        for other in call.inputs[1:]:
+            call.same_shape(x, other)
+        rank = call.level("rank", x, 1)
+        split = len(x.shape) - rank
+        tiles = tiles_of(call, call.inputs)
+        tile = function.accumulator(call, x.shape[split:], *tiles)
+        volume = x.volume if function.keeps_volume else None
+        return [Out(x.shape[:split], tile, dict(enumerate(x.totals[rank:])), volume)]
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The accumulator, and the operands of a matmul where the policy counts them."""
+        return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
+
+    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every element."""
+        return apply_flops(node, policy)
+
+
+def accum(
+    fn: Function,
+    *xs: Stream,
+    rank: int,
+    init: float | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Fold each rank-`rank` chunk.
+
+    Parameters
+    ----------
+    fn : Function
+        Such as ``fn.add()``, ``fn.matmul()`` or ``fn.retile_row()``.
+    *xs : Stream
+        Streams of equal shape ``[D_a..D_0]``.
+    rank : int
+        b, the rank of a chunk, at least 1.
+    init : number, optional
+        Every element of the accumulator before the first update, and the result for an empty
+        chunk; by default what the function leaves unchanged.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        ``[D_a..D_b]``.
+
+    Raises
+    ------
+    StepError
+        If shapes differ or the function can't fold such tiles.
+    """
+    return build("accum", xs, {"fn": fn, "rank": rank, "init": init}, name)[0]

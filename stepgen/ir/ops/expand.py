@@ -1,0 +1,98 @@
+"""expand: elements repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+
+from stepgen.ir.dims import Dim, show_shape, static, times
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Expand(Operator):
+    """x ``[D_a..D_b, 1..1]``, ref ``[D_a..D_0]`` -> ref's shape.
+
+    Without ref, ``[D_a..D_1, 1]`` -> ``[D_a..D_1, count]``. Attributes of a node: ``rank``,
+    ``count``.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The inner dims of x must be 1, the outer ones those of ref."""
+        x, ref = call.inputs[0], call.inputs[1] if len(call.inputs) > 1 else None
+        if (ref is None) == (call.attrs["count"] is None):
+            call.fail("it needs either a reference stream or a count")
+        rank = call.level("rank", x, 1)
+        if any(d != 1 for d in x.shape[len(x.shape) - rank :]):
+            call.fail(
+                f"{x.name} has shape {show_shape(x.shape)}, whose {rank} innermost dims must be 1 "
+                f"to be repeated"
+            )
+        if ref is None:
+            count = call.integer("count", 1)
+            totals = {0: x.totals[0] * count} | {k: t for k, t in enumerate(x.totals) if k > 0}
+            repeated = (static(count),)
+            return [Out((*x.shape[:-1], *repeated), x.dtype, totals, _volume(x, repeated))]
+        if ref.rank != x.rank:
+            call.same_shape(x, ref)
+        outer = len(x.shape) - rank
+        call.same_dims(
+            x.shape[:outer],
+            ref.shape[:outer],
+            f"{x.name} above its dims of 1",
+            f"{ref.name} above rank {rank}",
+            lowest=rank,
+        )
+        totals = dict(enumerate(ref.totals))
+        return [Out(ref.shape, x.dtype, totals, _volume(x, ref.shape[outer:]))]
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The element that is repeated."""
+        return policy.on_chip(node.outputs[0].dtype)
+
+
+def _volume(x: Stream, dims: Sequence[Dim]) -> sympy.Expr | None:
+    """Scalars of all tiles when each is repeated over `dims`, where that is known."""
+    if any(d.is_ragged for d in dims):
+        return None
+    return times([x.volume, *(d.expr for d in dims)])
+
+
+def expand(
+    x: Stream,
+    ref: Stream | None = None,
+    *,
+    rank: int = 1,
+    count: int | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Repeat each element over the dims of a reference stream, or a known number of times.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_b, 1..1]``.
+    ref : Stream, optional
+        ``[D_a..D_0]``; what it carries is ignored.
+    rank : int
+        b, the number of inner dims of 1.
+    count : int, optional
+        Instead of `ref`: what the innermost dim becomes.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        Of ref's shape.
+
+    Raises
+    ------
+    StepError
+        If an inner dim of `x` is not 1 or the outer dims differ.
+    """
+    inputs = (x,) if ref is None else (x, ref)
+    return build("expand", inputs, {"rank": rank, "count": count}, name)[0]

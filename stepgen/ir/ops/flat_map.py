@@ -1,0 +1,108 @@
+"""flat_map: each element becomes a stream, and these are strung together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.applying import apply_flops, tiles_of, to_function
+from stepgen.ir.dims import Dim, joined, product_bound
+from stepgen.ir.dtypes import FLAG
+from stepgen.ir.function import Function
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class FlatMap(Operator):
+    """``[D_a..D_1, D_0]`` -> ``[D_a..D_1, D'_b..D'_0]``, D'_b being D_0 times the function's.
+
+    The inputs of a node are the elements and, if given, the padding flags. Attributes: ``fn``,
+    ``rank``.
+    """
+
+    method_position: ClassVar[int | None] = 1
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The function says what stream it makes of a tile; flags take pieces out of it."""
+        function = to_function(call)
+        x = call.inputs[0]
+        rank = call.integer("rank", 0)
+        (tile,) = tiles_of(call, [x])
+        dims, piece = function.stream(call, rank, tile)
+        totals = {k + rank: total for k, total in enumerate(x.totals) if k > 0}
+        if rank:
+            totals[rank] = x.totals[0]
+        if len(call.inputs) > 1:
+            last, count = _kept(call, x, call.inputs[1], dims[-1], rank)
+        else:
+            count = None if any(d.is_ragged for d in piece.dims) else x.volume / piece.elements
+            last = dims[-1]
+            if rank == 0:
+                last = joined([x.dim(0), last], count if x.rank == 0 else None, call.symbols)
+        if count is not None:
+            totals[0] = count
+        middle = (x.dim(0), *dims[1:-1]) if rank else ()
+        return [Out((*x.shape[:-1], *middle, last), piece, totals)]
+
+    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every element of the input."""
+        return apply_flops(node, policy)
+
+
+def _kept(
+    call: Call, x: Stream, flags: Stream, pieces: Dim, rank: int
+) -> tuple[Dim, sympy.Expr | None]:
+    """The innermost dim without what the flags drop, and how many pieces stay in all."""
+    if flags.dtype != FLAG:
+        call.fail(f"padding must be a stream of flags ({FLAG}), but {flags.name} is {flags}")
+    call.same_dims((*x.shape, pieces), flags.shape, f"{x.name} cut into pieces", flags.name)
+    bound = product_bound([pieces] if rank else [x.dim(0), pieces])
+    padded = flags.node.inputs[0] if flags.node.op == "reshape" else None
+    if rank == 0 and padded is not None:
+        return padded.dim(0), padded.totals[0]
+    outermost = rank == 0 and x.rank == 0
+    fresh = call.symbols.fresh("N", "dynamic" if outermost else "ragged", bound)
+    return fresh, None if padded is None else padded.totals[0]
+
+
+def flat_map(
+    fn: Function,
+    x: Stream,
+    *,
+    rank: int,
+    padding: Stream | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Turn each element into a rank-`rank` stream and string the streams together.
+
+    Parameters
+    ----------
+    fn : Function
+        Such as ``fn.retile_streamify("row")``.
+    x : Stream
+        ``[D_a..D_1, D_0]`` of tiles.
+    rank : int
+        b, the rank of the stream that an element becomes. With 0, ``[4]`` tiles of 3 rows become
+        ``[12]`` rows; with 1 they become ``[4, 3]``.
+    padding : Stream, optional
+        Flags ``[D_a..D_0, pieces]`` that say which pieces to drop, such as the second output of
+        `reshape`; the dim that `reshape` padded then comes back as it was.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        ``[D_a..D_1, D'_b..D'_0]``.
+
+    Raises
+    ------
+    StepError
+        If the function makes no such stream or the flags have another shape.
+    """
+    inputs = (x,) if padding is None else (x, padding)
+    return build("flat_map", inputs, {"fn": fn, "rank": rank}, name)[0]

@@ -1,0 +1,56 @@
+"""flatten: several neighbouring dims become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepgen.ir.dims import joined
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+
+class Flatten(Operator):
+    """``[.., D_hi..D_lo, ..]`` -> ``[.., D, ..]``. Attributes of a node: ``lo``, ``hi``."""
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Regular dims multiply, ragged ones absorb.
+
+        An outermost dim has one value per run, so it is regular even if a ragged dim goes into it.
+        """
+        x = call.inputs[0]
+        lo = call.level("lo", x)
+        hi = call.level("hi", x)
+        if lo > hi:
+            call.fail(f"lo must not exceed hi, {lo} against {hi}")
+        top = x.rank - hi
+        outermost = x.totals[lo] if hi == x.rank else None
+        dim = joined(x.shape[top : x.rank - lo + 1], outermost, call.symbols)
+        shape = (*x.shape[:top], dim, *x.shape[x.rank - lo + 1 :])
+        totals = x.totals[: lo + 1] + x.totals[hi + 1 :]
+        return [Out(shape, x.dtype, dict(enumerate(totals)), x.volume)]
+
+
+def flatten(x: Stream, lo: int, hi: int, *, name: str | None = None) -> Stream:
+    """Join the dims D_lo to D_hi.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]``.
+    lo, hi : int
+        Levels of the innermost and the outermost dim to join, counted from the innermost.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        With ``hi - lo`` dims less.
+
+    Raises
+    ------
+    StepError
+        If the stream has no such dims.
+    """
+    return build("flatten", (x,), {"lo": lo, "hi": hi}, name)[0]

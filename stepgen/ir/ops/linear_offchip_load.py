@@ -1,0 +1,116 @@
+"""linear_offchip_load: affine reads of a tensor in off-chip memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.dims import indicators, static
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Tensor, build
+from stepgen.ir.offchip import tensor_tile
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.where import user_line
+
+
+class LinearOffchipLoad(Operator):
+    """ref ``[D_b..D_0]`` -> ``[D_b..D_0, O_{a-1}..O_0]``; without ref ``[O_{a-1}..O_0]``.
+
+    Attributes of a node: ``tensor`` (name), ``tile``, ``shape``, ``stride``.
+    """
+
+    method_position: ClassVar[int | None] = None
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Check that every read lies inside the tensor."""
+        tensor = call.graph.tensors[call.attrs["tensor"]]
+        tile = tensor_tile(call, tensor, call.attrs["tile"])
+        shape, stride = call.attrs["shape"], call.attrs["stride"]
+        if not shape or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape):
+            call.fail(f"shape must be positive numbers of tiles, not {list(shape)}")
+        if len(shape) != len(stride) or any(not isinstance(s, int) or s < 0 for s in stride):
+            call.fail(
+                f"stride must be {len(shape)} numbers of tiles of at least 0, one for each dim of "
+                f"shape {list(shape)}, not {list(stride)}"
+            )
+        grid = tensor.grid(call.attrs["tile"])
+        last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        if last >= grid[0] * grid[1]:
+            call.fail(
+                f"shape {list(shape)} with stride {list(stride)} reads tile {last} of tensor "
+                f"{tensor.name}, which has {grid[0]} x {grid[1]} tiles of {tile}"
+            )
+        ref = call.inputs[0] if call.inputs else None
+        outer = ref.shape if ref else ()
+        return [Out(outer + tuple(static(n) for n in shape), tile, totals=_totals(ref, shape))]
+
+    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every tile, in the bytes of its type."""
+        return node.outputs[0].totals[0] * node.outputs[0].dtype.bytes
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The tiles in flight."""
+        held = node.outputs[0].dtype.bytes * policy.off_chip_tiles
+        if policy.idle_loads_are_free and node.inputs:
+            held *= sympy.Mul(*(f for d in node.inputs[0].shape for f in indicators(d.expr)))
+        return held
+
+
+def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:
+    if ref is None:
+        return {}
+    return {level + len(shape): total for level, total in enumerate(ref.totals)}
+
+
+def linear_offchip_load(
+    tensor: Tensor,
+    *,
+    tile: tuple[int, int],
+    shape: Sequence[int],
+    stride: Sequence[int],
+    ref: Stream | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Read a tensor once, or once for each element of a reference stream.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What to read. Its tiles lie in memory one after the other, row-major.
+    tile : tuple of int
+        Rows and columns of a tile; they must divide the tensor's.
+    shape : sequence of int
+        ``[O_{a-1}..O_0]``: the extents of one read, in tiles.
+    stride : sequence of int
+        Of each of these dims, in tiles: the tile's number is the sum of index times stride;
+        stride 0 repeats.
+    ref : Stream, optional
+        Each of its elements triggers one read; what it carries is ignored.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        ``[D_b..D_0, O_{a-1}..O_0]`` of tiles, D being the dims of `ref`.
+
+    Raises
+    ------
+    StepError
+        If the tile does not divide the tensor or a read goes past its end.
+    """
+    if not isinstance(tensor, Tensor):
+        raise StepError(f"linear_offchip_load at {user_line()}: {tensor!r} is no tensor")
+    attrs = {
+        "tensor": tensor.name,
+        "tile": tuple(tile),
+        "shape": tuple(shape),
+        "stride": tuple(stride),
+    }
+    if ref is None:
+        return tensor.graph.add("linear_offchip_load", (), attrs, name=name).outputs[0]
+    return build("linear_offchip_load", (ref,), attrs, name, tensor=tensor)[0]

@@ -1,0 +1,68 @@
+"""linear_offchip_store: tiles written to off-chip memory one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Tensor, build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.where import user_line
+
+
+class LinearOffchipStore(Operator):
+    """``[D_a..D_0]`` -> nothing. Attributes of a node: ``tensor`` (name)."""
+
+    is_sink: ClassVar[bool] = True
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Check the element type, and the size where it is known."""
+        tensor, x = call.graph.tensors[call.attrs["tensor"]], call.inputs[0]
+        tile = call.tile(x)
+        if tile.element != tensor.element:
+            call.fail(f"{x.name} is {x}, but tensor {tensor.name} is made of {tensor.element}")
+        room = tensor.shape[0] * tensor.shape[1]
+        if x.volume.is_Integer and int(x.volume) > room:
+            call.fail(
+                f"{x.name} is {x} with {x.volume} elements, but tensor {tensor.name} of shape "
+                f"{list(tensor.shape)} has room for {room}"
+            )
+        return []
+
+    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every tile that is written."""
+        tile = node.inputs[0].dtype
+        assert isinstance(tile, Tile)
+        return node.inputs[0].volume * policy.bytes_per_element(tile)
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The tiles in flight."""
+        return policy.on_chip(node.inputs[0].dtype) * policy.off_chip_tiles
+
+
+def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) -> None:
+    """Write a stream of tiles to a tensor, one tile after the other, each row-major.
+
+    Parameters
+    ----------
+    x : Stream
+        Tiles; structure is ignored.
+    tensor : Tensor
+        Where to.
+    name : str, optional
+        Name of the node.
+
+    Raises
+    ------
+    StepError
+        If element types differ or the stream is known to be larger than the tensor.
+    """
+    if not isinstance(tensor, Tensor):
+        raise StepError(f"linear_offchip_store at {user_line()}: {tensor!r} is no tensor")
+    build("linear_offchip_store", (x,), {"tensor": tensor.name}, name, tensor=tensor)

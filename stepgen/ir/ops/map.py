@@ -1,0 +1,66 @@
+"""map: a function of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of, to_function
+from stepgen.ir.function import Function
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Map(Operator):
+    """``[D_a..D_0]`` (several, of equal shape) -> the same. Attributes of a node: ``fn``."""
+
+    method_position: ClassVar[int | None] = 1
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The shape of the inputs, the tile of the function."""
+        function = to_function(call)
+        x = call.inputs[0]
+        for other in call.inputs[1:]:
+            call.same_shape(x, other)
+        tiles = tiles_of(call, call.inputs)
+        tile = function.tile(call, *tiles)
+        volume = over_all(call.inputs, tile.elements)
+        return [Out(x.shape, tile, dict(enumerate(x.totals)), volume)]
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Operands of a matmul, where the policy counts them."""
+        return matmul_memory(node, policy)
+
+    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every element."""
+        return apply_flops(node, policy)
+
+
+def map(fn: Function, *xs: Stream, name: str | None = None) -> Stream:
+    """Apply a function to every element.
+
+    Parameters
+    ----------
+    fn : Function
+        Such as ``fn.matmul()``.
+    *xs : Stream
+        Streams of equal shape, one per tile that the function takes; a stream of tuples gives
+        several.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        Of the same shape.
+
+    Raises
+    ------
+    StepError
+        If shapes differ or the function does not take such tiles.
+    """
+    return build("map", xs, {"fn": fn}, name)[0]

@@ -1,0 +1,86 @@
+"""partition: chunks routed to the consumers that a selector names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import DataType, Tile
+from stepgen.ir.graph import Routing, build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+
+class Partition(Operator):
+    """x ``[D_a..D_0]``, sel ``[D_a..D_b]`` -> n streams ``[E_i, D_{b-1}..D_0]``.
+
+    Attributes of a node: ``rank``, ``num_consumers``.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """One output per consumer; E_i depends on the selectors only."""
+        x, sel = call.inputs
+        rank = call.level("rank", x)
+        n = call.selector(sel).n
+        if call.attrs["num_consumers"] is None:
+            call.attrs["num_consumers"] = n
+        if call.attrs["num_consumers"] != n:
+            call.fail(
+                f"num_consumers is {call.attrs['num_consumers']}, but {sel.name} is {sel} with "
+                f"{n} consumers"
+            )
+        outer = x.shape[: len(x.shape) - rank]
+        call.same_dims(outer, sel.shape, f"{x.name} above rank {rank}", sel.name, lowest=rank)
+        routing = call.graph.routing(sel)
+        return [_out(x, rank, routing, i) for i in range(n)]
+
+
+def _out(x: Stream, rank: int, routing: Routing, index: int) -> Out:
+    inner = x.shape[len(x.shape) - rank :]
+    shape = (routing.counts[index], *(_of_input(d, routing, index) for d in inner))
+    dtype: DataType = x.dtype
+    if isinstance(dtype, Tile):
+        rows, cols = (_of_input(d, routing, index) for d in dtype.dims)
+        dtype = Tile(rows, cols, dtype.element)
+    return Out(shape, dtype)
+
+
+def _of_input(dim: Dim, routing: Routing, index: int) -> Dim:
+    """Behind the selector of a merge, what came from input i has the dims of input i again."""
+    return routing.merged[dim][index] if dim in routing.merged else dim
+
+
+def partition(
+    x: Stream,
+    sel: Stream,
+    *,
+    rank: int,
+    num_consumers: int | None = None,
+    name: str | None = None,
+) -> tuple[Stream, ...]:
+    """Send each rank-`rank` chunk to every consumer whose bit its selector has set.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]``.
+    sel : Stream
+        Selectors ``[D_a..D_b]``, one per chunk. No bit set drops the chunk, several multicast it.
+    rank : int
+        b, the rank of a chunk.
+    num_consumers : int, optional
+        Number of outputs, by default that of the selectors.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    tuple of Stream
+        ``[E_i, D_{b-1}..D_0]``; equal selectors give equal E_i.
+
+    Raises
+    ------
+    StepError
+        If the shapes don't fit.
+    """
+    return build("partition", (x, sel), {"rank": rank, "num_consumers": num_consumers}, name)

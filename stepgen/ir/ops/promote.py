@@ -1,0 +1,54 @@
+"""promote: a new dim of 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepgen.ir.dims import nonempty, static
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+
+class Promote(Operator):
+    """``[D_a..D_0]`` -> ``[1 if D_a > 0 else 0, D_a..D_0]``, or a 1 between D_p and D_{p-1}.
+
+    Attributes of a node: ``level``; rank + 1 is the outermost.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Only the outermost new dim can be 0, for an empty stream."""
+        x = call.inputs[0]
+        if call.attrs["level"] is None:
+            call.attrs["level"] = x.rank + 1
+        level = call.integer("level", 0, x.rank + 1)
+        split = len(x.shape) - level
+        new = nonempty(x.shape[0]) if split == 0 else static(1)
+        totals = dict(enumerate(x.totals[:level]))
+        totals |= {k + 1: total for k, total in enumerate(x.totals) if k >= level}
+        if split:
+            totals[level] = x.totals[level]
+        else:
+            totals[level] = new.expr
+        return [Out((*x.shape[:split], new, *x.shape[split:]), x.dtype, totals, x.volume)]
+
+
+def promote(x: Stream, level: int | None = None, *, name: str | None = None) -> Stream:
+    """Add a dim of 1 inside of D_level.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]``.
+    level : int, optional
+        The new dim becomes D_level: each rank-`level` group becomes a group of one. By default the
+        new dim is the outermost (``rank + 1``); it is 0 if the stream is empty.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        Of one rank more.
+    """
+    return build("promote", (x,), {"level": level}, name)[0]

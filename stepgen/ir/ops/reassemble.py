@@ -1,0 +1,97 @@
+"""reassemble: chunks of several streams put back together as a selector says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stepgen.ir.dims import Dim, static
+from stepgen.ir.graph import build
+from stepgen.ir.merging import common_type, merged_totals
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+ORDERS = ("index", "arrival")
+
+
+class Reassemble(Operator):
+    """x_i ``[E_i, D_{a-1}..D_0]``, sel ``[S_b..S_0]`` -> ``[S_b..S_0, K, D_{a-1}..D_0]``.
+
+    The inputs of a node are the x_i and, last, the selectors. Attributes: ``rank``, ``order``.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """K is ragged unless every selector has the same number of bits set."""
+        *xs, sel = call.inputs
+        selector = call.selector(sel)
+        if len(xs) != selector.n:
+            call.fail(f"{sel.name} is {sel}, but there are {len(xs)} streams to take from")
+        if call.attrs["order"] not in ORDERS:
+            call.fail(f"order must be one of {', '.join(ORDERS)}, not {call.attrs['order']!r}")
+        rank = call.integer("rank", 0)
+        inner, dtype, _ = common_type(call, xs, rank)
+        known = call.graph.routings.get(sel)
+        if known is not None:
+            _check_counts(call, xs, sel, known.counts)
+        if selector.hot is None:
+            chosen = call.symbols.fresh("K", "ragged", selector.n)
+        else:
+            chosen = static(selector.hot)
+        totals, volume = merged_totals(xs, rank)
+        outer = {level + rank + 1: total for level, total in enumerate(sel.totals)}
+        return [Out((*sel.shape, chosen, *inner), dtype, {**totals, **outer}, volume)]
+
+
+def _check_counts(call: Call, xs: Sequence[Stream], sel: Stream, counts: Sequence[Dim]) -> None:
+    """Every chunk must be taken: an input of another length is a mistake, such as padding left in.
+
+    Only what differs for some value of the same symbols is known to be wrong.
+    """
+    for x, count in zip(xs, counts, strict=True):
+        mine, its = x.dim(x.rank), count
+        if not mine.same(its) and mine.expr.free_symbols <= its.expr.free_symbols:
+            call.fail(
+                f"{x.name} has shape {_shape(x)} and {sel.name} of shape {_shape(sel)} selects it "
+                f"{its} times, which differ in dim D{x.rank}, {mine} against {its}"
+            )
+
+
+def _shape(stream: Stream) -> str:
+    return f"[{', '.join(str(d) for d in stream.shape)}]"
+
+
+def reassemble(
+    xs: Sequence[Stream],
+    sel: Stream,
+    *,
+    rank: int,
+    order: str = "index",
+    name: str | None = None,
+) -> Stream:
+    """For each selector take one rank-`rank` chunk from every selected stream.
+
+    Parameters
+    ----------
+    xs : sequence of Stream
+        ``[E_i, D_{a-1}..D_0]``, all of rank `rank`.
+    sel : Stream
+        Selectors ``[S_b..S_0]`` over the streams. No bit set gives an empty group.
+    rank : int
+        a, the rank of a chunk.
+    order : {"index", "arrival"}
+        The order of the chunks within a group.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        ``[S_b..S_0, K, D_{a-1}..D_0]``, K being the number of bits set.
+
+    Raises
+    ------
+    StepError
+        If the streams differ in type or are known not to have as many chunks as are selected.
+    """
+    attrs: dict[str, Any] = {"rank": rank, "order": order}
+    return build("reassemble", (*xs, sel), attrs, name)[0]

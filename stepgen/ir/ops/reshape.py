@@ -1,0 +1,74 @@
+"""reshape: one dim becomes two, the inner of a fixed length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from stepgen.ir.dims import ceil_div, show_shape, static
+from stepgen.ir.dtypes import FLAG, Tile
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+
+class Reshape(Operator):
+    """``[.., D, ..]`` -> ``[.., ceil(D/chunk), chunk, ..]``, and for dim 0 the padding flags.
+
+    Attributes of a node: ``dim``, ``chunk``, ``pad``.
+    """
+
+    optional_outputs: ClassVar[frozenset[int]] = frozenset({1})
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Only the innermost dim can be padded."""
+        x = call.inputs[0]
+        level, chunk = call.level("dim", x), call.integer("chunk", 1)
+        dim = x.dim(level)
+        if level > 0 and (dim.static is None or dim.static % chunk):
+            call.fail(
+                f"{x.name} has shape {show_shape(x.shape)}, whose dim D{level} of {dim} must be "
+                f"static and divisible by the chunk of {chunk} since only D0 can be padded"
+            )
+        if level == 0 and not isinstance(x.dtype, Tile) and (dim.static or 1) % chunk:
+            call.fail(f"{x.name} is {x}, but only tiles can be padded")
+        chunks = ceil_div(dim, chunk, call.symbols)
+        split = x.rank - level
+        shape = (*x.shape[:split], chunks, static(chunk), *x.shape[split + 1 :])
+        if level > 0:
+            totals = {k if k < level else k + 1: total for k, total in enumerate(x.totals)}
+            totals[level] = x.totals[level]
+            return [Out(shape, x.dtype, totals, x.volume)]
+        above = {k + 1: total for k, total in enumerate(x.totals) if k > 0}
+        return [Out(shape, x.dtype, above), Out(shape, FLAG, above)]
+
+
+def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | None = None) -> Any:
+    """Split the dim D_dim into chunks.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]``.
+    dim : int
+        Which dim, counted from the innermost. A dim above 0 must be static and divisible.
+    chunk : int
+        Length of the new inner dim.
+    pad : number
+        What the elements are made of that fill the last chunk of a group (dim 0 only).
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream or (Stream, Stream)
+        The data ``[.., ceil(D/chunk), chunk, ..]``; for dim 0 also a flag per element that says
+        whether it is padding.
+
+    Raises
+    ------
+    StepError
+        If a dim above 0 is dynamic or not divisible.
+    """
+    streams = build("reshape", (x,), {"dim": dim, "chunk": chunk, "pad": pad}, name)
+    return streams if dim == 0 else streams[0]

@@ -1,0 +1,29 @@
+"""source: a stream that comes from outside (`Graph.input`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from stepgen.ir.dims import as_dim
+from stepgen.ir.dtypes import DataType
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out
+
+
+class Source(Operator):
+    """Nothing -> the given shape. Attributes: ``dtype``, ``shape``."""
+
+    method_position: ClassVar[int | None] = None
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The declared type."""
+        shape = call.attrs["shape"] = tuple(as_dim(d) for d in call.attrs["shape"])
+        dtype = call.attrs["dtype"]
+        if not isinstance(dtype, DataType):
+            call.fail(f"an input needs a data type such as int8[1, 64], not {dtype!r}")
+        if not shape:
+            call.fail("an input needs at least 1 dim, the number of its elements")
+        for dim in (*shape, *dtype.dims):
+            call.symbols.claim(dim)
+        return [Out(shape, dtype)]

@@ -1,0 +1,58 @@
+"""Policies: how bytes are counted in the symbolic metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from stepgen.ir.dtypes import DataType, Tile
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One way to count.
+
+    Attributes
+    ----------
+    name : str
+        ``paper`` or ``published``.
+    off_chip_tiles : int
+        Tiles that an off-chip operator holds on chip: 2 for a double buffer.
+    element_bytes : int or None
+        Bytes per tile element on chip and in stores, whatever the element type; None counts the
+        type's own. What a load fetches is always counted in the type's own bytes.
+    matmul_state : bool
+        Whether matmuls count their weight tile and operand registers.
+    idle_loads_are_free : bool
+        Whether a load that is triggered once per non-empty group needs no memory where the group
+        is empty.
+    silu_per_inner : bool
+        Whether SiLU is charged once per element of the inner dim of the matmul that feeds it.
+    """
+
+    name: str
+    off_chip_tiles: int
+    element_bytes: int | None
+    matmul_state: bool
+    idle_loads_are_free: bool
+    silu_per_inner: bool
+
+    def on_chip(self, dtype: DataType) -> sympy.Expr:
+        """Bytes of one element of a stream that is held on chip or stored."""
+        if not isinstance(dtype, Tile):
+            return dtype.bytes
+        return dtype.elements * self.bytes_per_element(dtype)
+
+    def bytes_per_element(self, tile: Tile) -> int:
+        """Bytes of one element of a tile that is held on chip or stored."""
+        return tile.element.bytes if self.element_bytes is None else self.element_bytes
+
+
+PAPER = Policy("paper", 2, None, True, False, False)
+"""The formulas in the paper's text (section 4.2)."""
+
+PUBLISHED = Policy("published", 1, 4, False, True, True)
+"""What the paper's figures plotted: loads in their own bytes, single-buffered, all tiles on chip
+and all stores in 4 bytes per element, no memory for matmul operands, SiLU's operations counted
+once per column of the model."""

@@ -1,0 +1,241 @@
+"""Nodes and the streams between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from stepgen.ir import operator
+from stepgen.ir.dims import Dim, Symbols, times
+from stepgen.ir.dtypes import DataType, Tile
+from stepgen.ir.errors import StepError
+
+if TYPE_CHECKING:
+    from stepgen.ir.graph import Graph
+
+
+@dataclass(frozen=True)
+class StreamType:
+    """The compile-time type of a stream.
+
+    Attributes
+    ----------
+    shape : tuple of Dim
+        ``[D_N, ..., D_0]``, outermost first; D_N counts the tensors.
+    dtype : DataType
+        Type of one element.
+    """
+
+    shape: tuple[Dim, ...]
+    dtype: DataType
+
+    @property
+    def rank(self) -> int:
+        """Rank of the tensors that the stream is a sequence of."""
+        return len(self.shape) - 1
+
+    def __str__(self) -> str:
+        return f"Stream[{self.dtype}; {', '.join(str(d) for d in self.shape)}]"
+
+
+@dataclass(frozen=True)
+class Out:
+    """What an operator says about one of its outputs.
+
+    Parameters
+    ----------
+    shape : tuple of Dim
+        Outermost first.
+    dtype : DataType
+        Type of one element.
+    totals : mapping of int to sympy.Expr
+        How many rank-k groups the whole stream has, for the levels k where the product of dims
+        would not tell because a dim is ragged.
+    volume : sympy.Expr, optional
+        How many scalars the tiles of the whole stream have, where a tile dim is ragged.
+    """
+
+    shape: tuple[Dim, ...]
+    dtype: DataType
+    totals: Mapping[int, sympy.Expr] = field(default_factory=dict)
+    volume: sympy.Expr | None = None
+
+
+@dataclass(eq=False)
+class Node:
+    """One use of an operator.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that it belongs to.
+    op : str
+        Name of the operator.
+    name : str
+        Unique in the graph.
+    inputs : tuple of Stream
+        What it reads; each handle carries the FIFO depth that this use asks for.
+    attrs : dict
+        Parameters of the operator: JSON values and functions.
+    outputs : tuple of Stream
+        What it writes.
+    where : str
+        ``file.py:12``, the user's line that made it.
+    """
+
+    graph: Graph
+    op: str
+    name: str
+    inputs: tuple[Stream, ...]
+    attrs: dict[str, Any]
+    where: str
+    outputs: tuple[Stream, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Node({self.name})"
+
+
+class Stream:
+    """A handle to one output of a node.
+
+    Every operator is a method too: ``x.flatten(0, 1)`` is ``flatten(x, 0, 1)``. Two handles are
+    equal when they mean the same output.
+
+    Attributes
+    ----------
+    node, port
+        The output that the handle means.
+    type : StreamType
+        Its shape and data type.
+    totals : tuple of sympy.Expr
+        ``totals[k]`` is the number of rank-k groups in the whole stream; ``totals[0]`` the number
+        of elements.
+    volume : sympy.Expr
+        Number of scalars in all tiles of the stream.
+    depth : int or None
+        Beats that the FIFO of this use must hold at least; None leaves it to the compiler.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        port: int,
+        type: StreamType,
+        totals: tuple[sympy.Expr, ...],
+        volume: sympy.Expr,
+        depth: int | None = None,
+    ) -> None:
+        self.node = node
+        self.port = port
+        self.type = type
+        self.totals = totals
+        self.volume = volume
+        self.depth = depth
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the stream."""
+        return self.node.graph
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """``[D_N, ..., D_0]``, outermost first."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DataType:
+        """Type of one element."""
+        return self.type.dtype
+
+    @property
+    def rank(self) -> int:
+        """Rank of the tensors that the stream is a sequence of."""
+        return self.type.rank
+
+    @property
+    def name(self) -> str:
+        """Name of the node and number of the output: ``partition_0.3``."""
+        return f"{self.node.name}.{self.port}"
+
+    def dim(self, level: int) -> Dim:
+        """The dim D_level, counted from the innermost."""
+        return self.shape[self.rank - level]
+
+    def fifo(self, depth: int) -> Stream:
+        """The same stream for a use that asks for a FIFO of at least `depth` beats.
+
+        Parameters
+        ----------
+        depth : int
+            At least 2.
+        """
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 2:
+            raise StepError(f"the FIFO of {self.name} needs a depth of at least 2, not {depth!r}")
+        return Stream(self.node, self.port, self.type, self.totals, self.volume, depth)
+
+    def resolved(self) -> Stream:
+        """The real stream, where this handle means a feedback that is connected by now."""
+        source: Stream | None = getattr(self.node.outputs[self.port], "source", None)
+        if source is None:
+            return self
+        depth = self.depth or source.depth
+        return Stream(source.node, source.port, source.type, source.totals, source.volume, depth)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and (self.node, self.port) == (other.node, other.port)
+
+    def __hash__(self) -> int:
+        return hash((self.node, self.port))
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.type}>"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = None if name.startswith("_") else operator.methods().get(name)
+        if method is None:
+            raise AttributeError(f"a Stream has no attribute and no operator {name!r}")
+        return lambda *args, **kwargs: method(self, *args, **kwargs)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *operator.methods()]
+
+
+def make_stream(node: Node, port: int, out: Out, symbols: Symbols) -> Stream:
+    """The stream of an output, with its totals completed."""
+    totals = _totals(out, symbols)
+    volume = out.volume
+    if volume is None:
+        volume = _volume(out.dtype, totals[0], symbols)
+    return Stream(node, port, StreamType(out.shape, out.dtype), totals, volume)
+
+
+def _volume(dtype: DataType, count: sympy.Expr, symbols: Symbols) -> sympy.Expr:
+    if not isinstance(dtype, Tile):
+        return count
+    ragged = [d for d in dtype.dims if d.is_ragged]
+    if not ragged:
+        return times([count, dtype.rows.expr, dtype.cols.expr])
+    summed = symbols.fresh(f"sum_{ragged[0]}_", "dynamic").expr
+    return times([summed, *(d.expr for d in dtype.dims if not d.is_ragged)])
+
+
+def _totals(out: Out, symbols: Symbols) -> tuple[sympy.Expr, ...]:
+    totals: list[sympy.Expr] = []
+    for level in range(len(out.shape) - 1, -1, -1):
+        dim = out.shape[len(out.shape) - 1 - level]
+        if level in out.totals:
+            total = out.totals[level]
+        elif not totals:
+            total = dim.expr
+        elif dim.is_ragged:
+            total = symbols.fresh(f"sum_{dim}_", "dynamic").expr
+        else:
+            total = times([totals[-1], dim.expr])
+        totals.append(total)
+    return tuple(reversed(totals))
