@@ -22,8 +22,8 @@ def show_graph(graph: Graph) -> str:
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
     lines = [f"graph {graph.name}"]
     for tensor in graph.tensors.values():
-        rows, cols = tensor.shape
-        lines.append(f"  tensor {tensor.name}: {tensor.element} {rows}x{cols}")
+        extents = "x".join(str(n) for n in tensor.shape)
+        lines.append(f"  tensor {tensor.name}: {tensor.element} {extents}")
     for name, type_, made in rows:
         lines.append(f"  {name:{widths[0]}}  {type_:{widths[1]}}  {made}".rstrip())
     for feedback in graph.feedbacks:
