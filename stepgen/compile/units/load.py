@@ -1,0 +1,182 @@
+"""Static facts of `load`: an affine read of a tensor, once or for every element of a reference.
+
+Ports
+    inputs ``(ref, data)`` by reference, ``(data)`` alone else; outputs ``(out, req)``.
+    ``data`` and ``req`` are raw and come from `channels`; ``ref`` may carry structure alone.
+Params
+    region : str
+        Name of the tensor.
+    base : int
+        Its address in bytes, a multiple of the bus word.
+    tile_bytes : int
+        Bytes of one tile, a multiple of the bus word.
+    rows, slices : int
+        Rows of a tile, and beats of a row.
+    shape, stride : list of int
+        Out shape ``[O_{a-1}, …, O_0]`` and its strides in tiles, outermost first. By reference it
+        may be empty: one tile per element.
+    ref_level : int or None
+        Wire level at which an element of ``ref`` closes: 2 for tiles, 0 for selectors and flags.
+        None for the static load, which reads once per run; its outermost dim is closed by ``DONE``.
+    ref_rank : int or None
+        Highest wire stop level of ``ref``.
+    ahead : int
+        Elements of ``ref`` that may be under way at once, 2 to 64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...ir.wire import KIND_BITS, TILE_LEVELS, stop_bits
+from ..design import Bus, Channel, Design
+from .axi import request_bits
+
+AHEAD = 8
+"""Elements of a reference under way at once, where nobody asks for another number."""
+
+REQUESTS = 2
+"""Bursts whose address is known before there is room for their data."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The words that one pass reads, as nested runs of consecutive words.
+
+    Attributes
+    ----------
+    base : int
+        First word of the first run.
+    words : int
+        Words of a run.
+    extents : tuple of int
+        Loops around the run, innermost first, none of extent 1.
+    jumps : tuple of int
+        By loop, words from the start of a run to the start of the next when this loop steps and
+        all loops inside it start over.
+    """
+
+    base: int
+    words: int
+    extents: tuple[int, ...]
+    jumps: tuple[int, ...]
+
+
+def walk(params: Mapping[str, Any], bus: Bus) -> Walk:
+    """The runs of a pass; dims that lie one after the other in memory are joined into one run."""
+    tile = params["tile_bytes"] // bus.bytes
+    words = tile
+    extents: list[int] = []
+    strides: list[int] = []
+    for extent, stride in zip(reversed(params["shape"]), reversed(params["stride"]), strict=True):
+        if extent == 1:
+            continue
+        if not extents and stride * tile == words:
+            words *= extent
+            continue
+        extents.append(extent)
+        strides.append(stride * tile)
+    back, jumps = 0, []
+    for extent, step in zip(extents, strides, strict=True):
+        jumps.append(step - back)
+        back += (extent - 1) * step
+    return Walk(params["base"] // bus.bytes, words, tuple(extents), tuple(jumps))
+
+
+def parameters(
+    *,
+    region: str,
+    base: int,
+    tile_bytes: int,
+    rows: int,
+    slices: int,
+    shape: Sequence[int],
+    stride: Sequence[int],
+    ref_level: int | None = None,
+    ref_rank: int | None = None,
+    ahead: int = AHEAD,
+) -> dict[str, Any]:
+    """The params of a load, as the module says."""
+    return {
+        "region": region,
+        "base": base,
+        "tile_bytes": tile_bytes,
+        "rows": rows,
+        "slices": slices,
+        "shape": list(shape),
+        "stride": list(stride),
+        "ref_level": ref_level,
+        "ref_rank": ref_rank,
+        "ahead": ahead,
+    }
+
+
+def problem(params: Mapping[str, Any], bus: Bus, beat_bits: int, size: int) -> str | None:
+    """Why a load with these params can't be built, or None.
+
+    Parameters
+    ----------
+    params, bus
+        Of the unit and the design.
+    beat_bits : int
+        Lanes times bits of a lane of ``out``.
+    size : int
+        Bytes of the tensor.
+    """
+    region, tile = params["region"], params["tile_bytes"]
+    if params["ref_level"] is None and not params["shape"]:
+        return f"a load of {region} without a reference needs an out shape"
+    if any(extent < 1 for extent in params["shape"]):
+        return f"the out shape {params['shape']} of a load of {region} has an empty dim"
+    if beat_bits & (beat_bits - 1) or beat_bits < 8:
+        return (
+            f"a beat of {beat_bits} bits can't be cut from bus words of {bus.data_bits} bits, "
+            f"lanes times bits must be a power of two of at least 8"
+        )
+    if tile % bus.bytes:
+        return f"a tile of {region} is {tile} bytes, not a multiple of the bus word of {bus.bytes}"
+    if params["base"] % bus.bytes:
+        return f"{region} lies at {params['base']}, not a multiple of the bus word of {bus.bytes}"
+    spans = [(e - 1) * s for e, s in zip(params["shape"], params["stride"], strict=True)]
+    first, last = sum(min(0, s) for s in spans), sum(max(0, s) for s in spans)
+    if first < 0 or (last + 1) * tile > size:
+        return (
+            f"a load reads tiles {first} to {last} of {region}, which has "
+            f"tiles 0 to {size // tile - 1}"
+        )
+    return None
+
+
+def channels(name: str, bus: Bus, depth: int) -> tuple[Channel, Channel]:
+    """The channels ``<name>_req`` and ``<name>_data`` between a load and the arbiter.
+
+    Parameters
+    ----------
+    name : str
+        Of the load.
+    bus : Bus
+    depth : int
+        Bus words that may be requested and not yet used, from 2 on. At full rate it takes the
+        memory's latency and a burst.
+    """
+    return (
+        Channel(f"{name}_req", 1, request_bits(bus), None, 2, signed=False),
+        Channel(f"{name}_data", 1, bus.data_bits, None, depth, signed=False),
+    )
+
+
+def memory_bits(params: Mapping[str, Any], design: Design) -> int:
+    """Bits of the queues inside a load, and of the words gathered for one beat."""
+    beat = 8 * int(params["tile_bytes"]) // (params["rows"] * params["slices"])
+    bits = REQUESTS * request_bits(design.bus) + max(0, beat - design.bus.data_bits)
+    if params["ref_level"] is not None:
+        bits += params["ahead"] * (KIND_BITS + 2 * stop_bits(params["ref_rank"]))
+    return bits
+
+
+def pass_level(params: Mapping[str, Any]) -> int:
+    """Wire level that the last beat of a pass closes, the reference's own levels not counted."""
+    static = params["ref_level"] is None
+    return TILE_LEVELS + len(params["shape"]) - static

@@ -1,0 +1,106 @@
+"""Static facts of `memory`: the arbiter between the off-chip units and the AXI4 master.
+
+Ports
+    inputs ``(req_0, …, wreq_0, …, wdata_0, …, r, b)``;
+    outputs ``(data_0, …, ack_0, …, ar, aw, w)``.
+    There is one ``req`` and ``data`` per load and one ``wreq``, ``wdata`` and ``ack`` per store.
+    Without loads there are no ``ar`` and ``r``, without stores no ``aw``, ``w`` and ``b``.
+Params
+    loads, stores : int
+        How many there are of each.
+
+`join` makes the unit, the master and the channels between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..design import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit, memory_kind
+from .axi import read_bits, request_bits, write_bits, write_request_bits
+
+WAYS = 8
+"""Ways of a multiplexer without a register."""
+
+
+def stages(ways: int) -> int:
+    """Register stages of a multiplexer of so many ways, `WAYS` to one in each."""
+    count = 0
+    while ways > WAYS:
+        ways = -(-ways // WAYS)
+        count += 1
+    return count
+
+
+def index_bits(ways: int) -> int:
+    """Bits that name one of so many units, at least 1."""
+    return max(1, (ways - 1).bit_length())
+
+
+def memory_bits(params: Mapping[str, Any], design: Design) -> int:
+    """Bits of the queues that remember whose turn it is at ``r``, ``w`` and ``b``."""
+    bus = design.bus
+    loads, stores = params["loads"], params["stores"]
+    depth = max(2, bus.outstanding)
+    bits = depth * index_bits(loads) if loads else 0
+    if stores:
+        tail = write_request_bits(bus) - request_bits(bus)
+        bits += depth * (index_bits(stores) + 8 + tail) + depth * index_bits(stores)
+    return bits
+
+
+def join(
+    bus: Bus, loads: Sequence[str], stores: Sequence[str]
+) -> tuple[tuple[Unit, Unit], tuple[Channel, ...]]:
+    """The arbiter ``memory`` and the master ``mem``, and the channels between them.
+
+    Parameters
+    ----------
+    bus : Bus
+    loads, stores : sequence of str
+        Names of the units, whose channels `load.channels` and `store.channels` made.
+
+    Returns
+    -------
+    units : tuple of Unit
+    channels : tuple of Channel
+        Those between the two: ``mem_ar``, ``mem_r``, ``mem_aw``, ``mem_w``, ``mem_b``.
+    """
+    down: list[str] = []
+    up: list[str] = []
+    channels: list[Channel] = []
+
+    def add(side: list[str], name: str, bits: int, delay: int = 0) -> None:
+        side.append(name)
+        depth = 2
+        if delay:
+            depth = delay + MEMORY_LATENCY[LUTRAM] + 1
+            assert memory_kind(depth) != "blockram"
+        channels.append(Channel(name, 1, bits, None, depth, delay=delay, signed=False))
+
+    if loads:
+        add(down, "mem_ar", request_bits(bus), stages(len(loads)))
+        add(up, "mem_r", read_bits(bus))
+    if stores:
+        add(down, "mem_aw", request_bits(bus), stages(len(stores)))
+        add(down, "mem_w", write_bits(bus), stages(len(stores)))
+        add(up, "mem_b", 1)
+    memory = Unit(
+        "memory",
+        "memory",
+        {"loads": len(loads), "stores": len(stores)},
+        (
+            *(f"{name}_req" for name in loads),
+            *(f"{name}_wreq" for name in stores),
+            *(f"{name}_wdata" for name in stores),
+            *up,
+        ),
+        (
+            *(f"{name}_data" for name in loads),
+            *(f"{name}_ack" for name in stores),
+            *down,
+        ),
+    )
+    axi = Unit("mem", "axi", {"reads": bool(loads), "writes": bool(stores)}, tuple(down), tuple(up))
+    return (memory, axi), tuple(channels)
