@@ -1,0 +1,69 @@
+"""One stream to several outputs, chunk by chunk, as a selector says."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+
+from ...ir.wire import BARE, DONE, VALUE
+from ..unit import UnitCore
+
+
+class Core(UnitCore):
+    """Sends each chunk to every output whose bit is set in the chunk's selector (Partition).
+
+    A beat moves in the cycle in which all the outputs it goes to have room; the closing beat takes
+    the selector with it. Without any bit set, the chunk is taken and dropped.
+
+    Parameters
+    ----------
+    unit.params : level : int
+
+    Notes
+    -----
+    One beat per cycle. Latency 0 beside the FIFOs'. Per output an AND of room and mask in a
+    balanced tree; the payload is wired through. A stream and a selector of different structure
+    raise ``error``; where one ends before the other the unit stops.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        x, sel = self.inputs
+        level = self.params["level"]
+
+        stop = x.payload.stop
+        low = x.payload.data[: len(stop)]
+        ends = x.payload.kind == DONE
+        above = Signal()  # an empty group of chunks: the selector has an empty group as well
+        closes = Signal()
+        m.d.comb += [
+            above.eq((x.payload.kind == BARE) & (low > level)),
+            closes.eq(ends | above | (stop >= level)),
+        ]
+
+        together = Signal()
+        m.d.comb += together.eq(
+            Mux(ends, sel.payload.kind == DONE, sel.payload.kind == Mux(above, BARE, VALUE))
+        )
+        same_stop = ends | (stop == sel.payload.stop + level)
+        same_low = ~above | (low == sel.payload.data[: len(sel.payload.stop)] + level)
+        both = x.valid & sel.valid
+        m.d.sync += self.error.eq(both & (~together | closes & ~(same_stop & same_low)))
+
+        to = Signal(len(self.outputs))
+        fire = Signal()
+        with m.If(ends):
+            m.d.comb += to.eq(-1)
+        with m.Elif(~above):
+            m.d.comb += to.eq(sel.payload.data)
+        full = Cat(~o.ready for o in self.outputs)
+        m.d.comb += [
+            fire.eq(both & together & ~(to & full).any()),
+            x.ready.eq(fire),
+            sel.ready.eq(fire & closes),
+        ]
+        for bit, o in zip(to, self.outputs, strict=True):
+            m.d.comb += [
+                o.valid.eq(fire & bit),
+                o.payload.kind.eq(x.payload.kind),
+                o.payload.stop.eq(Mux(stop >= level, level, stop)),
+                o.payload.data.eq(x.payload.data),
+            ]
+        return m

@@ -1,0 +1,147 @@
+"""Drawn streams, channels and stalls for the tests of units, and the check that they all end in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from amaranth.sim import Simulator
+from harness import pack, simulate, unpack
+
+from stepgen.compile.design import Channel, Design
+from stepgen.hw.accelerator import Accelerator
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.wire import VALUE, Beats
+from stepgen.semantics.tokens import encode
+from stepgen.timing.model import Prediction, predict
+
+LANES = 2
+DEPTHS = (2, 2, 3, 4, 5, 9, 64, 65, 80)
+
+
+def to_beats(nested: list, rank: int, dtype=np.int8) -> Beats:
+    """Beats of lists nested ``rank + 1`` deep around the lanes of a beat."""
+    tokens = encode(nested, rank)
+    lanes = next((len(t.value) for t in tokens if t.kind == VALUE), LANES)
+    blank = np.zeros(lanes, dtype)
+    return Beats(
+        np.array([t.kind for t in tokens], np.uint8),
+        np.array([t.stop for t in tokens], np.uint8),
+        np.array([t.low for t in tokens], np.uint8),
+        np.array([t.value if t.kind == VALUE else blank for t in tokens], dtype),
+    )
+
+
+def blank_lanes(beats: Beats, lanes: int) -> Beats:
+    """The same structure with `lanes` lanes, zero: for a stream that came out without a value."""
+    data = (
+        beats.data
+        if beats.data.shape[1] == lanes
+        else np.zeros((len(beats), lanes), beats.data.dtype)
+    )
+    return Beats(beats.kind, beats.stop, beats.low, data)
+
+
+class Draw:
+    """A seeded source of structures."""
+
+    def __init__(self, seed: int):
+        self.rng = np.random.default_rng(seed)
+
+    def one(self, options: Sequence):
+        """One of the options."""
+        return options[int(self.rng.integers(len(options)))]
+
+    def beat(self) -> np.ndarray:
+        """The lanes of one beat."""
+        return self.rng.integers(-128, 128, LANES).astype(np.int8)
+
+    def tile(self, rows: int, slices: int) -> list:
+        """A tile on the wire: rows of slices."""
+        return [[self.beat() for _ in range(slices)] for _ in range(rows)]
+
+    def nested(self, dims: Sequence[Sequence[int]], leaf) -> list:
+        """Lists whose extents are drawn from `dims`, outermost first, each for itself (ragged)."""
+        if not dims:
+            return leaf()
+        return [self.nested(dims[1:], leaf) for _ in range(self.one(dims[0]))]
+
+    def flags(self, n: int, share: float) -> np.ndarray:
+        """Bits that are set with a probability."""
+        return self.rng.random(n) < share
+
+    def channel(self, name: str, rank: int | None, *, lanes=LANES, bits=8, delay=0) -> Channel:
+        """A channel of drawn depth."""
+        return Channel(
+            name, lanes, bits, rank, depth=self.one(DEPTHS), delay=delay, signed=bits > 1
+        )
+
+    def stalls(self, design: Design) -> Stalls:
+        """Stalls of drawn shares at every port; none at all in one of three."""
+        ports = [u.name for u in design.units if u.kind in ("source", "sink")]
+        if self.one((True, False, False)):
+            return Stalls()
+        shares = {name: self.one((0.0, 0.2, 0.6)) for name in ports}
+        return Stalls(int(self.rng.integers(1 << 30)), shares)
+
+
+def verify(
+    design: Design,
+    inputs: Mapping[str, Beats],
+    expected: Mapping[str, Beats],
+    stalls: Stalls,
+    runs: int = 2,
+) -> Prediction:
+    """Hold several runs in a row against the expected beats and against one prediction."""
+    channel = design.channel
+    widths = {
+        u.name: channel[(*u.inputs, *u.outputs)[0]].lanes for u in design.units if u.name != "dut"
+    }
+    inputs = {name: blank_lanes(b, widths[name]) for name, b in inputs.items()}
+    predicted = predict(design, inputs, stalls=stalls)
+    results = simulate(design, inputs, stalls, runs=runs)
+    for got, pushes, pops, cycles, error in results if runs > 1 else [results]:
+        assert not error
+        for unit in design.of_kind("sink"):
+            wanted = blank_lanes(expected[unit.name], widths[unit.name])
+            seen = unpack(channel[unit.inputs[0]], got[unit.name], wanted.data.dtype)
+            assert seen == wanted, f"{unit.name}: got {seen}, expected {wanted}"
+        for name in channel:
+            assert pushes[name] == predicted.pushes[name].tolist(), name
+            assert pops[name] == predicted.pops[name].tolist(), name
+        assert cycles == predicted.cycles
+    return predicted
+
+
+def raises_error(design: Design, inputs: Mapping[str, Beats], limit: int = 500) -> bool:
+    """Whether the unit under test raises its error flag within `limit` cycles."""
+    dut = Accelerator(design)
+    index = next(k for k, u in enumerate(design.units) if u.name == "dut")
+    words = {
+        u.name: pack(design.channel[u.outputs[0]], inputs[u.name]) for u in design.of_kind("source")
+    }
+    seen = False
+
+    async def bench(ctx):
+        nonlocal seen
+        for u in design.of_kind("sink"):
+            ctx.set(getattr(dut, u.name).ready, 1)
+        ctx.set(dut.start, 1)
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        for _ in range(limit):
+            for name, left in words.items():
+                port = getattr(dut, name)
+                ctx.set(port.valid, bool(left))
+                if left:
+                    ctx.set(port.payload.as_value(), left[0])
+                    if ctx.get(port.ready):
+                        left.pop(0)
+            await ctx.tick()
+            seen |= bool(ctx.get(dut.error) >> index & 1)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.run()
+    return seen

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from drawn import Draw, raises_error, to_beats, verify
+from harness import lone
+
+EXTENTS = (0, 1, 2, 3, 7)
+
+
+def partitioned(chunks, selectors, n):
+    """The chunks that each output gets, in order; `selectors` nested like the chunks."""
+    outs = [[] for _ in range(n)]
+
+    def walk(items, masks, depth):
+        if depth == 0:
+            for k in np.flatnonzero(masks):
+                outs[k].append(items)
+        else:
+            for item, mask in zip(items, masks, strict=True):
+                walk(item, mask, depth - 1)
+
+    return outs, walk
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_routes_chunks(seed):
+    draw = Draw(seed)
+    n = draw.one((1, 2, 3, 5))
+    outer, rank = draw.one(((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (0, 2), (1, 2)))
+    slices = draw.one((1, 2))
+    share = draw.one((0.0, 0.3, 0.6, 1.0))
+
+    def leaf():
+        inner = [EXTENTS] * rank
+        return draw.nested(inner, lambda: draw.tile(draw.one((0, 1, 1, 2, 5)), slices))
+
+    dims = [(0, 1, 4, 9)] + [(0, 1, 2, 3)] * outer
+    x = draw.nested(dims, leaf)
+
+    def mask_of(items, depth):
+        return [mask_of(i, depth - 1) for i in items] if depth else draw.flags(n, share)
+
+    sel = mask_of(x, outer + 1)
+    outs, walk = partitioned(x, sel, n)
+    walk(x, sel, outer + 1)
+
+    level = 2 + rank
+    design = lone(
+        "partition",
+        {"level": level},
+        [draw.channel("x", level + outer), draw.channel("sel", outer, lanes=n, bits=1)],
+        [draw.channel(f"y{k}", level) for k in range(n)],
+    )
+    verify(
+        design,
+        {"s_x": to_beats(x, level + outer), "s_sel": to_beats(sel, outer, bool)},
+        {f"d_y{k}": to_beats(o, level) for k, o in enumerate(outs)},
+        draw.stalls(design),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sel", "wrong"),
+    [
+        ([[1], [1]], False),
+        ([[1]], True),
+        ([[1, 1]], True),
+        ([[1], [1], [1]], True),
+        ([[1], []], True),
+    ],
+)
+def test_structures_that_differ(sel, wrong):
+    draw = Draw(1)
+    x = [[draw.tile(1, 2)], [draw.tile(2, 2)]]
+    masks = [[np.ones(1, bool) for _ in group] for group in sel]
+    design = lone(
+        "partition",
+        {"level": 2},
+        [draw.channel("x", 3), draw.channel("sel", 1, lanes=1, bits=1)],
+        [draw.channel("y", 2)],
+    )
+    inputs = {"s_x": to_beats(x, 3), "s_sel": to_beats(masks, 1, bool)}
+    assert raises_error(design, inputs, limit=60) == wrong
