@@ -56,7 +56,9 @@ class Channel:
 
     def __post_init__(self) -> None:
         if self.depth < 2:
-            raise StepError(f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}")
+            raise StepError(
+                f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}"
+            )
 
     @property
     def memory(self) -> str:
@@ -88,13 +90,28 @@ class Channel:
 
 @dataclass(frozen=True)
 class Unit:
-    """One hardware unit: a kind from `stepgen.hw.units`, its parameters and its channels."""
+    """One hardware unit.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the design.
+    kind : str
+        Which circuit of `stepgen.hw.units`.
+    params : mapping
+        Its parameters, JSON values.
+    inputs, outputs : tuple of str
+        Names of its channels.
+    origin : str
+        Name of the program's node that it was made for; empty for what nodes share.
+    """
 
     name: str
     kind: str
     params: Mapping[str, Any]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,7 +140,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Bus:
-    """Settings of the off-chip port: bits of data and address, beats of a burst, reads in flight."""
+    """Settings of the off-chip port: widths in bits, beats of a burst, reads in flight."""
 
     data_bits: int = 64
     address_bits: int = 32
@@ -132,8 +149,14 @@ class Bus:
 
     def __post_init__(self) -> None:
         if self.data_bits not in (32, 64, 128, 256, 512, 1024):
-            raise StepError(f"bus: data width must be a power of two from 32 to 1024 bits, not {self.data_bits}")
-        if not 1 <= self.burst <= 256 or self.burst & (self.burst - 1) or self.burst * self.bytes > 4096:
+            raise StepError(
+                f"bus: data width must be a power of two from 32 to 1024 bits, not {self.data_bits}"
+            )
+        if (
+            not 1 <= self.burst <= 256
+            or self.burst & (self.burst - 1)
+            or self.burst * self.bytes > 4096
+        ):
             raise StepError(
                 f"bus: a burst must be a power of two of at most 256 beats and 4096 bytes, "
                 f"not {self.burst} beats of {self.bytes} bytes"
@@ -225,7 +248,7 @@ class Design:
             lanes=d["lanes"],
             bus=Bus(**d["bus"]),
             units=tuple(
-                Unit(u["name"], u["kind"], u["params"], tuple(u["inputs"]), tuple(u["outputs"]))
+                Unit(**{**u, "inputs": tuple(u["inputs"]), "outputs": tuple(u["outputs"])})
                 for u in d["units"]
             ),
             channels=tuple(Channel(**c) for c in d["channels"]),

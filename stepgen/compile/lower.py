@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
+from types import ModuleType
 
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Tensor
 from ..ir.stream import Node, Stream
 from ..ir.wire import TILE_LEVELS
-from . import facts
 from .design import MEMORY_LATENCY, Bus, Channel, Design, Region, Unit, memory_kind
+from .units import memory
 
 REGION_ALIGNMENT = 4096
 
@@ -49,9 +50,17 @@ class Lowering:
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     regions: dict[str, Region] = field(default_factory=dict)
+    loads: list[str] = field(default_factory=list)
+    stores: list[str] = field(default_factory=list)
     _uses: dict[Stream, list[Use]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
     _next_base: int = 0
+    _origin: str = ""
+
+    def lower(self, node: Node, face: ModuleType) -> None:
+        """Add the rows of one operator."""
+        self._origin = node.name
+        face.lower(node, self)
 
     def fail(self, node: Node, message: str) -> StepError:
         """The error for an operator that can't become hardware as it is used."""
@@ -106,13 +115,9 @@ class Lowering:
         return name
 
     def link(self, node: Node, label: str, stream: Stream, rank: int) -> str:
-        """A channel between two units of one operator, formed like `stream` with another wire rank."""
+        """A channel between two units of one operator: like `stream`, with another wire rank."""
         lanes, bits, _, signed = self._format(node, stream)
         return self.add(Channel(f"{node.name}_{label}", lanes, bits, rank, 2, signed=signed))
-
-    def raw(self, name: str, bits: int, depth: int) -> str:
-        """A channel of words without structure."""
-        return self.add(Channel(name, 1, bits, None, depth, signed=False))
 
     def add(self, channel: Channel) -> str:
         """Put a channel into the table, deep enough for one beat per cycle behind a pipeline."""
@@ -131,32 +136,44 @@ class Lowering:
         outputs: list[str],
     ) -> None:
         """Put a unit into the table."""
-        self.units.append(Unit(name, kind, dict(params), tuple(inputs), tuple(outputs)))
+        row = Unit(name, kind, dict(params), tuple(inputs), tuple(outputs), self._origin)
+        self.units.append(row)
 
-    def region(self, node: Node, name: str, rows: int, cols: int, tile: Tile, base: int | None) -> Region:
-        """Where tensor `name` lies off chip, tiled as `tile`."""
-        shape = (tile.rows.static, tile.cols.static)
-        if shape[0] is None or shape[1] is None:
+    def region(self, node: Node, tensor: Tensor, tile: Tile) -> Region:
+        """Where a tensor lies off chip, stored in tiles like `tile`."""
+        rows, cols = tile.rows.static, tile.cols.static
+        if rows is None or cols is None:
             raise self.fail(node, f"off-chip tiles must have static extents, not {tile}")
-        size = rows * cols * tile.element.bytes
-        start = self._next_base if base is None else base
-        region = Region(start, size, rows, cols, (shape[0], shape[1]), tile.element.name)
-        known = self.regions.setdefault(name, region)
-        if (known.tile, known.element) != (region.tile, region.element):
+        known = self.regions.get(tensor.name)
+        if known is None:
+            base = self._next_base if tensor.base is None else tensor.base
+            known = Region(base, tensor.bytes, *tensor.shape, (rows, cols), tensor.element.name)
+            self._check_apart(node, tensor.name, known)
+            self.regions[tensor.name] = known
+            pages = -(-(base + tensor.bytes) // REGION_ALIGNMENT)
+            self._next_base = max(self._next_base, pages * REGION_ALIGNMENT)
+        elif known.tile != (rows, cols):
             raise self.fail(
                 node,
-                f"tensor {name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
-                f"{known.element} and can't be accessed in tiles of {tile}",
+                f"tensor {tensor.name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
+                f"and can't be accessed in tiles of {rows}x{cols}",
             )
-        if known is region:
-            end = start + -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
-            self._next_base = max(self._next_base, end)
         return known
+
+    def _check_apart(self, node: Node, name: str, region: Region) -> None:
+        for other, known in self.regions.items():
+            if region.base < known.base + known.size and known.base < region.base + region.size:
+                raise self.fail(
+                    node,
+                    f"tensor {name} of {region.size} bytes at {region.base} overlaps tensor "
+                    f"{other} of {known.size} bytes at {known.base}",
+                )
 
     def _connect(self) -> dict[str, str]:
         """Join producers and consumers, with a fork where a stream is used several times."""
         names: dict[str, str] = {}
         for stream, produced in self._outputs.items():
+            self._origin = stream.node.name
             uses = self._uses.get(stream, [])
             channel = self.channels[produced]
             if not uses:
@@ -176,7 +193,7 @@ class Lowering:
                         signed=channel.signed,
                     )
                     while branch.name in self.channels:
-                        branch = _renamed(branch, branch.name + "_")
+                        branch = replace(branch, name=branch.name + "_")
                     branches.append(self.add(_used(branch, use)))
                     names[use.placeholder] = branch.name
                 self.unit(f"{produced}_fork", "fork", {}, [produced], branches)
@@ -185,28 +202,33 @@ class Lowering:
     def design(self, depths: Mapping[str, int]) -> Design:
         """The finished table."""
         names = self._connect()
+        self._origin = ""
+        if self.loads or self.stores:
+            joined, channels = memory.join(self.bus, self.loads, self.stores)
+            self.units.extend(joined)
+            self.channels.update((c.name, c) for c in channels)
         units = tuple(
-            Unit(u.name, u.kind, u.params, tuple(names.get(i, i) for i in u.inputs), u.outputs)
-            for u in self.units
+            replace(u, inputs=tuple(names.get(i, i) for i in u.inputs)) for u in self.units
         )
         design = Design(
-            self.graph.name, self.lanes, self.bus, units, tuple(self.channels.values()), self.regions
+            self.graph.name,
+            self.lanes,
+            self.bus,
+            units,
+            tuple(self.channels.values()),
+            self.regions,
         )
         return design.with_depths(depths) if depths else design
 
 
 def _deeper(channel: Channel, depth: int) -> Channel:
-    return Channel(**{**channel.__dict__, "depth": max(channel.depth, depth)})
-
-
-def _renamed(channel: Channel, name: str) -> Channel:
-    return Channel(**{**channel.__dict__, "name": name})
+    return replace(channel, depth=max(channel.depth, depth))
 
 
 def _used(channel: Channel, use: Use) -> Channel:
     """The channel as its one consumer needs it."""
     if use.structure_only:
-        channel = Channel(**{**channel.__dict__, "lanes": 0, "bits": 0})
+        channel = replace(channel, lanes=0, bits=0)
     return _deeper(channel, use.depth or 2)
 
 
@@ -255,6 +277,5 @@ def lower(
         name = f"stepgen.compile.lowering.{node.op}"
         if importlib.util.find_spec(name) is None:
             raise lowering.fail(node, "this operator has no circuit yet")
-        importlib.import_module(name).lower(node, lowering)
-    importlib.import_module("stepgen.compile.lowering.off_chip").finish(lowering)
+        lowering.lower(node, importlib.import_module(name))
     return lowering.design(depths or {})

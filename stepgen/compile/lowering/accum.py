@@ -45,8 +45,7 @@ def _retile_col(node: Node, to: Lowering) -> None:
         "rows": max(1, bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])),
         "level": to.base_level(x.dtype) + rank,
         "buffers": min(2, max(1, chunks)),
+        "bits": x.dtype.element.bits,
     }
     delay = facts.delay("retile_col", params, to.lanes)
-    to.unit(
-        node.name, "retile_col", params, [to.input(node, 0)], [to.output(node, delay=delay)]
-    )
+    to.unit(node.name, "retile_col", params, [to.input(node, 0)], [to.output(node, delay=delay)])

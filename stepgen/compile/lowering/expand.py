@@ -22,6 +22,7 @@ def lower(node: Node, to: Lowering) -> None:
         "capacity": max(2, beats * min(2, tiles)),
         "level": to.base_level(x.dtype) + node.attrs["rank"],
         "ref_base": to.base_level(ref.dtype) if ref else 0,
+        "bits": x.dtype.element.bits,
     }
     inputs = [to.input(node, 0)]
     if ref:

@@ -35,4 +35,6 @@ def _matmul(node: Node, to: Lowering) -> dict[str, object]:
             node,
             f"a weight tile of {w} needs static extents that are multiples of {to.lanes} lanes",
         )
-    return {"k": k, "n": n}
+    y = node.outputs[0].dtype
+    assert isinstance(y, Tile)
+    return {"k": k, "n": n, "in_bits": x.element.bits, "out_bits": y.element.bits}

@@ -1,0 +1,60 @@
+"""The ``hardware`` policy: what stepgen's own circuit needs, from the design table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import sympy
+
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.metrics import Cost, Metrics, metrics, register_policy
+from . import facts
+from .design import Channel, Design, Unit
+from .units import fifo
+
+
+def channel_bits(channel: Channel) -> int:
+    """Bits of the memory that a channel's FIFO lives in."""
+    return fifo.memory_bits(channel)
+
+
+def unit_bits(unit: Unit, design: Design) -> int:
+    """Bits of the memories inside a unit."""
+    return facts.memory_bits(unit, design)
+
+
+def on_chip_bits(design: Design) -> int:
+    """Bits of all memories of a design; the circuit allocates exactly these."""
+    return sum(map(channel_bits, design.channels)) + sum(
+        unit_bits(unit, design) for unit in design.units
+    )
+
+
+def hardware(graph: Graph, design: Any) -> Metrics:
+    """Costs by node: traffic in whole bus words, memory in bits of the table (as bytes).
+
+    A FIFO belongs to the node of its producer; what all nodes share (the arbiter) to ``memory``.
+    """
+    if not isinstance(design, Design):
+        raise StepError("the hardware metrics need a design: lower the program first")
+    bits: dict[str, int] = defaultdict(int)
+    producers = design.producers
+    for channel in design.channels:
+        bits[producers[channel.name].origin or "memory"] += channel_bits(channel)
+    for unit in design.units:
+        bits[unit.origin or "memory"] += unit_bits(unit, design)
+    word = design.bus.bytes
+    costs = {}
+    for name, cost in metrics(graph, "paper").nodes.items():
+        traffic = cost.traffic
+        if graph.node(name).op == "linear_offchip_store":
+            traffic = word * sympy.ceiling(traffic / word)
+        costs[name] = Cost(traffic, sympy.Rational(bits.pop(name, 0), 8), cost.flops)
+    for name, left in bits.items():
+        costs[name] = Cost(sympy.Integer(0), sympy.Rational(left, 8), sympy.Integer(0))
+    return Metrics("hardware", costs)
+
+
+register_policy("hardware", hardware)
