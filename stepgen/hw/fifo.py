@@ -1,10 +1,11 @@
 """FIFOs: the registers between units."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import BLOCKRAM, LUTRAM, Channel
+from ..compile.design import BLOCKRAM, Channel
+from ..compile.units.fifo import AHEAD
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
@@ -118,8 +119,6 @@ class _Store(wiring.Component):
 class _BlockStore(wiring.Component):
     """Block RAM with two read registers in front of a small `_Store`; latency 4."""
 
-    AHEAD = 6  # beats read ahead: covers the four cycles from a pop to the next arrival
-
     def __init__(self, channel: Channel):
         self.channel = channel
         self.shape = payload_shape(channel)
@@ -133,13 +132,13 @@ class _BlockStore(wiring.Component):
         m.submodules.ram = ram = memory.Memory(
             shape=self.shape, depth=self.depth, init=[], attrs={"ram_style": "block"}
         )
-        m.submodules.ahead = ahead = _Store(self.channel, self.AHEAD)
+        m.submodules.ahead = ahead = _Store(self.channel, AHEAD)
         write = ram.write_port()
         read = ram.read_port(domain="sync")
         wiring.connect(m, ahead.r, wiring.flipped(self.r))
 
         stored = Signal(range(self.depth + 1))
-        out = Signal(range(self.AHEAD + 1))
+        out = Signal(range(AHEAD + 1))
         fetch = Signal()
         fetched = Signal()
         held = Signal()
@@ -148,7 +147,7 @@ class _BlockStore(wiring.Component):
         m.d.comb += [
             write.en.eq(self.w_valid),
             write.data.eq(self.w_payload),
-            fetch.eq((stored != 0) & (out != self.AHEAD)),
+            fetch.eq((stored != 0) & (out != AHEAD)),
             read.en.eq(1),
             ahead.w_valid.eq(held),
             ahead.w_payload.eq(held_payload),
