@@ -58,9 +58,7 @@ def draw(
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    rows = [
-        list(p.activities) if every_unit else main_activities(p) for _, p in predictions
-    ]
+    rows = [list(p.activities) if every_unit else main_activities(p) for _, p in predictions]
     heights = [max(1.2, 0.13 * len(r)) for r in rows]
     figure = Figure(figsize=(13, sum(heights) + 0.9 * len(rows) + 0.6), layout="constrained")
     FigureCanvasAgg(figure)

@@ -1,0 +1,354 @@
+// Runs the cases of a run folder without Python: the fast way for long runs.
+//
+//   driver +folder=RUN [+first=N] [+cases=N] [+vcd=FILE]
+//
+// Reads <RUN>/<case>/case.txt and the files it names, writes the results beside it (the layout is
+// in docs/run-folder.md) and prints one line of JSON per case. Exit code 0 when every case came
+// to its end, 3 when one did not.
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "model.h"
+#include "verilated.h"
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
+
+namespace {
+
+constexpr uint64_t kStartLimit = 1000;  // cycles from the start command until `running`
+constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
+constexpr uint32_t kDone = 2;    // kind of the beat that ends a stream
+
+[[noreturn]] void die(const std::string& message) {
+    fprintf(stderr, "%s\n", message.c_str());
+    exit(2);
+}
+
+// stepgen/ir/stalls.py
+bool stalled(uint32_t key, uint32_t threshold, uint64_t cycle) {
+    uint32_t x = key + static_cast<uint32_t>(cycle) * 0x9E3779B1u;
+    x = (x ^ (x >> 16)) * 0x85EBCA6Bu;
+    x = (x ^ (x >> 13)) * 0xC2B2AE35u;
+    return (x ^ (x >> 16)) < threshold;
+}
+
+uint64_t get(const Signal& s) {
+    uint64_t value = 0;
+    memcpy(&value, s.data, s.bytes < 8 ? s.bytes : 8);
+    return value;
+}
+
+void set(const Signal& s, uint64_t value) { memcpy(s.data, &value, s.bytes < 8 ? s.bytes : 8); }
+
+std::vector<uint8_t> read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) die("cannot read " + path);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void write_file(const std::string& path, const void* data, size_t size) {
+    std::ofstream out(path, std::ios::binary);
+    out.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+    if (!out) die("cannot write " + path);
+}
+
+struct Port {
+    std::string name;
+    Signal valid, ready, payload;
+    size_t bytes = 0;
+    uint32_t key = 0, threshold = 0;
+    std::vector<uint8_t> beats;  // to be sent, or received
+    size_t moved = 0;            // beats taken so far
+    size_t expected = 0;         // of a sink
+    bool raw = false, ended = false, offered = false;
+};
+
+class Bench {
+public:
+    Bench(VerilatedContext* context, const std::string& vcd) : context_{context}, top_{""} {
+        for (const char* name : {"clk", "rst", "load", "dump", "case_number", "running", "cycle",
+                                 "done", "error"})
+            signal(name);
+        clk_ = signal("clk");
+        running_ = signal("running");
+        cycle_ = signal("cycle");
+#if VM_TRACE
+        if (!vcd.empty()) {
+            context->traceEverOn(true);
+            trace_ = std::make_unique<VerilatedVcdC>();
+            top_.trace(trace_.get(), 99);
+            trace_->open(vcd.c_str());
+        }
+#else
+        if (!vcd.empty()) die("this simulation was built without waveforms");
+#endif
+    }
+
+    ~Bench() {
+        top_.final();
+#if VM_TRACE
+        if (trace_) trace_->close();
+#endif
+    }
+
+    bool run(const std::string& folder, unsigned number);
+
+private:
+    VerilatedContext* context_;
+    Vtop top_;
+#if VM_TRACE
+    std::unique_ptr<VerilatedVcdC> trace_;
+#endif
+    Signal clk_, running_, cycle_;
+    std::vector<Port> sources_, sinks_;
+    bool control_ = true;
+    uint64_t limit_ = 0, channels_ = 0;
+
+    Signal signal(const std::string& name) {
+        const Signal s = top_.signal(name);
+        if (!s.data) die("the simulation has no port " + name);
+        return s;
+    }
+
+    void half(uint8_t clk) {
+        set(clk_, clk);
+        top_.eval();
+        context_->timeInc(1);
+#if VM_TRACE
+        if (trace_) trace_->dump(context_->time());
+#endif
+    }
+
+    void read_case(const std::string& path);
+    void drive(bool running, uint64_t cycle);
+    void sample();
+    void step();
+    void write_register(uint32_t address, uint32_t value);
+    uint32_t read_register(uint32_t address);
+    bool sinks_ended() const;
+};
+
+void Bench::read_case(const std::string& folder) {
+    std::ifstream in(folder + "/case.txt");
+    if (!in) die("cannot read " + folder + "/case.txt");
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string key, name;
+        words >> key;
+        if (key == "limit") words >> limit_;
+        else if (key == "control") words >> control_;
+        else if (key == "channels") words >> channels_;
+        else if (key == "set") {
+            std::string hex;  // most significant digit first
+            words >> name >> hex;
+            const Signal s = signal(name);
+            memset(s.data, 0, s.bytes);
+            for (size_t i = 0; i < hex.size() && i / 2 < s.bytes; ++i) {
+                const int digit = std::stoi(std::string(1, hex[hex.size() - 1 - i]), nullptr, 16);
+                static_cast<uint8_t*>(s.data)[i / 2] |= static_cast<uint8_t>(digit << 4 * (i % 2));
+            }
+        } else if (key == "source" || key == "sink") {
+            Port p;
+            words >> p.name >> p.bytes >> p.key >> p.threshold >> p.expected >> p.raw;
+            p.ended = p.raw && p.expected == 0;
+            p.valid = signal(p.name + "_valid");
+            p.ready = signal(p.name + "_ready");
+            p.payload = signal(p.name + "_payload");
+            if (key == "source") p.beats = read_file(folder + "/in_" + p.name + ".bin");
+            (key == "source" ? sources_ : sinks_).push_back(std::move(p));
+        } else if (!key.empty()) {
+            die(folder + "/case.txt: unknown line: " + line);
+        }
+    }
+}
+
+// What the ports offer in a cycle; called when the cycle's registers are settled.
+void Bench::drive(bool running, uint64_t cycle) {
+    for (Port& p : sources_) {
+        if (!running) p.offered = false;
+        else if (!p.offered && p.moved * p.bytes < p.beats.size()
+                 && !stalled(p.key, p.threshold, cycle)) {
+            p.offered = true;
+            memcpy(p.payload.data, p.beats.data() + p.moved * p.bytes, p.bytes);
+        }
+        set(p.valid, p.offered);
+    }
+    for (Port& p : sinks_) set(p.ready, running && !stalled(p.key, p.threshold, cycle));
+}
+
+// What moves at the end of the cycle; called when everything is settled.
+void Bench::sample() {
+    for (Port& p : sources_)
+        if (p.offered && get(p.ready)) {
+            p.offered = false;
+            ++p.moved;
+        }
+    for (Port& p : sinks_)
+        if (get(p.ready) && get(p.valid)) {
+            const uint8_t* data = static_cast<const uint8_t*>(p.payload.data);
+            p.beats.insert(p.beats.end(), data, data + p.bytes);
+            ++p.moved;
+            if (p.raw ? p.moved >= p.expected : (data[0] & 3u) == kDone) p.ended = true;
+        }
+}
+
+void Bench::step() {
+    drive(get(running_), get(cycle_));
+    half(0);
+    sample();
+    half(1);
+}
+
+void Bench::write_register(uint32_t address, uint32_t value) {
+    const Signal awvalid = signal("csr_awvalid"), awready = signal("csr_awready");
+    const Signal wvalid = signal("csr_wvalid"), wready = signal("csr_wready");
+    const Signal bvalid = signal("csr_bvalid"), bready = signal("csr_bready");
+    set(signal("csr_awaddr"), address);
+    set(signal("csr_wdata"), value);
+    set(signal("csr_wstrb"), 15);
+    set(awvalid, 1);
+    set(wvalid, 1);
+    set(bready, 1);
+    for (uint64_t n = 0;; ++n) {
+        if (n > kStartLimit) die("the control registers did not answer a write");
+        drive(get(running_), get(cycle_));
+        half(0);
+        sample();
+        const bool aw = get(awvalid) && get(awready), w = get(wvalid) && get(wready);
+        const bool b = get(bvalid);
+        half(1);
+        if (aw) set(awvalid, 0);
+        if (w) set(wvalid, 0);
+        if (b) break;
+    }
+    set(bready, 0);
+}
+
+uint32_t Bench::read_register(uint32_t address) {
+    const Signal arvalid = signal("csr_arvalid"), arready = signal("csr_arready");
+    const Signal rvalid = signal("csr_rvalid"), rdata = signal("csr_rdata");
+    const Signal rready = signal("csr_rready");
+    set(signal("csr_araddr"), address);
+    set(arvalid, 1);
+    set(rready, 1);
+    for (uint64_t n = 0;; ++n) {
+        if (n > kStartLimit) die("the control registers did not answer a read");
+        drive(get(running_), get(cycle_));
+        half(0);
+        sample();
+        const bool ar = get(arvalid) && get(arready), r = get(rvalid);
+        const uint32_t value = static_cast<uint32_t>(get(rdata));
+        half(1);
+        if (ar) set(arvalid, 0);
+        if (r) {
+            set(rready, 0);
+            return value;
+        }
+    }
+}
+
+bool Bench::sinks_ended() const {
+    for (const Port& p : sinks_)
+        if (!p.ended) return false;
+    return !sinks_.empty();
+}
+
+bool Bench::run(const std::string& run_folder, unsigned number) {
+    const std::string folder = run_folder + "/" + std::to_string(number);
+    const Signal rst = signal("rst"), load = signal("load"), dump = signal("dump");
+    const Signal done = signal("done"), error = signal("error");
+    set(signal("case_number"), number);
+
+    sources_.clear();  // the case before may still be running
+    sinks_.clear();
+    set(rst, 1);
+    for (int i = 0; i < 2; ++i) step();
+    read_case(folder);
+    for (int i = 0; i < 2; ++i) {
+        set(load, i == 0);
+        step();
+    }
+    set(rst, 0);
+    step();
+
+    const auto begin = std::chrono::steady_clock::now();
+    if (control_) write_register(0, 1);
+    else {
+        set(signal("go"), 1);
+        step();
+        set(signal("go"), 0);
+    }
+    const char* status = "done";
+    uint64_t waited = 0, cycles = 0;
+    while (control_ ? !get(done) : !sinks_ended()) {
+        if (!get(running_) && ++waited > kStartLimit) {
+            status = "not started";
+            break;
+        }
+        if (get(cycle_) >= limit_) {
+            status = "hang";
+            break;
+        }
+        step();
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    cycles = get(cycle_);
+    if (!control_)
+        for (uint64_t i = 0; i < kDrain; ++i) step();
+
+    std::vector<uint32_t> registers;
+    if (control_) {
+        for (uint32_t address = 0x04; address < 0x20; address += 4)
+            registers.push_back(read_register(address));
+        for (uint32_t c = 0; c < channels_; ++c)
+            for (uint32_t k = 0; k < 3; ++k)
+                registers.push_back(read_register(0x1000 + 16 * c + 4 * k));
+    }
+    set(dump, 1);
+    step();
+    set(dump, 0);
+    step();
+    write_file(folder + "/registers.bin", registers.data(), registers.size() * sizeof(uint32_t));
+    for (const Port& p : sinks_)
+        write_file(folder + "/out_" + p.name + ".bin", p.beats.data(), p.beats.size());
+    char line[160];
+    snprintf(line, sizeof line,
+             "{\"case\": %u, \"status\": \"%s\", \"cycles\": %" PRIu64
+             ", \"bus_error\": %s, \"seconds\": %.6f}\n",
+             number, status, cycles, get(error) ? "true" : "false", seconds.count());
+    write_file(folder + "/result.json", line, strlen(line));
+    fputs(line, stdout);
+    fflush(stdout);
+    return strcmp(status, "done") == 0;
+}
+
+std::string plusarg(int argc, char** argv, const std::string& name, const std::string& otherwise) {
+    const std::string start = "+" + name + "=";
+    for (int i = 1; i < argc; ++i)
+        if (std::string(argv[i]).rfind(start, 0) == 0) return argv[i] + start.size();
+    return otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Verilated::commandArgs(argc, argv);
+    Bench bench{Verilated::threadContextp(), plusarg(argc, argv, "vcd", "")};
+    const std::string folder = plusarg(argc, argv, "folder", ".");
+    const unsigned first = static_cast<unsigned>(std::stoul(plusarg(argc, argv, "first", "0")));
+    const unsigned cases = static_cast<unsigned>(std::stoul(plusarg(argc, argv, "cases", "1")));
+    bool good = true;
+    for (unsigned i = first; i < first + cases; ++i) good = bench.run(folder, i) && good;
+    return good ? 0 : 3;
+}

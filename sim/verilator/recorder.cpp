@@ -1,0 +1,57 @@
+// Writes which channels moved in which cycle; read by stepgen/flow/record.py.
+//
+// The file is a sequence of 32-bit words in the machine's byte order. A word with bit 31 set moves
+// the time forward by its other bits; any other word is an event in that cycle: 2 * channel for a
+// push, 2 * channel + 1 for a pop.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "svdpi.h"
+
+namespace {
+
+constexpr uint32_t kAdvance = 0x80000000u;
+
+FILE* file = nullptr;
+int64_t last = 0;
+
+inline void put(uint32_t word) { fwrite_unlocked(&word, sizeof word, 1, file); }
+
+inline void put_events(int words, const svBitVecVal* bits, uint32_t pop) {
+    for (int i = 0; i < words; ++i)
+        for (uint32_t rest = bits[i]; rest; rest &= rest - 1)
+            put((static_cast<uint32_t>(32 * i + __builtin_ctz(rest)) << 1) | pop);
+}
+
+}  // namespace
+
+extern "C" {
+
+void stepgen_record_close() {
+    if (file) fclose(file);
+    file = nullptr;
+}
+
+void stepgen_record_open(const char* path) {
+    stepgen_record_close();
+    last = 0;
+    file = fopen(path, "wb");
+    if (!file) {
+        fprintf(stderr, "cannot write %s\n", path);
+        exit(2);
+    }
+}
+
+void stepgen_record(long long cycle, int words, const svBitVecVal* push, const svBitVecVal* pop) {
+    if (!file) return;
+    if (last > cycle) last = 0;
+    for (; cycle - last >= kAdvance; last += kAdvance - 1) put(kAdvance | (kAdvance - 1));
+    put(kAdvance | static_cast<uint32_t>(cycle - last));
+    last = cycle;
+    put_events(words, push, 0);
+    put_events(words, pop, 1);
+}
+
+}  // extern "C"

@@ -1,0 +1,222 @@
+"""Compares what a simulation did with what was expected, and says where they part first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .case import Case, load_case, read_hex
+from .interface import (
+    CHANNEL_COUNTERS,
+    CHANNEL_STRIDE,
+    COUNTERS,
+    CYCLES,
+    ERROR_CODE,
+    READ_BEATS,
+    STATUS,
+    STATUS_ERROR,
+    WRITE_BEATS,
+    Interface,
+)
+from .payload import Rows, describe
+from .record import Cycles, Record, read_record
+
+_NEVER = 1 << 62
+_MESSAGES = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did.
+
+    Attributes
+    ----------
+    case : Case
+    status : str
+        ``"done"``, ``"hang"`` or ``"not started"``.
+    cycles : int
+        Length of the run, or the cycle in which it was given up.
+    seconds : float
+        Wall-clock time of the run alone.
+    outputs : dict of str to uint8 array
+        Payloads that left, by port.
+    record : Record
+        Cycles of all beats.
+    memory : uint8 array or None
+        Off-chip memory after the run.
+    registers : dict of int to int
+        Control registers by address.
+    faults : list of str
+        What differs from the expectation, the earliest first; empty for a good run.
+    """
+
+    case: Case
+    status: str
+    cycles: int
+    seconds: float
+    outputs: dict[str, Rows]
+    record: Record
+    memory: Rows | None
+    registers: dict[int, int]
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return not self.faults
+
+
+def register_addresses(interface: Interface) -> list[int]:
+    """Addresses of the control registers in the order of ``registers.bin``."""
+    if not interface.control:
+        return []
+    single = list(range(STATUS, WRITE_BEATS + 4, 4))
+    first = [CHANNEL_COUNTERS + CHANNEL_STRIDE * i for i in range(len(interface.channels))]
+    return single + [a + 4 * k for a in first for k in range(len(COUNTERS))]
+
+
+def read_outcome(folder: Path, interface: Interface) -> Outcome:
+    """Read the results in a case's folder and check them."""
+    case = load_case(folder)
+    result = json.loads((folder / "result.json").read_text())
+    outputs = {
+        p.name: np.fromfile(folder / f"out_{p.name}.bin", np.uint8).reshape(-1, p.payload_bytes)
+        for p in interface.sinks
+    }
+    memory = None
+    if interface.memory and case.memory is not None:
+        path = folder / "memory_after.hex"
+        memory = read_hex(path, interface.memory.word)[: case.memory.size]
+    values = np.fromfile(folder / "registers.bin", np.uint32).tolist()
+    outcome = Outcome(
+        case,
+        result["status"],
+        result["cycles"],
+        result["seconds"],
+        outputs,
+        read_record(folder / "record.bin", interface.recorded),
+        memory,
+        dict(zip(register_addresses(interface), values)),
+    )
+    faults = _faults(outcome, interface)
+    if result["bus_error"]:
+        said = "; ".join(result.get("messages", [])[:_MESSAGES]) or "see the log of the simulation"
+        faults.insert(0, (-1, f"the memory bus broke a rule: {said}"))
+    outcome.faults.extend(text for _, text in sorted(faults, key=lambda f: f[0]))
+    return outcome
+
+
+def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
+    """Differences with the cycle in which they show; those without a cycle come last."""
+    case, record = outcome.case, outcome.record
+    faults: list[tuple[int, str]] = []
+    if outcome.status == "hang":
+        faults.append((-1, f"the run did not end within {case.limit} cycles"))
+    elif outcome.status != "done":
+        faults.append((-1, "the run did not start"))
+    for port in interface.sinks:
+        if port.name in case.expected:
+            seen = outcome.outputs[port.name]
+            at = record.pushes[f"port:{port.name}"]
+            wanted = case.expected[port.name]
+            same = min(len(seen), len(wanted))
+            wrong = np.flatnonzero((seen[:same] != wanted[:same]).any(axis=1))
+            if wrong.size:
+                i = int(wrong[0])
+                faults.append(
+                    (
+                        int(at[i]),
+                        f"port {port.name}: beat {i} in cycle {at[i]} is "
+                        f"{describe(seen[i], port)}, expected {describe(wanted[i], port)} "
+                        f"({wrong.size} of {same} beats differ)",
+                    )
+                )
+            elif len(seen) != len(wanted):
+                faults.append(
+                    (
+                        _NEVER,
+                        f"port {port.name}: {len(seen)} beats came, {len(wanted)} were expected",
+                    )
+                )
+    if not case.judge:
+        for predicted, seen_cycles, verb in (
+            (case.pushes, record.pushes, "pushed"),
+            (case.pops, record.pops, "popped"),
+        ):
+            for name, cycles in predicted.items():
+                fault = compare_cycles(name, verb, cycles, seen_cycles[name])
+                if fault is not None:
+                    faults.append(fault)
+        if case.cycles is not None and outcome.status == "done" and outcome.cycles != case.cycles:
+            faults.append(
+                (_NEVER, f"the run took {outcome.cycles} cycles, predicted {case.cycles}")
+            )
+    if case.memory_after is not None and outcome.memory is not None:
+        wrong = np.flatnonzero(outcome.memory != case.memory_after)
+        if wrong.size:
+            i = int(wrong[0])
+            faults.append(
+                (
+                    _NEVER,
+                    f"memory: byte 0x{i:x} is 0x{outcome.memory[i]:02x} after the run, expected "
+                    f"0x{case.memory_after[i]:02x} ({wrong.size} of {outcome.memory.size} bytes "
+                    "differ)",
+                )
+            )
+    faults.extend((_NEVER, text) for text in _register_faults(outcome, interface))
+    return faults
+
+
+def compare_cycles(name: str, verb: str, predicted: Cycles, seen: Cycles) -> tuple[int, str] | None:
+    """First difference between predicted and seen cycles of a channel, with its cycle."""
+    same = min(len(predicted), len(seen))
+    wrong = np.flatnonzero(predicted[:same] != seen[:same])
+    if wrong.size:
+        i = int(wrong[0])
+        cycle = min(int(predicted[i]), int(seen[i]))
+        return cycle, (
+            f"channel {name}: beat {i} was {verb} in cycle {seen[i]}, predicted {predicted[i]} "
+            f"({wrong.size} of {same} beats differ)"
+        )
+    if len(seen) > same:
+        return int(seen[same]), (
+            f"channel {name}: {len(seen)} beats were {verb}, predicted {same}; "
+            f"the first too many, beat {same}, came in cycle {seen[same]}"
+        )
+    if len(predicted) > same:
+        return int(predicted[same]), (
+            f"channel {name}: {same} beats were {verb}, predicted {len(predicted)}; "
+            f"the first missing, beat {same}, was predicted for cycle {predicted[same]}"
+        )
+    return None
+
+
+def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
+    case, registers = outcome.case, outcome.registers
+    if not interface.control:
+        return []
+    faults = []
+    if registers[STATUS] & STATUS_ERROR:
+        faults.append(f"the design reports error {registers[ERROR_CODE]}")
+    counted = registers[CYCLES] | registers[CYCLES + 4] << 32
+    if not case.judge and outcome.status == "done" and counted != outcome.cycles:
+        faults.append(f"the cycle register says {counted} after {outcome.cycles} cycles")
+    for name, address, wanted in (
+        ("read", READ_BEATS, case.read_beats),
+        ("write", WRITE_BEATS, case.write_beats),
+    ):
+        if wanted is not None and registers[address] != wanted:
+            faults.append(f"{registers[address]} {name} beats were counted, predicted {wanted}")
+    if case.counters is not None and not case.judge:
+        for i, channel in enumerate(interface.channels):
+            for k, what in enumerate(COUNTERS):
+                address = CHANNEL_COUNTERS + CHANNEL_STRIDE * i + 4 * k
+                if registers[address] != case.counters[i][k]:
+                    faults.append(
+                        f"channel {channel}: {registers[address]} cycles {what} were counted, "
+                        f"predicted {case.counters[i][k]}"
+                    )
+    return faults

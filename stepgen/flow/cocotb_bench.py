@@ -1,0 +1,322 @@
+"""What a rendered cocotb test bench is made of: clock, control registers, streams, memory.
+
+Runs inside the simulator's process. Streams are looked at and driven at the falling edge, in the
+middle of the cycle: the design's registers have settled by then, and every `valid` and `ready` of a
+design comes from registers, so what is seen there is what the next rising edge will see.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import Event, FallingEdge, First, RisingEdge
+
+from ..ir.stalls import stall_mask
+from ..ir.wire import DONE
+from .case import Case, load_case, settings, write_hex
+from .check import Outcome, read_outcome, register_addresses
+from .interface import CONTROL, Interface, StreamPort
+
+PERIOD_NS = 10
+START_LIMIT = 1000
+DRAIN = 64
+_BLOCK = 4096
+
+
+class _Stream:
+    """What both ends of a stream share: signals, and in which cycles it stalls."""
+
+    def __init__(self, dut: Any, port: StreamPort, case: Case):
+        self.port = port
+        self.valid = getattr(dut, f"{port.name}_valid")
+        self.ready = getattr(dut, f"{port.name}_ready")
+        self.payload = getattr(dut, f"{port.name}_payload")
+        self._key, self._threshold = case.stalls.of(port.name)
+        self._start, self._mask = -_BLOCK, b""
+
+    def stalled(self, cycle: int) -> bool:
+        if not self._threshold:
+            return False
+        if not 0 <= cycle - self._start < _BLOCK:
+            self._start = cycle
+            self._mask = stall_mask(self._key, self._threshold, cycle, _BLOCK).tobytes()
+        return bool(self._mask[cycle - self._start])
+
+
+class Source(_Stream):
+    """Offers beats: the next from the first cycle on that is not stalled, and until it is taken."""
+
+    def __init__(self, dut: Any, port: StreamPort, case: Case):
+        super().__init__(dut, port, case)
+        self._beats = [int.from_bytes(row.tobytes(), "little") for row in case.sources[port.name]]
+        self._next = 0
+        self._offered = False
+        self.ended = True
+        self.valid.value = 0
+
+    def step(self, cycle: int) -> None:
+        """Drive the stream in a running cycle."""
+        if not self._offered:
+            if self._next == len(self._beats) or self.stalled(cycle):
+                self.valid.value = 0
+                return
+            self.payload.value = self._beats[self._next]
+            self.valid.value = 1
+            self._offered = True
+        if self.ready.value:
+            self._offered = False
+            self._next += 1
+
+    def rest(self) -> None:
+        """Offer nothing: the design does not run."""
+        self.valid.value = 0
+
+
+class Sink(_Stream):
+    """Takes a beat in every cycle that is not stalled."""
+
+    def __init__(self, dut: Any, port: StreamPort, case: Case):
+        super().__init__(dut, port, case)
+        self._expected = len(case.expected.get(port.name, ()))
+        self._ready = False
+        self.beats = bytearray()
+        self.moved = 0
+        self.ended = port.raw and not self._expected
+        self.ready.value = 0
+
+    def step(self, cycle: int) -> None:
+        """Drive the stream in a running cycle."""
+        ready = not self.stalled(cycle)
+        if ready != self._ready:
+            self.ready.value = int(ready)
+            self._ready = ready
+        if ready and self.valid.value:
+            value = int(self.payload.value)
+            self.beats += value.to_bytes(self.port.payload_bytes, "little")
+            self.moved += 1
+            if self.port.raw:
+                self.ended = self.moved >= self._expected
+            elif value & 3 == DONE:
+                self.ended = True
+
+    def rest(self) -> None:
+        """Take nothing: the design does not run."""
+        self.ready.value = 0
+        self._ready = False
+
+
+class Registers:
+    """A plain AXI4-Lite master on the control registers."""
+
+    def __init__(self, dut: Any):
+        self._dut = dut
+        for name in ("awvalid", "wvalid", "bready", "arvalid", "rready"):
+            getattr(dut, f"csr_{name}").value = 0
+
+    async def write(self, address: int, value: int) -> None:
+        """Write one register."""
+        dut = self._dut
+        dut.csr_awaddr.value, dut.csr_wdata.value, dut.csr_wstrb.value = address, value, 15
+        dut.csr_awvalid.value = dut.csr_wvalid.value = dut.csr_bready.value = 1
+        address_waits = data_waits = True
+        for _ in range(START_LIMIT):
+            await RisingEdge(dut.clk)
+            if address_waits and dut.csr_awready.value:
+                dut.csr_awvalid.value, address_waits = 0, False
+            if data_waits and dut.csr_wready.value:
+                dut.csr_wvalid.value, data_waits = 0, False
+            if dut.csr_bvalid.value:
+                dut.csr_bready.value = 0
+                return
+        raise AssertionError(f"the control registers did not answer a write to 0x{address:x}")
+
+    async def read(self, address: int) -> int:
+        """Read one register."""
+        dut = self._dut
+        dut.csr_araddr.value = address
+        dut.csr_arvalid.value = dut.csr_rready.value = 1
+        for _ in range(START_LIMIT):
+            await RisingEdge(dut.clk)
+            if dut.csr_arready.value:
+                dut.csr_arvalid.value = 0
+            if dut.csr_rvalid.value:
+                dut.csr_rready.value = 0
+                return int(dut.csr_rdata.value)
+        raise AssertionError(f"the control registers did not answer a read of 0x{address:x}")
+
+
+class JudgeRegisters:
+    """cocotbext-axi's AXI4-Lite master on the control registers."""
+
+    def __init__(self, dut: Any):
+        from cocotbext.axi import (  # type: ignore[import-untyped]
+            AxiLiteBus,
+            AxiLiteMaster,
+        )
+
+        self._master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "csr"), dut.clk, dut.rst)
+
+    async def write(self, address: int, value: int) -> None:
+        """Write one register."""
+        await self._master.write_dword(address, value)
+
+    async def read(self, address: int) -> int:
+        """Read one register."""
+        return int(await self._master.read_dword(address))
+
+
+class Bench:
+    """One run of the design in the simulator.
+
+    Parameters
+    ----------
+    dut : handle
+        Of the top module ``stepgen_bench``.
+    interface : Interface
+    folder : Path
+        Folder of the case.
+    """
+
+    def __init__(self, dut: Any, interface: Interface, folder: Path):
+        self.dut = dut
+        self.interface = interface
+        self.folder = folder
+        self.case = load_case(folder)
+        self.sources: list[Source] = []
+        self.sinks: list[Sink] = []
+        self._status = "done"
+        self._over = Event()
+        self._cycle = 0
+        self._ram: Any = None
+
+    def source(self, name: str) -> None:
+        """Drive a stream that enters the design."""
+        port = next(p for p in self.interface.sources if p.name == name)
+        self.sources.append(Source(self.dut, port, self.case))
+
+    def sink(self, name: str) -> None:
+        """Take a stream that leaves the design."""
+        port = next(p for p in self.interface.sinks if p.name == name)
+        self.sinks.append(Sink(self.dut, port, self.case))
+
+    async def run(self) -> Outcome:
+        """Reset, load, start, wait for the end, read everything out and check it."""
+        dut, interface, case = self.dut, self.interface, self.case
+        registers = await self._reset()
+        begin = time.monotonic()
+        streams = cocotb.start_soon(self._drive())
+        if registers is not None:
+            ended = RisingEdge(dut.done)
+            await registers.write(CONTROL, 1)
+            if not dut.done.value:
+                await First(ended, self._over.wait())
+        else:
+            await FallingEdge(dut.clk)
+            dut.go.value = 1
+            await FallingEdge(dut.clk)
+            dut.go.value = 0
+            await self._over.wait()
+        await FallingEdge(dut.clk)
+        seconds = time.monotonic() - begin
+        cycles = self._cycle if registers is None else int(dut.cycle.value)
+        if registers is None:
+            for _ in range(DRAIN):
+                await FallingEdge(dut.clk)
+
+        values = []
+        if registers is not None:
+            values = [await registers.read(a) for a in register_addresses(interface)]
+        streams.cancel()
+        error = bool(int(dut.error.value))
+        dut.dump.value = 1
+        await FallingEdge(dut.clk)
+        dut.dump.value = 0
+        await FallingEdge(dut.clk)
+
+        if self._ram is not None and case.memory is not None and interface.memory is not None:
+            image = np.frombuffer(self._ram.read(0, case.memory.size), np.uint8)
+            write_hex(self.folder / "memory_after.hex", image, interface.memory.word)
+        np.array(values, np.uint32).tofile(self.folder / "registers.bin")
+        for sink in self.sinks:
+            (self.folder / f"out_{sink.port.name}.bin").write_bytes(sink.beats)
+        result = {
+            "status": self._status,
+            "cycles": cycles,
+            "bus_error": error,
+            "seconds": seconds,
+        }
+        (self.folder / "result.json").write_text(json.dumps(result))
+        return read_outcome(self.folder, interface)
+
+    async def _reset(self) -> Registers | JudgeRegisters | None:
+        dut, interface, case = self.dut, self.interface, self.case
+        cocotb.start_soon(Clock(dut.clk, PERIOD_NS, "ns").start())
+        judge = case.judge and interface.memory is not None
+        dut.rst.value, dut.load.value, dut.dump.value = 1, 0, 0
+        dut.case_number.value = int(self.folder.name)
+        if interface.memory is not None:
+            dut.judge.value = int(judge)
+        for name, value in settings(case, interface).items():
+            getattr(dut, name).value = value
+        registers: Registers | JudgeRegisters | None = None
+        if interface.control:
+            registers = JudgeRegisters(dut) if case.judge else Registers(dut)
+        else:
+            dut.go.value = 0
+        if judge and interface.memory is not None:
+            from cocotbext.axi import AxiBus, AxiRam
+
+            logging.getLogger("cocotb.stepgen_bench").setLevel(logging.WARNING)
+            self._ram = AxiRam(
+                AxiBus.from_prefix(dut, "judge"), dut.clk, dut.rst, size=interface.memory.size
+            )
+            if case.memory is not None:
+                self._ram.write(0, case.memory.tobytes())
+        for load in (0, 0, 1, 0):
+            dut.load.value = load
+            await FallingEdge(dut.clk)
+        dut.rst.value = 0
+        await FallingEdge(dut.clk)
+        return registers
+
+    async def _drive(self) -> None:
+        """All streams, cycle by cycle; also gives up a run that does not start or does not end."""
+        dut, limit = self.dut, self.case.limit
+        streams: list[Source | Sink] = [*self.sources, *self.sinks]
+        running, tick = dut.running, FallingEdge(dut.clk)
+        started, waited = False, 0
+        cycle = -1
+        while True:
+            await tick
+            if not running.value:
+                if started:
+                    for stream in streams:
+                        stream.rest()
+                    started = False
+                waited += 1
+                if waited == START_LIMIT and cycle < 0:
+                    self._status = "not started"
+                    self._over.set()
+                continue
+            if not started:
+                started = True
+                cycle = int(dut.cycle.value) - 1
+            cycle += 1
+            for stream in streams:
+                stream.step(cycle)
+            if self._over.is_set():
+                continue
+            if not self.interface.control and self.sinks and all(s.ended for s in self.sinks):
+                self._cycle = cycle + 1
+                self._over.set()
+            elif cycle >= limit:
+                self._cycle = cycle
+                self._status = "hang"
+                self._over.set()

@@ -1,0 +1,41 @@
+"""Where stepgen's own files lie, and where it keeps what it may throw away."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from ..ir.errors import StepError
+
+
+def shipped(name: str) -> Path:
+    """Path of a file or folder that ships with stepgen.
+
+    Parameters
+    ----------
+    name : str
+        Relative to the root of the project: ``"templates"``, ``"sim/verilator/axi_memory.sv"``.
+
+    Raises
+    ------
+    StepError
+        Where the installation is incomplete.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for root in (package / "_shipped", package.parent):
+        if (root / name).exists():
+            return root / name
+    raise StepError(f"this installation of stepgen lacks {name}; install it again")
+
+
+def cache_folder() -> Path:
+    """Folder for what can be made again: ``$STEPGEN_CACHE``, else the user's cache folder."""
+    own = os.environ.get("STEPGEN_CACHE")
+    if own:
+        return Path(own)
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "stepgen"

@@ -1,0 +1,199 @@
+"""What a design looks like from outside: all that test benches and wrappers need to know."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+
+from ..ir.errors import StepError
+from ..ir.wire import KIND_BITS
+
+CONTROL, STATUS, ERROR_CODE, CYCLES, READ_BEATS, WRITE_BEATS = 0x00, 0x04, 0x08, 0x10, 0x18, 0x1C
+"""Addresses of the control registers; `CYCLES` is the lower of two words."""
+
+STATUS_RUNNING, STATUS_DONE, STATUS_ERROR = 1, 2, 4
+"""Bits of the status register."""
+
+CHANNEL_COUNTERS, CHANNEL_STRIDE = 0x1000, 16
+"""Address of channel 0's counters, and of the next channel's relative to it."""
+
+COUNTERS = ("busy", "starved", "full")
+"""Counters of a channel in the order of their addresses: cycles in which a beat is popped, the head
+is empty, there is no room."""
+
+_RESERVED = {"clk", "rst", "running", "cycle", "done", "load", "dump", "go", "judge", "error"}
+_RESERVED_PREFIXES = ("csr_", "mem_", "judge_", "probe_", "set_")
+
+
+@dataclass(frozen=True)
+class StreamPort:
+    """A stream that enters or leaves a design.
+
+    Its signals are ``<name>_valid``, ``<name>_ready`` and ``<name>_payload``; the payload is
+    ``{data, stop, kind}`` with the 2 bits of kind lowest.
+
+    Parameters
+    ----------
+    name : str
+        A Verilog identifier.
+    direction : "in" or "out"
+        Seen from the design.
+    lanes, bits : int
+        Lanes of a beat and bits of one lane.
+    stop_bits, data_bits : int
+        Widths of the fields of the payload; the data field may be wider than its lanes.
+    element : str
+        Name of the element type, as in `stepgen.ir.dtypes`.
+    raw : bool
+        Whether the payload is data alone, without structure.
+    """
+
+    name: str
+    direction: str
+    lanes: int
+    bits: int
+    stop_bits: int
+    data_bits: int
+    element: str = "int8"
+    raw: bool = False
+
+    @property
+    def width(self) -> int:
+        """Width of the payload in bits."""
+        return self.data_bits + (0 if self.raw else KIND_BITS + self.stop_bits)
+
+    @property
+    def payload_bytes(self) -> int:
+        """Bytes that hold one payload, little-endian."""
+        return (self.width + 7) // 8
+
+
+@dataclass(frozen=True)
+class MemoryPort:
+    """The AXI4 master of a design.
+
+    Parameters
+    ----------
+    data_bits, address_bits : int
+        Widths of the bus.
+    size : int
+        Bytes of the simulated memory; images may be smaller, never larger.
+    """
+
+    data_bits: int = 64
+    address_bits: int = 32
+    size: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        if self.data_bits < 8 or self.data_bits & (self.data_bits - 1):
+            raise StepError(
+                f"memory port: data width must be a power of two of bits, not {self.data_bits}"
+            )
+        if self.size < 1 or self.size % self.word:
+            raise StepError(
+                f"memory port: size must be a multiple of {self.word} bytes, not {self.size}"
+            )
+
+    @property
+    def word(self) -> int:
+        """Bytes of one bus word."""
+        return self.data_bits // 8
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The outside of a design.
+
+    Parameters
+    ----------
+    name : str
+        Of the design and of its top module.
+    ports : tuple of StreamPort
+        Streams that enter and leave.
+    channels : tuple of str
+        Names of the channels in the order of the bits of ``probe_push`` and ``probe_pop``.
+    memory : MemoryPort or None
+        None for a design without off-chip operators.
+    control : bool
+        Whether there are control registers and ``running``, ``cycle`` and ``done``. A single unit
+        may do without: then the wrapper counts the cycles, and the run ends when every stream that
+        leaves has ended.
+    csr_bits : int
+        Width of the addresses of the control registers.
+
+    Raises
+    ------
+    StepError
+        Where a name is used twice or is not a Verilog identifier.
+    """
+
+    name: str
+    ports: tuple[StreamPort, ...] = ()
+    channels: tuple[str, ...] = ()
+    memory: MemoryPort | None = None
+    control: bool = True
+    csr_bits: int = 16
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for port in self.ports:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", port.name):
+                raise StepError(f"design {self.name}: port {port.name!r} is not a Verilog identifier")
+            if port.name in _RESERVED or f"{port.name}_".startswith(_RESERVED_PREFIXES):
+                raise StepError(f"design {self.name}: the port name {port.name} is taken")
+            if port.direction not in ("in", "out"):
+                raise StepError(
+                    f"design {self.name}: port {port.name} must be 'in' or 'out', "
+                    f"not {port.direction!r}"
+                )
+            if port.name in seen:
+                raise StepError(f"design {self.name}: two ports are called {port.name}")
+            seen.add(port.name)
+        if len(set(self.channels)) != len(self.channels):
+            twice = next(c for c in self.channels if self.channels.count(c) > 1)
+            raise StepError(f"design {self.name}: two channels are called {twice}")
+        if CHANNEL_COUNTERS + CHANNEL_STRIDE * len(self.channels) > 1 << self.csr_bits:
+            raise StepError(
+                f"design {self.name}: {self.csr_bits} address bits do not reach the counters of "
+                f"{len(self.channels)} channels"
+            )
+
+    @property
+    def sources(self) -> tuple[StreamPort, ...]:
+        """Ports that enter, in order."""
+        return tuple(p for p in self.ports if p.direction == "in")
+
+    @property
+    def sinks(self) -> tuple[StreamPort, ...]:
+        """Ports that leave, in order."""
+        return tuple(p for p in self.ports if p.direction == "out")
+
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Names of all that the recorder notes.
+
+        The channels come first, with pushes and pops; then the stream ports as ``port:<name>`` and
+        the memory's channels as ``mem.ar`` …, whose handshakes count as pushes.
+        """
+        ports = tuple(f"port:{p.name}" for p in self.ports)
+        memory = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b") if self.memory else ()
+        return self.channels + ports + memory
+
+    def to_json(self) -> str:
+        """The interface as text."""
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Interface:
+        """The interface that `to_json` wrote."""
+        d = json.loads(text)
+        return cls(
+            name=d["name"],
+            ports=tuple(StreamPort(**p) for p in d["ports"]),
+            channels=tuple(d["channels"]),
+            memory=MemoryPort(**d["memory"]) if d["memory"] else None,
+            control=d["control"],
+            csr_bits=d["csr_bits"],
+        )

@@ -1,0 +1,105 @@
+"""Beats as the bytes of payloads, the way test benches move them.
+
+A payload is ``{data, stop, kind}`` with the 2 bits of kind lowest; here it is a row of bytes, the
+lowest first. The low level of a bare beat travels in the lowest bits of data.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import StepError
+from ..ir.wire import BARE, DONE, KIND_BITS, VALUE, Beats
+from .interface import StreamPort
+
+Rows = npt.NDArray[np.uint8]
+"""Payloads, uint8 array of shape [beats, bytes of a payload]."""
+
+_DTYPES: dict[str, np.dtype[np.generic]] = {
+    "int8": np.dtype(np.int8),
+    "int32": np.dtype(np.int32),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype(np.float32),
+    "bool": np.dtype(np.bool_),
+    "address": np.dtype(np.uint32),
+}
+_KINDS = {VALUE: "VALUE", BARE: "BARE", DONE: "DONE"}
+
+
+def _bits_of(values: npt.NDArray[np.generic], bits: int) -> Rows:
+    """Lowest `bits` bits of each value, lowest first: [n, m] becomes [n, m * bits]."""
+    n, lanes = values.shape
+    raw = np.ascontiguousarray(values).view(np.uint8).reshape(n, lanes, values.dtype.itemsize)
+    return np.unpackbits(raw, axis=2, count=bits, bitorder="little").reshape(n, lanes * bits)
+
+
+def pack(beats: Beats, port: StreamPort) -> Rows:
+    """The payloads of a stream; not for raw ports.
+
+    Parameters
+    ----------
+    beats : Beats
+        With data of shape [n, lanes] in the port's element type.
+    port : StreamPort
+
+    Raises
+    ------
+    StepError
+        Where the data does not have the lanes or the element type of the port.
+    """
+    n = len(beats)
+    if beats.data.shape != (n, port.lanes):
+        raise StepError(
+            f"port {port.name} takes beats of {port.lanes} lanes, "
+            f"not data of shape {list(beats.data.shape)}"
+        )
+    dtype = _DTYPES[port.element]
+    if beats.data.dtype != dtype:
+        raise StepError(f"port {port.name} takes {port.element} data, not {beats.data.dtype}")
+    data = np.zeros((n, port.data_bits), np.uint8)
+    data[:, : port.lanes * port.bits] = _bits_of(beats.data, port.bits)
+    bare = beats.kind == BARE
+    level = min(8, port.data_bits)
+    data[bare] = 0
+    data[bare, :level] = _bits_of(beats.low[bare, None], level)
+    data[beats.kind == DONE] = 0
+    kind = _bits_of(beats.kind[:, None], KIND_BITS)
+    stop = _bits_of(beats.stop[:, None], port.stop_bits)
+    return np.packbits(np.concatenate([kind, stop, data], axis=1), axis=1, bitorder="little")
+
+
+def unpack(rows: Rows, port: StreamPort) -> Beats:
+    """The stream that payloads carry; the inverse of `pack`."""
+    bits = np.unpackbits(rows, axis=1, count=port.width, bitorder="little")
+    skip = KIND_BITS + port.stop_bits
+
+    def number(start: int, stop: int) -> npt.NDArray[np.uint8]:
+        if start == stop:
+            return np.zeros(len(rows), np.uint8)
+        return np.packbits(bits[:, start:stop], axis=1, bitorder="little")[:, 0]
+
+    kind = number(0, KIND_BITS)
+    bare = kind == BARE
+    low = np.where(bare, number(skip, skip + min(8, port.data_bits)), 0).astype(np.uint8)
+    dtype = _DTYPES[port.element]
+    lanes = np.zeros((len(rows), port.lanes, 8 * dtype.itemsize), np.uint8)
+    shown = bits[:, skip : skip + port.lanes * port.bits].reshape(-1, port.lanes, port.bits)
+    lanes[:, :, : port.bits] = np.where((kind == VALUE)[:, None, None], shown, 0)
+    data = np.packbits(lanes, axis=2, bitorder="little").view(dtype)[:, :, 0]
+    return Beats(kind, number(KIND_BITS, skip), low, data)
+
+
+def describe(row: Rows, port: StreamPort) -> str:
+    """One payload for people: ``VALUE stop 1 [1, -2]``."""
+    if port.raw:
+        return f"0x{int.from_bytes(row.tobytes(), 'little'):x}"
+    beats = unpack(row[None, :], port)
+    kind = int(beats.kind[0])
+    if kind == DONE:
+        return "DONE"
+    if kind == BARE:
+        return f"BARE low {beats.low[0]} stop {beats.stop[0]}"
+    data = ", ".join(str(v) for v in beats.data[0].tolist())
+    return f"{_KINDS.get(kind, f'kind {kind}')} stop {beats.stop[0]} [{data}]"

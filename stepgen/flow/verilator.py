@@ -1,0 +1,420 @@
+"""Building a simulation of a design with Verilator, and running it without Python.
+
+Verilator's program is called directly and its C++ files are compiled here: neither make nor perl is
+needed, the files that are the same for every design are compiled once per machine, and progress
+can be shown. A simulation is kept under a key of all that it was made from, so an unchanged
+design is never built twice.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from ..ir.errors import StepError
+from .check import Outcome, read_outcome
+from .files import cache_folder, shipped
+from .interface import Interface
+from .objects import Progress, Source, compile_all, digest, execute, link, prune, quiet
+from .tools import compiler, verilator
+
+FAST_BUILD, FAST_RUN = "fast-build", "fast-run"
+
+_OPTIMIZE = {FAST_BUILD: "-O1", FAST_RUN: "-O3"}
+_FIXED_OPTIMIZE = "-O2"
+_COMMON_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-semantic-interposition")
+_SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")
+_PROGRAM_FILES = ("driver.cpp", "recorder.cpp", "model.h", "cocotb/Vtop.h")
+_KEEP_BUILDS = 100
+_JOINED_BYTES = 200_000
+
+_CSR_SIGNALS = (
+    ("input ", "address", "awaddr"),
+    ("input ", "", "awvalid"),
+    ("output", "", "awready"),
+    ("input ", "[31:0] ", "wdata"),
+    ("input ", "[3:0] ", "wstrb"),
+    ("input ", "", "wvalid"),
+    ("output", "", "wready"),
+    ("output", "[1:0] ", "bresp"),
+    ("output", "", "bvalid"),
+    ("input ", "", "bready"),
+    ("input ", "address", "araddr"),
+    ("input ", "", "arvalid"),
+    ("output", "", "arready"),
+    ("output", "[31:0] ", "rdata"),
+    ("output", "[1:0] ", "rresp"),
+    ("output", "", "rvalid"),
+    ("input ", "", "rready"),
+)
+
+_AXI_SIGNALS = (
+    ("master", "address", "araddr"),
+    ("master", "[7:0] ", "arlen"),
+    ("master", "[2:0] ", "arsize"),
+    ("master", "[1:0] ", "arburst"),
+    ("master", "", "arvalid"),
+    ("slave", "", "arready"),
+    ("slave", "data", "rdata"),
+    ("slave", "[1:0] ", "rresp"),
+    ("slave", "", "rlast"),
+    ("slave", "", "rvalid"),
+    ("master", "", "rready"),
+    ("master", "address", "awaddr"),
+    ("master", "[7:0] ", "awlen"),
+    ("master", "[2:0] ", "awsize"),
+    ("master", "[1:0] ", "awburst"),
+    ("master", "", "awvalid"),
+    ("slave", "", "awready"),
+    ("master", "data", "wdata"),
+    ("master", "strobe", "wstrb"),
+    ("master", "", "wlast"),
+    ("master", "", "wvalid"),
+    ("slave", "", "wready"),
+    ("slave", "[1:0] ", "bresp"),
+    ("slave", "", "bvalid"),
+    ("master", "", "bready"),
+)
+
+_SETTINGS = (
+    "words",
+    "read_latency",
+    "read_interval",
+    "read_outstanding",
+    "write_latency",
+    "write_interval",
+    "write_outstanding",
+    "stall_keys",
+    "stall_thresholds",
+)
+
+Signals = list[tuple[str, str, str]]
+
+
+def _csr_signals(interface: Interface) -> Signals:
+    if not interface.control:
+        return []
+    widths = {"address": f"[{interface.csr_bits - 1}:0] "}
+    return [(d, widths.get(w, w), s) for d, w, s in _CSR_SIGNALS]
+
+
+def _axi_signals(interface: Interface) -> Signals:
+    memory = interface.memory
+    if memory is None:
+        return []
+    widths = {
+        "address": f"[{memory.address_bits - 1}:0] ",
+        "data": f"[{memory.data_bits - 1}:0] ",
+        "strobe": f"[{memory.word - 1}:0] ",
+    }
+    return [(d, widths.get(w, w), s) for d, w, s in _AXI_SIGNALS]
+
+
+def bench_signals(interface: Interface) -> list[str]:
+    """Names of the ports of the test bench's top module, clock and reset first."""
+    names = ["clk", "rst", "case_number", "load", "dump", "running", "cycle", "done", "error"]
+    names += [f"csr_{s}" for _, _, s in _csr_signals(interface)]
+    names += [] if interface.control else ["go"]
+    names += [f"{p.name}_{s}" for p in interface.ports for s in ("valid", "ready", "payload")]
+    if interface.memory:
+        names += [f"set_{s}" for s in _SETTINGS] + ["judge"]
+        names += [f"judge_{s}" for _, _, s in _axi_signals(interface)]
+        names += [f"judge_{s}" for s in ("arid", "rid", "awid", "bid")]
+    return names
+
+
+def render(template: str, interface: Interface, **more: object) -> str:
+    """A file of ``templates/`` for a design.
+
+    Parameters
+    ----------
+    template : str
+        File name, such as ``"bench.sv.j2"``.
+    interface : Interface
+    **more
+        Further values that the template uses.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(shipped("templates")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+    )
+    return environment.get_template(template).render(
+        name=interface.name,
+        ports=interface.ports,
+        channels=len(interface.channels),
+        recorded=max(1, len(interface.recorded)),
+        memory=interface.memory,
+        control=interface.control,
+        interface=interface,
+        csr_signals=_csr_signals(interface),
+        axi_signals=_axi_signals(interface),
+        signals=bench_signals(interface),
+        **more,
+    )
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A simulation that was built.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds the programs ``driver`` and ``cocotb`` and all that they were made from.
+    interface : Interface
+        What was simulated.
+    trace : bool
+        Whether it can write waveforms.
+    seconds : float
+        Time that building took; 0 where it was found in the cache.
+    """
+
+    folder: Path
+    interface: Interface
+    trace: bool
+    seconds: float
+
+    @property
+    def driver(self) -> Path:
+        """Program that runs cases without Python."""
+        return self.folder / "driver"
+
+    @property
+    def cocotb(self) -> Path:
+        """Program in which cocotb runs."""
+        return self.folder / "cocotb"
+
+
+def _cocotb_folders() -> tuple[Path, Path]:
+    from cocotb_tools import config
+
+    return Path(config.libs_dir), Path(config.share_dir) / "lib" / "verilator" / "verilator.cpp"
+
+
+def build(
+    interface: Interface,
+    verilog: Path | str,
+    *,
+    opt: str = FAST_BUILD,
+    trace: bool = False,
+    progress: Progress = quiet,
+) -> Simulation:
+    """Build the simulation of a design, or find it in the cache.
+
+    Parameters
+    ----------
+    interface : Interface
+        The outside of the design.
+    verilog : Path or str
+        The design: a file, or the text itself.
+    opt : "fast-build" or "fast-run"
+        What to spend less time on. Tests want the first, long runs the second.
+    trace : bool
+        Whether the simulation can write waveforms; it is slower then.
+    progress : Progress
+        Told what is going on.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    StepError
+        Where a tool is missing or refuses the design.
+    """
+    if opt not in _OPTIMIZE:
+        raise StepError(f"simulation: opt must be 'fast-build' or 'fast-run', not {opt!r}")
+    text = verilog.read_text() if isinstance(verilog, Path) else verilog
+    sim = shipped("sim/verilator")
+    tool, cxx = verilator(), compiler()
+    if not cxx.found:
+        raise StepError(f"{cxx.name} ({cxx.purpose}) was not found: {cxx.remedy}")
+    libraries, cocotb_main = _cocotb_folders()
+    files = {
+        "design.v": text,
+        "bench.sv": render("bench.sv.j2", interface),
+        "glue.cpp": render("glue.cpp.j2", interface, trace=trace),
+        "public.vlt": render("public.vlt.j2", interface),
+    }
+    support = {name: (sim / name).read_bytes() for name in (*_SUPPORT, *_PROGRAM_FILES)}
+    flags = _verilator_flags(trace)
+    made_from = digest(
+        tool.version,
+        str(cxx.version),
+        str(libraries),
+        importlib.metadata.version("cocotb"),
+        opt,
+        *_COMMON_FLAGS,
+        *flags,
+        *files.values(),
+        *support.values(),
+    )
+    folder = cache_folder() / "builds" / f"{interface.name}-{made_from}"
+    if (folder / "simulation.json").exists():
+        os.utime(folder)
+        progress("simulation is up to date", 1.0)
+        return Simulation(folder, interface, trace, 0.0)
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    prune(folder.parent, _KEEP_BUILDS)
+    place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    try:
+        seconds = _build_in(place, files, flags, _OPTIMIZE[opt], trace, progress)
+        (place / "simulation.json").write_text(
+            json.dumps({"opt": opt, "trace": trace, "seconds": seconds, "key": made_from})
+        )
+        try:
+            place.rename(folder)
+        except OSError:  # somebody else was faster; theirs is the same
+            if not (folder / "simulation.json").exists():
+                raise
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    progress("simulation is built", 1.0)
+    return Simulation(folder, interface, trace, seconds)
+
+
+def _verilator_flags(trace: bool) -> list[str]:
+    flags = ["--cc", "--prefix", "Vmodel", "--top-module", "stepgen_bench", "--make", "json"]
+    flags += ["--vpi", "--no-timing", "--x-assign", "fast", "--x-initial", "fast", "-O3"]
+    flags += ["-Wno-fatal", "-Wno-lint", "-Wno-style"]
+    return flags + (["--trace-vcd"] if trace else [])
+
+
+def _build_in(
+    place: Path,
+    files: dict[str, str],
+    verilator_flags: Sequence[str],
+    optimize: str,
+    trace: bool,
+    progress: Progress,
+) -> float:
+    start = time.monotonic()
+    sim = shipped("sim/verilator")
+    tool = verilator()
+    libraries, cocotb_main = _cocotb_folders()
+    for name, content in files.items():
+        (place / name).write_text(content)
+    progress("translating Verilog to C++", 0.0)
+    execute(
+        [tool.binary, *verilator_flags, "--Mdir", place, f"-I{sim}", "public.vlt"]
+        + [sim / name for name in _SUPPORT if name.endswith(".sv")]
+        + ["design.v", "bench.sv"],
+        cwd=place,
+        what="Verilator",
+    )
+    made = json.loads((place / "Vmodel.json").read_text())["sources"]
+
+    defines = [f"-DVM_{what}=0" for what in ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")]
+    defines += [f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}", "-DVERILATOR=1"]
+    includes = [f"-I{tool.include}", f"-I{tool.include / 'vltstd'}"]
+    flags = [*_COMMON_FLAGS, *defines, *includes]
+    fixed_by = digest(tool.version, (sim / "model.h").read_bytes())
+
+    def fixed(path: Path, *more: str) -> Source:
+        return Source(path, (_FIXED_OPTIMIZE, *more), fixed_by)
+
+    library = [fixed(Path(p)) for p in made["global"]] + [fixed(sim / "recorder.cpp")]
+    mains = [
+        fixed(sim / "driver.cpp", f"-I{sim}"),
+        fixed(cocotb_main, f"-I{sim / 'cocotb'}"),
+    ]
+    fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]
+    slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made[key]]
+    model = [
+        *(Source(p, (optimize, "-I.")) for p in _joined(fast, place, "fast")),
+        *(Source(p, ("-O0", "-I.", f"-I{sim}"))
+          for p in _joined([*slow, place / "glue.cpp"], place, "slow")),
+    ]
+    objects = compile_all(
+        [*mains, *library, *model], place, flags=flags, progress=progress, span=(0.1, 0.95)
+    )
+    driver_main, cocotb_object, *rest = objects
+    progress("linking", 0.95)
+    link([driver_main, *rest], place / "driver")
+    link(
+        [cocotb_object, *rest],
+        place / "cocotb",
+        flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"],
+    )
+    return time.monotonic() - start
+
+
+def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:
+    """Files that include several small ones each: most of the time goes into their headers."""
+    groups: list[list[Path]] = []
+    size = _JOINED_BYTES
+    for path in files:
+        if size >= _JOINED_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(path)
+        size += path.stat().st_size
+    joined = []
+    for number, group in enumerate(groups):
+        target = place / f"{kind}_{number}.cpp"
+        target.write_text("".join(f'#include "{path.name}"\n' for path in group))
+        joined.append(target)
+    return joined
+
+
+def run_driver(
+    simulation: Simulation,
+    folder: Path,
+    *,
+    cases: int = 1,
+    first: int = 0,
+    vcd: Path | None = None,
+) -> list[Outcome]:
+    """Run cases of a run folder with the C++ driver and check them.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    folder : Path
+        The run folder, as `stepgen.flow.case.write_cases` wrote it.
+    cases, first : int
+        How many cases to run, and the number of the first.
+    vcd : Path or None
+        Where to write the waveform; needs a simulation with `trace`.
+
+    Raises
+    ------
+    StepError
+        Where the driver itself fails.
+    """
+    command = [str(simulation.driver), f"+folder={folder}", f"+first={first}", f"+cases={cases}"]
+    if vcd is not None:
+        command.append(f"+vcd={vcd}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise StepError(
+            f"the simulation of {simulation.interface.name} failed with exit code "
+            f"{done.returncode}: {said[-1] if said else 'no message'}"
+        )
+    messages: list[str] = []
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            result = json.loads(line) | {"messages": messages}
+            (folder / str(result["case"]) / "result.json").write_text(json.dumps(result))
+            messages = []
+        else:
+            messages.append(line)
+    numbers = range(first, first + cases)
+    return [read_outcome(folder / str(i), simulation.interface) for i in numbers]
