@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Literal
 
@@ -278,6 +279,7 @@ def times(factors: Iterable[sympy.Expr]) -> sympy.Expr:
     return sympy.Mul(*plain, *(flags - implied))
 
 
+@cache
 def _indicator(expr: sympy.Expr) -> sympy.Expr:
     if expr.is_positive:
         return sympy.Integer(1)

@@ -51,6 +51,11 @@ ELEMENTS = {e.name: e for e in (int8, int32, bf16, f32, bool_, address)}
 """Every element type by its name."""
 
 
+def wide(narrow: ElementType) -> ElementType:
+    """The element type of sums: int32 for integers, f32 for floats."""
+    return {int8: int32, bf16: f32}.get(narrow, narrow)
+
+
 def element(value: ElementType | str) -> ElementType:
     """The element type that a user meant by a type or its name."""
     if isinstance(value, ElementType):

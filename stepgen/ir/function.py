@@ -114,6 +114,20 @@ class Unary(Function):
         return tiles[0].elements * self.cost
 
 
+@dataclass(frozen=True)
+class Constant(Unary):
+    """A function of each element and a constant `c`, a whole number for integers."""
+
+    c: float
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        self.check(call, tiles)
+        if tiles[0].element not in FLOATS and self.c != int(self.c):
+            call.fail(f"{self} needs a whole number for {tiles[0]}, not {self.c}")
+        return tiles[0]
+
+
 class Binary(Function):
     """A function of two elements at the same place; extents of 1 are repeated as in numpy."""
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepgen.ir import operator
-from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
+from stepgen.ir.dims import DimLike, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import DataType, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
-from stepgen.ir.stream import Node, Stream, StreamType, make_stream
+from stepgen.ir.stream import Node, Routing, Stream, StreamType, make_stream
 from stepgen.ir.where import user_line
 
 
@@ -51,22 +51,6 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}, {self.element} {self.shape[0]}x{self.shape[1]})"
-
-
-@dataclass(frozen=True)
-class Routing:
-    """What is known about the selectors of one stream.
-
-    Attributes
-    ----------
-    counts : tuple of Dim
-        How many selectors have bit i set.
-    merged : dict of Dim to tuple of Dim
-        For a merge's selector: which dim of each input a ragged dim of the merged data stands for.
-    """
-
-    counts: tuple[Dim, ...]
-    merged: dict[Dim, tuple[Dim, ...]]
 
 
 class Graph:
@@ -215,6 +199,9 @@ class Graph:
         outs = operator.operators()[op].infer(call)
         node = Node(self, op, name or self._number(op), call.inputs, call.attrs, line)
         node.outputs = tuple(make_stream(node, i, out, self.symbols) for i, out in enumerate(outs))
+        self.routings |= {
+            s: out.routing for s, out in zip(node.outputs, outs, strict=True) if out.routing
+        }
         self.nodes.append(node)
         self._names[node.name] = node
         return node

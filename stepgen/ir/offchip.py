@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepgen.ir.dtypes import Tile
+from stepgen.ir.dtypes import Tile, address
 from stepgen.ir.graph import Tensor
 from stepgen.ir.operator import Call
+from stepgen.ir.stream import Stream
 
 
 def tensor_tile(call: Call, tensor: Tensor, tile: Sequence[int]) -> Tile:
@@ -26,3 +27,15 @@ def tensor_tile(call: Call, tensor: Tensor, tile: Sequence[int]) -> Tile:
                 f"{list(tensor.shape)}, {whole} {what} by {part}"
             )
     return Tile(tile[0], tile[1], tensor.element)
+
+
+def check_addresses(call: Call, stream: Stream) -> None:
+    """Check that a stream carries addresses.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if it does not.
+    """
+    if stream.dtype != Tile(1, 1, address):
+        call.fail(f"{stream.name} must be a stream of {Tile(1, 1, address)}, not {stream}")

@@ -42,6 +42,22 @@ class StreamType:
 
 
 @dataclass(frozen=True)
+class Routing:
+    """What is known about the selectors of one stream.
+
+    Attributes
+    ----------
+    counts : tuple of Dim
+        How many selectors have bit i set.
+    merged : dict of Dim to tuple of Dim
+        For a merge's selector: which dim of each input a ragged dim of the merged data stands for.
+    """
+
+    counts: tuple[Dim, ...]
+    merged: dict[Dim, tuple[Dim, ...]]
+
+
+@dataclass(frozen=True)
 class Out:
     """What an operator says about one of its outputs.
 
@@ -56,12 +72,15 @@ class Out:
         would not tell because a dim is ragged.
     volume : sympy.Expr, optional
         How many scalars the tiles of the whole stream have, where a tile dim is ragged.
+    routing : Routing, optional
+        What is known about the selectors that come out.
     """
 
     shape: tuple[Dim, ...]
     dtype: DataType
     totals: Mapping[int, sympy.Expr] = field(default_factory=dict)
     volume: sympy.Expr | None = None
+    routing: Routing | None = None
 
 
 @dataclass(eq=False)

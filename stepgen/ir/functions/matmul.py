@@ -9,11 +9,9 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import Tile, bf16, f32, int8, int32
+from stepgen.ir.dtypes import Tile, bf16, f32, int8, wide
 from stepgen.ir.function import Function
 from stepgen.ir.operator import Call
-
-_PRODUCT = {int8: int32, bf16: f32, f32: f32}
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Matmul(Function):
                 f"{self} can't multiply the tiles {x} and {weight}, whose inner dims differ, "
                 f"{x.cols} against {inner}"
             )
-        return Tile(x.rows, cols, _PRODUCT[x.element])
+        return Tile(x.rows, cols, wide(x.element))
 
     def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
         """The product's tile, which must have one size over the chunk."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, Tile
-from stepgen.ir.graph import Routing, build
+from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Out, Routing, Stream
 
 
 class Partition(Operator):

@@ -1,0 +1,14 @@
+"""exp: e**x."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from stepgen.ir.function import FLOATS, Unary
+
+
+class Exp(Unary):
+    """``e ** x``, 4 operations per element (paper, section 4.2)."""
+
+    elements: ClassVar = FLOATS
+    cost: ClassVar[int] = 4

@@ -1,0 +1,34 @@
+"""row_broadcast: a column repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import Function
+from stepgen.ir.operator import Call
+
+
+@dataclass(frozen=True)
+class RowBroadcast(Function):
+    """``[R, 1] -> [R, cols]``: the one element of each row, all along the row.
+
+    Parameters
+    ----------
+    cols : int
+        Columns of the result.
+    """
+
+    cols: int
+
+    def __post_init__(self) -> None:
+        if self.cols < 1:
+            raise StepError(f"row_broadcast needs at least 1 column, not {self.cols}")
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The wide tile."""
+        self.check(call, tiles)
+        if tiles[0].cols != 1:
+            call.fail(f"{self} needs tiles of 1 column, not {tiles[0]}")
+        return Tile(tiles[0].rows, self.cols, tiles[0].element)

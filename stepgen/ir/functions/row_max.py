@@ -1,0 +1,22 @@
+"""row_max: the largest element of each row."""
+
+from __future__ import annotations
+
+import sympy
+
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.function import Function
+from stepgen.ir.operator import Call
+
+
+class RowMax(Function):
+    """``[R, C] -> [R, 1]``, 1 operation per element."""
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """One column."""
+        self.check(call, tiles)
+        return Tile(tiles[0].rows, 1, tiles[0].element)
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the input."""
+        return tiles[0].elements

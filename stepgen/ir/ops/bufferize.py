@@ -1,0 +1,68 @@
+"""bufferize: chunks stored in on-chip memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+
+from stepgen.ir.dims import show_shape
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Bufferize(Operator):
+    """``[D_a..D_0]`` -> ``[D_a..D_b]`` of buffers ``[D_{b-1}..D_0]``.
+
+    Attributes of a node: ``rank``.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Only the outermost dim of a buffer may be ragged."""
+        x = call.inputs[0]
+        rank, tile = call.level("rank", x, 1), call.tile(x)
+        split = len(x.shape) - rank
+        held = x.shape[split:]
+        for index, dim in enumerate(held[1:], 1):
+            if dim.is_ragged:
+                call.fail(
+                    f"{x.name} has shape {show_shape(x.shape)}, whose dim D{rank - 1 - index} of "
+                    f"{dim} is ragged, but of a buffer {show_shape(held)} only the outermost may be"
+                )
+        return [Out(x.shape[:split], Buffer(tile, held), dict(enumerate(x.totals[rank:])))]
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The buffers in use, and one tile on its way in (paper, table of metrics)."""
+        buffer = node.outputs[0].dtype
+        assert isinstance(buffer, Buffer)
+        tile = policy.on_chip(buffer.tile)
+        tiles = sympy.Mul(*(d.expr for d in buffer.shape))
+        return tile + policy.off_chip_tiles * tiles * tile
+
+
+def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
+    """Store each rank-`rank` chunk and pass on a reference to it.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]`` of tiles.
+    rank : int
+        b, the rank of a chunk, at least 1.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        ``[D_a..D_b]`` of buffers, which `streamify` reads.
+
+    Raises
+    ------
+    StepError
+        If an inner dim of the buffers is ragged.
+    """
+    return build("bufferize", (x,), {"rank": rank}, name)[0]

@@ -1,0 +1,67 @@
+"""eager_merge: chunks of several streams as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from stepgen.ir.dims import add
+from stepgen.ir.dtypes import Selector
+from stepgen.ir.graph import build
+from stepgen.ir.merging import common_type, merged_totals
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Routing, Stream
+
+
+class EagerMerge(Operator):
+    """x_i ``[E_i, D_{a-1}..D_0]`` -> data ``[sum E_i, D_{a-1}..D_0]``, selector ``[sum E_i]``.
+
+    Attributes of a node: ``rank``.
+    """
+
+    optional_outputs: ClassVar[frozenset[int]] = frozenset({1})
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The order is decided at run time, the shape is not."""
+        rank = call.integer("rank", 0)
+        inner, dtype, merged = common_type(call, call.inputs, rank)
+        totals, volume = merged_totals(call.inputs, rank)
+        count = add([x.shape[0] for x in call.inputs])
+        selector = Selector(len(call.inputs), hot=1)
+        # Behind the selector, what came from an input has that input's dims again.
+        routing = Routing(tuple(x.shape[0] for x in call.inputs), merged)
+        return [
+            Out((count, *inner), dtype, totals, volume),
+            Out((count,), selector, routing=routing),
+        ]
+
+
+def eager_merge(
+    xs: Sequence[Stream], *, rank: int, name: str | None = None
+) -> tuple[Stream, Stream]:
+    """Merge streams, whole rank-`rank` chunks at a time, in the order of arrival; fair.
+
+    Parameters
+    ----------
+    xs : sequence of Stream
+        ``[E_i, D_{a-1}..D_0]``, all of rank `rank`. Tiles may differ in extents that are decided at
+        run time.
+    rank : int
+        a, the rank of a chunk.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    data : Stream
+        ``[sum E_i, D_{a-1}..D_0]``.
+    selector : Stream
+        ``[sum E_i]``, one bit set: where each chunk came from.
+
+    Raises
+    ------
+    StepError
+        If the streams differ in type.
+    """
+    data, selector = build("eager_merge", tuple(xs), {"rank": rank}, name)
+    return data, selector

@@ -1,0 +1,69 @@
+"""random_offchip_load: one tile of off-chip memory per address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Tensor, build
+from stepgen.ir.offchip import check_addresses, tensor_tile
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.where import user_line
+
+
+class RandomOffchipLoad(Operator):
+    """Addresses ``[D_a..D_0]`` -> tiles of the same shape.
+
+    Attributes of a node: ``tensor`` (name), ``tile``.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """An address is the number of a tile."""
+        addresses = call.inputs[0]
+        check_addresses(call, addresses)
+        tile = tensor_tile(call, call.graph.tensors[call.attrs["tensor"]], call.attrs["tile"])
+        return [Out(addresses.shape, tile, dict(enumerate(addresses.totals)))]
+
+    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every tile, in the bytes of its type."""
+        return node.outputs[0].totals[0] * node.outputs[0].dtype.bytes
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The tiles in flight."""
+        return node.outputs[0].dtype.bytes * policy.off_chip_tiles
+
+
+def random_offchip_load(
+    addr: Stream, tensor: Tensor, *, tile: tuple[int, int], name: str | None = None
+) -> Stream:
+    """Read one tile for each address.
+
+    Parameters
+    ----------
+    addr : Stream
+        Scalars of type `address`: the number of the tile within the tensor, row-major.
+    tensor : Tensor
+        What to read.
+    tile : tuple of int
+        Rows and columns of a tile; they must divide the tensor's.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        Tiles in the shape of `addr`. A number past the last tile is an error at run time.
+
+    Raises
+    ------
+    StepError
+        If the tile does not divide the tensor or `addr` carries no addresses.
+    """
+    if not isinstance(tensor, Tensor):
+        raise StepError(f"random_offchip_load at {user_line()}: {tensor!r} is no tensor")
+    attrs = {"tensor": tensor.name, "tile": tuple(tile)}
+    return build("random_offchip_load", (addr,), attrs, name, tensor=tensor)[0]

@@ -1,0 +1,88 @@
+"""random_offchip_store: one tile written to off-chip memory per address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.dtypes import FLAG, Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Tensor, build
+from stepgen.ir.offchip import check_addresses, tensor_tile
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.where import user_line
+
+
+class RandomOffchipStore(Operator):
+    """Addresses and data ``[D_a..D_0]`` -> acknowledgements of the same shape.
+
+    Attributes of a node: ``tensor`` (name), ``tile``.
+    """
+
+    is_sink: ClassVar[bool] = True
+    optional_outputs: ClassVar[frozenset[int]] = frozenset({0})
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The data must be tiles of the tensor."""
+        addresses, data = call.inputs
+        check_addresses(call, addresses)
+        tile = tensor_tile(call, call.graph.tensors[call.attrs["tensor"]], call.attrs["tile"])
+        call.same_shape(addresses, data)
+        if data.dtype != tile:
+            call.fail(
+                f"{data.name} is {data}, but tiles of tensor {call.attrs['tensor']} are {tile}"
+            )
+        return [Out(addresses.shape, FLAG, dict(enumerate(addresses.totals)))]
+
+    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every tile that is written."""
+        tile = node.inputs[1].dtype
+        assert isinstance(tile, Tile)
+        return node.inputs[1].volume * policy.bytes_per_element(tile)
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The tiles in flight."""
+        return policy.on_chip(node.inputs[1].dtype) * policy.off_chip_tiles
+
+
+def random_offchip_store(
+    addr: Stream,
+    data: Stream,
+    tensor: Tensor,
+    *,
+    tile: tuple[int, int],
+    name: str | None = None,
+) -> Stream:
+    """Write one tile to each address.
+
+    Parameters
+    ----------
+    addr : Stream
+        Scalars of type `address`: the number of the tile within the tensor, row-major.
+    data : Stream
+        Tiles, in the shape of `addr`.
+    tensor : Tensor
+        Where to.
+    tile : tuple of int
+        Rows and columns of a tile; they must divide the tensor's.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        A flag per tile, once it is written. Nobody has to read it.
+
+    Raises
+    ------
+    StepError
+        If shapes or tiles don't fit.
+    """
+    if not isinstance(tensor, Tensor):
+        raise StepError(f"random_offchip_store at {user_line()}: {tensor!r} is no tensor")
+    attrs = {"tensor": tensor.name, "tile": tuple(tile)}
+    return build("random_offchip_store", (addr, data), attrs, name, tensor=tensor)[0]

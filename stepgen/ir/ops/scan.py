@@ -1,0 +1,75 @@
+"""scan: accum that emits its state at every element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of, to_function
+from stepgen.ir.function import Function
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Scan(Operator):
+    """``[D_a..D_0]`` -> the same. Attributes of a node: ``fn``, ``rank``, ``init``."""
+
+    method_position: ClassVar[int | None] = 1
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The function says what its state is; it keeps its size."""
+        function = to_function(call)
+        x = call.inputs[0]
+        for other in call.inputs[1:]:
+            call.same_shape(x, other)
+        call.level("rank", x, 1)
+        tile = function.state(call, *tiles_of(call, call.inputs))
+        return [Out(x.shape, tile, dict(enumerate(x.totals)))]
+
+    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+        """The state, and the operands of a matmul where the policy counts them."""
+        return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
+
+    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Every element."""
+        return apply_flops(node, policy)
+
+
+def scan(
+    fn: Function,
+    *xs: Stream,
+    rank: int,
+    init: float | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Fold each rank-`rank` chunk and emit the state after every element.
+
+    Parameters
+    ----------
+    fn : Function
+        Such as ``fn.add()``: one whose state keeps its size.
+    *xs : Stream
+        Streams of equal shape ``[D_a..D_0]``.
+    rank : int
+        b, the rank of a chunk, at least 1; the state starts anew with each chunk.
+    init : number, optional
+        Every element of the state before the first update; by default what the function leaves
+        unchanged.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        Of the same shape.
+
+    Raises
+    ------
+    StepError
+        If shapes differ or the function can't scan such tiles.
+    """
+    return build("scan", xs, {"fn": fn, "rank": rank, "init": init}, name)[0]

@@ -1,0 +1,114 @@
+"""streamify: buffers read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+
+from stepgen.ir.dims import Dim, show_shape, static
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+
+class Streamify(Operator):
+    """Buffers ``[D_b..D_0]``, ref ``[D_b..D_0, D'_{c-1}..D'_0]`` -> ``[.. ref .., out shape]``.
+
+    Without ref, ``[D_b..D_0, count, out shape]``, or ``[D_b..D_0, out shape]`` for one reading.
+    Attributes of a node: ``count``, ``stride``, ``shape``.
+    """
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The reference repeats inside of the buffers' dims; reads must stay inside a buffer."""
+        buffers, ref = call.inputs[0], call.inputs[1] if len(call.inputs) > 1 else None
+        buffer = buffers.dtype
+        if not isinstance(buffer, Buffer):
+            call.fail(f"{buffers.name} must be a stream of buffers, not {buffers}")
+        inner = _read(call, buffer)
+        if ref is not None:
+            if call.attrs["count"] is not None:
+                call.fail("it takes either a reference stream or a count, not both")
+            call.same_dims(
+                buffers.shape,
+                ref.shape[: len(buffers.shape)],
+                buffers.name,
+                f"{ref.name} of shape {show_shape(ref.shape)} in its outer dims",
+            )
+            outer, above = ref.shape, ref.totals
+        elif call.attrs["count"] is not None:
+            outer = (*buffers.shape, static(call.integer("count", 1)))
+            above = (buffers.totals[0] * outer[-1].expr, *buffers.totals)
+        else:
+            outer, above = buffers.shape, buffers.totals
+        totals = {level + len(inner): total for level, total in enumerate(above)}
+        return [Out((*outer, *inner), buffer.tile, totals)]
+
+
+def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
+    """The dims of one reading."""
+    shape, stride = call.attrs["shape"], call.attrs["stride"]
+    if shape is None and stride is None:
+        return buffer.shape
+    extents = [d.static for d in buffer.shape]
+    if None in extents:
+        call.fail(
+            f"shape and stride need a buffer of static dims, not {buffer}, which can only be read "
+            f"linearly"
+        )
+    if shape is None or stride is None or len(shape) != len(stride) or not shape:
+        call.fail(f"shape and stride must have one number for each dim, not {shape} and {stride}")
+    if any(n < 1 for n in shape) or any(s < 0 for s in stride):
+        call.fail(f"shape {list(shape)} must be positive and stride {list(stride)} at least 0")
+    last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+    size = sympy.Mul(*(d.expr for d in buffer.shape))
+    if last >= size:
+        call.fail(
+            f"shape {list(shape)} with stride {list(stride)} reads tile {last} of a {buffer}, "
+            f"which has {size} tiles"
+        )
+    return tuple(static(n) for n in shape)
+
+
+def streamify(
+    buf: Stream,
+    ref: Stream | None = None,
+    *,
+    count: int | None = None,
+    stride: Sequence[int] | None = None,
+    shape: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Read each buffer once for every reference element that belongs to it.
+
+    Parameters
+    ----------
+    buf : Stream
+        Buffers ``[D_b..D_0]``.
+    ref : Stream, optional
+        ``[D_b..D_0, D'_{c-1}..D'_0]``; what it carries is ignored. The buffer is released behind
+        the last reference that belongs to it.
+    count : int, optional
+        Instead of `ref`: how often each buffer is read. Without both it is read once.
+    stride, shape : sequence of int, optional
+        An affine reading, in tiles, of a buffer of static dims; by default all tiles in order.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        ``[D_b..D_0, D'_{c-1}..D'_0, shape..]`` of tiles.
+
+    Raises
+    ------
+    StepError
+        If the outer dims differ or a reading goes past the end of a buffer.
+    """
+    attrs = {
+        "count": count,
+        "stride": None if stride is None else tuple(stride),
+        "shape": None if shape is None else tuple(shape),
+    }
+    return build("streamify", (buf,) if ref is None else (buf, ref), attrs, name)[0]
