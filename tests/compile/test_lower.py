@@ -1,0 +1,109 @@
+from collections import Counter
+
+import pytest
+
+import stepgen as sg
+from stepgen.compile.design import Bus, Channel, Design
+from stepgen.compile.lower import lower
+
+
+def one_expert(cols=8, element=sg.int8, **tensor):
+    g = sg.Graph("one")
+    t = g.tensor("t", (4, cols), element, **tensor)
+    x = sg.linear_offchip_load(t, tile=(1, cols), shape=(4,), stride=(1,))
+    return g, x
+
+
+def test_a_stream_used_twice_gets_a_fork():
+    g, x = one_expert()
+    g.output(x, "a")
+    g.output(x.fifo(40), "b")
+    design = lower(g)
+    (fork,) = design.of_kind("fork")
+    assert fork.inputs == ("linear_offchip_load_0",)
+    assert [design.channel[name].depth for name in fork.outputs] == [2, 40]
+
+
+def test_a_reference_carries_structure_alone():
+    g, x = one_expert()
+    w = g.tensor("w", (8, 8), sg.int8)
+    y = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=x, name="y")
+    g.output(x, "a")
+    g.output(y, "b")
+    design = lower(g)
+    (load,) = (u for u in design.of_kind("load") if u.name == "y")
+    ref = design.channel[load.inputs[0]]
+    assert (ref.lanes, ref.bits, ref.rank) == (0, 0, 2)
+
+
+def test_an_unread_output_is_discarded():
+    g, x = one_expert()
+    data, _ = x.reshape(chunk=3)
+    g.output(data, "a")
+    assert Counter(u.kind for u in lower(g).units)["discard"] == 1
+
+
+def test_tables_survive_json_and_depths():
+    g, x = one_expert()
+    g.output(x, "a")
+    design = lower(g, depths={"linear_offchip_load_0": 300})
+    assert design.channel["linear_offchip_load_0"].memory == "blockram"
+    assert Design.from_json(design.to_json()) == design
+
+
+def test_every_unit_names_the_node_it_was_made_for():
+    g, x = one_expert()
+    g.output(x.promote().accum(sg.fn.retile_row(), rank=1).flat_map(sg.fn.retile_streamify(), rank=0), "a")
+    nodes = {n.name for n in g.nodes}
+    assert {u.origin for u in lower(g).units if u.kind not in ("memory", "axi")} <= nodes
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: one_expert(cols=6), "can't travel on 4 lanes"),
+        (lambda: one_expert(element=sg.f32), "only int8 and int32 tiles do"),
+        (lambda: one_expert(base=3), "not a multiple of the bus word"),
+    ],
+)
+def test_what_has_no_circuit_says_so(build, message):
+    g, x = build()
+    g.output(x, "a")
+    with pytest.raises(sg.StepError, match=message):
+        lower(g)
+
+
+def test_operators_without_a_circuit_are_named_with_their_line():
+    g, x = one_expert()
+    g.output(x.map(sg.fn.square()), "a")
+    with pytest.raises(sg.StepError, match=r"map map_0 at test_lower.py:\d+: square.* no circuit"):
+        lower(g)
+
+
+def test_tensors_do_not_overlap():
+    g, x = one_expert(base=0)
+    other = g.tensor("u", (4, 8), sg.int8, base=16)
+    g.output(x, "a")
+    g.output(sg.linear_offchip_load(other, tile=(1, 8), shape=(4,), stride=(1,)), "b")
+    with pytest.raises(sg.StepError, match="u of 32 bytes at 16 overlaps tensor t of 32 bytes at 0"):
+        lower(g)
+
+
+def test_settings_are_checked():
+    g, x = one_expert()
+    g.output(x, "a")
+    with pytest.raises(sg.StepError, match="lanes must be a power of two"):
+        lower(g, lanes=3)
+    with pytest.raises(sg.StepError, match="no channel nowhere"):
+        lower(g, depths={"nowhere": 4})
+    with pytest.raises(sg.StepError, match="depth of at least 2, not 1"):
+        lower(g, depths={"linear_offchip_load_0": 1})
+    with pytest.raises(sg.StepError, match="burst must be a power of two"):
+        Bus(burst=12)
+    with pytest.raises(sg.StepError, match="data width"):
+        Bus(data_bits=48)
+
+
+def test_a_channel_has_two_ends():
+    with pytest.raises(sg.StepError, match="channel c has no consumer"):
+        Design("d", 4, Bus(), (), (Channel("c", 4, 8, 2),))
