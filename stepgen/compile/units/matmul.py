@@ -1,0 +1,58 @@
+"""Facts of the matrix unit: each tile of x times a tile of w.
+
+Ports
+-----
+x, w -> y; y has a pipeline of `delay` cycles. All have the same wire rank.
+
+Parameters
+----------
+k, n : int
+    Rows and columns of a tile of `w`, multiples of the lanes; a tile of x is [M, k] with any M.
+in_bits, out_bits : int
+    Bits of an element of x and w, and of y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import stages
+from ..design import Channel, Design
+
+
+def tree_stages(lanes: int) -> int:
+    """Stages of the adder tree over `lanes` products, one adder each."""
+    return (lanes - 1).bit_length()
+
+
+def delay(params: Mapping[str, Any], lanes: int) -> int:
+    """Cycles from a step to its sums: read weights, multiply, add up, accumulate."""
+    return stages.BLOCK_RAM + stages.MULTIPLIER + tree_stages(lanes) + 1
+
+
+def slices(params: Mapping[str, Any], lanes: int) -> tuple[int, int]:
+    """Slices of a tile along K and along N."""
+    return params["k"] // lanes, params["n"] // lanes
+
+
+def sum_bits(params: Mapping[str, Any]) -> int:
+    """Bits of an accumulator: what K products can need, at most an output's width."""
+    exact = int(params["k"]).bit_length() + 2 * params["in_bits"] - 1
+    return min(exact, int(params["out_bits"]))
+
+
+def memory_bits(params: Mapping[str, Any], design: Design) -> int:
+    """Bits of data on chip: two weight tiles and one row of accumulators."""
+    weights = 2 * params["k"] * params["n"] * params["in_bits"]
+    return int(weights + params["n"] * sum_bits(params))
+
+
+def multipliers(params: Mapping[str, Any], lanes: int) -> int:
+    """Hardware multipliers."""
+    return lanes * lanes
+
+
+def tiles(rank: int) -> Channel:
+    """The channel inside, from loading to computing: one beat per tile that is complete."""
+    return Channel("tiles", 0, 0, rank, depth=2)

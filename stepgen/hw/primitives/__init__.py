@@ -1,0 +1,11 @@
+"""Small parts that a device has in silicon.
+
+Each is one component with one timing: on a device that is known here the silicon itself with its own registers,
+elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
+"""
+
+from .block_ram import BlockRam
+from .delay import delayed
+from .multiplier import Multiplier
+
+__all__ = ["BlockRam", "Multiplier", "delayed"]

@@ -1,0 +1,196 @@
+"""The matrix unit: each tile of x times a tile of w."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data
+
+from ...compile import stages
+from ...compile.units import matmul as facts
+from ...ir.wire import BARE, TILE_LEVELS, VALUE
+from ..fifo import Fifo
+from ..matrix import Accumulators, Dot
+from ..primitives import BlockRam, delayed
+from ..unit import UnitCore
+
+
+class Core(UnitCore):
+    """Map(matmul): a tile of x, [M, K] with any M, meets a tile of w, [K, N].
+
+    In each cycle L x L multipliers take a slice of a row of x and a block of w. Rows come one after
+    the other, of a row its K/L slices, of a slice the N/L blocks that it meets. The weights lie in L
+    memories with room for two tiles: one is loaded while the other is used. Two actors: one
+    loads, one computes; they are joined by a channel of complete tiles.
+
+    Parameters
+    ----------
+    unit.params : k, n, in_bits, out_bits : int
+
+    Notes
+    -----
+    M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. From the step that completes a
+    slice of results to its handing over: 6 cycles and one per level of the adder tree.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes, depth = self.design.lanes, self._blocks * 2
+        w_channel = self.in_channels[1]
+        m.submodules.tiles = tiles = Fifo(facts.tiles(w_channel.rank))
+        banks = [BlockRam(lanes * self.params["in_bits"], depth) for _ in range(lanes)]
+        for index, bank in enumerate(banks):
+            m.submodules[f"bank_{index}"] = bank
+        bad_w = self._load(m, banks, tiles.w)
+        bad_x = self._compute(m, banks, tiles.r)
+        m.d.sync += self.error.eq(bad_w | bad_x)
+        return m
+
+    @property
+    def _slices(self):
+        return facts.slices(self.params, self.design.lanes)
+
+    @property
+    def _blocks(self):
+        k_slices, n_slices = self._slices
+        return k_slices * n_slices
+
+    def _load(self, m, banks, tiles):
+        """Take w's beats, row by row: row k goes to bank k mod L; report each complete tile."""
+        w = self.inputs[1]
+        _, n_slices = self._slices
+        rows = len(banks)
+        address = Signal(range(2 * self._blocks))
+        first_of_row = Signal.like(address)
+        column = Signal(range(n_slices))
+        row = Signal(rows, init=1)
+        left = Signal(range(self._blocks * rows), init=self._blocks * rows - 1)
+        inside = Signal()
+
+        is_value = w.payload.kind == VALUE
+        ends_row, ends_rows, ends = Signal(), Signal(), Signal()
+        fire, takes = Signal(), Signal()
+        following = Signal.like(address)
+        m.d.comb += [
+            ends_row.eq(column == n_slices - 1),
+            ends_rows.eq(row[-1]),
+            ends.eq(left == 0),
+            fire.eq(w.valid & (inside | tiles.ready)),
+            takes.eq(fire & is_value),
+            w.ready.eq(fire),
+            tiles.valid.eq(fire & (ends | ~is_value)),
+            tiles.payload.kind.eq(w.payload.kind),
+            tiles.payload.stop.eq(w.payload.stop),
+            tiles.payload.data.eq(Mux(is_value, 0, w.payload.data)),
+            following.eq(Mux(address == 2 * self._blocks - 1, 0, address + 1)),
+        ]
+        for index, bank in enumerate(banks):
+            m.d.comb += [
+                bank.w_en.eq(takes & row[index]),
+                bank.w_addr.eq(address),
+                bank.w_data.eq(w.payload.data),
+            ]
+        with m.If(takes):
+            m.d.sync += [
+                inside.eq(~ends),
+                left.eq(Mux(ends, left.init, left - 1)),
+                column.eq(Mux(ends_row, 0, column + 1)),
+                address.eq(following),
+            ]
+            with m.If(ends_row):
+                m.d.sync += row.eq(row.rotate_left(1))
+                with m.If(ends_rows):
+                    m.d.sync += first_of_row.eq(following)
+                with m.Else():
+                    m.d.sync += address.eq(first_of_row)
+
+        stop = w.payload.stop
+        empty_tile = (w.payload.kind == BARE) & (w.payload.data[: len(stop)] <= TILE_LEVELS)
+        misshapen = is_value & (
+            ((stop != 0) != ends_row) | ((stop >= TILE_LEVELS) != ends)
+        )
+        return w.valid & (misshapen | empty_tile | ~is_value & inside)
+
+    def _compute(self, m, banks, tiles):
+        """Step through x's beats and the blocks that each meets; results follow `delay` later."""
+        x, y = self.inputs[0], self.outputs[0]
+        k_slices, n_slices = self._slices
+        lanes, blocks = self.design.lanes, self._blocks
+        address = Signal(range(2 * blocks))
+        start = Signal.like(address)
+        k_slice, n_slice = Signal(range(k_slices)), Signal(range(n_slices))
+        first_k, last_k, last_n = Signal(), Signal(), Signal()
+
+        stop = x.payload.stop
+        is_value = x.payload.kind == VALUE
+        low = x.payload.data[: len(stop)]
+        has_tile = is_value | (x.payload.kind == BARE) & (low <= TILE_LEVELS)
+        fits = Mux(has_tile, tiles.payload.kind == VALUE, tiles.payload.kind == x.payload.kind)
+        both, fire, steps, ends = Signal(), Signal(), Signal(), Signal()
+        following = Signal.like(address)
+        m.d.comb += [
+            first_k.eq(k_slice == 0),
+            last_k.eq(k_slice == k_slices - 1),
+            last_n.eq(n_slice == n_slices - 1),
+            both.eq(x.valid & tiles.valid),
+            fire.eq(both & fits & (y.ready | is_value & ~last_k)),
+            steps.eq(fire & is_value),
+            ends.eq(~is_value | last_k & last_n & (stop >= TILE_LEVELS)),
+            x.ready.eq(fire & (~is_value | last_n)),
+            tiles.ready.eq(fire & ends),
+            y.valid.eq(fire & (~is_value | last_k)),
+            following.eq(Mux(address == 2 * blocks - 1, 0, address + 1)),
+        ]
+        with m.If(steps):
+            m.d.sync += [n_slice.eq(Mux(last_n, 0, n_slice + 1)), address.eq(following)]
+            with m.If(last_n):
+                m.d.sync += k_slice.eq(Mux(last_k, 0, k_slice + 1))
+                with m.If(last_k):
+                    m.d.sync += address.eq(start)
+        with m.If(fire & ends & has_tile):
+            other = Mux(start == 0, blocks, 0)
+            m.d.sync += [start.eq(other), address.eq(other)]
+
+        sums = self._arithmetic(m, banks, address, steps, first_k)
+        total = self.out_channels[0].delay
+        kind, out_stop, out_low = (
+            delayed(m, value, total, reset_less=True)
+            for value in (x.payload.kind, Mux(is_value & ~last_n, 0, stop), low)
+        )
+        m.d.comb += [
+            y.payload.kind.eq(kind),
+            y.payload.stop.eq(out_stop),
+            y.payload.data.eq(Mux(kind == VALUE, sums, out_low)),
+        ]
+
+        misshapen = is_value & ((stop != 0) != last_k)
+        closes = ~is_value | (stop >= TILE_LEVELS)
+        differs = (stop != tiles.payload.stop) | ~has_tile & (low != tiles.payload.data)
+        return both & (~fits | misshapen | closes & differs)
+
+    def _arithmetic(self, m, banks, address, steps, first_k):
+        """The pipeline from a block's address, in the cycle of its step, to the sums."""
+        x, total = self.inputs[0], self.out_channels[0].delay
+        lanes, bits = self.design.lanes, self.params["in_bits"]
+        _, n_slices = self._slices
+        m.submodules.dot = dot = Dot(lanes, bits)
+        m.submodules.accumulators = accumulators = Accumulators(
+            n_slices,
+            data.ArrayLayout(signed(facts.sum_bits(self.params)), lanes),
+            dot.sums.shape(),
+        )
+        x_slice = delayed(m, x.payload.data[: lanes * bits], stages.BLOCK_RAM, reset_less=True)
+        m.d.comb += [
+            dot.x.eq(x_slice),
+            accumulators.term.eq(dot.sums),
+            accumulators.step.eq(delayed(m, steps, total - 1)),
+            accumulators.first.eq(delayed(m, first_k, total - 1, reset_less=True)),
+        ]
+        for bank, row in zip(banks, dot.w):
+            m.d.comb += [bank.r_addr.eq(address), row.eq(bank.r_data)]
+        out_bits = self.params["out_bits"]
+        return Cat(
+            _extend(accumulators.sums[lane], out_bits) for lane in range(lanes)
+        )
+
+
+def _extend(value, bits):
+    """`value` with its sign repeated up to `bits`."""
+    return Cat(value, value[-1].replicate(bits - len(value)))
