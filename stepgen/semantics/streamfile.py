@@ -49,19 +49,7 @@ def save(path: str | Path, tokens: list[Token], rank: int) -> None:
         If the values cannot be stored or the file cannot be written.
     """
     path = Path(path)
-    validate(tokens, rank, str(path))
-    body = [token for token in tokens if token.kind != DONE]
-    items = [token.value for token in body if token.kind == VALUE]
-    arrays: dict[str, Any] = {
-        "stops": np.array([token.stop for token in body], np.uint8),
-        "empties": np.array([token.low for token in body], np.uint8),
-        "rank": np.int64(rank),
-    }
-    if items and isinstance(items[0], tuple):
-        for i in range(len(items[0])):
-            arrays |= {f"{k}.{i}": v for k, v in _pack([x[i] for x in items], path).items()}
-    else:
-        arrays |= _pack(items, path)
+    arrays = pack(tokens, rank, str(path))
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(partial, "wb") as file:
@@ -72,9 +60,42 @@ def save(path: str | Path, tokens: list[Token], rank: int) -> None:
         raise StepError(f"can't write the stream file {path}: {error.strerror}") from None
 
 
-def _pack(items: list[Any], path: Path) -> dict[str, Any]:
+def pack(tokens: list[Token], rank: int, what: str) -> dict[str, Any]:
+    """Return the arrays of a stream, by the names that they have in a file.
+
+    Parameters
+    ----------
+    tokens : list of Token
+        A canonical encoding, DONE included.
+    rank : int
+        Rank of the stream.
+    what : str
+        The stream's place for messages.
+
+    Raises
+    ------
+    StepError
+        If the values cannot be stored.
+    """
+    validate(tokens, rank, what)
+    body = [token for token in tokens if token.kind != DONE]
+    items = [token.value for token in body if token.kind == VALUE]
+    arrays: dict[str, Any] = {
+        "stops": np.array([token.stop for token in body], np.uint8),
+        "empties": np.array([token.low for token in body], np.uint8),
+        "rank": np.int64(rank),
+    }
+    if items and isinstance(items[0], tuple):
+        for i in range(len(items[0])):
+            arrays |= {f"{k}.{i}": v for k, v in _pack([x[i] for x in items], what).items()}
+    else:
+        arrays |= _pack(items, what)
+    return arrays
+
+
+def _pack(items: list[Any], what: str) -> dict[str, Any]:
     if any(not isinstance(item, np.ndarray) for item in items):
-        raise StepError(f"can't write {path}: a {type(items[0]).__name__} lives on chip only")
+        raise StepError(f"can't write {what}: a {type(items[0]).__name__} lives on chip only")
     if not items:
         return {"values": np.zeros((0, 0, 0), np.uint8)}
     name = name_of(items[0])
@@ -117,61 +138,83 @@ def load(path: str | Path, rank: int | None = None, element: str | None = None) 
         raise StepError(f"can't read the stream file {path}: {error.strerror or error}") from None
     except (ValueError, BadZipFile, TypeError):
         raise StepError(f"{path} is no stream file (.npz with stops and values)") from None
+    return unpack(arrays, str(path), rank, element)
+
+
+def unpack(
+    arrays: Mapping[str, Array], what: str, rank: int | None = None, element: str | None = None
+) -> list[Token]:
+    """Return the stream of the arrays that `pack` made.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        By the names that they have in a file.
+    what : str
+        The stream's place for messages.
+    rank, element
+        As in `load`.
+
+    Raises
+    ------
+    StepError
+        If the arrays are no stream, or one of another rank.
+    """
     if "stops" not in arrays or not {"values", "values.0"} & set(arrays):
-        raise StepError(f"{path} is no stream file: it lacks stops or values")
+        raise StepError(f"{what} is no stream file: it lacks stops or values")
     stored = int(arrays["rank"]) if "rank" in arrays else rank
     if stored is None:
-        raise StepError(f"{path} does not tell its rank")
+        raise StepError(f"{what} does not tell its rank")
     if rank is not None and stored != rank:
-        raise StepError(f"{path} holds a stream of rank {stored}, not {rank}")
+        raise StepError(f"{what} holds a stream of rank {stored}, not {rank}")
     stops = arrays["stops"]
     empties = arrays.get("empties", np.zeros_like(stops))
     if stops.ndim != 1 or stops.shape != empties.shape:
         raise StepError(
-            f"{path}: stops {list(stops.shape)} and empties {list(empties.shape)} must be equally "
+            f"{what}: stops {list(stops.shape)} and empties {list(empties.shape)} must be equally "
             "long and flat"
         )
     count = int((empties == 0).sum())
-    items = _values(arrays, count, element, path)
+    items = _values(arrays, count, element, what)
     tokens = [
         bare(int(low), int(stop)) if low else value(next(items), int(stop))
         for stop, low in zip(stops, empties, strict=True)
     ]
     tokens.append(END)
-    validate(tokens, stored, str(path))
+    validate(tokens, stored, what)
     return tokens
 
 
 def _values(
-    arrays: Mapping[str, Array], count: int, element: str | None, path: Path
+    arrays: Mapping[str, Array], count: int, element: str | None, what: str
 ) -> Iterator[Any]:
     if "values" in arrays:
-        return iter(_unpack(arrays, "", count, element, path))
+        return iter(_unpack(arrays, "", count, element, what))
     columns: list[list[Array]] = []
     while f"values.{len(columns)}" in arrays:
-        columns.append(_unpack(arrays, f".{len(columns)}", count, element, path))
+        columns.append(_unpack(arrays, f".{len(columns)}", count, element, what))
     return zip(*columns, strict=True)
 
 
 def _unpack(
-    arrays: Mapping[str, Array], suffix: str, count: int, element: str | None, path: Path
+    arrays: Mapping[str, Array], suffix: str, count: int, element: str | None, what: str
 ) -> list[Array]:
     values = arrays[f"values{suffix}"]
     name = str(arrays.get(f"element{suffix}", element or ""))
     if not name:
         name = next((n for n, dtype in DTYPES.items() if dtype == values.dtype), "f32")
     if name not in DTYPES:
-        raise StepError(f"{path}: {name!r} is no element type; there are {', '.join(DTYPES)}")
-    values = as_element(values, name, f"{path}: values{suffix}")
+        raise StepError(f"{what}: {name!r} is no element type; there are {', '.join(DTYPES)}")
+    values = as_element(values, name, f"{what}: values{suffix}")
     shapes = arrays.get(f"shapes{suffix}")
     if shapes is None:
         if len(values) != count:
-            raise StepError(f"{path}: {len(values)} values{suffix} for {count} tokens with values")
+            raise StepError(f"{what}: {len(values)} values{suffix} for {count} tokens with values")
         return list(values)
     sizes = shapes.prod(axis=1) if shapes.ndim == 2 and shapes.shape[1:] == (2,) else None
     if sizes is None or len(sizes) != count or sizes.sum() != values.size or (shapes < 0).any():
         raise StepError(
-            f"{path}: shapes{suffix} {list(shapes.shape)} do not cut {values.size} elements into "
+            f"{what}: shapes{suffix} {list(shapes.shape)} do not cut {values.size} elements into "
             f"{count} tiles"
         )
     parts = np.split(values.ravel(), np.cumsum(sizes)[:-1]) if count else []
