@@ -152,7 +152,55 @@ def wrap(x: Array, name: str) -> Array:
 def saturate(x: Array, name: str) -> Array:
     """Clip integers into the range of the integer type `name`."""
     info = np.iinfo(DTYPES[name])
-    return np.clip(x, info.min, info.max).astype(DTYPES[name])
+    return np.clip(x, info.min, min(info.max, 2**63 - 1)).astype(DTYPES[name])
+
+
+def lowest(name: str) -> Any:
+    """Lowest number of a type: minus infinity for floats."""
+    return -np.inf if is_float(name) else np.iinfo(DTYPES[name]).min
+
+
+def highest(name: str) -> Any:
+    """Highest number of a type: infinity for floats."""
+    return np.inf if is_float(name) else np.iinfo(DTYPES[name]).max
+
+
+def shift_round(x: npt.NDArray[np.int64], shift: int) -> npt.NDArray[np.int64]:
+    """Divide integers by ``2**shift``, rounding to nearest even."""
+    if shift == 0:
+        return x
+    floor = x >> shift
+    twice_rest = (x - (floor << shift)) << 1
+    up = (twice_rest > 1 << shift) | ((twice_rest == 1 << shift) & (floor & 1 == 1))
+    rounded: npt.NDArray[np.int64] = floor + up
+    return rounded
+
+
+def convert(x: Array, name: str) -> Array:
+    """Bring numbers into another type.
+
+    Floats round to nearest even on the way to a narrower float or an integer; integers saturate; a
+    NaN becomes integer 0; a boolean is 0 or 1; whatever is not zero becomes True.
+    """
+    source = name_of(x)
+    if source == name:
+        return canonical(x)
+    if name == "bool":
+        return np.asarray(canonical(x) != 0)
+    if is_float(name):
+        return round_to(canonical(x).astype(np.float64), name)
+    if is_float(source):
+        far = 2.0**62
+        whole = np.clip(np.rint(np.nan_to_num(x.astype(np.float64), nan=0.0)), -far, far)
+        return saturate(whole.astype(np.int64), name)
+    return saturate(x.astype(np.int64), name)
+
+
+def constant(number: float, name: str) -> Array:
+    """A constant of a program as a 1x1 tile of type `name`; integers wrap around."""
+    if is_float(name):
+        return as_element([[number]], name)
+    return np.array([[int(number)]], np.int64)
 
 
 def elementwise(fn: Callable[..., Any], out: str, *xs: Array) -> Array:

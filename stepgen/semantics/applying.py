@@ -1,0 +1,32 @@
+"""What the operators that apply functions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from stepgen.ir.dtypes import Tile
+from stepgen.semantics.meaning import Setting
+from stepgen.semantics.numbers import Array
+from stepgen.semantics.process import Use
+from stepgen.semantics.tokens import Token
+
+
+def setting(use: Use) -> Setting:
+    """Where the function of a node is applied."""
+    out = use.outputs[0].stream.dtype
+    assert isinstance(out, Tile)
+    return Setting(use["fn"], out, use.lanes)
+
+
+def tiles(tokens: Iterable[Token]) -> list[Array]:
+    """The tiles of several tokens; a tuple gives its items."""
+    return [tile for token in tokens for tile in _flat(token.value)]
+
+
+def _flat(value: Any) -> Iterator[Array]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value

@@ -1,0 +1,248 @@
+"""The reference executor: runs a program on numpy and says which tokens come out.
+
+Every node is a process of its own, so cycles run as well as chains. Processes go on as long as any
+can; the order in which they do has no influence on what comes out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+from stepgen.ir import registry
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream, StreamType
+from stepgen.ir.wire import Beats
+from stepgen.semantics.beats import to_beats
+from stepgen.semantics.inputs import to_tokens
+from stepgen.semantics.memory import Memory
+from stepgen.semantics.numbers import Array
+from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
+from stepgen.semantics.tokens import Token, decode
+
+_PACKAGE = "stepgen.semantics.ops"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave.
+
+    Attributes
+    ----------
+    streams : dict of str to list of Token
+        All tokens of every stream, by ``node.port`` and by the name of the output.
+    types : dict of str to StreamType
+        Type of each stream, by the same names.
+    tensors : dict of str to array
+        Every off-chip tensor after the run, as a matrix.
+    images : dict of str to array
+        The same as it lies in memory, element after element.
+    """
+
+    streams: dict[str, list[Token]]
+    types: dict[str, StreamType]
+    tensors: dict[str, Array]
+    images: dict[str, Array]
+
+    def nested(self, name: str) -> list[Any]:
+        """Return a stream as nested lists of values."""
+        return decode(self.streams[name], self.types[name].rank, name)
+
+    def beats(self, name: str, lanes: int) -> Beats:
+        """Return a stream as it travels on a channel of `lanes` lanes."""
+        return to_beats(self.streams[name], self.types[name], lanes, name)
+
+
+def run(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    *,
+    lanes: int = 16,
+    choices: Mapping[str, Sequence[int]] | None = None,
+) -> Result:
+    """Run a program.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    inputs : mapping
+        By name, the contents of every input stream (nested lists, an array or tokens, as
+        `stepgen.semantics.inputs.to_tokens` takes them) and of every tensor that is read
+        (a matrix).
+    lanes : int
+        Lanes L of a slice: they decide in what order floating-point sums are made.
+    choices : mapping of str to sequence of int, optional
+        For merges in order of arrival, by the node's name: which input each chunk came from.
+        Without it chunks come in the order of the inputs.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    StepError
+        If inputs are missing or do not fit, streams disagree at run time, or the program gets
+        stuck; the message names the operator and the stream.
+    """
+    if lanes < 1:
+        raise StepError(f"a slice needs at least 1 lane, not {lanes}")
+    given = _given(graph, inputs)
+    memory = Memory(graph, inputs)
+    uses = _connect(graph, memory, lanes, given, choices or {})
+    _Scheduler(uses).run()
+    return _result(graph, uses, memory)
+
+
+def processes() -> dict[str, Any]:
+    """The module of every operator's meaning, by the operator's name."""
+    return registry.modules(_PACKAGE)
+
+
+def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
+    sources = {node.name: node for node in graph.nodes if node.op == "source"}
+    known = [*sources, *graph.tensors]
+    for name in inputs:
+        if name not in known:
+            raise StepError(
+                f"the program {graph.name} has no input or tensor {name!r}, those are "
+                f"{', '.join(known) or 'none'}"
+            )
+    for name in sources:
+        if name not in inputs:
+            raise StepError(f"the input {name} of the program {graph.name} was not given")
+    return {n: to_tokens(inputs[n], node.outputs[0].type, n) for n, node in sources.items()}
+
+
+def _connect(
+    graph: Graph,
+    memory: Memory,
+    lanes: int,
+    given: Mapping[str, list[Token]],
+    choices: Mapping[str, Sequence[int]],
+) -> list[Use]:
+    """Make the queues of all streams and a `Use` of every node."""
+    writers: dict[Stream, Writer] = {}
+    uses: list[Use] = []
+    on_cycle = _on_cycles(graph)
+    for name in choices:
+        graph.node(name)
+    for node in graph.nodes:
+        if node.op not in processes():
+            raise StepError(f"{node.name}: the operator {node.op} has no meaning yet")
+        outputs = [Writer(stream) for stream in node.outputs]
+        writers |= {writer.stream: writer for writer in outputs}
+        inputs = [Reader(stream) for stream in node.inputs]
+        chosen = iter(choices[node.name]) if node.name in choices else None
+        uses.append(
+            Use(
+                node,
+                inputs,
+                outputs,
+                lanes,
+                memory,
+                given.get(node.name),
+                chosen,
+                node.name in on_cycle,
+            )
+        )
+    for use in uses:
+        for reader in use.inputs:
+            if reader.stream not in writers:
+                raise StepError(
+                    f"{use.node.name} ({use.node.where}) reads {reader.name}, "
+                    "which is not connected"
+                )
+            writers[reader.stream].readers.append(reader)
+    return uses
+
+
+def _on_cycles(graph: Graph) -> set[str]:
+    edges = nx.DiGraph()
+    edges.add_edges_from((s.node.name, node.name) for node in graph.nodes for s in node.inputs)
+    return {
+        name
+        for part in nx.strongly_connected_components(edges)
+        for name in part
+        if len(part) > 1 or edges.has_edge(name, name)
+    }
+
+
+class _Scheduler:
+    """Runs processes until all have ended."""
+
+    def __init__(self, uses: Iterable[Use]) -> None:
+        self._uses = list(uses)
+        self._processes: list[Process] = [processes()[u.node.op].run(u) for u in self._uses]
+        self._waits: dict[int, Wait] = {}
+        self._ready = deque(range(len(self._uses)))
+
+    def run(self) -> None:
+        while self._ready or self._choose():
+            self._step(self._ready.popleft())
+        if self._waits:
+            self._explain()
+
+    def _step(self, index: int) -> None:
+        """Let a process go on until it waits or ends."""
+        process = self._processes[index]
+        try:
+            wait = next(process)
+            while not wait.idle and any(reader.queue for reader in wait.readers):
+                wait = next(process)
+        except StopIteration:
+            return
+        except StepError as error:
+            raise _placed(error, self._uses[index].node) from None
+        self._waits[index] = wait
+        if not wait.idle:
+            for reader in wait.readers:
+                reader.wake = lambda: self._wake(index)
+
+    def _wake(self, index: int) -> None:
+        for reader in self._waits.pop(index).readers:
+            reader.wake = None
+        self._ready.append(index)
+
+    def _choose(self) -> bool:
+        """When nothing moves, let the first process choose that waited for this moment."""
+        for index, wait in sorted(self._waits.items()):
+            if wait.idle and any(reader.queue for reader in wait.readers):
+                del self._waits[index]
+                self._ready.append(index)
+                return True
+        return False
+
+    def _explain(self) -> None:
+        waiting = [
+            f"{self._uses[index].node.name} waits for {' or '.join(r.name for r in wait.readers)}"
+            for index, wait in sorted(self._waits.items())
+        ]
+        more = f" and {len(waiting) - 4} more wait" if len(waiting) > 4 else ""
+        raise StepError(f"the program can't finish: {', '.join(waiting[:4])}{more}")
+
+
+def _placed(error: StepError, node: Node) -> StepError:
+    """The error with the node's name in front, unless it is there already."""
+    return error if node.name in str(error) else StepError(f"{node.name} ({node.where}): {error}")
+
+
+def _result(graph: Graph, uses: Iterable[Use], memory: Memory) -> Result:
+    streams: dict[str, list[Token]] = {}
+    types: dict[str, StreamType] = {}
+    for use in uses:
+        for writer in use.outputs:
+            streams[writer.stream.name] = writer.log
+            types[writer.stream.name] = writer.stream.type
+    for use in uses:
+        if use.node.op in ("source", "output"):
+            stream = use.node.inputs[0] if use.node.op == "output" else use.node.outputs[0]
+            streams[use.node.name] = streams[stream.name]
+            types[use.node.name] = stream.type
+    return Result(streams, types, memory.matrices(), memory.images)

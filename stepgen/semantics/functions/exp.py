@@ -1,0 +1,15 @@
+"""exp: e**x, by table."""
+
+from __future__ import annotations
+
+from stepgen.semantics import tables
+from stepgen.semantics.meaning import Elementwise, Setting
+from stepgen.semantics.numbers import Array
+
+
+class Exp(Elementwise):
+    """`stepgen.semantics.tables.exp`."""
+
+    def apply(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return tables.apply("exp", x)

@@ -1,0 +1,17 @@
+"""scale: x times a constant."""
+
+from __future__ import annotations
+
+from stepgen.semantics import numbers
+from stepgen.semantics.meaning import Elementwise, Setting
+from stepgen.semantics.numbers import Array
+
+
+class Scale(Elementwise):
+    """The constant is rounded to the element type first; integers wrap around."""
+
+    def apply(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return numbers.multiply(
+            x, numbers.constant(at.function.parameters()["c"], at.element), at.element
+        )

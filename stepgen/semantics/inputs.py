@@ -1,0 +1,129 @@
+"""What a user gives as a stream, brought into tokens and checked against the stream's type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile, TupleType
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import StreamType
+from stepgen.ir.wire import VALUE
+from stepgen.semantics.numbers import Array, as_element
+from stepgen.semantics.shapes import check_shape
+from stepgen.semantics.tokens import Token, encode, validate
+
+
+def to_tokens(content: Any, type: StreamType, name: str = "input") -> list[Token]:
+    """Return the tokens of a stream.
+
+    Parameters
+    ----------
+    content : nested lists, array or list of Token
+        Nested ``rank + 1`` deep around the values; what is deeper is a value: a tile is a matrix
+        (or a number where it is 1x1), a selector a vector of booleans, a tuple a Python tuple.
+    type : StreamType
+        What the program expects.
+    name : str
+        The stream's name for messages.
+
+    Raises
+    ------
+    StepError
+        If structure, static dims, sizes of tiles or elements do not fit.
+    """
+    if isinstance(content, list) and content and isinstance(content[0], Token):
+        tokens = content
+        validate(tokens, type.rank, name)
+    else:
+        try:
+            tokens = encode(content, type.rank)
+        except StepError as error:
+            raise StepError(f"{name} of shape {_show(type)}: {error}") from None
+    tokens = [
+        Token(t.kind, to_value(t.value, type.dtype, name), t.stop) if t.kind == VALUE else t
+        for t in tokens
+    ]
+    check_shape(tokens, type, name)
+    return tokens
+
+
+def to_value(item: Any, dtype: DataType, name: str) -> Any:
+    """Return one value of a stream in its canonical form.
+
+    Raises
+    ------
+    StepError
+        If it is no such value.
+    """
+    if isinstance(dtype, Tile):
+        tile = as_element(item, dtype.element.name, f"a tile of {name}")
+        if tile.ndim == 0:
+            tile = tile.reshape(1, 1)
+        if tile.ndim != 2 or any(
+            dim.static not in (None, extent)
+            for dim, extent in zip(dtype.dims, tile.shape, strict=True)
+        ):
+            raise StepError(f"{name} is made of tiles {dtype}, not of {_extents(tile)}")
+        return tile
+    if isinstance(dtype, Selector):
+        bits = as_element(item, "bool", f"a selector of {name}")
+        if bits.shape != (dtype.n,):
+            raise StepError(
+                f"{name} is made of selectors of {dtype.n} bits, not of {_extents(bits)}"
+            )
+        if dtype.hot is not None and bits.sum() != dtype.hot:
+            raise StepError(
+                f"{name} is made of selectors with {dtype.hot} bits set, not {int(bits.sum())}"
+            )
+        return bits
+    if isinstance(dtype, TupleType):
+        if not isinstance(item, tuple) or len(item) != len(dtype.items):
+            raise StepError(f"{name} is made of tuples of {len(dtype.items)}, not of {item!r}")
+        return tuple(
+            to_value(part, kind, name) for part, kind in zip(item, dtype.items, strict=True)
+        )
+    assert isinstance(dtype, Buffer)
+    raise StepError(f"{name} is made of buffers, which live on chip and can't be given")
+
+
+def multi_hot(chosen: Sequence[Sequence[int]] | Array, consumers: int) -> Array:
+    """Turn numbers of chosen consumers into selectors.
+
+    Parameters
+    ----------
+    chosen : sequence of sequences of int
+        For each selector the consumers that it selects, as in a routing trace ``[tokens, k]``.
+    consumers : int
+        How many consumers there are.
+
+    Returns
+    -------
+    bool array of shape [len(chosen), consumers]
+
+    Raises
+    ------
+    StepError
+        If a consumer does not exist or is chosen twice by one selector.
+    """
+    selectors = np.zeros((len(chosen), consumers), np.bool_)
+    for row, numbers in enumerate(chosen):
+        for number in numbers:
+            if not 0 <= number < consumers or number != int(number):
+                raise StepError(
+                    f"selector {row} chooses {number}, but consumers are 0 to {consumers - 1}"
+                )
+            if selectors[row, int(number)]:
+                raise StepError(f"selector {row} chooses {number} twice")
+            selectors[row, int(number)] = True
+    return selectors
+
+
+def _extents(array: Array) -> str:
+    return "x".join(map(str, array.shape)) or "a number"
+
+
+def _show(type: StreamType) -> str:
+    return f"[{', '.join(str(dim) for dim in type.shape)}]"

@@ -1,0 +1,146 @@
+"""Off-chip memory: how tensors lie in it, and what operators read and write.
+
+A tensor that is used with tiles of R x C lies as tiles: the grid of tiles is row-major, each tile
+is contiguous and row-major inside. Where C is the tensor's whole width this is the plain row-major
+matrix, whatever R is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph, Tensor
+from stepgen.ir.stream import Node
+from stepgen.semantics.numbers import DTYPES, Array, as_element
+
+Layout = tuple[int, int] | None
+"""Tile in which a tensor lies; None for plain rows."""
+
+WRITERS = ("linear_offchip_store", "random_offchip_store")
+
+
+def to_image(matrix: Array, layout: Layout) -> Array:
+    """Return the elements of a matrix in the order in which they lie in memory."""
+    if layout is None:
+        return matrix.ravel()
+    (rows, cols), (r, c) = matrix.shape, layout
+    return matrix.reshape(rows // r, r, cols // c, c).swapaxes(1, 2).ravel()
+
+
+def from_image(image: Array, shape: tuple[int, int], layout: Layout) -> Array:
+    """Return the matrix whose elements lie in memory as `image`."""
+    if layout is None:
+        return image.reshape(shape)
+    (rows, cols), (r, c) = shape, layout
+    return image.reshape(rows // r, cols // c, r, c).swapaxes(1, 2).reshape(shape)
+
+
+def layouts(graph: Graph) -> dict[str, Layout]:
+    """Return the layout of every tensor, as its uses ask for it.
+
+    Raises
+    ------
+    StepError
+        If two uses of a tensor need different layouts.
+    """
+    asked: dict[str, tuple[Layout, Node]] = {}
+    for node in graph.nodes:
+        if "tensor" not in node.attrs:
+            continue
+        tensor = graph.tensors[node.attrs["tensor"]]
+        layout = _asked(node, tensor)
+        if tensor.name in asked and asked[tensor.name][0] != layout:
+            other, its = asked[tensor.name]
+            raise StepError(
+                f"tensor {tensor.name} can't lie {_say(other)} for {its.name} and "
+                f"{_say(layout)} for {node.name} at once; declare two tensors"
+            )
+        asked[tensor.name] = layout, node
+    return {name: asked[name][0] if name in asked else None for name in graph.tensors}
+
+
+def _asked(node: Node, tensor: Tensor) -> Layout:
+    tile = node.attrs.get("tile")
+    if tile is None:
+        stored = node.inputs[-1].dtype
+        assert isinstance(stored, Tile)
+        rows, cols = stored.rows.static, stored.cols.static
+        if rows is None or cols is None or tensor.shape[0] % rows or tensor.shape[1] % cols:
+            return None
+        tile = (rows, cols)
+    return None if tile[1] == tensor.shape[1] else (tile[0], tile[1])
+
+
+def _say(layout: Layout) -> str:
+    return "row by row" if layout is None else f"in tiles of {layout[0]}x{layout[1]}"
+
+
+class Memory:
+    """The contents of off-chip memory during a run.
+
+    Parameters
+    ----------
+    graph : Graph
+        Declares the tensors.
+    contents : mapping of str to array
+        Matrices by tensor name; tensors that are only written may be missing.
+
+    Raises
+    ------
+    StepError
+        If a shape or an element does not fit, or a tensor that is only read is missing.
+    """
+
+    def __init__(self, graph: Graph, contents: Mapping[str, Any]) -> None:
+        self.tensors = graph.tensors
+        self.layouts = layouts(graph)
+        users: dict[str, list[Node]] = {name: [] for name in graph.tensors}
+        for node in graph.nodes:
+            if "tensor" in node.attrs:
+                users[node.attrs["tensor"]].append(node)
+        self._written = {n for n, nodes in users.items() if any(u.op in WRITERS for u in nodes)}
+        self.images: dict[str, Array] = {}
+        for name, tensor in graph.tensors.items():
+            if name in contents:
+                matrix = as_element(contents[name], tensor.element.name, f"tensor {name}")
+                if matrix.shape != tensor.shape:
+                    raise StepError(
+                        f"tensor {name} has shape {list(tensor.shape)}, "
+                        f"but its contents have shape {list(matrix.shape)}"
+                    )
+                self.images[name] = to_image(matrix, self.layouts[name])
+                if name in self._written:
+                    self.images[name] = self.images[name].copy()
+            elif users[name] and name not in self._written:
+                raise StepError(
+                    f"tensor {name} is read by {users[name][0].name} but has no contents"
+                )
+            else:
+                size = tensor.shape[0] * tensor.shape[1]
+                self.images[name] = np.zeros(size, DTYPES[tensor.element.name])
+
+    def tiles(self, name: str, tile: tuple[int, int]) -> int:
+        """How many tiles of this shape a tensor has."""
+        return self.images[name].size // (tile[0] * tile[1])
+
+    def read(self, name: str, tile: tuple[int, int], index: int) -> Array:
+        """Return tile number `index`."""
+        size = tile[0] * tile[1]
+        view = self.images[name][index * size : (index + 1) * size].reshape(tile)
+        return view.copy() if name in self._written else view
+
+    def write(self, name: str, start: int, tile: Array) -> None:
+        """Write a tile from element number `start` on."""
+        self.images[name][start : start + tile.size] = tile.ravel()
+
+    def matrices(self) -> dict[str, Array]:
+        """Return every tensor as a matrix."""
+        return {
+            name: from_image(image, self.tensors[name].shape, self.layouts[name])
+            for name, image in self.images.items()
+        }

@@ -1,0 +1,1 @@
+"""The meaning of every operator, one file each, found by the name of the file."""

@@ -1,0 +1,28 @@
+"""accum: each chunk folded into one element; an empty chunk gives what folding starts from."""
+
+from __future__ import annotations
+
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.meaning import Fold, meaning
+from stepgen.semantics.process import Process, Use
+
+
+def run(use: Use) -> Process:
+    """A chunk ends with a stop of `rank` or more; groups above the chunk keep their structure."""
+    rank, out = use["rank"], use.outputs[0]
+    fold = Fold(meaning(use["fn"]), setting(use), use["init"])
+    while True:
+        tokens = yield from use.take_all(use.inputs)
+        token = tokens[0]
+        if token.kind == DONE:
+            out.done()
+            return
+        if token.kind != VALUE and token.low > rank:
+            out.bare(token.low - rank, token.stop - rank)
+            continue
+        if token.kind == VALUE:
+            fold.update(tiles(tokens))
+        if token.stop >= rank:
+            out.value(fold.tile(), token.stop - rank)
+            fold.reset()

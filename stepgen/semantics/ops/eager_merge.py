@@ -1,0 +1,75 @@
+"""eager_merge: chunks of several streams in the order in which they arrive."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepgen.ir.wire import DONE
+from stepgen.semantics.numbers import DTYPES
+from stepgen.semantics.process import Process, Reader, Steps, Use, Wait
+
+
+def run(use: Use) -> Process:
+    """Each chunk comes with a one-hot selector that names its input.
+
+    The order is what `choices` says, where it is given. Otherwise the inputs come one after the
+    other, each as a whole; on a cycle, where one input may need what another gives, they take turns.
+    """
+    data, names = use.outputs
+    rank = use["rank"]
+    open_inputs = list(range(len(use.inputs)))
+    while True:
+        index = yield from _choose(use, open_inputs)
+        if index is None:
+            break
+        reader = use.inputs[index]
+        one_hot = np.zeros(len(use.inputs), DTYPES["bool"])
+        one_hot[index] = True
+        names.value(one_hot)
+        while True:
+            token = yield from reader.take()
+            if token.kind == DONE:
+                use.fail(f"{reader.name} ends where a chunk was to come")
+            data.put(token)
+            if token.stop == rank:
+                break
+    data.done()
+    names.done()
+
+
+def _choose(use: Use, waiting: list[int]) -> Steps[int | None]:
+    """The input that the next chunk comes from, None at the end of all.
+
+    `waiting` lists the inputs that have not ended, those whose turn is next in front.
+    """
+    while True:
+        for i in [i for i in waiting if _ended(use.inputs[i])]:
+            yield from use.inputs[i].take()
+            waiting.remove(i)
+        if not waiting:
+            return None
+        if use.choices is not None:
+            index = next(use.choices, None)
+            if index is None:
+                use.fail("the order of arrival that was given ends before the inputs do")
+            if index not in waiting:
+                use.fail(
+                    f"the order of arrival that was given names input {index}, which has ended"
+                )
+            head = yield from use.inputs[index].peek()
+        elif use.cyclic:
+            yield Wait(tuple(use.inputs[i] for i in waiting), idle=True)
+            index = next(i for i in waiting if use.inputs[i].queue)
+            head = use.inputs[index].queue[0]
+        else:
+            index = waiting[0]
+            head = yield from use.inputs[index].peek()
+        if head.kind != DONE:
+            if use.cyclic:
+                waiting.remove(index)
+                waiting.append(index)
+            return index
+
+
+def _ended(reader: Reader) -> bool:
+    return bool(reader.queue) and reader.queue[0].kind == DONE

@@ -1,0 +1,81 @@
+"""flat_map: each element becomes a stream, and these are strung together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.wire import BARE, DONE
+from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.meaning import meaning
+from stepgen.semantics.process import Holding, Process, Reader, Steps, Use, structure
+from stepgen.semantics.tokens import Token, encode
+
+
+def run(use: Use) -> Process:
+    """The stream of an element goes out without its end; the element's stop closes what it closes.
+
+    The last token is held back where an element can give nothing, since the group may end with it.
+    """
+    function, at, rank = meaning(use["fn"]), setting(use), use["rank"]
+    x, flags = use.inputs[0], use.inputs[1] if len(use.inputs) > 1 else None
+    out = Holding(use.outputs[0], rank == 0 and x.stream.rank > 0 and _may_vanish(use))
+    while True:
+        token = yield from x.take()
+        if token.kind != BARE and token.kind != DONE:
+            pieces: list[Any] = function.stream(at, tiles([token])[0])
+            if flags is not None:
+                pieces = yield from _keep(use, x, token, flags, pieces)
+            for _ in range(rank):
+                pieces = [pieces]
+            *inner, _ = encode(pieces, rank)
+            for piece in inner[:-1]:
+                out.put(piece)
+            if not inner:
+                if token.stop:
+                    out.close(rank + 1, rank + token.stop)
+            elif token.stop:
+                last = inner[-1]
+                stop = rank + token.stop
+                out.put(Token(last.kind, last.value, stop, last.low), final=True)
+            else:
+                out.put(inner[-1])
+            continue
+        if flags is not None:
+            yield from _follow(use, x, token, flags)
+        if token.kind == DONE:
+            out.done()
+            return
+        out.put(Token(BARE, None, token.stop + rank, token.low + rank), final=True)
+
+
+def _may_vanish(use: Use) -> bool:
+    tile = use.inputs[0].stream.dtype
+    assert isinstance(tile, Tile)
+    by_row = use["fn"].parameters().get("axis", "row") == "row"
+    return len(use.inputs) > 1 or (tile.rows if by_row else tile.cols).may_be_empty
+
+
+def _keep(use: Use, x: Reader, token: Token, flags: Reader, pieces: list[Any]) -> Steps[list[Any]]:
+    """The pieces whose flag is not set."""
+    kept = []
+    for i, piece in enumerate(pieces):
+        flag = yield from flags.take()
+        last = i + 1 == len(pieces)
+        if flag.kind == DONE or flag.kind == BARE or flag.stop != (token.stop + 1 if last else 0):
+            use.mismatch(x, token, flags, flag, lift=1)
+        if not flag.value.any():
+            kept.append(piece)
+    if not pieces:
+        flag = yield from flags.take()
+        if structure(flag) != (BARE, token.stop + 1, 1):
+            use.mismatch(x, token, flags, flag, lift=1)
+    return kept
+
+
+def _follow(use: Use, x: Reader, token: Token, flags: Reader) -> Process:
+    """Take from the flags what belongs to an empty group or the end."""
+    flag = yield from flags.take()
+    up = 1 if token.kind == BARE else 0
+    if structure(flag) != (token.kind, token.stop + up, token.low + up):
+        use.mismatch(x, token, flags, flag, lift=1)

@@ -1,0 +1,54 @@
+"""reassemble: chunks of several streams put back together as a selector says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stepgen.ir.wire import BARE, DONE
+from stepgen.semantics.process import Process, Use
+from stepgen.semantics.tokens import Token
+
+
+def run(use: Use) -> Process:
+    """The last chunk of a group closes it and what the selector closes; no bit set: an empty group.
+
+    In order of arrival the chunks of a group come as `choices` says, where it is given.
+    """
+    *xs, sel = use.inputs
+    rank, out = use["rank"], use.outputs[0]
+    while True:
+        choice = yield from sel.take()
+        if choice.kind == DONE:
+            break
+        if choice.kind == BARE:
+            out.bare(choice.low + rank + 1, choice.stop + rank + 1)
+            continue
+        chosen = [i for i, bit in enumerate(choice.value) if bit]
+        close = choice.stop + rank + 1
+        if not chosen:
+            out.bare(rank + 1, close)
+        if use.choices is not None and use["order"] == "arrival":
+            chosen = _replayed(use, chosen)
+        for i in chosen:
+            while True:
+                token = yield from xs[i].take()
+                if token.kind == DONE or (token.kind == BARE and token.low > rank):
+                    use.mismatch(sel, choice, xs[i], token, lift=rank)
+                ends = token.stop == rank
+                stop = close if ends and i == chosen[-1] else token.stop
+                out.put(Token(token.kind, token.value, stop, token.low))
+                if ends:
+                    break
+    out.done()
+    for x in xs:
+        token = yield from x.take()
+        if token.kind != DONE:
+            use.fail(f"{x.name} has a chunk left when the selectors of {sel.name} have ended")
+
+
+def _replayed(use: Use, chosen: Iterable[int]) -> list[int]:
+    assert use.choices is not None
+    order = [next(use.choices, -1) for _ in chosen]
+    if sorted(order) != list(chosen):
+        use.fail(f"the order of arrival that was given, {order}, is none of inputs {list(chosen)}")
+    return order

@@ -1,0 +1,26 @@
+"""scan: as accum, but every element gives the state; empty groups pass."""
+
+from __future__ import annotations
+
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.meaning import Fold, meaning
+from stepgen.semantics.process import Process, Use
+
+
+def run(use: Use) -> Process:
+    """The state begins anew after each chunk."""
+    rank, out = use["rank"], use.outputs[0]
+    fold = Fold(meaning(use["fn"]), setting(use), use["init"])
+    while True:
+        tokens = yield from use.take_all(use.inputs)
+        token = tokens[0]
+        if token.kind == VALUE:
+            fold.update(tiles(tokens))
+            out.value(fold.tile(), token.stop)
+        else:
+            out.put(token)
+            if token.kind == DONE:
+                return
+        if token.stop >= rank:
+            fold.reset()

@@ -1,0 +1,266 @@
+"""Operators as processes that pull tokens from their inputs and push tokens to their outputs.
+
+A process is a Python generator. It yields a `Wait` when it needs a token that is not there, and
+goes on when one has arrived. Queues are unbounded, so pushing never waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.semantics.memory import Memory
+from stepgen.semantics.tokens import Check, Token
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What a process waits for.
+
+    Attributes
+    ----------
+    readers : tuple of Reader
+        A token on any of them lets the process go on.
+    idle : bool
+        Go on only when nothing else in the program can move, so that a choice between them does
+        not depend on the order in which processes happen to run.
+    """
+
+    readers: tuple[Reader, ...]
+    idle: bool = False
+
+
+Steps = Generator[Wait, None, T]
+"""A piece of a process that returns a T."""
+Process = Generator[Wait, None, None]
+"""A whole process."""
+
+
+class Reader:
+    """One input of one operator: a queue of tokens.
+
+    Attributes
+    ----------
+    stream : Stream
+        The stream that is read.
+    queue : deque of Token
+        What has arrived and was not taken.
+    taken : int
+        How many tokens were taken.
+    """
+
+    __slots__ = ("_wait", "queue", "stream", "taken", "wake")
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.queue: deque[Token] = deque()
+        self.taken = 0
+        self.wake: Callable[[], None] | None = None
+        self._wait = Wait((self,))
+
+    @property
+    def name(self) -> str:
+        """Name of the stream."""
+        return self.stream.name
+
+    def take(self) -> Steps[Token]:
+        """Take the next token."""
+        while not self.queue:
+            yield self._wait
+        self.taken += 1
+        return self.queue.popleft()
+
+    def peek(self) -> Steps[Token]:
+        """Look at the next token without taking it."""
+        while not self.queue:
+            yield self._wait
+        return self.queue[0]
+
+    def put(self, token: Token) -> None:
+        """Let a token arrive."""
+        self.queue.append(token)
+        if self.wake is not None:
+            self.wake()
+
+
+class Writer:
+    """One output of one operator: fans out to its readers and keeps a record.
+
+    Attributes
+    ----------
+    stream : Stream
+        The stream that is written.
+    log : list of Token
+        All tokens so far.
+    readers : list of Reader
+        The uses of the stream.
+    """
+
+    __slots__ = ("_check", "log", "readers", "stream")
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.log: list[Token] = []
+        self.readers: list[Reader] = []
+        self._check = Check(stream.rank, lambda: f"{stream.node.name} writes to {stream.name}")
+
+    def put(self, token: Token) -> None:
+        """Emit a token.
+
+        Raises
+        ------
+        StepError
+            If the stream would no longer be canonical.
+        """
+        self._check(token)
+        self.log.append(token)
+        for reader in self.readers:
+            reader.put(token)
+
+    def value(self, value: Any, stop: int = 0) -> None:
+        """Emit a value that closes `stop` dims."""
+        self.put(Token(VALUE, value, stop))
+
+    def bare(self, low: int, stop: int) -> None:
+        """Emit an empty group of level `low` that closes the levels up to `stop`."""
+        self.put(Token(BARE, None, stop, low))
+
+    def done(self) -> None:
+        """End the stream."""
+        self.put(Token(DONE))
+
+
+class Holding:
+    """A writer that can hold its last token back, to raise the stop when a group ends late.
+
+    Parameters
+    ----------
+    writer : Writer
+        Where tokens go.
+    hold : bool
+        Whether tokens are held at all: only where the type says that what follows can be empty.
+    """
+
+    def __init__(self, writer: Writer, hold: bool) -> None:
+        self._writer = writer
+        self._hold = hold
+        self._held: Token | None = None
+
+    def put(self, token: Token, *, final: bool = False) -> None:
+        """Emit a token; unless it is `final`, its stop may still be raised."""
+        self.flush()
+        if self._hold and not final:
+            self._held = token
+        else:
+            self._writer.put(token)
+
+    def close(self, low: int, stop: int) -> None:
+        """Close the levels ``low..stop``: on the held token, or as an empty group if there is none.
+
+        `low` is the level of the group that is being collected, whose last token would be held.
+        """
+        if self._held is None:
+            self._writer.bare(low, stop)
+        else:
+            held, self._held = self._held, None
+            self._writer.put(Token(held.kind, held.value, stop, held.low))
+
+    def flush(self) -> None:
+        """Let the held token go as it is."""
+        if self._held is not None:
+            self._writer.put(self._held)
+            self._held = None
+
+    def done(self) -> None:
+        """End the stream."""
+        self.flush()
+        self._writer.done()
+
+
+@dataclass
+class Use:
+    """What the process of a node has to work with.
+
+    Attributes
+    ----------
+    node : Node
+        The node.
+    inputs : list of Reader
+        One per input.
+    outputs : list of Writer
+        One per output.
+    lanes : int
+        Lanes L, which decide in what order sums are made.
+    memory : Memory
+        Off-chip memory.
+    given : list of Token or None
+        For a source: what comes from outside.
+    choices : iterator of int or None
+        For a merge: which input each chunk is to come from.
+    cyclic : bool
+        Whether the node lies on a cycle of the graph.
+    """
+
+    node: Node
+    inputs: list[Reader]
+    outputs: list[Writer]
+    lanes: int
+    memory: Memory
+    given: list[Token] | None = None
+    choices: Iterator[int] | None = None
+    cyclic: bool = False
+
+    def __getitem__(self, attribute: str) -> Any:
+        """Attribute of the node."""
+        return self.node.attrs[attribute]
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise a mistake of the program or its inputs, with the node's name in front."""
+        raise StepError(f"{self.node.name} ({self.node.where}): {message}")
+
+    def mismatch(self, a: Reader, x: Token, b: Reader, y: Token, lift: int = 0) -> NoReturn:
+        """Raise that two inputs disagree; the levels of `a` are `lift` below those of `b`."""
+        above = f", {lift} levels apart," if lift else ""
+        self.fail(
+            f"its inputs{above} do not match at run time: {a.name} gives {describe(x)} at token "
+            f"{a.taken - 1} where {b.name} gives {describe(y)} at token {b.taken - 1}"
+        )
+
+    def take_all(self, readers: Sequence[Reader]) -> Steps[list[Token]]:
+        """Take one token from each reader; all must have the same structure."""
+        first = yield from readers[0].take()
+        tokens = [first]
+        for reader in readers[1:]:
+            token = yield from reader.take()
+            if (token.kind, token.stop, token.low) != (first.kind, first.stop, first.low):
+                self.mismatch(readers[0], first, reader, token)
+            tokens.append(token)
+        return tokens
+
+
+def describe(token: Token) -> str:
+    """Say what a token is without its value."""
+    if token.kind == DONE:
+        return "the end"
+    if token.kind == BARE:
+        return f"an empty group of level {token.low} with stop {token.stop}"
+    return f"a value with stop {token.stop}"
+
+
+def lowered(token: Token, rank: int) -> tuple[int, int, int]:
+    """Structure of what a closing chunk of rank `rank` is in the stream of its references."""
+    if token.kind == BARE and token.low > rank:
+        return BARE, token.stop - rank, token.low - rank
+    return VALUE, token.stop - rank, 0
+
+
+def structure(token: Token) -> tuple[int, int, int]:
+    """Kind, stop and low of a token."""
+    return token.kind, token.stop, token.low

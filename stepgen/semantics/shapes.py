@@ -1,0 +1,138 @@
+"""Types against runs: which extents the dims of a program had, and whether its types hold.
+
+This is where the type face and the meaning face of operators meet: the numbers that are measured
+here, put into the symbolic metrics, give traffic, memory and operations of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import sympy
+
+from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import StreamType
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.semantics.tokens import Token
+
+if TYPE_CHECKING:
+    from stepgen.semantics.executor import Result
+
+Extents = list[set[int]]
+"""For each level k the extents that D_k takes in a stream."""
+
+
+def extents(tokens: Sequence[Token], rank: int) -> Extents:
+    """Return the extents that each dim of a stream takes, innermost first."""
+    seen: Extents = [set() for _ in range(rank + 1)]
+    counts = [0] * (rank + 1)
+    for token in tokens:
+        if token.kind == DONE:
+            seen[rank].add(counts[rank])
+            break
+        first = 1 if token.kind == VALUE else token.low + 1
+        counts[first - 1] += 1
+        if token.kind != VALUE:
+            seen[token.low - 1].add(0)
+        for level in range(first, token.stop + 1):
+            seen[level - 1].add(counts[level - 1])
+            counts[level - 1] = 0
+            counts[level] += 1
+    return seen
+
+
+def totals(tokens: Sequence[Token], rank: int) -> list[int]:
+    """Return how many rank-k groups a stream has, for k from 0 (elements) to `rank`."""
+    count = [0] * (rank + 1)
+    for token in tokens:
+        if token.kind != DONE:
+            for level in range(0 if token.kind == VALUE else token.low, token.stop + 1):
+                count[level] += 1
+    return count
+
+
+def check_shape(tokens: Sequence[Token], type: StreamType, name: str) -> None:
+    """Check that a stream keeps to the static dims of its type, and is not empty where it can't be.
+
+    Raises
+    ------
+    StepError
+        Naming the stream, its shape and the dim.
+    """
+    shape = f"{name} of shape [{', '.join(str(d) for d in type.shape)}]"
+    for level, seen in enumerate(extents(tokens, type.rank)):
+        dim = type.shape[type.rank - level]
+        for extent in sorted(seen):
+            if dim.static not in (None, extent):
+                raise StepError(f"{shape} has {extent} items in dim D{level} instead of {dim}")
+            if extent == 0 and not dim.may_be_empty:
+                raise StepError(f"{shape} has an empty dim D{level}, but {dim} is at least 1")
+            if dim.bound is not None and extent > dim.bound:
+                raise StepError(
+                    f"{shape} has {extent} items in dim D{level}, more than the {dim.bound} that "
+                    f"{dim} can be"
+                )
+        if not dim.is_ragged and len(seen) > 1:
+            raise StepError(
+                f"{shape} has {min(seen)} and {max(seen)} items in dim D{level}, but {dim} is regular"
+            )
+
+
+def measure(graph: Graph, result: Result) -> dict[sympy.Symbol, int]:
+    """Return the value that every symbol of the program's types had in a run.
+
+    Ragged dims have no single value and are left out; their totals are there.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    result : Result
+        What `stepgen.semantics.executor.run` returned for it.
+
+    Raises
+    ------
+    StepError
+        If the run contradicts a type: a symbol with two values, or an expression that does not give
+        what was counted.
+    """
+    known: dict[sympy.Symbol, int] = {}
+    facts: list[tuple[str, sympy.Expr, int]] = []
+    for node in graph.nodes:
+        for stream in node.outputs:
+            tokens = result.streams[stream.name]
+            check_shape(tokens, stream.type, stream.name)
+            for level, seen in enumerate(extents(tokens, stream.rank)):
+                facts.extend(_regular(f"dim D{level} of {stream.name}", stream.dim(level), seen))
+            counted = totals(tokens, stream.rank)
+            for level, (total, count) in enumerate(zip(stream.totals, counted, strict=True)):
+                facts.append((f"groups of rank {level} in {stream.name}", total, count))
+            if isinstance(stream.dtype, Tile):
+                tiles = [token.value.shape for token in tokens if token.kind == VALUE]
+                for axis, dim in enumerate(stream.dtype.dims):
+                    what = f"tile {('rows', 'cols')[axis]} of {stream.name}"
+                    facts.extend(_regular(what, dim, {tile[axis] for tile in tiles}))
+                volume = sum(rows * cols for rows, cols in tiles)
+                facts.append((f"scalars in {stream.name}", stream.volume, volume))
+    for what, expr, count in facts:
+        if expr.is_Symbol and known.setdefault(expr, count) != count:
+            raise StepError(f"{what}: {expr} is {count} here but {known[expr]} elsewhere")
+    for what, expr, count in facts:
+        _hold(what, expr, count, known)
+    return known
+
+
+def _regular(what: str, dim: Dim, seen: set[int]) -> list[tuple[str, sympy.Expr, int]]:
+    return [] if dim.is_ragged else [(what, dim.expr, extent) for extent in sorted(seen)]
+
+
+def _hold(what: str, expr: sympy.Expr, count: int, known: Mapping[sympy.Symbol, int]) -> None:
+    if expr.is_Symbol or not expr.free_symbols <= set(known):
+        return
+    value = expr.subs(known)
+    if value != count:
+        raise StepError(f"{what}: {expr} is {value} in this run, but there are {count}")
