@@ -22,14 +22,9 @@ from ..kernel import (
     stop_of,
 )
 from ..machine import Machine
+from ..selector import selected
 
 IN, SELECTOR, LEVEL, COUNT, OUTS = range(OWN, OWN + 5)
-
-
-@step
-def selected(M, selector, n):  # type: ignore[no-untyped-def]
-    """Whether bit `n` of a selector is set; -1 for the only bit of a selector that has one."""
-    return aux_of(selector) if n < 0 else M[aux_of(selector) + n]
 
 
 @step
@@ -46,16 +41,15 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
     above = kind == BARE and low_of(beat) > level
     if (kind == DONE) != (kind_of(selector) == DONE) or above != (kind_of(selector) == BARE):
         return NEVER
-    first = -1 if count == 1 else 0
     if not above:
         for n in range(count):
-            if kind == DONE or selected(M, selector, first + n):
+            if kind == DONE or selected(M, selector, n, count):
                 wait = room(M, M[a + OUTS + n], t)
                 if wait != READY:
                     return wait
         sent = make_beat(kind, min(stop_of(beat), level), low_of(beat), aux_of(beat))
         for n in range(count):
-            if kind == DONE or selected(M, selector, first + n):
+            if kind == DONE or selected(M, selector, n, count):
                 push(M, M[a + OUTS + n], t, sent)
     pop(M, x, t)
     if kind == DONE or stop_of(beat) >= level:
