@@ -18,6 +18,7 @@ from . import kernel as k
 
 
 LOG_WORDS = 1 << 18
+STEPS = 64
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,20 @@ class Machine:
         self._finishers += finishes
         return address
 
+    def step_table(self) -> tuple[k.Step, ...]:
+        """The step functions by index, filled up to one length so that the kernel has one type."""
+        if len(self.steps) > STEPS:
+            raise ValueError(f"the kernel takes {STEPS} step functions, not {len(self.steps)}")
+        return (*self.steps, *[self.steps[0]] * (STEPS - len(self.steps)))
+
     def build(self) -> npt.NDArray[np.int64]:
         """The array, with every actor awake in cycle 0."""
         wheel_size = 1 << (self.horizon + 2).bit_length()
-        sizes = [wheel_size, LOG_WORDS + k.LOG_PER_ACTOR * len(self.actors), LOG_WORDS + len(self.actors)]
+        sizes = [
+            wheel_size,
+            LOG_WORDS + k.LOG_PER_ACTOR * len(self.actors),
+            LOG_WORDS + len(self.actors),
+        ]
         wheel, log, trace, end = (self._size + sum(sizes[:n]) for n in range(4))
         M = np.zeros(end, dtype=np.int64)
         for address, words in self._words.items():

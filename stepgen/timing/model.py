@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numba as nb
 import numpy as np
 import numpy.typing as npt
 
@@ -167,11 +168,12 @@ def _run(machine: Machine, limit: int) -> Prediction:
     """
     design = machine.design
     M = machine.build()
+    steps = machine.step_table()
     log_start, trace_start = int(M[k.LOG]), int(M[k.TRACE])
     logs, traces = [], []
     why, t = k.LOG_FULL, 0
     while why == k.LOG_FULL:
-        why, t = k.run(tuple(machine.steps), M, t, limit)
+        why, t = k.run(steps, M, t, limit)
         logs.append(M[log_start : M[k.LOG]].copy())
         traces.append(M[trace_start : M[k.TRACE]].copy())
         M[k.LOG], M[k.TRACE] = log_start, trace_start
@@ -179,8 +181,7 @@ def _run(machine: Machine, limit: int) -> Prediction:
         raise explain(machine, M, t)
     if why == k.LIMIT:
         raise StepError(f"design {design.name} takes more than {limit} cycles")
-    log = np.concatenate(logs)
-    moves = _split(log >> KEY_BITS, log & KEY, 2 * (len(design.channels) + len(machine.notes)))
+    moves = _split(np.concatenate(logs), 2 * (len(design.channels) + len(machine.notes)))
     names = [c.name for c in design.channels]
     return Prediction(
         design,
@@ -192,24 +193,45 @@ def _run(machine: Machine, limit: int) -> Prediction:
     )
 
 
-def _split(entries: Cycles, keys: Cycles, count: int) -> list[Cycles]:
-    """`entries` by their keys, which are below `count`; in order of time."""
-    order = np.argsort(keys, kind="stable")
-    ends = np.cumsum(np.bincount(keys, minlength=count))
-    return np.split(entries[order], ends[:-1])
+@nb.njit(cache=True)
+def _sorted(entries, count):  # type: ignore[no-untyped-def]
+    """Log entries by key, in order of time within a key; and where each key's entries end."""
+    ends = np.zeros(count + 1, dtype=np.int64)
+    for entry in entries:
+        ends[(entry & KEY) + 1] += 1
+    ends = np.cumsum(ends)
+    places = ends[:-1].copy()
+    result = np.empty_like(entries)
+    for entry in entries:
+        key = entry & KEY
+        result[places[key]] = entry >> KEY_BITS
+        places[key] += 1
+    return result, ends[1:]
+
+
+def _split(entries: Cycles, count: int) -> list[Cycles]:
+    """Cycles of log entries, by their key in the low bits, which is below `count`."""
+    cycles, ends = _sorted(entries, count)
+    return np.split(cycles, ends[:-1])
 
 
 def _activities(machine: Machine, M: Cycles, trace: Cycles, cycles: int) -> Iterator[Activity]:
-    parts = _split(trace, (trace & KEY) >> 2, len(machine.actors))
-    for actor, part in zip(machine.actors, parts, strict=True):
+    by_state = _split(trace, 4 * len(machine.actors))
+    for index, actor in enumerate(machine.actors):
         counts = M[actor.address + k.BUSY : actor.address + k.BUSY + 3].copy()
         counts[M[actor.address + k.STATE]] += cycles - M[actor.address + k.LAST]
-        yield Activity(actor.unit, actor.name, *map(int, counts), part >> KEY_BITS, part & 3)
+        own = by_state[4 * index : 4 * index + len(STATES)]
+        changes = np.concatenate(own)
+        states = np.repeat(np.arange(len(STATES)), [len(part) for part in own])
+        order = np.argsort(changes)
+        yield Activity(actor.unit, actor.name, *map(int, counts), changes[order], states[order])
 
 
 def _choices(machine: Machine, moves: list[Cycles]) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     notes: dict[str, list[tuple[int, int]]] = {}
-    for (unit, index), cycles in zip(machine.notes, moves[len(machine.design.channels) :], strict=True):
+    for (unit, index), cycles in zip(
+        machine.notes, moves[len(machine.design.channels) :], strict=True
+    ):
         notes.setdefault(unit, []).extend((int(t), index) for t in cycles)
     return {unit: [index for _, index in sorted(taken)] for unit, taken in notes.items()}

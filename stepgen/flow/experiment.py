@@ -1,0 +1,227 @@
+"""One program on one design: reference, prediction and simulation held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compile.design import Bus, Design
+from ..compile.lower import lower
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.memory_timing import MemoryTiming
+from ..ir.stalls import Stalls
+from ..ir.wire import Beats
+from ..semantics import executor
+from ..semantics.beats import to_beats
+from ..semantics.inputs import to_tokens
+from ..semantics.memory import Memory
+from ..timing.model import Prediction, predict
+from .case import Case, write_cases
+from .check import Outcome
+from .elaborate import interface, verilog
+from .interface import COUNTERS
+from .objects import Progress, quiet
+from .payload import pack
+from .testbench import run_cocotb
+from .verilator import FAST_BUILD, build, run_driver
+
+MARGIN = 1000
+"""Cycles that a simulation may run longer than predicted before it is given up."""
+
+DRIVERS = ("cocotb", "cpp", "judge")
+"""cocotb or a C++ program with stepgen's own memory; cocotb with cocotbext-axi's as a judge."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a simulation showed, beside what was expected.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        What the simulation did, and every difference.
+    prediction : Prediction
+        What was predicted.
+    compared : dict of str to int
+        How much was compared: ``values`` (beats at ports), ``cycles`` (handshakes on channels),
+        ``memory`` (bytes), ``counters``.
+    build_seconds : float
+        Time that building took; 0 where the simulation was in the cache.
+    """
+
+    outcome: Outcome
+    prediction: Prediction
+    compared: dict[str, int]
+    build_seconds: float
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return self.outcome.good
+
+
+@dataclass
+class Experiment:
+    """A program with inputs, lowered to a design, on a memory of given timing.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    inputs : mapping
+        Contents of its input streams and tensors, by name.
+    lanes : int
+        Lanes of a beat.
+    bus : Bus
+        The off-chip port.
+    depths : mapping of str to int
+        FIFO depths by channel.
+    memory : MemoryTiming
+        Timing of the off-chip memory.
+    stalls : Stalls
+        When ports and memory hold back.
+    """
+
+    graph: Graph
+    inputs: Mapping[str, Any]
+    lanes: int = 4
+    bus: Bus = field(default_factory=Bus)
+    depths: Mapping[str, int] = field(default_factory=dict)
+    memory: MemoryTiming = field(default_factory=MemoryTiming)
+    stalls: Stalls = field(default_factory=Stalls)
+
+    @cached_property
+    def design(self) -> Design:
+        """The design table."""
+        return lower(self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths)
+
+    @cached_property
+    def beats(self) -> dict[str, Beats]:
+        """What enters through each stream port."""
+        streams = {}
+        for node in self.graph.nodes:
+            if node.op == "source":
+                if node.name not in self.inputs:
+                    raise StepError(f"the input {node.name} of {self.graph.name} was not given")
+                kind = node.outputs[0].type
+                tokens = to_tokens(self.inputs[node.name], kind, node.name)
+                streams[node.name] = to_beats(tokens, kind, self.lanes, node.name)
+        return streams
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """The cycle model's run."""
+        return predict(self.design, self.beats, memory=self.memory, stalls=self.stalls)
+
+    @cached_property
+    def reference(self) -> executor.Result:
+        """The reference's run; merges in order of arrival repeat the prediction's choices."""
+        arrivals = [u for u in self.design.of_kind("reassemble") if u.params["order"] == "arrival"]
+        choices = {u.name: self.prediction.choices.get(u.name, []) for u in arrivals}
+        return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes that the prediction reads from and writes to the memory, in whole bus words."""
+        moved = self.prediction.pushes
+        read, written = (len(moved.get(name, ())) for name in ("mem_r", "mem_w"))
+        return read * self.bus.bytes, written * self.bus.bytes
+
+    def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:
+        """The off-chip memory as bytes, from each tensor's elements in the order of memory."""
+        regions = self.design.regions
+        if not regions:
+            return None
+        word = self.bus.bytes
+        size = -(-max(r.base + r.size for r in regions.values()) // word) * word
+        image = np.zeros(size, np.uint8)
+        for name, region in regions.items():
+            raw = np.ascontiguousarray(contents[name]).view(np.uint8).reshape(-1)
+            image[region.base : region.base + region.size] = raw
+        return image
+
+    def case(self, *, judge: bool = False) -> Case:
+        """All that a simulation needs, and all that it must show."""
+        prediction, design, reference = self.prediction, self.design, self.reference
+        outside = interface(design)
+        counters = [prediction.counters(c.name) for c in design.channels]
+        read, written = self.traffic
+        return Case(
+            name=self.graph.name,
+            sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
+            expected={
+                p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks
+            },
+            memory=self.image(Memory(self.graph, self.inputs).images),
+            memory_after=self.image(reference.images),
+            timing=self.memory,
+            stalls=self.stalls,
+            pushes=prediction.pushes,
+            pops=prediction.pops,
+            cycles=prediction.cycles,
+            counters=np.array([[c[name] for name in COUNTERS] for c in counters], np.int64),
+            read_beats=read // self.bus.bytes,
+            write_beats=written // self.bus.bytes,
+            limit=prediction.cycles * (20 if judge else 1) + MARGIN,
+            judge=judge,
+        )
+
+    def test(
+        self,
+        folder: Path,
+        *,
+        driver: str = "cocotb",
+        waveform: Path | None = None,
+        opt: str = FAST_BUILD,
+        progress: Progress = quiet,
+    ) -> Verdict:
+        """Simulate the Verilog and compare values, cycles, memory and counters.
+
+        Parameters
+        ----------
+        folder : Path
+            Run folder: test bench, inputs, what came out, logs.
+        driver : str
+            One of `DRIVERS`.
+        waveform : Path, optional
+            VCD file to write.
+        opt : str
+            ``fast-build`` or ``fast-run``.
+        progress : Progress
+            Told what is going on.
+
+        Raises
+        ------
+        StepError
+            Where a tool is missing or fails.
+        """
+        if driver not in DRIVERS:
+            raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
+        progress("predicting", 0.0)
+        case = self.case(judge=driver == "judge")
+        progress("writing Verilog", 0.0)
+        text = verilog(self.design, probes=True)
+        outside = interface(self.design)
+        simulation = build(
+            outside, text, opt=opt, trace=waveform is not None, progress=progress
+        )
+        write_cases(folder, outside, [case])
+        progress("simulating", 0.0)
+        if driver == "cpp":
+            (outcome,) = run_driver(simulation, folder, vcd=waveform)
+        else:
+            (outcome,) = run_cocotb(simulation, folder, vcd=waveform, progress=progress)
+        compared = {
+            "values": sum(map(len, case.expected.values())),
+            "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),
+            "memory": 0 if case.memory_after is None else case.memory_after.size,
+            "counters": 0 if case.counters is None else case.counters.size,
+        }
+        return Verdict(outcome, self.prediction, compared, simulation.seconds)
