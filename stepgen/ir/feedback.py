@@ -17,8 +17,6 @@ class Feedback(Stream):
     ----------
     declared : StreamType
         The type that its users rely on.
-    source : Stream or None
-        The real stream, once connected.
     uses : list of (Node, int)
         The inputs that were written before the connection.
     made, connected : int
@@ -32,10 +30,14 @@ class Feedback(Stream):
         self.label = node.name
         self.where = node.where
         self.declared = type
-        self.source: Stream | None = None
         self.uses: list[tuple[Node, int]] = []
         self.made = len(node.graph.nodes)
         self.connected = 0
+
+    @property
+    def source(self) -> Stream | None:
+        """The real stream, once connected."""
+        return self.node.stands_for
 
     def connect(self, stream: Stream) -> None:
         """Put the real stream in the place of this one, wherever it was used.
@@ -81,7 +83,7 @@ class Feedback(Stream):
         if known is not None:
             graph.routings.setdefault(real, known)
         self.connected = len(graph.nodes)
-        self.source = real
+        self.node.stands_for = real
 
 
 def _differing(declared: tuple[Dim, ...], real: tuple[Dim, ...]) -> str | None:

@@ -124,13 +124,13 @@ class Graph:
         base : int, optional
             Byte address; the compiler chooses one where it is missing.
         """
+        prefix = f"tensor {name} at {user_line()}:"
         if name in self.tensors:
-            raise StepError(f"the graph has a tensor {name} already, {self.tensors[name]!r}")
-        if len(shape) != 2 or not all(isinstance(n, int) and n > 0 for n in shape):
-            raise StepError(f"tensor {name} needs 2 positive extents, not {shape!r}")
+            raise StepError(f"{prefix} the graph has {self.tensors[name]!r} of this name already")
+        rows, cols = as_pair(f"{prefix} shape", shape)
         if base is not None and base < 0:
-            raise StepError(f"tensor {name} can't lie at the address {base}")
-        self.tensors[name] = Tensor(self, name, (shape[0], shape[1]), as_element(element), base)
+            raise StepError(f"{prefix} it can't lie at the address {base}")
+        self.tensors[name] = Tensor(self, name, (rows, cols), as_element(element), base)
         return self.tensors[name]
 
     def feedback(self, dtype: DataType, shape: Iterable[DimLike], name: str) -> Feedback:
@@ -266,7 +266,10 @@ class Graph:
 
     def _claim(self, name: str) -> None:
         if name in self._names:
-            raise StepError(f"the graph has a node named {name} already, choose another name")
+            raise StepError(
+                f"at {user_line()}: the graph {self.name} has a node named {name} already, choose "
+                f"another name"
+            )
 
     def _number(self, op: str) -> str:
         number = self._counts.get(op, 0)
@@ -291,6 +294,8 @@ def build(
     StepError
         If an input is no stream or the use is wrong.
     """
+    if not inputs:
+        raise StepError(f"{op} at {user_line()}: it needs at least 1 stream")
     for index, stream in enumerate(inputs):
         if not isinstance(stream, Stream):
             raise StepError(
@@ -303,3 +308,30 @@ def build(
             f"{inputs[0].name}"
         )
     return graph.add(op, inputs, attrs, name=name).outputs
+
+
+def as_pair(what: str, value: object) -> tuple[int, int]:
+    """Two positive extents, rows and columns, as a user gave them.
+
+    Raises
+    ------
+    StepError
+        If they are something else; `what` begins the sentence.
+    """
+    pair = tuple(value) if isinstance(value, Sequence) else ()
+    if len(pair) != 2 or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in pair):
+        raise StepError(f"{what} must be 2 positive extents, rows and columns, not {value!r}")
+    return pair[0], pair[1]
+
+
+def as_streams(op: str, value: object) -> tuple[Stream, ...]:
+    """Several streams as a user gave them.
+
+    Raises
+    ------
+    StepError
+        If it is no sequence.
+    """
+    if not isinstance(value, Sequence):
+        raise StepError(f"{op} at {user_line()}: it needs a list of streams, not {value!r}")
+    return tuple(value)

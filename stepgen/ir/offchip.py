@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from stepgen.ir.dtypes import Tile, address
-from stepgen.ir.graph import Tensor
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Tensor, as_pair
 from stepgen.ir.operator import Call
 from stepgen.ir.stream import Stream
+from stepgen.ir.where import user_line
 
 
-def tensor_tile(call: Call, tensor: Tensor, tile: Sequence[int]) -> Tile:
-    """The tile type of a tensor that is cut into tiles.
+def as_tensor(op: str, value: object) -> Tensor:
+    """The tensor that a user gave.
+
+    Raises
+    ------
+    StepError
+        If it is none.
+    """
+    if not isinstance(value, Tensor):
+        raise StepError(f"{op} at {user_line()}: it needs a tensor of the graph, not {value!r}")
+    return value
+
+
+def tensor_tile(call: Call) -> Tile:
+    """The tile type of the node's tensor, cut into tiles of the parameter ``tile``.
 
     Raises
     ------
     StepError
         Through `call`, if the tile does not divide the tensor.
     """
-    if len(tile) != 2 or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in tile):
-        call.fail(f"tile must be 2 positive extents, rows and columns, not {list(tile)}")
-    for what, whole, part in zip(("rows", "cols"), tensor.shape, tile, strict=True):
+    tensor = call.graph.tensors[call.attrs["tensor"]]
+    rows, cols = as_pair(f"{call.op} at {call.where}: tile", call.attrs["tile"])
+    call.attrs["tile"] = rows, cols
+    for what, whole, part in zip(("rows", "cols"), tensor.shape, (rows, cols), strict=True):
         if whole % part:
             call.fail(
-                f"a tile of shape {list(tile)} does not divide tensor {tensor.name} of shape "
+                f"a tile of shape {[rows, cols]} does not divide tensor {tensor.name} of shape "
                 f"{list(tensor.shape)}, {whole} {what} by {part}"
             )
-    return Tile(tile[0], tile[1], tensor.element)
+    return Tile(rows, cols, tensor.element)
 
 
 def check_addresses(call: Call, stream: Stream) -> None:

@@ -81,6 +81,29 @@ class Call:
             self.fail(f"{name} must be an integer {limit}, not {value!r}")
         return int(value)
 
+    def integers(self, name: str, low: int) -> tuple[int, ...]:
+        """The parameter `name`, checked to be integers of at least `low`."""
+        value = self.attrs[name]
+        good = isinstance(value, Sequence) and len(value) > 0
+        if not good or any(isinstance(n, bool) or not isinstance(n, int) or n < low for n in value):
+            self.fail(f"{name} must be a sequence of integers of at least {low}, not {value!r}")
+        self.attrs[name] = tuple(value)
+        return tuple(value)
+
+    def number(self, name: str) -> None:
+        """Check that the parameter `name` is a number."""
+        value = self.attrs[name]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.fail(f"{name} must be a number, not {value!r}")
+
+    def affine(self, shape: Sequence[int], stride: Sequence[int]) -> None:
+        """Check that a reading has one stride per dim."""
+        if len(shape) != len(stride):
+            self.fail(
+                f"shape {list(shape)} and stride {list(stride)} must have one number for each dim, "
+                f"but they have {len(shape)} and {len(stride)}"
+            )
+
     def level(self, name: str, stream: Stream, low: int = 0) -> int:
         """The parameter `name`, checked to be a rank that chunks of `stream` can have."""
         value = self.attrs[name]

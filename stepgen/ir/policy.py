@@ -17,8 +17,8 @@ class Policy:
     ----------
     name : str
         ``paper`` or ``published``.
-    off_chip_tiles : int
-        Tiles that an off-chip operator holds on chip: 2 for a double buffer.
+    buffering : int
+        Copies of what off-chip operators and Bufferize hold on chip: 2 for double buffers.
     element_bytes : int or None
         Bytes per tile element on chip and in stores, whatever the element type; None counts the
         type's own. What a load fetches is always counted in the type's own bytes.
@@ -32,7 +32,7 @@ class Policy:
     """
 
     name: str
-    off_chip_tiles: int
+    buffering: int
     element_bytes: int | None
     matmul_state: bool
     idle_loads_are_free: bool

@@ -99,10 +99,12 @@ class Node:
         What it reads; each handle carries the FIFO depth that this use asks for.
     attrs : dict
         Parameters of the operator: JSON values and functions.
-    outputs : tuple of Stream
-        What it writes.
     where : str
         ``file.py:12``, the user's line that made it.
+    outputs : tuple of Stream
+        What it writes.
+    stands_for : Stream or None
+        For the stand-in of a feedback that is connected: the real stream.
     """
 
     graph: Graph
@@ -112,6 +114,7 @@ class Node:
     attrs: dict[str, Any]
     where: str
     outputs: tuple[Stream, ...] = ()
+    stands_for: Stream | None = None
 
     def __repr__(self) -> str:
         return f"Node({self.name})"
@@ -197,7 +200,7 @@ class Stream:
 
     def resolved(self) -> Stream:
         """The real stream, where this handle means a feedback that is connected by now."""
-        source: Stream | None = getattr(self.node.outputs[self.port], "source", None)
+        source = self.node.stands_for
         if source is None:
             return self
         depth = self.depth or source.depth

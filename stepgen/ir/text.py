@@ -32,7 +32,7 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
     Parameters
     ----------
     graph : Graph
-        Complete or not, but without feedbacks that are not connected.
+        Complete or not.
     lines : bool
         Whether to keep the user's line of every node.
     """
@@ -44,7 +44,7 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
     nodes = []
     for node in graph.nodes:
         inputs = [
-            _use(uses.get((node.name, index)) or [s.node.name, s.port], s.depth)
+            _use(uses.get((node.name, index)) or _origin(s), s.depth)
             for index, s in enumerate(node.inputs)
         ]
         attrs = {k: _encode(v) for k, v in node.attrs.items()}
@@ -140,7 +140,7 @@ class _Loader:
                 self.feedbacks[entry["name"]] = self.graph.feedback(
                     self._decode(entry["dtype"]), self._decode(entry["shape"]), entry["name"]
                 )
-            if connected == len(self.graph.nodes):
+            if entry["from"] is not None and connected == len(self.graph.nodes):
                 self.feedbacks[entry["name"]].connect(self._input({"from": entry["from"]}))
 
     def _decode(self, value: Any) -> Any:
@@ -171,19 +171,21 @@ class _Loader:
         return Dim(expr, value["kind"], value["bound"])
 
 
+def _origin(stream: Stream) -> str | list[Any]:
+    return stream.node.name if stream.node.op == "feedback" else [stream.node.name, stream.port]
+
+
 def _use(origin: str | list[Any], depth: int | None) -> dict[str, Any]:
     return {"from": origin} if depth is None else {"from": origin, "fifo": depth}
 
 
 def _encode_feedback(feedback: Feedback) -> dict[str, Any]:
-    if feedback.source is None:
-        raise StepError(f"feedback {feedback.label} must be connected before it can be saved")
     return {
         "name": feedback.label,
         "dtype": _encode(feedback.declared.dtype),
         "shape": [_encode(d) for d in feedback.declared.shape],
         "made": feedback.made,
-        "from": [feedback.source.node.name, feedback.source.port],
+        "from": None if feedback.source is None else _origin(feedback.source),
         "connected": feedback.connected,
     }
 

@@ -23,6 +23,8 @@ class Accum(Operator):
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what the accumulator is for chunks of these dims."""
         function = to_function(call)
+        if call.attrs["init"] is not None:
+            call.number("init")
         x = call.inputs[0]
         for other in call.inputs[1:]:
             call.same_shape(x, other)

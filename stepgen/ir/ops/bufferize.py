@@ -40,7 +40,7 @@ class Bufferize(Operator):
         assert isinstance(buffer, Buffer)
         tile = policy.on_chip(buffer.tile)
         tiles = sympy.Mul(*(d.expr for d in buffer.shape))
-        return tile + policy.off_chip_tiles * tiles * tile
+        return tile + policy.buffering * tiles * tile
 
 
 def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:

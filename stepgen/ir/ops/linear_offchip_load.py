@@ -8,13 +8,11 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.dims import indicators, static
-from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import tensor_tile
+from stepgen.ir.offchip import as_tensor, tensor_tile
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
-from stepgen.ir.where import user_line
 
 
 class LinearOffchipLoad(Operator):
@@ -28,15 +26,9 @@ class LinearOffchipLoad(Operator):
     def infer(self, call: Call) -> Sequence[Out]:
         """Check that every read lies inside the tensor."""
         tensor = call.graph.tensors[call.attrs["tensor"]]
-        tile = tensor_tile(call, tensor, call.attrs["tile"])
-        shape, stride = call.attrs["shape"], call.attrs["stride"]
-        if not shape or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in shape):
-            call.fail(f"shape must be positive numbers of tiles, not {list(shape)}")
-        if len(shape) != len(stride) or any(not isinstance(s, int) or s < 0 for s in stride):
-            call.fail(
-                f"stride must be {len(shape)} numbers of tiles of at least 0, one for each dim of "
-                f"shape {list(shape)}, not {list(stride)}"
-            )
+        tile = tensor_tile(call)
+        shape, stride = call.integers("shape", 1), call.integers("stride", 0)
+        call.affine(shape, stride)
         grid = tensor.grid(call.attrs["tile"])
         last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
         if last >= grid[0] * grid[1]:
@@ -54,7 +46,7 @@ class LinearOffchipLoad(Operator):
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
-        held = node.outputs[0].dtype.bytes * policy.off_chip_tiles
+        held = node.outputs[0].dtype.bytes * policy.buffering
         if policy.idle_loads_are_free and node.inputs:
             held *= sympy.Mul(*(f for d in node.inputs[0].shape for f in indicators(d.expr)))
         return held
@@ -103,13 +95,12 @@ def linear_offchip_load(
     StepError
         If the tile does not divide the tensor or a read goes past its end.
     """
-    if not isinstance(tensor, Tensor):
-        raise StepError(f"linear_offchip_load at {user_line()}: {tensor!r} is no tensor")
+    as_tensor("linear_offchip_load", tensor)
     attrs = {
         "tensor": tensor.name,
-        "tile": tuple(tile),
-        "shape": tuple(shape),
-        "stride": tuple(stride),
+        "tile": tile,
+        "shape": shape,
+        "stride": stride,
     }
     if ref is None:
         return tensor.graph.add("linear_offchip_load", (), attrs, name=name).outputs[0]

@@ -8,12 +8,11 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.dtypes import Tile
-from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Tensor, build
+from stepgen.ir.offchip import as_tensor
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
-from stepgen.ir.where import user_line
 
 
 class LinearOffchipStore(Operator):
@@ -43,7 +42,7 @@ class LinearOffchipStore(Operator):
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
-        return policy.on_chip(node.inputs[0].dtype) * policy.off_chip_tiles
+        return policy.on_chip(node.inputs[0].dtype) * policy.buffering
 
 
 def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) -> None:
@@ -63,6 +62,5 @@ def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) 
     StepError
         If element types differ or the stream is known to be larger than the tensor.
     """
-    if not isinstance(tensor, Tensor):
-        raise StepError(f"linear_offchip_store at {user_line()}: {tensor!r} is no tensor")
+    as_tensor("linear_offchip_store", tensor)
     build("linear_offchip_store", (x,), {"tensor": tensor.name}, name, tensor=tensor)

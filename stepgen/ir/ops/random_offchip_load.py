@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import sympy
 
-from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import check_addresses, tensor_tile
+from stepgen.ir.offchip import as_tensor, check_addresses, tensor_tile
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
-from stepgen.ir.where import user_line
 
 
 class RandomOffchipLoad(Operator):
@@ -25,7 +23,7 @@ class RandomOffchipLoad(Operator):
         """An address is the number of a tile."""
         addresses = call.inputs[0]
         check_addresses(call, addresses)
-        tile = tensor_tile(call, call.graph.tensors[call.attrs["tensor"]], call.attrs["tile"])
+        tile = tensor_tile(call)
         return [Out(addresses.shape, tile, dict(enumerate(addresses.totals)))]
 
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
@@ -34,7 +32,7 @@ class RandomOffchipLoad(Operator):
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
-        return node.outputs[0].dtype.bytes * policy.off_chip_tiles
+        return node.outputs[0].dtype.bytes * policy.buffering
 
 
 def random_offchip_load(
@@ -63,7 +61,6 @@ def random_offchip_load(
     StepError
         If the tile does not divide the tensor or `addr` carries no addresses.
     """
-    if not isinstance(tensor, Tensor):
-        raise StepError(f"random_offchip_load at {user_line()}: {tensor!r} is no tensor")
-    attrs = {"tensor": tensor.name, "tile": tuple(tile)}
+    as_tensor("random_offchip_load", tensor)
+    attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_load", (addr,), attrs, name, tensor=tensor)[0]

@@ -8,13 +8,11 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.dtypes import FLAG, Tile
-from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import check_addresses, tensor_tile
+from stepgen.ir.offchip import as_tensor, check_addresses, tensor_tile
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
-from stepgen.ir.where import user_line
 
 
 class RandomOffchipStore(Operator):
@@ -30,7 +28,7 @@ class RandomOffchipStore(Operator):
         """The data must be tiles of the tensor."""
         addresses, data = call.inputs
         check_addresses(call, addresses)
-        tile = tensor_tile(call, call.graph.tensors[call.attrs["tensor"]], call.attrs["tile"])
+        tile = tensor_tile(call)
         call.same_shape(addresses, data)
         if data.dtype != tile:
             call.fail(
@@ -46,7 +44,7 @@ class RandomOffchipStore(Operator):
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
-        return policy.on_chip(node.inputs[1].dtype) * policy.off_chip_tiles
+        return policy.on_chip(node.inputs[1].dtype) * policy.buffering
 
 
 def random_offchip_store(
@@ -82,7 +80,6 @@ def random_offchip_store(
     StepError
         If shapes or tiles don't fit.
     """
-    if not isinstance(tensor, Tensor):
-        raise StepError(f"random_offchip_store at {user_line()}: {tensor!r} is no tensor")
-    attrs = {"tensor": tensor.name, "tile": tuple(tile)}
+    as_tensor("random_offchip_store", tensor)
+    attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_store", (addr, data), attrs, name, tensor=tensor)[0]

@@ -24,6 +24,7 @@ class Reshape(Operator):
         """Only the innermost dim can be padded."""
         x = call.inputs[0]
         level, chunk = call.level("dim", x), call.integer("chunk", 1)
+        call.number("pad")
         dim = x.dim(level)
         if level > 0 and (dim.static is None or dim.static % chunk):
             call.fail(

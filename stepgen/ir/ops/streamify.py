@@ -48,19 +48,16 @@ class Streamify(Operator):
 
 def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
     """The dims of one reading."""
-    shape, stride = call.attrs["shape"], call.attrs["stride"]
-    if shape is None and stride is None:
+    if call.attrs["shape"] is None and call.attrs["stride"] is None:
         return buffer.shape
+    shape, stride = call.integers("shape", 1), call.integers("stride", 0)
+    call.affine(shape, stride)
     extents = [d.static for d in buffer.shape]
     if None in extents:
         call.fail(
             f"shape and stride need a buffer of static dims, not {buffer}, which can only be read "
             f"linearly"
         )
-    if shape is None or stride is None or len(shape) != len(stride) or not shape:
-        call.fail(f"shape and stride must have one number for each dim, not {shape} and {stride}")
-    if any(n < 1 for n in shape) or any(s < 0 for s in stride):
-        call.fail(f"shape {list(shape)} must be positive and stride {list(stride)} at least 0")
     last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
     size = sympy.Mul(*(d.expr for d in buffer.shape))
     if last >= size:
@@ -106,9 +103,5 @@ def streamify(
     StepError
         If the outer dims differ or a reading goes past the end of a buffer.
     """
-    attrs = {
-        "count": count,
-        "stride": None if stride is None else tuple(stride),
-        "shape": None if shape is None else tuple(shape),
-    }
+    attrs = {"count": count, "stride": stride, "shape": shape}
     return build("streamify", (buf,) if ref is None else (buf, ref), attrs, name)[0]
