@@ -8,6 +8,11 @@ are read once per expert that has tokens, and nothing is padded.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
 import stepgen as sg
 
 SHIFT = 7
@@ -23,8 +28,11 @@ def moe(
     tile: int = 4,
     columns: int = 64,
     tiling: str = "dynamic",
-) -> sg.Graph:
-    """Build the layer.
+    routing: npt.NDArray[np.int64] | None = None,
+    skew: float = 0.5,
+    seed: int = 0,
+) -> tuple[sg.Graph, dict[str, Any]]:
+    """Build the layer and what it works on.
 
     Parameters
     ----------
@@ -40,11 +48,33 @@ def moe(
         Columns of a weight tile.
     tiling : {"static", "dynamic"}
         How the tokens of an expert are grouped.
+    routing : int array of shape [tokens, top], optional
+        Experts chosen for each token, such as a trace; drawn where it is missing.
+    skew : float
+        Of the drawn routing: expert i is chosen in proportion to ``(i + 1) ** -skew``.
+    seed : int
+        Of all that is drawn.
+
+    Returns
+    -------
+    graph : Graph
+    inputs : dict
+        Selectors, activations and weights, by name.
     """
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'moe needs tiling "static" or "dynamic", not {tiling!r}')
     if columns < 1 or hidden % columns:
         raise sg.StepError(f"moe needs hidden divisible by columns, not {hidden} by {columns}")
+    if routing is not None and routing.shape != (tokens, top):
+        raise sg.StepError(
+            f"moe needs a routing of {tokens} tokens to {top} experts each, "
+            f"not of shape {list(routing.shape)}"
+        )
+    if routing is not None and not (0 <= routing.min() and routing.max() < experts):
+        raise sg.StepError(
+            f"moe has the experts 0 to {experts - 1}, but the routing names "
+            f"{routing.min() if routing.min() < 0 else routing.max()}"
+        )
     g = sg.Graph(f"moe_{tiling}")
     x = g.tensor("x", (tokens, width), sg.int8)
     y = g.tensor("y", (tokens * top, hidden), sg.int8)
@@ -75,5 +105,22 @@ def moe(
         results.append(wide.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding))
     merged = sg.reassemble(results, route.fifo(max(2, tokens)), rank=0)
     sg.linear_offchip_store(merged, y, name="y")
-    g.check()
-    return g
+    rng = np.random.default_rng(seed)
+    if routing is None:
+        routing = draw_routing(rng, tokens, experts, top, skew)
+    selectors = np.zeros((tokens, experts), bool)
+    np.put_along_axis(selectors, routing, True, axis=1)
+    inputs: dict[str, Any] = {"route": selectors, "x": _draw(rng, tokens, width)}
+    return g, inputs | {f"w{i}": _draw(rng, width, hidden) for i in range(experts)}
+
+
+def draw_routing(
+    rng: np.random.Generator, tokens: int, experts: int, top: int, skew: float
+) -> npt.NDArray[np.int64]:
+    """Draw `top` different experts for each token, popular ones more often."""
+    popularity = -skew * np.log(1 + rng.permutation(experts))
+    return np.argsort(-(popularity + rng.gumbel(size=(tokens, experts))), axis=1)[:, :top]
+
+
+def _draw(rng: np.random.Generator, rows: int, cols: int) -> npt.NDArray[np.int8]:
+    return rng.integers(-16, 17, (rows, cols), dtype=np.int8)
