@@ -1,0 +1,74 @@
+"""(c) Cycles against the lower bound, static and dynamic tiles, over skewed routings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stepgen.compile.design import Bus
+from stepgen.flow.experiment import Experiment
+from stepgen.ir.graph import Graph
+
+from .programs import moe
+from .table import Table
+
+LANES = 4
+BUS = Bus(data_bits=64, outstanding=16)
+SETTINGS: dict[str, dict[str, object]] = {
+    "demo": {},
+    "wider": {"width": 512, "hidden": 256, "columns": 16},
+}
+
+
+def lower_bound(experiment: Experiment, *, tile: int | None) -> tuple[int, int]:
+    """Cycles that no schedule of this tiling can beat, by memory and by arithmetic.
+
+    Returns
+    -------
+    weights : int
+        Weight bytes of this tiling over the width of the bus.
+    products : int
+        Multiplications of the busiest expert over the multipliers of its matrix unit.
+    """
+    tokens = np.asarray(experiment.inputs["route"]).sum(axis=0)
+    width, hidden = experiment.graph.tensors["w0"].shape
+    tiles = np.ceil(tokens / tile) if tile else np.minimum(tokens, 1)
+    rows = tiles * tile if tile else tokens
+    weights = int(tiles.sum()) * width * hidden // experiment.bus.bytes
+    products = int(rows.max()) * width * hidden // experiment.lanes**2
+    return weights, products
+
+
+def measure() -> Table:
+    """Sizes, skews and tilings; the model's cycles, which the RTL's equal."""
+    rows = []
+    for name, sizes in SETTINGS.items():
+        for skew in (0.0, 0.5, 1.0):
+            for tiling, tile in (("static", 4), ("dynamic", None)):
+                program: tuple[Graph, Mapping[str, Any]] = moe(skew=skew, tiling=tiling, **sizes)
+                experiment = Experiment(*program, lanes=LANES, bus=BUS)
+                weights, products = lower_bound(experiment, tile=tile)
+                cycles = experiment.prediction.cycles
+                bound = max(weights, products)
+                rows.append(
+                    (
+                        name,
+                        skew,
+                        tiling,
+                        f"{weights:,}",
+                        f"{products:,}",
+                        f"{cycles:,}",
+                        f"{cycles / bound:.3f}",
+                    )
+                )
+    return Table(
+        "c. Cycles against the lower bound",
+        "MoE layer, 64 tokens, top 2 of 8 experts, 4 lanes, bus of 64 bits, memory latency 16. "
+        "The bound is max(weight bytes / bus width, multiplications of the busiest expert / its "
+        "multipliers). demo: 64 x 256 weights in tiles of 64 columns; wider: 512 x 256 in tiles "
+        "of 16.",
+        ("size", "skew", "tiling", "weights", "products", "cycles", "cycles / bound"),
+        rows,
+    )
