@@ -27,7 +27,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.function import Function, fn
 from stepgen.ir.graph import Graph, Tensor
-from stepgen.ir.metrics import Metrics, metrics
+from stepgen.ir.metrics import Metrics, metrics, selector_counts
 from stepgen.ir.operator import functions as _functions
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.text import load, save
@@ -61,6 +61,7 @@ __all__ = [
     "metrics",
     "ragged",
     "save",
+    "selector_counts",
     "static",
 ]
 

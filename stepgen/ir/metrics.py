@@ -121,7 +121,8 @@ class Metrics:
                 f"value"
             )
         results = self._compiled(*(given[s.name] for s in self.symbols))
-        return Numbers(*(_integer(r) for r in results))
+        runs = np.broadcast_shapes(*(np.shape(v) for v in given.values()))
+        return Numbers(*(_integer(np.broadcast_to(r, runs)) for r in results))
 
     @cached_property
     def _compiled(self) -> Callable[..., tuple[Any, ...]]:
@@ -232,8 +233,7 @@ def _name(key: Any) -> str:
     return str(key.expr) if isinstance(key, Dim) else str(key)
 
 
-def _integer(value: Any) -> Value:
-    array = np.asarray(value)
+def _integer(array: npt.NDArray[Any]) -> Value:
     if array.dtype.kind == "f" and np.array_equal(array, np.rint(array)):
         array = np.rint(array).astype(np.int64)
     return int(array) if array.ndim == 0 and array.dtype.kind != "f" else array

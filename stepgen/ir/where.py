@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_EXAMPLES = _PACKAGE / "examples"
+_SHIPPED = _PACKAGE / "_shipped"
 
 
 def user_line() -> str:
@@ -18,4 +18,4 @@ def user_line() -> str:
 
 
 def _is_ours(filename: str) -> bool:
-    return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_EXAMPLES}/")
+    return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_SHIPPED}/")

@@ -1,0 +1,161 @@
+"""Symbolic metrics against published numbers, formulas written again, and drawn routings."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import example
+from swiglu import swiglu_layer, swiglu_moe
+
+import stepgen as sg
+from stepgen.ir.metrics import Metrics, Numbers, register_policy
+
+MIXTRAL = {"experts": 8, "top": 2, "width": 4096, "inner": 14336}
+QWEN = {"experts": 128, "top": 8, "width": 2048, "inner": 768}
+
+# Tokens per expert that fall into as many tiles as those behind the published points.
+MIXTRAL_COUNTS = [12, 23, 19, 5, 11, 11, 17, 30]
+QWEN_COUNTS = [20] * 12 + [6] * 32 + [5] * 16 + [0] * 68
+
+
+def _published(model: dict[str, int], counts: list[int], tile: int | None) -> Numbers:
+    metrics = sg.metrics(swiglu_moe(**model, tile=tile), "published")
+    return metrics.evaluate({f"E{i}": n for i, n in enumerate(counts)})
+
+
+@pytest.mark.parametrize(
+    ("batch", "inner", "traffic"),
+    [(16, 16, 8454144), (16, 64, 6881280), (16, 256, 6488064), (64, 64, 2162688)],
+)
+@pytest.mark.parametrize("policy", ["paper", "published"])
+def test_swiglu_layer_moves_the_published_bytes(
+    policy: str, batch: int, inner: int, traffic: int
+) -> None:
+    assert sg.metrics(swiglu_layer(batch, inner), policy).traffic == traffic
+
+
+@pytest.mark.parametrize(
+    ("tile", "traffic", "memory"),
+    [
+        (8, 7048003840, 15769602),
+        (16, 4229431552, 18915330),
+        (64, 2820145408, 37789698),
+        (None, 2820145408, 18915330),
+    ],
+)
+def test_mixtral_as_published(tile: int | None, traffic: int, memory: int) -> None:
+    got = _published(MIXTRAL, MIXTRAL_COUNTS, tile)
+    assert (got.traffic, got.memory) == (traffic, memory)
+
+
+@pytest.mark.parametrize(
+    ("tile", "traffic", "memory"),
+    [(16, 680264704, 151015426), (64, 567018496, 302010370), (None, 567018496, 59789314)],
+)
+def test_qwen_as_published(tile: int | None, traffic: int, memory: int) -> None:
+    got = _published(QWEN, QWEN_COUNTS, tile)
+    assert (got.traffic, got.memory) == (traffic, memory)
+
+
+def test_published_silu_is_charged_per_column_of_the_model() -> None:
+    counts = {f"E{i}": n for i, n in enumerate(QWEN_COUNTS)}
+    graph = swiglu_moe(**QWEN, tile=32)
+    true = sg.metrics(graph, "paper").evaluate(counts).flops
+    published = sg.metrics(graph, "published").evaluate(counts).flops
+    assert published / true == pytest.approx(14 / 6, rel=2e-3)
+
+
+def _layer(tiling: str, **parameters: Any) -> sg.Graph:
+    graph: sg.Graph = example("moe").moe(tiling=tiling, **parameters)[0]
+    return graph
+
+
+@pytest.mark.parametrize("tiling", ["static", "dynamic"])
+def test_moe_costs_what_its_formula_says(tiling: str) -> None:
+    rng = np.random.default_rng(3)
+    mask = rng.random((20, 64, 8)) < rng.random((20, 1, 8)) ** 2
+    n = mask.sum(axis=1)
+    tiles = -(-n // 4) if tiling == "static" else np.minimum(n, 1)
+    rows = 4 * tiles if tiling == "static" else n
+    graph = _layer(tiling)
+    values = sg.selector_counts(graph, "route", mask)
+    got = sg.metrics(graph).evaluate(values)
+    np.testing.assert_array_equal(
+        got.traffic, 64 * 64 + 64 * 256 * tiles.sum(axis=1) + 256 * n.sum(axis=1)
+    )
+    # 2 M K N of the matmul and one operation per element that is requantized.
+    np.testing.assert_array_equal(got.flops, (2 * 64 + 1) * 256 * rows.sum(axis=1))
+    # Double buffers of a row, a weight tile per expert and a result row; packed, repeated and
+    # joined tiles per expert; 16 operand rows and a weight tile per matmul.
+    tile_rows = n if tiling == "dynamic" else np.full_like(n, 4)
+    held = 2 * 64 + 8 * 2 * 64 * 64 + 2 * 256
+    held += (tile_rows * (64 + 64 + 256)).sum(axis=1) + 8 * (16 * 64 + 64 * 64)
+    np.testing.assert_array_equal(got.memory, held)
+    one = sg.metrics(graph).evaluate(sg.selector_counts(graph, "route", mask[7]))
+    assert (one.traffic, one.memory, one.flops) == (got.traffic[7], got.memory[7], got.flops[7])
+    assert got.intensity[7] == pytest.approx(one.flops / one.traffic)
+
+
+def test_padded_tiles_are_counted_exactly_in_integers() -> None:
+    graph = _layer("static", experts=1, top=1, tokens=300, tile=49)
+    metrics = sg.metrics(graph)
+    for n in range(300):
+        expected = 300 * 64 + 64 * 256 * -(-n // 49) + 256 * n
+        assert metrics.evaluate({"E0": n}).traffic == expected
+
+
+def test_thousand_routings_of_128_experts_take_seconds() -> None:
+    graph = _layer("dynamic", experts=128, top=8)
+    mask = np.random.default_rng(0).random((1000, 64, 128)) < 0.06
+    values = sg.selector_counts(graph, "route", mask)
+    start = time.perf_counter()
+    got = sg.metrics(graph).evaluate(values)
+    assert time.perf_counter() - start < 5
+    assert got.traffic.shape == (1000,)
+
+
+def test_missing_dims_are_named() -> None:
+    with pytest.raises(sg.StepError, match="depend on the dims E1, which have no value"):
+        sg.metrics(_layer("dynamic", experts=2)).evaluate({"E0": 3})
+
+
+def test_a_policy_can_be_registered() -> None:
+    graph = _layer("dynamic", experts=2)
+    with pytest.raises(sg.StepError, match="there is no policy 'sculpture', those are paper"):
+        sg.metrics(graph, "sculpture")
+    register_policy("marble", lambda g, design: Metrics(f"{g.name} {design}", {}))
+    assert sg.metrics(graph, "marble", design=7).policy == "moe_dynamic 7"
+
+
+def test_selectors_of_another_shape_are_refused() -> None:
+    graph = _layer("dynamic", experts=4)
+    with pytest.raises(sg.StepError, match=r"with 4 columns, not of shape \(64, 3\)"):
+        sg.selector_counts(graph, "route", np.zeros((64, 3), bool))
+
+
+def test_ragged_groups_are_summed_not_multiplied() -> None:
+    """A ragged dim has no product: totals come from where its groups come from."""
+    g = sg.Graph()
+    x = g.input("x", sg.bf16[1, 32], (10,))
+    parts = sg.partition(x, g.input("sel", sg.Selector(3), (10,)), rank=0)
+    merged = sg.reassemble(parts, g.node("sel").outputs[0], rank=0)
+    tall = merged.accum(sg.fn.retile_row(), rank=1)
+    sg.linear_offchip_store(tall.map(sg.fn.exp()), g.tensor("y", (30, 32), sg.bf16))
+    got = sg.metrics(g).evaluate({"E0": 2, "E1": 5, "E2": 0, "K0": 2})
+    assert (got.traffic, got.flops) == (7 * 32 * 2, 7 * 32 * 4)
+
+
+def test_merged_dynamic_tiles_are_summed() -> None:
+    g = sg.Graph()
+    x = g.input("x", sg.bf16[1, 32], (64,))
+    route = g.input("route", sg.Selector(2), (64,))
+    tiles = [p.promote().accum(sg.fn.retile_row(), rank=1) for p in sg.partition(x, route, rank=0)]
+    data, _ = sg.eager_merge(tiles, rank=0)
+    weights = g.input("w", sg.bf16[32, 16], data.shape)
+    product = data.map(sg.fn.matmul(), weights)
+    g.output(product, "y")
+    got = sg.metrics(g).evaluate({"E0": 5, "E1": 7, product.dtype.rows: 7})
+    assert got.flops == 2 * (5 + 7) * 32 * 16
