@@ -78,7 +78,8 @@ def check_shape(tokens: Sequence[Token], type: StreamType, name: str) -> None:
                 )
         if not dim.is_ragged and len(seen) > 1:
             raise StepError(
-                f"{shape} has {min(seen)} and {max(seen)} items in dim D{level}, but {dim} is regular"
+                f"{shape} has {min(seen)} and {max(seen)} items in dim D{level}, "
+                f"but {dim} is regular"
             )
 
 
@@ -131,8 +132,8 @@ def _regular(what: str, dim: Dim, seen: set[int]) -> list[tuple[str, sympy.Expr,
 
 
 def _hold(what: str, expr: sympy.Expr, count: int, known: Mapping[sympy.Symbol, int]) -> None:
-    if expr.is_Symbol or not expr.free_symbols <= set(known):
+    if expr.is_Symbol or not expr.free_symbols <= known.keys():
         return
-    value = expr.subs(known)
+    value = expr.xreplace({symbol: sympy.Integer(known[symbol]) for symbol in expr.free_symbols})
     if value != count:
         raise StepError(f"{what}: {expr} is {value} in this run, but there are {count}")

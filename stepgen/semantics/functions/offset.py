@@ -12,6 +12,5 @@ class Offset(Elementwise):
 
     def apply(self, at: Setting, x: Array) -> Array:
         """All elements."""
-        return numbers.add(
-            x, numbers.constant(at.function.parameters()["c"], at.element), at.element
-        )
+        c = numbers.constant(at.function.parameters()["c"], at.element)
+        return numbers.add(x, c, at.element)

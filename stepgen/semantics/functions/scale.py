@@ -12,6 +12,5 @@ class Scale(Elementwise):
 
     def apply(self, at: Setting, x: Array) -> Array:
         """All elements."""
-        return numbers.multiply(
-            x, numbers.constant(at.function.parameters()["c"], at.element), at.element
-        )
+        c = numbers.constant(at.function.parameters()["c"], at.element)
+        return numbers.multiply(x, c, at.element)

@@ -13,7 +13,8 @@ def run(use: Use) -> Process:
     """Each chunk comes with a one-hot selector that names its input.
 
     The order is what `choices` says, where it is given. Otherwise the inputs come one after the
-    other, each as a whole; on a cycle, where one input may need what another gives, they take turns.
+    other, each as a whole; on a cycle, where one input may need what another gives, they take
+    turns.
     """
     data, names = use.outputs
     rank = use["rank"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepgen.ir.dtypes import Buffer
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.semantics.affine import affine
 from stepgen.semantics.ops.bufferize import Reference
@@ -18,7 +19,9 @@ def _levels(use: Use) -> int:
     """Dims of one reading."""
     if use["shape"] is not None:
         return len(use["shape"])
-    return len(use.inputs[0].stream.dtype.dims)  # type: ignore[attr-defined]
+    buffer = use.inputs[0].stream.dtype
+    assert isinstance(buffer, Buffer)
+    return len(buffer.shape)
 
 
 def _read(use: Use, reference: Reference, close: int) -> None:
