@@ -4,8 +4,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import BLOCKRAM, Channel
+from ..compile import stages
+from ..compile.design import BLOCKRAM, REGISTERS, Channel
 from ..compile.units.fifo import AHEAD
+from .primitives import BlockRam, delayed
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
@@ -44,26 +46,20 @@ class Fifo(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = self.channel.depth
+        push = self.w.valid & self.w.ready
+        pop = self.r.valid & self.r.ready
 
         level = Signal(range(depth + 1))
         full = Signal()
-        push = self.w.valid & self.w.ready
-        pop = self.r.valid & self.r.ready
-        next_level = Signal.like(level)
-        m.d.comb += [self.w.ready.eq(~full), next_level.eq(level + push - pop)]
-        m.d.sync += [level.eq(next_level), full.eq(next_level == depth)]
+        m.d.comb += self.w.ready.eq(~full)
+        m.d.sync += full.eq(~pop & (full | push & (level == depth - 1)))
+        with m.If(push != pop):
+            m.d.sync += level.eq(Mux(push, level + 1, level - 1))
 
-        arrives = push
-        for _ in range(self.channel.delay):
-            later = Signal()
-            m.d.sync += later.eq(arrives)
-            arrives = later
-
-        m.submodules.store = store = (
-            _BlockStore if self.channel.memory == BLOCKRAM else _Store
-        )(self.channel)
+        kind = _BlockStore if self.channel.memory == BLOCKRAM else _Store
+        m.submodules.store = store = kind(self.channel)
         m.d.comb += [
-            store.w_valid.eq(arrives),
+            store.w_valid.eq(delayed(m, push, self.channel.delay)),
             store.w_payload.eq(self.w.payload),
             self.r.valid.eq(store.r.valid),
             self.r.payload.eq(store.r.payload),
@@ -73,51 +69,57 @@ class Fifo(wiring.Component):
 
 
 class _Store(wiring.Component):
-    """Output register with registers or LUT RAM behind it; latency 1. Never asked to overflow."""
+    """Output register with registers or LUT RAM behind it; latency 1. Never asked to overflow.
+
+    What arrives is always written behind, and forgotten there where it goes straight to the output:
+    so the consumer's decision does not reach the memory.
+    """
 
     def __init__(self, channel: Channel, depth: int | None = None):
         self.shape = payload_shape(channel)
-        self.depth = channel.depth if depth is None else depth
-        self.style = "distributed" if channel.memory != "registers" else "registers"
+        self.rows = (channel.depth if depth is None else depth) - 1
+        self.style = "registers" if channel.memory == REGISTERS else "distributed"
         super().__init__(
             {"w_valid": In(1), "w_payload": In(self.shape), "r": Out(signature(channel))}
         )
 
     def elaborate(self, platform):
         m = Module()
-        rows = self.depth - 1
         m.submodules.ram = ram = memory.Memory(
-            shape=self.shape, depth=rows, init=[], attrs={"ram_style": self.style}
+            shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": self.style}
         )
         write = ram.write_port()
         read = ram.read_port(domain="comb")
 
-        stored = Signal(range(rows + 1))
-        load = Signal()
-        to_ram = Signal()
-        from_ram = Signal()
+        stored = Signal(range(self.rows + 1))
+        some = Signal()  # stored != 0
+        load, to_ram, from_ram = Signal(), Signal(), Signal()
         m.d.comb += [
             load.eq(~self.r.valid | self.r.ready),
-            from_ram.eq(load & (stored != 0)),
-            to_ram.eq(self.w_valid & ~(load & (stored == 0))),
-            write.en.eq(to_ram),
+            from_ram.eq(load & some),
+            to_ram.eq(self.w_valid & (some | ~load)),
+            write.en.eq(self.w_valid),
             write.data.eq(self.w_payload),
         ]
-        m.d.sync += stored.eq(stored + to_ram - from_ram)
+        with m.If(to_ram != from_ram):
+            m.d.sync += [
+                stored.eq(Mux(to_ram, stored + 1, stored - 1)),
+                some.eq(to_ram | (stored != 1)),
+            ]
         with m.If(to_ram):
-            m.d.sync += write.addr.eq(Mux(write.addr == rows - 1, 0, write.addr + 1))
+            m.d.sync += write.addr.eq(_after(write.addr, self.rows))
         with m.If(from_ram):
-            m.d.sync += read.addr.eq(Mux(read.addr == rows - 1, 0, read.addr + 1))
+            m.d.sync += read.addr.eq(_after(read.addr, self.rows))
         with m.If(load):
             m.d.sync += [
-                self.r.valid.eq(from_ram | self.w_valid),
-                self.r.payload.eq(Mux(stored != 0, read.data, self.w_payload)),
+                self.r.valid.eq(some | self.w_valid),
+                self.r.payload.eq(Mux(some, read.data, self.w_payload)),
             ]
         return m
 
 
 class _BlockStore(wiring.Component):
-    """Block RAM with two read registers in front of a small `_Store`; latency 4."""
+    """Block RAM with its output register in front of a small `_Store`; latency 4."""
 
     def __init__(self, channel: Channel):
         self.channel = channel
@@ -129,38 +131,40 @@ class _BlockStore(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.ram = ram = memory.Memory(
-            shape=self.shape, depth=self.depth, init=[], attrs={"ram_style": "block"}
-        )
+        m.submodules.ram = ram = BlockRam(self.channel.width, self.depth)
         m.submodules.ahead = ahead = _Store(self.channel, AHEAD)
-        write = ram.write_port()
-        read = ram.read_port(domain="sync")
         wiring.connect(m, ahead.r, wiring.flipped(self.r))
 
         stored = Signal(range(self.depth + 1))
+        some = Signal()  # stored != 0
         out = Signal(range(AHEAD + 1))
+        credit = Signal(init=1)  # out != AHEAD
         fetch = Signal()
-        fetched = Signal()
-        held = Signal()
-        held_payload = Signal(self.shape)
         popped = self.r.valid & self.r.ready
         m.d.comb += [
-            write.en.eq(self.w_valid),
-            write.data.eq(self.w_payload),
-            fetch.eq((stored != 0) & (out != AHEAD)),
-            read.en.eq(1),
-            ahead.w_valid.eq(held),
-            ahead.w_payload.eq(held_payload),
+            ram.w_en.eq(self.w_valid),
+            ram.w_data.eq(self.w_payload),
+            fetch.eq(some & credit),
+            ahead.w_valid.eq(delayed(m, fetch, stages.BLOCK_RAM)),
+            ahead.w_payload.eq(ram.r_data),
         ]
-        m.d.sync += [
-            stored.eq(stored + self.w_valid - fetch),
-            out.eq(out + fetch - popped),
-            fetched.eq(fetch),
-            held.eq(fetched),
-            held_payload.eq(read.data),
-        ]
+        with m.If(self.w_valid != fetch):
+            m.d.sync += [
+                stored.eq(Mux(fetch, stored - 1, stored + 1)),
+                some.eq(~fetch | (stored != 1)),
+            ]
+        with m.If(popped != fetch):
+            m.d.sync += [
+                out.eq(Mux(fetch, out + 1, out - 1)),
+                credit.eq(~fetch | (out != AHEAD - 1)),
+            ]
         with m.If(self.w_valid):
-            m.d.sync += write.addr.eq(Mux(write.addr == self.depth - 1, 0, write.addr + 1))
+            m.d.sync += ram.w_addr.eq(_after(ram.w_addr, self.depth))
         with m.If(fetch):
-            m.d.sync += read.addr.eq(Mux(read.addr == self.depth - 1, 0, read.addr + 1))
+            m.d.sync += ram.r_addr.eq(_after(ram.r_addr, self.depth))
         return m
+
+
+def _after(address, rows):
+    """The address after `address` in a ring of `rows`."""
+    return Mux(address == rows - 1, 0, address + 1)

@@ -57,7 +57,7 @@ class Dot(wiring.Component):
                 terms.append(multiply.product)
             while len(terms) > 1:
                 level = []
-                for a, b in zip(terms[0::2], terms[1::2]):
+                for a, b in zip(terms[0::2], terms[1::2], strict=False):
                     added = Signal(signed(len(a) + 1), name="added", reset_less=True)
                     m.d.sync += added.eq(a + b)
                     level.append(added)
@@ -95,17 +95,15 @@ class Accumulators(wiring.Component):
 
     Notes
     -----
-    Latency 1, a step per cycle, also with a single accumulator. They lie on a ring that only a step moves
-    on: the adder's result, a memory of ``slices - 2``, and the adder's operand, so that no address
-    is needed and the adder stands between registers.
+    Latency 1, a step per cycle, also with a single accumulator. They lie on a ring that only a step
+    moves on: the adder's result, a memory of ``slices - 2``, and the adder's operand, so that no
+    address is needed and the adder stands between registers.
     """
 
     def __init__(self, slices: int, shape: data.ArrayLayout, term: data.ArrayLayout):
         self.slices = slices
         self.shape = shape
-        super().__init__(
-            {"step": In(1), "first": In(1), "term": In(term), "sums": Out(shape)}
-        )
+        super().__init__({"step": In(1), "first": In(1), "term": In(term), "sums": Out(shape)})
 
     def elaborate(self, platform):
         m = Module()
@@ -119,9 +117,7 @@ class Accumulators(wiring.Component):
                 m.d.sync += before.eq(oldest)
         with m.If(self.step):
             for lane in range(self.shape.length):
-                m.d.sync += self.sums[lane].eq(
-                    Mux(self.first, 0, before[lane]) + self.term[lane]
-                )
+                m.d.sync += self.sums[lane].eq(Mux(self.first, 0, before[lane]) + self.term[lane])
         return m
 
     def _ring(self, m, rows):

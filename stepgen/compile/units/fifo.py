@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..design import BLOCKRAM, Channel
 
-AHEAD = 6
+AHEAD = 4
 """Beats that a block RAM FIFO reads ahead: covers the cycles from a pop to the next arrival."""
 
 

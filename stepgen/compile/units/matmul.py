@@ -33,12 +33,12 @@ def delay(params: Mapping[str, Any], lanes: int) -> int:
 
 def slices(params: Mapping[str, Any], lanes: int) -> tuple[int, int]:
     """Slices of a tile along K and along N."""
-    return params["k"] // lanes, params["n"] // lanes
+    return int(params["k"]) // lanes, int(params["n"]) // lanes
 
 
 def sum_bits(params: Mapping[str, Any]) -> int:
     """Bits of an accumulator: what K products can need, at most an output's width."""
-    exact = int(params["k"]).bit_length() + 2 * params["in_bits"] - 1
+    exact = int(params["k"]).bit_length() + 2 * int(params["in_bits"]) - 1
     return min(exact, int(params["out_bits"]))
 
 

@@ -1,11 +1,13 @@
 """Small parts that a device has in silicon.
 
-Each is one component with one timing: on a device that is known here the silicon itself with its own registers,
-elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
+Each is one component with one timing: on a device that is known here the silicon itself with its
+own registers, elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 """
 
 from .block_ram import BlockRam
+from .counter import counter
 from .delay import delayed
+from .device import Device, is_ecp5
 from .multiplier import Multiplier
 
-__all__ = ["BlockRam", "Multiplier", "delayed"]
+__all__ = ["BlockRam", "Device", "Multiplier", "counter", "delayed", "is_ecp5"]

@@ -1,17 +1,23 @@
 """A memory with a registered output."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...compile import stages
 from .delay import delayed
+from .device import is_ecp5
 
 __all__ = ["BlockRam"]
 
 SHALLOW = 32
 """Rows up to which LUT RAM is the better home."""
+
+ECP5_SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
+"""Data and address bits that a DP16KD can have."""
+
+ECP5_ADDRESS_BITS, ECP5_HALF = 14, 18
 
 
 class BlockRam(wiring.Component):
@@ -29,7 +35,12 @@ class BlockRam(wiring.Component):
     r_addr : ``In``
         Row to read.
     r_data : ``Out``
-        The row addressed two cycles ago. Undefined where that row was written in the same cycle.
+        The row addressed two cycles ago. Undefined where it was written in that very cycle.
+
+    Notes
+    -----
+    ECP5: DP16KD with their output registers, which no tool packs by itself; up to 32 rows LUT RAM.
+    Elsewhere a memory for the tool to map.
     """
 
     def __init__(self, width: int, depth: int):
@@ -48,6 +59,9 @@ class BlockRam(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        if is_ecp5(platform) and SHALLOW < self.depth <= 1 << ECP5_ADDRESS_BITS:
+            self._ecp5(m)
+            return m
         style = "distributed" if self.depth <= SHALLOW else "block"
         m.submodules.rows = rows = memory.Memory(
             shape=self.width, depth=self.depth, init=[], attrs={"ram_style": style}
@@ -62,3 +76,62 @@ class BlockRam(wiring.Component):
             self.r_data.eq(delayed(m, read.data, stages.BLOCK_RAM - 1, reset_less=True)),
         ]
         return m
+
+    def _ecp5(self, m):
+        """Blocks side by side, each the widest that has enough rows."""
+        bits, address_bits = next(s for s in ECP5_SHAPES if self.depth <= 1 << s[1])
+        w_addr, r_addr = (
+            self._address(address, address_bits) for address in (self.w_addr, self.r_addr)
+        )
+        if bits >= ECP5_HALF:
+            enables = bits // 9
+            w_addr = Cat(Const(-1, enables), w_addr[enables:])
+        for start in range(0, self.width, bits):
+            count = min(bits, self.width - start)
+            written = Cat(self.w_data[start : start + count], Const(0, 36 - count))
+            unused = Signal(36 - count, name=f"unused_{start}")
+            seen = Cat(self.r_data[start : start + count], unused)
+            m.submodules[f"block_{start}"] = self._block(bits, written, w_addr, r_addr, seen)
+
+    def _address(self, address, bits):
+        """`address` in the upper of a port's address bits."""
+        padded = Cat(address, Const(0, bits - len(address)))
+        return Cat(Const(0, ECP5_ADDRESS_BITS - bits), padded)
+
+    def _block(self, bits, written, w_addr, r_addr, seen):
+        """Port A writes, port B reads. With 36 bits both halves of the data work for each side."""
+        zero, one = Const(0, 1), Const(1, 1)
+        low, high = range(ECP5_HALF), range(ECP5_HALF, 36)
+        # A word of up to 18 bits leaves at B; a word of 36 leaves with its lower half at A.
+        first = "A" if bits > ECP5_HALF else "B"
+        outputs = {f"o_DO{first}{k}": seen[k] for k in low}
+        if bits > ECP5_HALF:
+            outputs |= {f"o_DOB{k - ECP5_HALF}": seen[k] for k in high}
+        return Instance(
+            "DP16KD",
+            p_DATA_WIDTH_A=bits,
+            p_DATA_WIDTH_B=bits,
+            p_REGMODE_A="OUTREG",
+            p_REGMODE_B="OUTREG",
+            p_RESETMODE="SYNC",
+            p_ASYNC_RESET_RELEASE="SYNC",
+            p_CSDECODE_A="0b000",
+            p_CSDECODE_B="0b000",
+            p_GSR="DISABLED",
+            i_CLKA=ClockSignal(),
+            i_CEA=self.w_en,
+            i_WEA=one,
+            i_OCEA=one,
+            i_RSTA=zero,
+            i_CLKB=ClockSignal(),
+            i_CEB=one,
+            i_WEB=zero,
+            i_OCEB=one,
+            i_RSTB=zero,
+            **{f"i_CS{side}{k}": zero for side in "AB" for k in range(3)},
+            **{f"i_ADA{k}": bit for k, bit in enumerate(w_addr)},
+            **{f"i_ADB{k}": bit for k, bit in enumerate(r_addr)},
+            **{f"i_DIA{k}": written[k] for k in low},
+            **{f"i_DIB{k - ECP5_HALF}": written[k] for k in high},
+            **outputs,
+        )

@@ -8,7 +8,7 @@ from ...compile.units import matmul as facts
 from ...ir.wire import BARE, TILE_LEVELS, VALUE
 from ..fifo import Fifo
 from ..matrix import Accumulators, Dot
-from ..primitives import BlockRam, delayed
+from ..primitives import BlockRam, counter, delayed
 from ..unit import UnitCore
 
 
@@ -16,8 +16,8 @@ class Core(UnitCore):
     """Map(matmul): a tile of x, [M, K] with any M, meets a tile of w, [K, N].
 
     In each cycle L x L multipliers take a slice of a row of x and a block of w. Rows come one after
-    the other, of a row its K/L slices, of a slice the N/L blocks that it meets. The weights lie in L
-    memories with room for two tiles: one is loaded while the other is used. Two actors: one
+    the other, of a row its K/L slices, of a slice the N/L blocks that it meets. The weights lie in
+    L memories with room for two tiles: one is loaded while the other is used. Two actors: one
     loads, one computes; they are joined by a channel of complete tiles.
 
     Parameters
@@ -59,19 +59,15 @@ class Core(UnitCore):
         rows = len(banks)
         address = Signal(range(2 * self._blocks))
         first_of_row = Signal.like(address)
-        column = Signal(range(n_slices))
         row = Signal(rows, init=1)
-        left = Signal(range(self._blocks * rows), init=self._blocks * rows - 1)
         inside = Signal()
 
         is_value = w.payload.kind == VALUE
-        ends_row, ends_rows, ends = Signal(), Signal(), Signal()
         fire, takes = Signal(), Signal()
+        _, ends_row = counter(m, takes, n_slices)
+        _, ends = counter(m, takes, self._blocks * rows)
         following = Signal.like(address)
         m.d.comb += [
-            ends_row.eq(column == n_slices - 1),
-            ends_rows.eq(row[-1]),
-            ends.eq(left == 0),
             fire.eq(w.valid & (inside | tiles.ready)),
             takes.eq(fire & is_value),
             w.ready.eq(fire),
@@ -90,33 +86,27 @@ class Core(UnitCore):
         with m.If(takes):
             m.d.sync += [
                 inside.eq(~ends),
-                left.eq(Mux(ends, left.init, left - 1)),
-                column.eq(Mux(ends_row, 0, column + 1)),
                 address.eq(following),
             ]
             with m.If(ends_row):
                 m.d.sync += row.eq(row.rotate_left(1))
-                with m.If(ends_rows):
+                with m.If(row[-1]):
                     m.d.sync += first_of_row.eq(following)
                 with m.Else():
                     m.d.sync += address.eq(first_of_row)
 
         stop = w.payload.stop
         empty_tile = (w.payload.kind == BARE) & (w.payload.data[: len(stop)] <= TILE_LEVELS)
-        misshapen = is_value & (
-            ((stop != 0) != ends_row) | ((stop >= TILE_LEVELS) != ends)
-        )
+        misshapen = is_value & (((stop != 0) != ends_row) | ((stop >= TILE_LEVELS) != ends))
         return w.valid & (misshapen | empty_tile | ~is_value & inside)
 
     def _compute(self, m, banks, tiles):
         """Step through x's beats and the blocks that each meets; results follow `delay` later."""
         x, y = self.inputs[0], self.outputs[0]
         k_slices, n_slices = self._slices
-        lanes, blocks = self.design.lanes, self._blocks
+        blocks = self._blocks
         address = Signal(range(2 * blocks))
         start = Signal.like(address)
-        k_slice, n_slice = Signal(range(k_slices)), Signal(range(n_slices))
-        first_k, last_k, last_n = Signal(), Signal(), Signal()
 
         stop = x.payload.stop
         is_value = x.payload.kind == VALUE
@@ -124,13 +114,12 @@ class Core(UnitCore):
         has_tile = is_value | (x.payload.kind == BARE) & (low <= TILE_LEVELS)
         fits = Mux(has_tile, tiles.payload.kind == VALUE, tiles.payload.kind == x.payload.kind)
         both, fire, steps, ends = Signal(), Signal(), Signal(), Signal()
+        _, last_n = counter(m, steps, n_slices)
+        k_slice, last_k = counter(m, steps & last_n, k_slices)
         following = Signal.like(address)
         m.d.comb += [
-            first_k.eq(k_slice == 0),
-            last_k.eq(k_slice == k_slices - 1),
-            last_n.eq(n_slice == n_slices - 1),
             both.eq(x.valid & tiles.valid),
-            fire.eq(both & fits & (y.ready | is_value & ~last_k)),
+            fire.eq(both & (y.ready | is_value & ~last_k)),
             steps.eq(fire & is_value),
             ends.eq(~is_value | last_k & last_n & (stop >= TILE_LEVELS)),
             x.ready.eq(fire & (~is_value | last_n)),
@@ -139,16 +128,12 @@ class Core(UnitCore):
             following.eq(Mux(address == 2 * blocks - 1, 0, address + 1)),
         ]
         with m.If(steps):
-            m.d.sync += [n_slice.eq(Mux(last_n, 0, n_slice + 1)), address.eq(following)]
-            with m.If(last_n):
-                m.d.sync += k_slice.eq(Mux(last_k, 0, k_slice + 1))
-                with m.If(last_k):
-                    m.d.sync += address.eq(start)
+            m.d.sync += address.eq(Mux(last_n & last_k, start, following))
         with m.If(fire & ends & has_tile):
             other = Mux(start == 0, blocks, 0)
             m.d.sync += [start.eq(other), address.eq(other)]
 
-        sums = self._arithmetic(m, banks, address, steps, first_k)
+        sums = self._arithmetic(m, banks, address, steps, k_slice == 0)
         total = self.out_channels[0].delay
         kind, out_stop, out_low = (
             delayed(m, value, total, reset_less=True)
@@ -183,12 +168,10 @@ class Core(UnitCore):
             accumulators.step.eq(delayed(m, steps, total - 1)),
             accumulators.first.eq(delayed(m, first_k, total - 1, reset_less=True)),
         ]
-        for bank, row in zip(banks, dot.w):
+        for bank, row in zip(banks, dot.w, strict=True):
             m.d.comb += [bank.r_addr.eq(address), row.eq(bank.r_data)]
         out_bits = self.params["out_bits"]
-        return Cat(
-            _extend(accumulators.sums[lane], out_bits) for lane in range(lanes)
-        )
+        return Cat(_extend(accumulators.sums[lane], out_bits) for lane in range(lanes))
 
 
 def _extend(value, bits):

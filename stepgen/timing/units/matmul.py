@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from ...compile.design import Unit
 from ...compile.units import matmul as facts
-from ...ir.wire import BARE, TILE_LEVELS, VALUE
+from ...ir.wire import TILE_LEVELS, VALUE
 from ..kernel import (
-    NEVER,
     OWN,
     READY,
     acted,
     head,
     kind_of,
-    low_of,
     make_beat,
     pop,
     push,
@@ -58,9 +56,6 @@ def compute(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     beat = head(M, x)
     kind, stop = kind_of(beat), stop_of(beat)
-    has_tile = kind == VALUE or (kind == BARE and low_of(beat) <= TILE_LEVELS)
-    if kind_of(head(M, tiles)) != (VALUE if has_tile else kind):
-        return NEVER
     last_k = M[a + K_SLICE] == M[a + K_SLICES] - 1
     last_n = M[a + N_SLICE] == M[a + N_SLICES] - 1
     if kind != VALUE or last_k:

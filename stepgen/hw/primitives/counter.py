@@ -1,0 +1,22 @@
+"""A counter that knows in time when it is at its end."""
+
+from amaranth.hdl import Const, Mux, Signal
+
+__all__ = ["counter"]
+
+
+def counter(m, step, extent: int):
+    """Count `step` from 0 to ``extent - 1`` and around.
+
+    Returns
+    -------
+    count : Value
+    last : Value
+        Whether `count` is ``extent - 1``: a register, so that decisions on it are quick.
+    """
+    if extent == 1:
+        return Const(0, 0), Const(1, 1)
+    count, last = Signal(range(extent)), Signal()
+    with m.If(step):
+        m.d.sync += [count.eq(Mux(last, 0, count + 1)), last.eq(count == extent - 2)]
+    return count, last

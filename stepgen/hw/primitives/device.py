@@ -1,0 +1,17 @@
+"""Which silicon a circuit is elaborated for."""
+
+from dataclasses import dataclass
+
+__all__ = ["Device", "is_ecp5"]
+
+
+@dataclass(frozen=True)
+class Device:
+    """A platform without a board: its family alone, for synthesis out of context."""
+
+    family: str
+
+
+def is_ecp5(platform) -> bool:
+    """Whether `platform` (an Amaranth platform, a `Device` or None) is a Lattice ECP5."""
+    return getattr(platform, "family", None) == "ecp5"
