@@ -2,7 +2,7 @@
 
 Ports
 -----
-x [, ref] -> y; y has a pipeline of `DELAY` cycles.
+x [, ref] -> y; y comes out of the memory's pipeline.
 
 Parameters
 ----------
@@ -25,10 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import stages
 from ..design import Channel, Design
-
-DELAY = 2
-"""Cycles from a read's handshake until its beat is there: the RAM and its output register."""
 
 ENDS = 16
 """Tiles whose last beats the reading side knows ahead."""
@@ -36,7 +34,7 @@ ENDS = 16
 
 def delay(params: Mapping[str, Any], lanes: int) -> int:
     """Pipeline of the output in cycles."""
-    return DELAY
+    return stages.BLOCK_RAM
 
 
 def width(params: Mapping[str, Any], lanes: int) -> int:
@@ -48,6 +46,11 @@ def ends(params: Mapping[str, Any], rank: int) -> Channel:
     """The channel inside that tells the reading side where tiles end."""
     address_bits = max(1, (params["capacity"] - 1).bit_length())
     return Channel("ends", 1, address_bits, rank, depth=max(2, min(ENDS, params["capacity"])))
+
+
+def elements(params: Mapping[str, Any], rank: int) -> Channel:
+    """The channel inside with one beat per element of a `ref` of wire rank `rank`."""
+    return Channel("elements", 0, 0, rank - int(params["ref_base"]))
 
 
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:

@@ -2,7 +2,7 @@
 
 Ports
 -----
-x -> y; y has a pipeline of `DELAY` cycles.
+x -> y; y comes out of the memory's pipeline.
 
 Parameters
 ----------
@@ -25,15 +25,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .. import stages
 from ..design import Channel, Design
-
-DELAY = 2
-"""Cycles from a read's handshake until its beat is there: the RAM and its output register."""
 
 
 def delay(params: Mapping[str, Any], lanes: int) -> int:
     """Pipeline of the output in cycles."""
-    return DELAY
+    return stages.BLOCK_RAM
 
 
 def depth(params: Mapping[str, Any]) -> int:

@@ -1,0 +1,166 @@
+import pytest
+from drawn import LANES, Draw, raises_error, to_beats, verify
+from harness import lone
+
+from stepgen.compile import facts
+from stepgen.compile.design import Channel
+from stepgen.ir.stalls import Stalls
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.model import predict
+
+
+def mapped(items, depth, change):
+    """Lists nested `depth` deep with every leaf changed."""
+    return [mapped(i, depth - 1, change) for i in items] if depth else change(items)
+
+
+def beats_of(items, depth):
+    """Beats of every tile in lists nested `depth` deep; a tile without rows takes one."""
+    if depth == 0:
+        return [max(1, sum(map(len, items)))]
+    return [n for item in items for n in beats_of(item, depth - 1)]
+
+
+def parameters(draw, count, level, needed, ref_base=0):
+    capacity = max(2, draw.one((needed, needed + 1, 2 * needed, 3 * needed + 1)))
+    return {
+        "count": count,
+        "level": level,
+        "ref_base": ref_base,
+        "capacity": capacity,
+        "bits": 8,
+    }
+
+
+def output(draw, rank, params):
+    return draw.channel("y", rank, delay=facts.delay("expand", params, LANES))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_count(seed):
+    draw = Draw(seed)
+    outer, count, slices = draw.one((0, 1, 2)), draw.one((1, 2, 3, 5)), draw.one((1, 2, 3))
+    dims = [(0, 1, 5, 12)] + [(0, 1, 2, 3)] * outer
+    rows = draw.one(((0, 1), (0, 1, 2, 3, 4), (4,), (17,)))
+    x = draw.nested(dims, lambda: draw.tile(draw.one(rows), slices))
+    params = parameters(draw, count, 3, max(beats_of(x, outer + 1), default=1))
+    rank = 3 + outer
+    design = lone("expand", params, [draw.channel("x", rank)], [output(draw, rank, params)])
+    verify(
+        design,
+        {"s_x": to_beats(mapped(x, outer + 1, lambda tile: [tile]), rank)},
+        {"d_y": to_beats(mapped(x, outer + 1, lambda tile: [tile] * count), rank)},
+        draw.stalls(design),
+    )
+
+
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_reference(seed):
+    draw = Draw(seed)
+    outer, rank, base = draw.one((0, 0, 1)), draw.one((0, 1, 1, 2)), draw.one((0, 2))
+    slices = draw.one((1, 2))
+    dims = [draw.one(((0,), (1, 3), (6,)))] + [(0, 1, 2)] * outer
+    rows = draw.one(((0, 1), (0, 1, 2, 3), (9,)))
+    x = draw.nested(dims, lambda: draw.tile(draw.one(rows), slices))
+
+    def element():
+        return draw.tile(draw.one((0, 1, 2)), 1) if base else draw.flags(3, 0.5)
+
+    def in_ones(tile):
+        for _ in range(rank):
+            tile = [tile]
+        return tile
+
+    inner = [(0, 1, 2, 3)] * rank
+    ref = mapped(x, outer + 1, lambda tile: draw.nested(inner, element))
+    y = [
+        pair
+        for pair in zip_nested(x, ref, outer + 1, lambda tile, r: mapped(r, rank, lambda _: tile))
+    ]
+    levels = outer + rank
+    params = parameters(draw, None, 2 + rank, max(beats_of(x, outer + 1), default=1), base)
+    reference = draw.channel(
+        "ref", levels + base, lanes=LANES if base else 3, bits=8 if base else 1
+    )
+    design = lone(
+        "expand",
+        params,
+        [draw.channel("x", 2 + levels), reference],
+        [output(draw, 2 + levels, params)],
+    )
+    verify(
+        design,
+        {
+            "s_x": to_beats(mapped(x, outer + 1, in_ones), 2 + levels),
+            "s_ref": to_beats(ref, levels + base, "int8" if base else bool),
+        },
+        {"d_y": to_beats(y, 2 + levels)},
+        draw.stalls(design),
+    )
+
+
+def zip_nested(a, b, depth, join):
+    """Lists nested `depth` deep, joined leaf by leaf."""
+    if depth == 0:
+        return join(a, b)
+    return [zip_nested(i, j, depth - 1, join) for i, j in zip(a, b, strict=True)]
+
+
+def lone_count(x, capacity, count=3):
+    params = {"count": count, "level": 3, "ref_base": 0, "capacity": capacity, "bits": 8}
+    design = lone(
+        "expand", params, [Channel("x", 2, 8, 3)], [Channel("y", 2, 8, 3, depth=5, delay=2)]
+    )
+    return design, {"s_x": to_beats([[tile] for tile in x], 3)}
+
+
+def test_cuts_through_without_a_gap():
+    draw = Draw(2)
+    design, inputs = lone_count([draw.tile(4, 2) for _ in range(5)], 16)
+    predicted = predict(design, inputs)
+    pushes = predicted.pushes["y"]
+    assert pushes[0] == predicted.pops["x"][0] + 1
+    assert pushes[-1] - pushes[0] == 5 * 8 * 3
+
+
+@pytest.mark.parametrize(("capacity", "wrong"), [(8, False), (7, True)])
+def test_tile_that_exceeds_the_memory(capacity, wrong):
+    draw = Draw(3)
+    design, inputs = lone_count([draw.tile(4, 2), draw.tile(1, 1)], capacity)
+    assert raises_error(design, inputs, limit=60) == wrong
+    if wrong:
+        with pytest.raises(Deadlock, match=r"dut\.ring \(full, 7 of 7\)"):
+            predict(design, inputs)
+
+
+def test_single_pass_needs_no_room_for_the_tile():
+    draw = Draw(4)
+    tiles = [draw.tile(30, 2), draw.tile(0, 2), draw.tile(7, 2)]
+    design, inputs = lone_count(tiles, 2, count=1)
+    verify(design, inputs, {"d_y": inputs["s_x"]}, Stalls(1, {"d_y": 0.4}))
+
+
+@pytest.mark.parametrize(
+    ("ref", "wrong"),
+    [
+        ([[1], [1, 1]], False),
+        ([[1]], True),
+        ([[1], [1], [1]], True),
+        ([[1], []], False),
+    ],
+)
+def test_reference_of_another_structure(ref, wrong):
+    draw = Draw(5)
+    params = {"count": None, "level": 3, "ref_base": 0, "capacity": 8, "bits": 8}
+    design = lone(
+        "expand",
+        params,
+        [Channel("x", 2, 8, 3), Channel("ref", 1, 1, 1, signed=False)],
+        [Channel("y", 2, 8, 3, depth=5, delay=2)],
+    )
+    flags = mapped(ref, 2, lambda _: draw.flags(1, 0.5))
+    inputs = {
+        "s_x": to_beats([[draw.tile(2, 2)], [draw.tile(1, 2)]], 3),
+        "s_ref": to_beats(flags, 1, bool),
+    }
+    assert raises_error(design, inputs, limit=60) == wrong
