@@ -1,0 +1,220 @@
+"""Programs by name: ``path.py:function``, a saved graph, or a shipped example."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..ir import text
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from . import inputs as program_inputs
+from .files import shipped
+from .routing import Routing
+from .settings import bind, parameters
+
+
+@dataclass(frozen=True)
+class Program:
+    """A graph and what goes into it.
+
+    Attributes
+    ----------
+    graph : Graph
+        Complete and checked.
+    inputs : dict of str to object
+        Nested lists, arrays or tokens by the name of an input stream; matrices by the name of
+        a tensor.
+    name : str
+        What people call it.
+    given : frozenset of str
+        Names of the inputs that were not drawn.
+    """
+
+    graph: Graph
+    inputs: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    given: frozenset[str] = frozenset()
+
+
+def examples() -> dict[str, Path]:
+    """The shipped examples by name."""
+    return {p.stem: p for p in sorted(shipped("examples").glob("*.py")) if p.stem[0] != "_"}
+
+
+def load(
+    spec: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    routing: Routing | None = None,
+    inputs: Path | None = None,
+    seed: int = 0,
+    draw: bool = True,
+) -> Program:
+    """Find a program, build it, and complete its inputs.
+
+    Parameters
+    ----------
+    spec : str
+        ``path.py:function``, a ``.json`` file that ``stepgen show --json`` wrote, or an example.
+    settings : mapping of str to str
+        Parameters of the function, as texts.
+    routing : int array of shape [tokens, top], optional
+        For a function with a parameter of this name.
+    inputs : Path, optional
+        An ``.npz`` file with inputs; they replace those that the function returns.
+    seed : int
+        Decides what is drawn; handed to a function with a parameter of this name.
+    draw : bool
+        Whether to draw the inputs that are missing.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    StepError
+        If there is no such program, or it can't be built.
+    """
+    if spec.endswith(".json"):
+        return _from_text(spec, settings or {}, routing, inputs, seed, draw)
+    path, function_name = _locate(spec)
+    name = f"{path.name}:{function_name}"
+    with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
+        function = _function(_import(path), path, function_name)
+        given: dict[str, Any] = {}
+        known = parameters(function)
+        if "seed" in known:
+            given["seed"] = seed
+        if routing is not None:
+            if "routing" not in known:
+                raise StepError(f"{name} takes no routing: it has no parameter of that name")
+            given["routing"] = routing
+        arguments = bind(function, settings or {}, given, name)
+        try:
+            made = function(**arguments)
+        except StepError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _failure(error, path, f"{name} can't be built") from None
+    graph, own = _split(made, name)
+    return _complete(graph, own, name, inputs, seed, draw)
+
+
+def _from_text(
+    spec: str,
+    settings: Mapping[str, str],
+    routing: Routing | None,
+    inputs: Path | None,
+    seed: int,
+    draw: bool,
+) -> Program:
+    for what, value in (("parameters", settings), ("routing", routing)):
+        if value is not None and len(value):
+            raise StepError(f"{spec} is a finished graph and takes no {what}")
+    return _complete(text.load(spec), {}, Path(spec).name, inputs, seed, draw)
+
+
+def _complete(
+    graph: Graph,
+    own: Mapping[str, Any],
+    name: str,
+    inputs: Path | None,
+    seed: int,
+    draw: bool,
+) -> Program:
+    graph.check()
+    program_inputs.check(graph, own)
+    given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
+    found = program_inputs.complete(graph, given, seed) if draw else given
+    return Program(graph, found, name, frozenset(given))
+
+
+def _locate(spec: str) -> tuple[Path, str]:
+    """The file and the name of the function that a text means."""
+    place, colon, function = spec.rpartition(":")
+    if not colon:
+        place, function = spec, ""
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise StepError(f"there is no file {place}")
+        return path, function
+    known = examples()
+    if place not in known:
+        raise StepError(
+            f"there is no program {spec!r}: give path.py:function, or one of the examples "
+            f"{', '.join(known)}"
+        )
+    return known[place], function or place
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"stepgen_program_{path.stem}", path.resolve())
+    if spec is None or spec.loader is None:
+        raise StepError(f"{path} can't be read as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    # A program may import its neighbours, as it may when Python runs it.
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except StepError:
+        raise
+    except SyntaxError as error:
+        where = f"{Path(error.filename or path).name}:{error.lineno}"
+        raise StepError(f"{where} can't be read as Python: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        raise _failure(error, path, f"{path} can't be imported") from None
+    return module
+
+
+def _function(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
+    own = [
+        key
+        for key, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not key.startswith("_")
+    ]
+    found = getattr(module, name, None) if name else None
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    choice = f"it has {', '.join(own)}" if own else "it has none"
+    if not name:
+        raise StepError(f"{path} needs a function behind it, as in {path}:{(own or ['main'])[0]}")
+    raise StepError(f"{path} has no function {name!r}, {choice}")
+
+
+def _failure(error: BaseException, path: Path, what: str) -> StepError:
+    """The user's error with the innermost line of their own file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if Path(f.filename) == path.resolve()]
+    where = f" at {path.name}:{lines[-1]}" if lines else ""
+    said = " ".join(str(error).split())
+    kind = type(error).__name__
+    return StepError(f"{what}: {kind}{where}{': ' + said if said else ''}")
+
+
+def _split(made: Any, name: str) -> tuple[Graph, Mapping[str, Any]]:
+    if isinstance(made, Graph):
+        return made, {}
+    if isinstance(made, tuple) and len(made) == 2:
+        graph, inputs = made
+        if isinstance(graph, Graph) and isinstance(inputs, Mapping):
+            return graph, inputs
+    raise StepError(
+        f"{name} must return a Graph, or a Graph and a dict of its inputs, "
+        f"not {type(made).__name__}"
+    )
