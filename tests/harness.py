@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from amaranth.sim import Simulator
+from axi_memory import AxiMemory
 
 from stepgen.compile.design import Bus, Channel, Design, Unit
 from stepgen.hw.accelerator import Accelerator
@@ -77,9 +78,16 @@ def lone(
 
 
 def simulate(
-    design: Design, inputs: Mapping[str, Beats], stalls: Stalls, limit: int = 100_000, runs: int = 1
+    design: Design,
+    inputs: Mapping[str, Beats],
+    stalls: Stalls,
+    limit: int = 100_000,
+    runs: int = 1,
+    memory: AxiMemory | None = None,
 ):
     """Run a design in Amaranth's simulator.
+
+    What is in `memory` stays from run to run.
 
     Returns
     -------
@@ -102,6 +110,8 @@ def simulate(
             got = {u.name: [] for u in design.of_kind("sink")}
             pushes = {c.name: [] for c in design.channels}
             pops = {c.name: [] for c in design.channels}
+            if memory:
+                memory.begin()
             ctx.set(dut.start, 1)
             await ctx.tick()
             ctx.set(dut.start, 0)
@@ -116,6 +126,8 @@ def simulate(
                         ctx.set(port.payload.as_value(), words[-1])
                 for name in got:
                     ctx.set(getattr(dut, name).ready, not stalled(*stalls.of(name), t))
+                if memory:
+                    memory.cycle(ctx, dut.mem, t)
                 for name, words in waiting.items():
                     if offered[name] and ctx.get(getattr(dut, name).ready):
                         words.pop()
@@ -147,11 +159,13 @@ def check(
     inputs: Mapping[str, Beats],
     expected: Mapping[str, Beats],
     stalls: Stalls | None = None,
+    memory: AxiMemory | None = None,
 ) -> Prediction:
     """Hold the circuit against the expected beats and against the cycle model, to the cycle."""
     stalls = stalls or Stalls()
-    predicted = predict(design, inputs, stalls=stalls)
-    got, pushes, pops, cycles, error = simulate(design, inputs, stalls)
+    timing = memory.timing if memory else None
+    predicted = predict(design, inputs, memory=timing, stalls=stalls)
+    got, pushes, pops, cycles, error = simulate(design, inputs, stalls, memory=memory)
     assert not error
     for name, wanted in expected.items():
         unit = next(u for u in design.units if u.name == name)

@@ -170,7 +170,7 @@ def channels(name: str, bus: Bus, depth: int) -> tuple[Channel, Channel]:
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:
     """Bits of the queues inside a load, and of the words gathered for one beat."""
     beat = 8 * int(params["tile_bytes"]) // (params["rows"] * params["slices"])
-    bits = REQUESTS * request_bits(design.bus) + max(0, beat - design.bus.data_bits)
+    bits: int = REQUESTS * request_bits(design.bus) + max(0, beat - design.bus.data_bits)
     if params["ref_level"] is not None:
         bits += params["ahead"] * (KIND_BITS + 2 * stop_bits(params["ref_rank"]))
     return bits
@@ -179,4 +179,4 @@ def memory_bits(params: Mapping[str, Any], design: Design) -> int:
 def pass_level(params: Mapping[str, Any]) -> int:
     """Wire level that the last beat of a pass closes, the reference's own levels not counted."""
     static = params["ref_level"] is None
-    return TILE_LEVELS + len(params["shape"]) - static
+    return TILE_LEVELS + len(params["shape"]) - int(static)

@@ -1,0 +1,98 @@
+"""One of many: fair choice, and multiplexers in stages."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..compile.units.memory import WAYS, index_bits
+
+__all__ = ["RoundRobin", "encode", "later", "select"]
+
+
+def later(m: Module, value, cycles: int):
+    """`value`, so many cycles later."""
+    for _ in range(cycles):
+        register = Signal.like(value)
+        m.d.sync += register.eq(value)
+        value = register
+    return value
+
+
+def encode(m: Module, onehot):
+    """Number of the bit that is set."""
+    index = Signal(index_bits(len(onehot)))
+    for bit in range(len(index)):
+        m.d.comb += index[bit].eq(Cat(b for k, b in enumerate(onehot) if k >> bit & 1).any())
+    return index
+
+
+def select(m: Module, onehot, words):
+    """The word whose bit is set, through a tree of `WAYS` to one with registers in between.
+
+    The word is there `stages` (``stepgen/compile/units/memory.py``) cycles later.
+    """
+    words = [Mux(bit, word, 0) for bit, word in zip(onehot, words, strict=True)]
+    while len(words) > WAYS:
+        words = [
+            later(m, _either(m, words[k : k + WAYS]), 1) for k in range(0, len(words), WAYS)
+        ]
+    return _either(m, words)
+
+
+def _either(m: Module, words):
+    result = Signal(max(len(word) for word in words))
+    m.d.comb += result.eq(reduce(or_, words))
+    return result
+
+
+class RoundRobin(wiring.Component):
+    """Grants one of those that ask: the next one after the last that was granted.
+
+    Parameters
+    ----------
+    count : int
+        How many may ask.
+
+    Members
+    -------
+    asks : ``In(count)``
+    grant : ``Out(count)``
+        At most one bit; depends on `asks` and a register.
+    taken : ``In(1)``
+        The one granted has had its turn.
+    restart : ``In(1)``
+        Start over with the first.
+
+    Notes
+    -----
+    Depth of logic grows with the logarithm of the count.
+    """
+
+    def __init__(self, count: int):
+        self.count = count
+        super().__init__(
+            {"asks": In(count), "grant": Out(count), "taken": In(1), "restart": In(1)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        after = Signal(self.count)  # those that come after the last one
+        asking = Signal(self.count)
+        m.d.comb += asking.eq(Mux((self.asks & after).any(), self.asks & after, self.asks))
+
+        from_first, shift = asking, 1  # all bits from the lowest that is set
+        while shift < self.count:
+            spread = Signal(self.count)
+            m.d.comb += spread.eq(from_first | (from_first << shift))
+            from_first, shift = spread, 2 * shift
+        behind = Signal(self.count)
+        m.d.comb += [behind.eq(from_first << 1), self.grant.eq(asking & ~behind)]
+
+        with m.If(self.restart):
+            m.d.sync += after.eq(0)
+        with m.Elif(self.taken):
+            m.d.sync += after.eq(behind)
+        return m

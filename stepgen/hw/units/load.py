@@ -1,0 +1,301 @@
+"""An affine read of a tensor, once or for every element of a reference."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...compile.design import Channel
+from ...compile.units.axi import LENGTH_BITS, burst, request_bits, word_address_bits
+from ...compile.units.load import REQUESTS, pass_level, walk
+from ...ir.wire import BARE, DONE, VALUE
+from ..fifo import Fifo
+from ..stream import signature
+from ..tokens import Tokens
+from ..unit import UnitCore
+
+
+class Core(UnitCore):
+    """Asks for the words of a tensor and turns them into beats.
+
+    Up to four actors, joined by FIFOs. *watch* (by reference) reads the reference: the first beat
+    of an element triggers a pass, its last beat says which levels the pass will close. *walk* goes
+    through the addresses of a pass, a burst at a time. *grant* asks for a burst as soon as the FIFO
+    of words has room for all of it, so words are never refused. *emit* cuts words into beats, or
+    gathers them, and counts the levels that close.
+
+    The last beat of a pass waits for the last beat of its element, because the reference's stop
+    rides on it. An empty group of the reference passes with its levels raised; ``DONE`` passes.
+
+    Parameters
+    ----------
+    unit.params
+        As in ``stepgen/compile/units/load.py``.
+
+    Notes
+    -----
+    One beat or one word per cycle, whichever is wider, and a burst per cycle. From a reference's
+    head to the head of ``req`` 3 cycles, without a reference 2 cycles from the start; from a word's
+    head to the beat's head 1 cycle. Costs the queues, an adder of the width of an address, a
+    counter per dim; bits in ``memory_bits``.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        by_ref = self.params["ref_level"] is not None
+        data = self.inputs[-1]
+        out, req = self.outputs
+
+        m.submodules.walk = steps = _Walk(self.unit, self.design)
+        m.submodules.bursts = bursts = Fifo(
+            Channel("bursts", 1, request_bits(self.design.bus), None, REQUESTS)
+        )
+        wiring.connect(m, steps.o, bursts.w)
+        m.submodules.emit = emit = _Emit(self.unit, self.design)
+        wiring.connect(m, wiring.flipped(data), emit.data)
+        wiring.connect(m, emit.out, wiring.flipped(out))
+
+        if by_ref:
+            m.submodules.watch = watch = _Watch(self.unit, self.design)
+            m.submodules.go = go = Tokens(self.params["ahead"])
+            m.submodules.closes = closes = Fifo(_closes_channel(self.unit, self.design))
+            wiring.connect(m, wiring.flipped(self.inputs[0]), watch.ref)
+            wiring.connect(m, watch.closes, closes.w)
+            wiring.connect(m, closes.r, emit.closes)
+            m.d.comb += [
+                watch.go_room.eq(go.room),
+                go.put.eq(watch.go),
+                steps.go.eq(go.any),
+                go.take.eq(steps.gone),
+            ]
+        else:
+            gone = Signal()
+            m.d.comb += steps.go.eq(self.running & ~gone)
+            with m.If(~self.running):
+                m.d.sync += gone.eq(0)
+            with m.Elif(steps.gone):
+                m.d.sync += gone.eq(1)
+
+        depth = self.in_channels[-1].depth
+        free = Signal(range(depth + 1), init=depth)
+        length = bursts.r.payload[:LENGTH_BITS]
+        grant = Signal()
+        m.d.comb += [
+            grant.eq(bursts.r.valid & req.ready & (free > length)),
+            bursts.r.ready.eq(grant),
+            req.valid.eq(grant),
+            req.payload.eq(bursts.r.payload),
+        ]
+        m.d.sync += free.eq(free - Mux(grant, length + 1, 0) + (data.valid & data.ready))
+        return m
+
+
+def _closes_channel(unit, design):
+    """The queue of what the elements of the reference close."""
+    rank = design.channel[unit.inputs[0]].rank
+    return Channel("closes", 0, 0, rank, unit.params["ahead"])
+
+
+class _Watch(wiring.Component):
+    """Reads the reference: triggers passes, and queues what closes."""
+
+    def __init__(self, unit, design):
+        self.level = unit.params["ref_level"]
+        super().__init__(
+            {
+                "ref": In(signature(design.channel[unit.inputs[0]])),
+                "closes": Out(signature(_closes_channel(unit, design))),
+                "go": Out(1),
+                "go_room": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        beat, closes = self.ref.payload, self.closes
+        low = beat.data[: len(beat.stop)]
+        inside = Signal()
+        part, first, last, fire = (Signal(name=n) for n in ("part", "first", "last", "fire"))
+        m.d.comb += [
+            part.eq((beat.kind == VALUE) | (beat.kind == BARE) & (low <= self.level)),
+            first.eq(part & ~inside),
+            last.eq(~part | (beat.stop >= self.level)),
+            fire.eq(self.ref.valid & (~first | self.go_room) & (~last | closes.ready)),
+            self.ref.ready.eq(fire),
+            self.go.eq(fire & first),
+            closes.valid.eq(fire & last),
+            closes.payload.kind.eq(Mux(part, VALUE, beat.kind)),
+            closes.payload.stop.eq(beat.stop),
+            closes.payload.data.eq(low),
+        ]
+        with m.If(fire):
+            m.d.sync += inside.eq(~last)
+        return m
+
+
+class _Walk(wiring.Component):
+    """The addresses of a pass, a burst per cycle."""
+
+    def __init__(self, unit, design):
+        self.walk = walk(unit.params, design.bus)
+        self.burst = burst(design.bus, design.channel[unit.inputs[-1]].depth)
+        self.address_bits = word_address_bits(design.bus)
+        bursts = Channel("bursts", 1, request_bits(design.bus), None)
+        super().__init__({"go": In(1), "gone": Out(1), "o": Out(signature(bursts))})
+
+    def elaborate(self, platform):
+        m = Module()
+        walk, burst = self.walk, self.burst
+        fire = Signal()
+        run_ends = Signal()
+        length = Signal(range(burst + 1))
+        start = Signal(self.address_bits, init=walk.base)
+        address = Signal(self.address_bits, init=walk.base)
+        left = Signal(range(walk.words + 1), init=walk.words)
+
+        starts = (walk.base, walk.words, *walk.jumps)
+        length_code = Signal(LENGTH_BITS)
+        to_boundary = Signal(range(burst + 1))
+        if all(number % burst == 0 for number in starts):
+            m.d.comb += to_boundary.eq(burst)
+        else:
+            m.d.comb += to_boundary.eq(burst - address[: burst.bit_length() - 1])
+        m.d.comb += [
+            run_ends.eq(left <= to_boundary),
+            length.eq(Mux(run_ends, left, to_boundary)),
+            length_code.eq(length - 1),
+            fire.eq(self.go & self.o.ready),
+            self.o.valid.eq(fire),
+            self.o.payload.eq(Cat(length_code, address)),
+        ]
+
+        next_start = Signal(self.address_bits)
+        m.d.comb += next_start.eq(walk.base)
+        all_end = Const(1)
+        for extent, jump in zip(walk.extents, walk.jumps, strict=True):
+            count = Signal(range(extent))
+            end = Signal()
+            m.d.comb += end.eq(count == extent - 1)
+            with m.If(all_end & ~end):
+                m.d.comb += next_start.eq(start + jump)
+            with m.If(fire & run_ends & all_end):
+                m.d.sync += count.eq(Mux(end, 0, count + 1))
+            all_end = all_end & end
+        m.d.comb += self.gone.eq(fire & run_ends & all_end)
+
+        with m.If(fire):
+            with m.If(run_ends):
+                m.d.sync += [start.eq(next_start), address.eq(next_start), left.eq(walk.words)]
+            with m.Else():
+                m.d.sync += [address.eq(address + length), left.eq(left - length)]
+        return m
+
+
+class _Emit(wiring.Component):
+    """Words become beats."""
+
+    def __init__(self, unit, design):
+        self.params = unit.params
+        self.out_channel = design.channel[unit.outputs[0]]
+        self.by_ref = self.params["ref_level"] is not None
+        ports = {
+            "data": In(signature(design.channel[unit.inputs[-1]])),
+            "out": Out(signature(self.out_channel)),
+        }
+        if self.by_ref:
+            ports["closes"] = In(signature(_closes_channel(unit, design)))
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        data, out = self.data, self.out
+        beat_bits = self.out_channel.lanes * self.out_channel.bits
+        word_bits = len(data.payload)
+        passes = pass_level(self.params)
+
+        inside = Signal()  # the pass has begun
+        special = Signal()  # an end or an empty group is due
+        close_known = Signal()
+        close_stop = Signal(len(out.payload.stop))
+        ended = Signal()
+        if self.by_ref:
+            closes, raised = self.closes, passes - self.params["ref_level"]
+            m.d.comb += [
+                special.eq(~inside & closes.valid & (closes.payload.kind != VALUE)),
+                close_known.eq(closes.valid),
+                close_stop.eq(closes.payload.stop + raised),
+            ]
+        else:
+            m.d.comb += [special.eq(ended), close_known.eq(1), close_stop.eq(passes)]
+
+        gathers = Signal()  # a word that does not yet complete a beat
+        emits = Signal()
+        value = Signal(beat_bits)
+        word_ends = Signal()
+        if word_bits >= beat_bits:
+            ratio = word_bits // beat_bits
+            part = Signal(range(ratio))
+            m.d.comb += [
+                value.eq(data.payload.word_select(part, beat_bits)),
+                word_ends.eq(part == ratio - 1),
+            ]
+            with m.If(emits):
+                m.d.sync += part.eq(Mux(word_ends, 0, part + 1))
+            complete = Const(1)
+        else:
+            ratio = beat_bits // word_bits
+            part = Signal(range(ratio))
+            parts = Signal(beat_bits - word_bits)
+            complete = part == ratio - 1
+            m.d.comb += [
+                value.eq(Cat(parts, data.payload)),
+                word_ends.eq(1),
+                gathers.eq(data.valid & ~special & ~complete),
+            ]
+            with m.If(gathers):
+                m.d.sync += [parts.word_select(part, word_bits).eq(data.payload), part.eq(part + 1)]
+            with m.If(emits):
+                m.d.sync += part.eq(0)
+
+        stop = Signal.like(out.payload.stop)
+        all_end = Const(1)
+        levels = (self.params["slices"], self.params["rows"], *reversed(self.params["shape"]))
+        for level, extent in enumerate(levels):
+            count = Signal(range(extent), name=f"count_{level}")
+            end = Signal(name=f"end_{level}")
+            m.d.comb += end.eq(count == extent - 1)
+            with m.If(emits & all_end):
+                m.d.sync += count.eq(Mux(end, 0, count + 1))
+            all_end = all_end & end
+            with m.If(all_end):
+                m.d.comb += stop.eq(level + 1)
+        last = Signal()
+        m.d.comb += [
+            last.eq(all_end),
+            emits.eq(data.valid & out.ready & ~special & complete & (~last | close_known)),
+            data.ready.eq(gathers | emits & word_ends),
+            out.valid.eq(emits | special & out.ready),
+            out.payload.kind.eq(VALUE),
+            out.payload.stop.eq(Mux(last, close_stop, stop)),
+            out.payload.data.eq(value),
+        ]
+        with m.If(emits & last):
+            m.d.sync += [inside.eq(0), ended.eq(not self.by_ref)]
+        with m.Elif(emits | gathers):
+            m.d.sync += inside.eq(1)
+
+        if self.by_ref:
+            m.d.comb += closes.ready.eq(special & out.ready | emits & last)
+            with m.If(special):
+                m.d.comb += [
+                    out.payload.kind.eq(closes.payload.kind),
+                    out.payload.data.eq(closes.payload.data + raised),
+                    out.payload.stop.eq(close_stop),
+                ]
+                with m.If(closes.payload.kind == DONE):
+                    m.d.comb += out.payload.stop.eq(0)
+        else:
+            with m.If(special):
+                m.d.comb += [out.payload.kind.eq(DONE), out.payload.stop.eq(0)]
+                with m.If(out.ready):
+                    m.d.sync += ended.eq(0)
+        return m

@@ -1,0 +1,148 @@
+"""The arbiter between the off-chip units of a design and its AXI4 master."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+
+from ...compile.design import Channel
+from ...compile.units.axi import LENGTH_BITS, request_bits
+from ...compile.units.memory import index_bits, stages
+from ..fifo import Fifo
+from ..select import RoundRobin, encode, later, select
+from ..tokens import Tokens
+from ..unit import UnitCore
+
+
+class Core(UnitCore):
+    """Joins loads and stores to one bus, in turns of a burst each.
+
+    Five actors. *read*: the next load in turn that asks has its request passed on to ``ar``, while
+    fewer than ``bus.outstanding`` bursts are under way. *return*: a word of ``r`` goes to the load
+    whose burst it is; there is always room, the load saw to that. *write*: as *read*, for stores
+    and ``aw``. *move*: the words of the bursts go to ``w``, burst after burst. *acknowledge*: ``b``
+    goes to the store whose burst is the oldest.
+
+    Parameters
+    ----------
+    unit.params : loads, stores : int
+
+    Notes
+    -----
+    One request and one word per cycle and direction. Latency 0 beside the FIFOs'; more than 8
+    units take a register stage per factor of 8 on the way to the bus (the channels' ``delay``), so
+    that the clock does not depend on their number. LUTs: about half the bits of a request per load,
+    half those of a word per store.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        loads, stores = self.params["loads"], self.params["stores"]
+        ins, outs = iter(self.inputs), iter(self.outputs)
+
+        def some(ports, count):
+            return [next(ports) for _ in range(count)]
+
+        reqs, wreqs, wdatas = some(ins, loads), some(ins, stores), some(ins, stores)
+        datas, acks = some(outs, loads), some(outs, stores)
+        if loads:
+            self._reads(m, reqs, datas, next(ins), next(outs))
+        if stores:
+            self._writes(m, wreqs, wdatas, acks, next(ins), next(outs), next(outs))
+        return m
+
+    def _queue(self, m: Module, name: str, bits: int, delay: int):
+        """Whose turn it is, in the order of the requests."""
+        depth = max(2, self.design.bus.outstanding)
+        fifo = Fifo(Channel(name, 1, bits, None, depth, delay=delay))
+        m.submodules[name] = fifo
+        return fifo
+
+    def _grant(self, m: Module, name: str, requests, request_port):
+        """Let the next request in turn pass; returns the grant, whether it moves, and its bits."""
+        count = len(requests)
+        m.submodules[f"{name}_turns"] = turns = RoundRobin(count)
+        m.submodules[f"{name}_under_way"] = under_way = Tokens(self.design.bus.outstanding)
+        fire = Signal(name=f"{name}_fire")
+        m.d.comb += [
+            turns.asks.eq(Cat(r.valid for r in requests)),
+            fire.eq(turns.asks.any() & request_port.ready & under_way.room),
+            turns.taken.eq(fire),
+            turns.restart.eq(~self.running),
+            under_way.put.eq(fire),
+            request_port.valid.eq(fire),
+        ]
+        for bit, request in zip(turns.grant, requests, strict=True):
+            m.d.comb += request.ready.eq(fire & bit)
+        payload = select(m, turns.grant, [r.payload for r in requests])
+        index = later(m, encode(m, turns.grant), stages(count))
+        m.d.comb += request_port.payload.eq(payload)
+        return fire, index, payload, under_way
+
+    def _reads(self, m: Module, reqs, datas, r, ar):
+        fire, index, _, under_way = self._grant(m, "read", reqs, ar)
+        owners = self._queue(m, "read_owners", index_bits(len(reqs)), stages(len(reqs)))
+        returns = Signal()
+        m.d.comb += [
+            owners.w.valid.eq(fire),
+            owners.w.payload.eq(index),
+            returns.eq(r.valid & owners.r.valid),
+            r.ready.eq(returns),
+            owners.r.ready.eq(returns & r.payload[0]),
+            under_way.take.eq(returns & r.payload[0]),
+        ]
+        for number, data in enumerate(datas):
+            m.d.comb += [
+                data.valid.eq(returns & (owners.r.payload == number)),
+                data.payload.eq(r.payload[1:]),
+            ]
+
+    def _writes(self, m: Module, wreqs, wdatas, acks, b, aw, w):
+        bus, count = self.design.bus, len(wreqs)
+        fire, index, wreq, under_way = self._grant(m, "write", wreqs, aw)
+        tail = wreq[request_bits(bus) :]
+        bits = index_bits(count)
+        movers = self._queue(m, "write_movers", bits + LENGTH_BITS + len(tail), stages(count))
+        owners = self._queue(m, "write_owners", bits, stages(count))
+        m.d.comb += [
+            movers.w.valid.eq(fire),
+            movers.w.payload.eq(Cat(index, wreq[:LENGTH_BITS], tail)),
+            owners.w.valid.eq(fire),
+            owners.w.payload.eq(index),
+        ]
+
+        mover = movers.r.payload
+        store, length, tail = mover[:bits], mover[bits:][:LENGTH_BITS], mover[bits + LENGTH_BITS :]
+        moved = Signal(LENGTH_BITS)
+        moves, last = Signal(), Signal()
+        turn = Signal(count)
+        strobes = Signal(bus.bytes)
+        m.d.comb += [
+            turn.eq(Cat(store == number for number in range(count))),
+            moves.eq(movers.r.valid & w.ready & (turn & Cat(d.valid for d in wdatas)).any()),
+            last.eq(moved == length),
+            strobes.eq(Cat(~last | (tail >= lane) for lane in range(bus.bytes))),
+            movers.r.ready.eq(moves & last),
+            w.valid.eq(moves),
+            w.payload.eq(
+                Cat(
+                    later(m, last, stages(count)),
+                    later(m, strobes, stages(count)),
+                    select(m, turn, [d.payload for d in wdatas]),
+                )
+            ),
+        ]
+        for number, data in enumerate(wdatas):
+            m.d.comb += data.ready.eq(moves & turn[number])
+        with m.If(moves):
+            m.d.sync += moved.eq(Mux(last, 0, moved + 1))
+
+        answered = Signal()
+        m.d.comb += [
+            answered.eq(b.valid & owners.r.valid),
+            b.ready.eq(answered),
+            owners.r.ready.eq(answered),
+            under_way.take.eq(answered),
+        ]
+        for number, ack in enumerate(acks):
+            m.d.comb += [
+                ack.valid.eq(answered & (owners.r.payload == number)),
+                ack.payload.eq(0),
+            ]

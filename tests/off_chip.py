@@ -1,0 +1,192 @@
+"""Drawn designs of loads and stores on one bus, and what they must do."""
+
+from __future__ import annotations
+
+import numpy as np
+from axi_memory import AxiMemory
+from drawn import Draw, blank_lanes, to_beats
+from harness import simulate, unpack
+
+from stepgen.compile.design import Bus, Channel, Design, Unit
+from stepgen.compile.units import load, memory, store
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+from stepgen.timing.model import Prediction, predict
+
+MEMORY_SIZE = 3 * 4096
+
+
+def leaves(nested, depth: int):
+    """The items of a nested list, in order."""
+    return [nested] if depth == 0 else [x for item in nested for x in leaves(item, depth - 1)]
+
+
+class OffChip:
+    """A design under construction, with the memory before and after a run.
+
+    Parameters
+    ----------
+    draw : Draw
+    bus : Bus
+    """
+
+    def __init__(self, draw: Draw, bus: Bus):
+        self.draw, self.bus = draw, bus
+        self.before = bytearray(draw.rng.bytes(MEMORY_SIZE))
+        self.after = bytearray(self.before)
+        self.end = draw.one((0, 96, 4096 - 160))
+        self.loads: list[str] = []
+        self.stores: list[str] = []
+        self.units: list[Unit] = []
+        self.channels: list[Channel] = []
+        self.inputs: dict = {}
+        self.expected: dict = {}
+
+    def place(self, size: int) -> int:
+        """Somewhere on a bus word, behind all that has a place."""
+        base = self.end + self.draw.one((0, 1, 2, 5)) * self.bus.bytes
+        self.end = base + -(-size // self.bus.bytes) * self.bus.bytes
+        assert self.end <= MEMORY_SIZE
+        return base
+
+    def depth(self) -> int:
+        """Depth of a FIFO of bus words."""
+        return self.draw.one((2, 3, 8, 30, 70))
+
+    def source(self, name: str, channel: Channel, nested, dtype=np.int8) -> None:
+        """A stream from outside."""
+        self.units.append(Unit(f"s_{name}", "source", {}, (), (name,)))
+        self.channels.append(channel)
+        beats = to_beats(nested, channel.rank, dtype)
+        self.inputs[f"s_{name}"] = blank_lanes(beats, channel.lanes)
+
+    def sink(self, name: str, nested, dtype=np.int8) -> None:
+        """A stream to the outside."""
+        self.units.append(Unit(f"d_{name}", "sink", {}, (name,), ()))
+        (channel,) = (c for c in self.channels if c.name == name)
+        beats = to_beats(nested, channel.rank, dtype)
+        self.expected[f"d_{name}"] = blank_lanes(beats, channel.lanes)
+
+    def tile_shape(self, lanes: int, bits: int) -> tuple[int, int]:
+        """Rows and slices of a tile of whole bus words."""
+        while True:
+            rows, slices = (int(self.draw.rng.integers(1, 5)) for _ in range(2))
+            if rows * slices * lanes * bits % self.bus.data_bits == 0:
+                return rows, slices
+
+    def load(self, name: str, ref=None, ref_level: int = 2, ref_rank: int = 0, ahead: int = 8):
+        """A drawn load, static or by the nested list `ref` of wire rank `ref_rank`.
+
+        Returns
+        -------
+        channel : Channel
+        nested : list
+            What it must read: nested down to beats.
+        """
+        draw = self.draw
+        lanes, dtype = draw.one((2, 4, 8)), draw.one((np.int8, np.int32))
+        bits = np.dtype(dtype).itemsize * 8
+        while True:
+            rows, slices = self.tile_shape(lanes, bits)
+            least = 1 if ref is None else 0
+            dims = int(draw.rng.integers(least, 3))
+            shape = [draw.one((1, 2, 3)) for _ in range(dims)]
+            stride = [draw.one((0, 1, 2, 3)) for _ in range(dims)]
+            if dims and draw.one((True, False)):  # one tile after the other
+                stride = [int(np.prod(shape[k + 1 :])) for k in range(dims)]
+            tile_bytes = rows * slices * lanes * bits // 8
+            tiles = sum((e - 1) * s for e, s in zip(shape, stride, strict=True)) + 1
+            if int(np.prod(shape)) * tile_bytes <= 600:
+                break
+        base = self.place(tiles * tile_bytes)
+        params = load.parameters(
+            region=name, base=base, tile_bytes=tile_bytes, rows=rows, slices=slices, shape=shape,
+            stride=stride, ref_level=None if ref is None else ref_level,
+            ref_rank=None if ref is None else ref_rank, ahead=ahead,
+        )  # fmt: skip
+        assert load.problem(params, self.bus, lanes * bits, tiles * tile_bytes) is None
+        stored = np.frombuffer(self.before, np.uint8)[base : base + tiles * tile_bytes]
+        stored = stored.view(dtype).reshape(tiles, rows, slices, lanes)
+
+        def read(first: int, at: int):
+            if at == dims:
+                return [[beat for beat in row] for row in stored[first]]
+            return [read(first + k * stride[at], at + 1) for k in range(shape[at])]
+
+        inputs = [f"{name}_data"]
+        if ref is None:
+            nested, rank = read(0, 0), 2 + dims - 1
+        else:
+            inputs.insert(0, f"{name}_ref")
+            wire = Channel(f"{name}_ref", draw.one((0, 2)), 8, ref_rank, draw.one((2, 3, 9, 70)))
+            self.source(f"{name}_ref", wire, ref)
+
+            def each(items, depth: int):
+                return [each(i, depth - 1) for i in items] if depth else read(0, 0)
+
+            depth = ref_rank - ref_level
+            nested, rank = [each(group, depth) for group in ref], 2 + dims + depth
+        channel = Channel(name, lanes, bits, rank, draw.one((2, 3, 4, 70)))
+        self.channels += [channel, *load.channels(name, self.bus, self.depth())]
+        self.units.append(Unit(f"{name}", "load", params, tuple(inputs), (name, f"{name}_req")))
+        self.loads.append(name)
+        return channel, nested, dtype
+
+    def store(self, name: str, channel: Channel, nested, dtype, spare: int = 0) -> None:
+        """A store of what travels on `channel`, to a tensor with room for `spare` more beats."""
+        beats = leaves(nested, channel.rank + 1)
+        data = b"".join(np.asarray(beat, dtype).tobytes() for beat in beats)
+        size = max(1, len(beats) + spare) * channel.lanes * channel.bits // 8
+        base = self.place(size)
+        self.after[base : base + len(data)] = data
+        self.channels += store.channels(name, self.bus, self.depth())
+        params = store.parameters(region=name, base=base, size=size)
+        assert store.problem(params, self.bus, channel.lanes * channel.bits) is None
+        self.units.append(
+            Unit(name, "store", params, (channel.name, f"{name}_ack"),
+                 (f"{name}_wreq", f"{name}_wdata"))
+        )  # fmt: skip
+        self.stores.append(name)
+
+    def design(self) -> Design:
+        """The table."""
+        units, channels = memory.join(self.bus, self.loads, self.stores)
+        return Design(
+            "off_chip", 4, self.bus, (*self.units, *units), (*self.channels, *channels)
+        )
+
+    def timing(self) -> MemoryTiming:
+        """Drawn settings of the memory."""
+        one = self.draw.one
+        return MemoryTiming(
+            one((1, 2, 9, 30)), one((1, 1, 2, 5)), one((1, 2, 16)),
+            one((1, 2, 9, 30)), one((1, 1, 2, 5)), one((1, 2, 16)),
+        )  # fmt: skip
+
+    def stalls(self) -> Stalls:
+        """Drawn stalls of the memory and of the ports."""
+        if self.draw.one((True, False, False)):
+            return Stalls()
+        names = [*MEMORY_CHANNELS, *self.inputs, *self.expected]
+        shares = {name: self.draw.one((0.0, 0.2, 0.6)) for name in names}
+        return Stalls(int(self.draw.rng.integers(1 << 30)), shares)
+
+    def verify(self, timing: MemoryTiming, stalls: Stalls, runs: int = 2) -> Prediction:
+        """Hold `runs` runs in a row against what must come out, and against one prediction."""
+        design = self.design()
+        predicted = predict(design, self.inputs, memory=timing, stalls=stalls)
+        axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls)
+        results = simulate(design, self.inputs, stalls, runs=runs, memory=axi)
+        for got, pushes, pops, cycles, error in results if runs > 1 else [results]:
+            assert not error
+            for name, wanted in self.expected.items():
+                channel = design.channel[name.removeprefix("d_")]
+                seen = unpack(channel, got[name], wanted.data.dtype)
+                assert seen == wanted, f"{name}: got {seen}, expected {wanted}"
+            for name in design.channel:
+                assert pushes[name] == predicted.pushes[name].tolist(), name
+                assert pops[name] == predicted.pops[name].tolist(), name
+            assert cycles == predicted.cycles
+        assert axi.data == self.after
+        assert axi.most_reads <= self.bus.outstanding
+        return predicted
