@@ -1,0 +1,180 @@
+"""Draws programs of the operators that have a circuit, and inputs with all extents that matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.ir.dims import Dim
+from stepgen.ir.stream import Stream
+
+LANES = 2
+BOUND = 5
+"""No dynamic or ragged dim is longer."""
+
+
+class Program:
+    """A program made step by step, each step drawn from a seed of its own.
+
+    Attributes
+    ----------
+    graph : Graph
+    inputs : dict
+        Contents of its inputs.
+    """
+
+    def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:
+        self.graph = sg.Graph(f"drawn_{seed}")
+        self.inputs: dict[str, Any] = {}
+        self.extents: dict[str, int] = {}
+        self.rng = np.random.default_rng(seed)
+        element = self.pick(sg.int8, sg.int32)
+        rank = self.number(0, 2)
+        dims = [self.dim(ragged=n > 0) for n in range(rank + 1)]
+        rows = self.pick(1, 2, self.dim(ragged=False))
+        stream = self.input("x", sg.Tile(rows, LANES * self.number(1, 2), element), dims)
+        for number, (name, step_seed) in enumerate(steps):
+            self.rng = np.random.default_rng(step_seed)
+            stream = getattr(self, f"step_{name}")(stream, f"s{number}")
+            if self.number(0, 5) == 0:
+                self.graph.output(stream, f"tap{number}")
+        self.graph.output(stream, "result")
+
+    def number(self, low: int, high: int) -> int:
+        """An integer within ``low..high``."""
+        return int(self.rng.integers(low, high + 1))
+
+    def pick(self, *choices: Any) -> Any:
+        """One of several."""
+        return choices[self.number(0, len(choices) - 1)]
+
+    def dim(self, *, ragged: bool) -> int | Dim:
+        """A static, dynamic or ragged dim; empty now and then."""
+        kind = self.pick("static", "dynamic", "ragged" if ragged else "dynamic")
+        if kind == "static":
+            return self.number(1, 3)
+        name = f"D{len(self.extents)}"
+        self.extents[name] = self.pick(0, 1, 2, 3, 4, BOUND)
+        return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=BOUND)
+
+    def extent(self, dim: Dim) -> int:
+        """The extent of one occurrence of a dim."""
+        if dim.static is not None:
+            return dim.static
+        return self.number(0, BOUND) if dim.is_ragged else self.extents[str(dim)]
+
+    def input(self, name: str, dtype: Any, dims: Sequence[int | Dim]) -> Stream:
+        """A new input with drawn contents."""
+        stream = self.graph.input(name, dtype, dims)
+
+        def nested(level: int) -> Any:
+            if level < len(stream.shape):
+                return [nested(level + 1) for _ in range(self.extent(stream.shape[level]))]
+            if isinstance(dtype, sg.Selector):
+                return self.rng.random(dtype.n) < 0.5
+            low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
+            size = (self.extent(dtype.rows), self.extent(dtype.cols))
+            return self.rng.integers(low, high, size).astype(dtype.element.name)
+
+        self.inputs[name] = nested(0)
+        return stream
+
+    def beside(self, name: str, dtype: Any, like: Stream, *more: int | Dim) -> Stream:
+        """A new input with the shape of `like`, and `more` dims inside."""
+        if any(str(d) not in self.extents and d.static is None for d in like.shape):
+            raise sg.StepError(f"{name} can't be drawn with a shape that another stream decides")
+        if any(d.is_ragged for d in like.shape):
+            raise sg.StepError(f"{name} can't be drawn with ragged dims of another stream")
+        return self.input(name, dtype, [*like.shape, *more])
+
+    def step_flatten(self, x: Stream, _: str) -> Stream:
+        lo = self.number(0, max(0, x.rank - 1))
+        return x.flatten(lo, self.number(lo + 1, max(lo + 1, x.rank)))
+
+    def step_promote(self, x: Stream, _: str) -> Stream:
+        if x.rank > 3:
+            raise sg.StepError("deep enough")
+        return x.promote(self.pick(None, *range(x.rank + 1)))
+
+    def step_repeat(self, x: Stream, _: str) -> Stream:
+        return x.promote(0).expand(count=self.number(1, 3))
+
+    def step_expand(self, x: Stream, name: str) -> Stream:
+        ref = self.beside(name, sg.Selector(2), x, self.dim(ragged=True))
+        return x.promote(0).expand(ref)
+
+    def step_retile_row(self, x: Stream, _: str) -> Stream:
+        return x.accum(sg.fn.retile_row(), rank=self.number(1, max(1, x.rank)))
+
+    def step_retile_col(self, x: Stream, _: str) -> Stream:
+        return x.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
+
+    def step_streamify(self, x: Stream, _: str) -> Stream:
+        return x.flat_map(sg.fn.retile_streamify("row"), rank=self.pick(0, 0, 1))
+
+    def step_pad(self, x: Stream, _: str) -> Stream:
+        data, padding = x.reshape(chunk=self.number(1, 4), pad=self.number(-3, 3))
+        rows = data.accum(sg.fn.retile_row(), rank=1)
+        return rows.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
+
+    def step_chunk(self, x: Stream, _: str) -> Stream:
+        data, _padding = x.reshape(chunk=self.number(2, 3), pad=7)
+        return data
+
+    def step_group(self, x: Stream, _: str) -> Stream:
+        level = self.number(1, max(1, x.rank))
+        return x.reshape(dim=level, chunk=self.pick(1, x.dim(level).static or 2))
+
+    def step_route(self, x: Stream, name: str) -> Stream:
+        rank = self.number(0, x.rank)
+        outer = x.shape[: len(x.shape) - rank]
+        if any(d.is_ragged or (d.static is None and str(d) not in self.extents) for d in outer):
+            raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
+        sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
+        parts = sg.partition(x, sel, rank=rank)
+        deep = [part.fifo(300) for part in parts]
+        order = self.pick("index", "arrival")
+        return sg.reassemble(deep, sel.fifo(130), rank=rank, order=order)
+
+    def step_requantize(self, x: Stream, _: str) -> Stream:
+        return x.map(sg.fn.requantize(multiplier=self.pick(1, 77), shift=self.number(0, 12)))
+
+    def step_matmul(self, x: Stream, name: str) -> Stream:
+        weight = sg.Tile(x.dtype.cols, LANES * self.number(1, 2), sg.int8)
+        w = self.beside(name, weight, x)
+        return x.map(sg.fn.matmul(), w)
+
+
+STEPS = tuple(n.removeprefix("step_") for n in dir(Program) if n.startswith("step_"))
+
+
+def draw(seed: int, size: int = 4) -> tuple[Program, list[str], Counter[str]]:
+    """A program of up to `size` steps that can be built and lowered.
+
+    Returns
+    -------
+    Program
+    list of str
+        The steps that it is made of.
+    Counter
+        Steps that were tried and refused, with the reason, so that nothing is left out unseen.
+    """
+    rng = np.random.default_rng(seed)
+    steps: list[tuple[str, int]] = []
+    refused: Counter[str] = Counter()
+    for _ in range(6 * size):
+        if len(steps) == size:
+            break
+        step = (STEPS[rng.integers(len(STEPS))], int(rng.integers(1 << 30)))
+        try:
+            lower(Program(seed, [*steps, step]).graph, lanes=LANES)
+        except sg.StepError as error:
+            refused[f"{step[0]}: {error}"] += 1
+        else:
+            steps.append(step)
+    return Program(seed, steps), [name for name, _ in steps], refused
