@@ -1,0 +1,92 @@
+import pytest
+from drawn import Draw, raises_error, to_beats, verify
+from harness import lone
+
+from stepgen.compile.design import Channel
+from stepgen.timing.model import predict
+
+
+def drop_design(draw, rank, flag_rank, hold):
+    return lone(
+        "drop",
+        {"hold": hold},
+        [draw.channel("x", 2 + rank), draw.channel("flags", flag_rank, lanes=1, bits=1)],
+        [draw.channel("y", 2 + rank)],
+    )
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_filters(seed):
+    draw = Draw(seed)
+    rank, share = draw.one((0, 1, 1, 2)), draw.one((0.0, 0.2, 0.5, 0.8, 1.0))
+    slices, rows = draw.one((1, 3)), draw.one(((1,), (0, 1, 2)))
+    flags = []
+
+    def leaf():
+        flags.append(draw.flags(1, share))
+        return (draw.tile(draw.one(rows), slices), flags[-1])
+
+    dims = [(0, 1, 4, 20)] + [(0, 1, 2, 3, 5)] * rank
+    pairs = draw.nested(dims, leaf)
+
+    def part(items, depth, index):
+        if depth:
+            return [part(i, depth - 1, index) for i in items]
+        return items[index]
+
+    def filtered(items, depth):
+        if depth == 0:
+            return [tile for tile, flag in items if not flag[0]]
+        return [filtered(i, depth - 1) for i in items]
+
+    # The structure of the flags means nothing: here that of x, or none, or other groups.
+    flag_rank = draw.one((rank, 0, 1))
+    flag_list = list(flags)
+    if flag_rank == rank:
+        flag_list = part(pairs, rank + 1, 1)
+    elif flag_rank == 1:
+        cut = len(flags) // 2
+        flag_list = [[], flag_list[:cut], [], flag_list[cut:], []]
+    kept = filtered(pairs, rank)
+    design = drop_design(draw, rank, flag_rank, rank > 0 or draw.one((True, False)))
+    verify(
+        design,
+        {
+            "s_x": to_beats(part(pairs, rank + 1, 0), 2 + rank),
+            "s_flags": to_beats(flag_list, flag_rank, bool),
+        },
+        {"d_y": to_beats(kept, 2 + rank)},
+        draw.stalls(design),
+    )
+
+
+def plain(flags, hold):
+    """One group of single rows of two beats, deep channels."""
+    draw = Draw(9)
+    rows = [draw.tile(1, 2) for _ in flags]
+    design = lone(
+        "drop",
+        {"hold": hold},
+        [Channel("x", 2, 8, 3, depth=5), Channel("flags", 1, 1, 1, depth=5)],
+        [Channel("y", 2, 8, 3)],
+    )
+    return design, {"s_x": to_beats([rows], 3)}
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_drops_at_full_speed(hold):
+    flags = [Draw(0).flags(1, 0.0)] * 10
+    for k in (2, 3, 4, 8):
+        flags[k] = ~flags[k]
+    design, inputs = plain(flags, hold)
+    inputs["s_flags"] = to_beats([flags], 1, bool)
+    pops = predict(design, inputs).pops["x"]
+    assert pops[-1] - pops[0] == 2 * len(flags)
+
+
+@pytest.mark.parametrize(("count", "wrong"), [(3, True), (4, False), (5, True)])
+def test_flags_that_do_not_fit(count, wrong):
+    draw = Draw(0)
+    design, inputs = plain([draw.flags(1, 0.5) for _ in range(4)], True)
+    inputs["s_flags"] = to_beats([[draw.flags(1, 0.0) for _ in range(count)]], 1, bool)
+    assert raises_error(design, inputs, limit=50) == wrong
