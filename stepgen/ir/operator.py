@@ -77,7 +77,7 @@ class Call:
         value = self.attrs[name]
         good = isinstance(value, int) and not isinstance(value, bool)
         if not good or value < low or (high is not None and value > high):
-            limit = f"at least {low}" if high is None else f"within {low}..{high}"
+            limit = f"of at least {low}" if high is None else f"within {low}..{high}"
             self.fail(f"{name} must be an integer {limit}, not {value!r}")
         return int(value)
 

@@ -1,0 +1,391 @@
+"""One program per mistake; the sentence that it gets is the expectation."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import stepgen as sg
+
+fn = sg.fn
+
+
+def _g() -> sg.Graph:
+    return sg.Graph("demo")
+
+
+def _x(
+    g: sg.Graph, *shape: int | str | sg.Dim, tile: sg.Tile | None = None, name: str = "x"
+) -> sg.Stream:
+    return g.input(name, tile or sg.int8[1, 8], shape)
+
+
+def _sel(g: sg.Graph, n: int, *shape: int | str) -> sg.Stream:
+    return g.input("sel", sg.Selector(n), shape)
+
+
+def _at(g: sg.Graph, *shape: int) -> sg.Stream:
+    return g.input("at", sg.address[1, 1], shape)
+
+
+def _t(g: sg.Graph, element: sg.ElementType = sg.int8) -> sg.Tensor:
+    return g.tensor("t", (64, 256), element)
+
+
+def _two(
+    use: Callable[[sg.Stream, sg.Stream], object],
+    a: tuple[int | str | sg.Dim, ...],
+    b: tuple[int | str | sg.Dim, ...],
+    tile_a: sg.Tile = sg.int8[1, 8],
+    tile_b: sg.Tile = sg.int8[1, 8],
+) -> object:
+    g = _g()
+    return use(_x(g, *a, tile=tile_a), _x(g, *b, tile=tile_b, name="y"))
+
+
+def _unpadded() -> object:
+    g = _g()
+    route = _sel(g, 2, 10)
+    parts = sg.partition(_x(g, 10), route, rank=0)
+    padded = [p.reshape(chunk=4)[0].flatten(0, 1) for p in parts]
+    return sg.reassemble(padded, route, rank=0)
+
+
+K = sg.ragged("K")
+LOAD = {"tile": (64, 64), "shape": (1, 4), "stride": (4, 1)}
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    # shapes that differ
+    (
+        lambda: _two(lambda x, y: x.zip(y), (4, 3), (4, 5)),
+        "zip: x.0 has shape [4, 3] and y.0 has shape [4, 5], which differ in dim D0, 3 against 5",
+    ),
+    (
+        lambda: _two(lambda x, y: x.map(fn.add(), y), (4, 3), (3,)),
+        "map: x.0 has shape [4, 3] and y.0 has shape [3], which differ in rank, 1 against 0",
+    ),
+    (
+        lambda: _two(lambda x, y: x.accum(fn.matmul(), y, rank=1), ("E", 3), ("F", 3)),
+        "accum: x.0 has shape [E, 3] and y.0 has shape [F, 3], which differ in dim D1, E against F",
+    ),
+    (
+        lambda: _two(lambda x, y: x.promote(0).expand(y), (4,), (5, 6)),
+        "expand: promote_0.0 above its dims of 1 has shape [4] and y.0 above rank 1 has shape [5], "
+        "which differ in dim D1, 4 against 5",
+    ),
+    (
+        lambda: (lambda g: sg.partition(_x(g, 32, 1), _sel(g, 8, 64), rank=1))(_g()),
+        "partition: x.0 above rank 1 has shape [32] and sel.0 has shape [64], which differ in dim "
+        "D1, 32 against 64",
+    ),
+    (
+        _unpadded,
+        "reassemble: flatten_0.0 has shape [4*ceil(E0/4)] and sel.0 of shape [10] selects it E0 "
+        "times, which differ in dim D0, 4*ceil(E0/4) against E0",
+    ),
+    (
+        lambda: _two(lambda x, y: sg.eager_merge([x, y], rank=1), ("A", 3), ("B", 4)),
+        "eager_merge: x.0 is Stream[int8 1x8; A, 3] with shape [A, 3] and y.0 is "
+        "Stream[int8 1x8; B, 4] with shape [B, 4], which differ in dim D0, 3 against 4",
+    ),
+    (
+        lambda: _two(lambda x, y: x.bufferize(rank=1).streamify(y), (4, 3), (5, 3)),
+        "streamify: bufferize_0.0 has shape [4] and y.0 of shape [5, 3] in its outer dims has shape "
+        "[5], which differ in dim D0, 4 against 5",
+    ),
+    (
+        lambda: _two(
+            lambda x, y: x.flat_map(fn.retile_streamify(), rank=0, padding=y),
+            (4,),
+            (4, 5),
+            sg.int8[3, 8],
+            sg.FLAG,
+        ),
+        "flat_map: x.0 cut into pieces has shape [4, 3] and y.0 has shape [4, 5], which differ in "
+        "dim D0, 3 against 5",
+    ),
+    # ranks
+    (
+        lambda: _x(_g(), 4, 3).accum(fn.add(), rank=2),
+        "accum: rank must be an integer within 1..1, not 2, since x.0 is Stream[int8 1x8; 4, 3] of "
+        "rank 1",
+    ),
+    (
+        lambda: _x(_g(), 4, 3).flatten(0, 2),
+        "flatten: hi must be an integer within 0..1, not 2, since x.0 is Stream[int8 1x8; 4, 3] of "
+        "rank 1",
+    ),
+    (lambda: _x(_g(), 4, 3).flatten(1, 0), "flatten: lo must not exceed hi, 1 against 0"),
+    (
+        lambda: _two(lambda x, y: sg.eager_merge([x, y], rank=0), (4,), (4, 3)),
+        "eager_merge: chunks have rank 0, so y.0 must have rank 0, not Stream[int8 1x8; 4, 3]",
+    ),
+    (
+        lambda: _x(_g(), 4).promote(3),
+        "promote: level must be an integer within 0..1, not 3",
+    ),
+    # tiles
+    (
+        lambda: _two(
+            lambda x, y: x.map(fn.matmul(), y), (4,), (4,), sg.int8[1, 64], sg.int8[32, 16]
+        ),
+        "map: matmul(transpose=False) can't multiply the tiles int8 1x64 and int8 32x16, whose inner "
+        "dims differ, 64 against 32",
+    ),
+    (
+        lambda: _two(lambda x, y: x.map(fn.add(), y), (4,), (4,), sg.int8[4, 8], sg.int8[3, 8]),
+        "map: add() can't join the tiles int8 4x8 and int8 3x8, whose rows differ, 4 against 3",
+    ),
+    (
+        lambda: _x(_g(), 4, K, tile=sg.Tile(K, 8, sg.int8)).accum(fn.retile_col(), rank=1),
+        "accum: retile_col() can't join tiles whose rows differ, int8 Kx8",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.f32[2, 8]).map(fn.row_broadcast(4)),
+        "map: row_broadcast(cols=4) needs tiles of 1 column, not f32 2x8",
+    ),
+    # element types
+    (
+        lambda: _two(lambda x, y: x.map(fn.matmul(), y), (4,), (4,), sg.int8[1, 8], sg.bf16[8, 8]),
+        "map: matmul(transpose=False) needs tiles of one element type, not int8 1x8 and bf16 8x8",
+    ),
+    (
+        lambda: _x(_g(), 4).map(fn.exp()),
+        "map: exp() works on bf16, f32, not on int8 1x8",
+    ),
+    (
+        lambda: _x(_g(), 4).map(fn.scale(0.5)),
+        "map: scale(c=0.5) needs a whole number for int8 1x8, not 0.5",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_store(_x(g, 4), _t(g, sg.int32)))(_g()),
+        "linear_offchip_store: x.0 is Stream[int8 1x8; 4], but tensor t is made of int32",
+    ),
+    (
+        lambda: _two(
+            lambda x, y: sg.eager_merge([x, y], rank=0), (4,), (4,), sg.int8[1, 8], sg.f32[1, 8]
+        ),
+        "eager_merge: x.0 is Stream[int8 1x8; 4] and y.0 is Stream[f32 1x8; 4], which differ in "
+        "element type",
+    ),
+    # data types
+    (
+        lambda: _two(lambda x, y: sg.partition(x, y, rank=0), (4,), (4,)),
+        "partition: y.0 must be a stream of selectors, not Stream[int8 1x8; 4]",
+    ),
+    (
+        lambda: _sel(_g(), 2, 4).map(fn.square()),
+        "map: functions work on tiles, but sel.0 is Stream[selector 2; 4]",
+    ),
+    (
+        lambda: _sel(_g(), 2, 4, 2).bufferize(rank=1),
+        "bufferize: sel.0 must be a stream of tiles, not Stream[selector 2; 4, 2]",
+    ),
+    (
+        lambda: _x(_g(), 4).streamify(),
+        "streamify: x.0 must be a stream of buffers, not Stream[int8 1x8; 4]",
+    ),
+    (
+        lambda: (lambda g: _x(g, 4).random_offchip_load(_t(g), tile=(1, 8)))(_g()),
+        "random_offchip_load: x.0 must be a stream of address 1x1, not Stream[int8 1x8; 4]",
+    ),
+    (
+        lambda: (lambda g: sg.random_offchip_store(_at(g, 4), _x(g, 4), _t(g), tile=(2, 8)))(_g()),
+        "random_offchip_store: x.0 is Stream[int8 1x8; 4], but tiles of tensor t are int8 2x8",
+    ),
+    (
+        lambda: _sel(_g(), 2, 10).reshape(chunk=4),
+        "reshape: sel.0 is Stream[selector 2; 10], but only tiles can be padded",
+    ),
+    (
+        lambda: _two(
+            lambda x, y: x.flat_map(fn.retile_streamify(), rank=0, padding=y), (4,), (4, 1)
+        ),
+        "flat_map: padding must be a stream of flags (bool 1x1), but y.0 is Stream[int8 1x8; 4, 1]",
+    ),
+    # functions in the wrong place
+    (
+        lambda: _x(_g(), 4).map(fn.retile_row()),
+        "map: retile_row() can't be mapped, choose a function from tiles to a tile",
+    ),
+    (
+        lambda: _x(_g(), 4, 3).accum(fn.square(), rank=1),
+        "accum: square() can't fold, choose a function such as add, matmul or retile_row",
+    ),
+    (
+        lambda: _x(_g(), 4, 3).scan(fn.retile_row(), rank=1),
+        "scan: retile_row() can't scan, choose a function whose result keeps its size such as add",
+    ),
+    (
+        lambda: _x(_g(), 4).flat_map(fn.square(), rank=0),
+        "flat_map: square() makes no stream of a tile, choose a function such as retile_streamify",
+    ),
+    (
+        lambda: _x(_g(), 4).flat_map(fn.retile_streamify(), rank=2),
+        "flat_map: retile_streamify(axis=row) makes streams of rank 0 or 1, not 2",
+    ),
+    (lambda: _x(_g(), 4).map(fn.add()), "map: add() takes 2 tiles, not 1"),
+    (
+        lambda: sg.map("square", _x(_g(), 4)),
+        "map: it needs a function such as fn.add(), not 'square'",
+    ),
+    # off-chip memory
+    (
+        lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"tile": (48, 64)}))(_g()),
+        "linear_offchip_load: a tile of shape [48, 64] does not divide tensor t of shape [64, 256], "
+        "64 rows by 48",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"shape": (2, 4)}))(_g()),
+        "linear_offchip_load: shape [2, 4] with stride [4, 1] reads tile 7 of tensor t, which has "
+        "1 x 4 tiles of int8 64x64",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"stride": (1,)}))(_g()),
+        "linear_offchip_load: shape [1, 4] and stride [1] must have one number for each dim, but "
+        "they have 2 and 1",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"shape": 4}))(_g()),
+        "linear_offchip_load: shape must be a sequence of integers of at least 1, not 4",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"tile": 64}))(_g()),
+        "linear_offchip_load: tile must be 2 positive extents, rows and columns, not 64",
+    ),
+    (
+        lambda: sg.linear_offchip_load("t", **LOAD),
+        "linear_offchip_load: it needs a tensor of the graph, not 't'",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_store(_x(g, 4096), _t(g)))(_g()),
+        "linear_offchip_store: x.0 is Stream[int8 1x8; 4096] with 32768 elements, but tensor t of "
+        "shape [64, 256] has room for 16384",
+    ),
+    (
+        lambda: _g().tensor("t", (0, 4), sg.int8),
+        "tensor t: shape must be 2 positive extents, rows and columns, not (0, 4)",
+    ),
+    (
+        lambda: _g().tensor("t", (4, 4), sg.int8, base=-64),
+        "tensor t: it can't lie at the address -64",
+    ),
+    # buffers
+    (
+        lambda: _x(_g(), 4, 3, K).bufferize(rank=2),
+        "bufferize: x.0 has shape [4, 3, K], whose dim D0 of K is ragged, but of a buffer [3, K] only "
+        "the outermost may be",
+    ),
+    (
+        lambda: _x(_g(), 4, 6).bufferize(rank=1).streamify(shape=(2, 3), stride=(3, 2)),
+        "streamify: shape [2, 3] with stride [3, 2] reads tile 7 of a buffer of int8 1x8 [6], which "
+        "has 6 tiles",
+    ),
+    (
+        lambda: _x(_g(), 4, "E").bufferize(rank=1).streamify(shape=(2,), stride=(1,)),
+        "streamify: shape and stride need a buffer of static dims, not buffer of int8 1x8 [E], which "
+        "can only be read linearly",
+    ),
+    (
+        lambda: _two(lambda x, y: x.bufferize(rank=1).streamify(y, count=2), (4, 3), (4,)),
+        "streamify: it takes either a reference stream or a count, not both",
+    ),
+    # parameters
+    (
+        lambda: _x(_g(), "E", 3).reshape(dim=1, chunk=4),
+        "reshape: x.0 has shape [E, 3], whose dim D1 of E must be static and divisible by the chunk "
+        "of 4 since only D0 can be padded",
+    ),
+    (
+        lambda: _x(_g(), 10).reshape(chunk=0),
+        "reshape: chunk must be an integer of at least 1, not 0",
+    ),
+    (
+        lambda: _x(_g(), 10).reshape(chunk=4, pad="zero"),
+        "reshape: pad must be a number, not 'zero'",
+    ),
+    (
+        lambda: _x(_g(), 4, 3).accum(fn.add(), rank=1, init="zero"),
+        "accum: init must be a number, not 'zero'",
+    ),
+    (
+        lambda: (lambda g: sg.partition(_x(g, 4), _sel(g, 8, 4), rank=0, num_consumers=4))(_g()),
+        "partition: num_consumers is 4, but sel.0 is Stream[selector 8; 4] with 8 consumers",
+    ),
+    (
+        lambda: (lambda g: sg.reassemble([_x(g, 4)], _sel(g, 8, 4), rank=0))(_g()),
+        "reassemble: sel.0 is Stream[selector 8; 4], but there are 1 streams to take from",
+    ),
+    (
+        lambda: (lambda g: sg.reassemble([_x(g, 4)], _sel(g, 1, 4), rank=0, order="any"))(_g()),
+        "reassemble: order must be one of index, arrival, not 'any'",
+    ),
+    (
+        lambda: _x(_g(), 4, 3).expand(count=2),
+        "expand: x.0 has shape [4, 3], whose 1 innermost dims must be 1 to be repeated",
+    ),
+    (
+        lambda: _x(_g(), 4, 1).expand(),
+        "expand: it needs either a reference stream or a count",
+    ),
+    (lambda: sg.zip(_x(_g(), 4), 3), "zip: input 1 must be a stream, not 3"),
+    (lambda: sg.map(fn.add()), "map: it needs at least 1 stream"),
+    (lambda: sg.eager_merge([], rank=0), "eager_merge: it needs at least 1 stream"),
+    (
+        lambda: sg.eager_merge(_x(_g(), 4), rank=0),
+        "eager_merge: it needs a list of streams, not <x.0 Stream[int8 1x8; 4]>",
+    ),
+    (
+        lambda: _g().input("x", sg.int8[1, 8], ()),
+        "source: an input needs at least 1 dim, the number of its elements",
+    ),
+    (
+        lambda: _g().input("x", sg.int8, (4,)),
+        "source: an input needs a data type such as int8[1, 64], not int8",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "sentence"), MISTAKES, ids=[s[:60] for _, s in MISTAKES])
+def test_mistake(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(sg.StepError) as caught:
+        make()
+    head, _, rest = sentence.partition(": ")
+    message = str(caught.value)
+    # The user's own innermost frame is the line that the message names.
+    lines = [
+        f.lineno for f in traceback.extract_tb(caught.value.__traceback__) if f.filename == __file__
+    ]
+    assert message == f"{head} at {Path(__file__).name}:{lines[-1]}: {rest}"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: fn.requantize(0, 3), "requantize needs a multiplier of 1 to 32767, not 0"),
+        (lambda: fn.requantize(shift=99), "requantize needs a shift of 0 to 31, not 99"),
+        (lambda: fn.compare("<"), "compare needs one of lt, le, eq, ne, ge, gt, not '<'"),
+        (lambda: fn.convert("int4"), "'int4' is no element type, those are int8, int32, bf16, f32"),
+        (lambda: fn.convert(sg.bool_), "convert makes int8, int32, bf16, f32, not bool"),
+        (
+            lambda: fn.retile_streamify("tile"),
+            'retile_streamify needs the axis "row" or "col", not',
+        ),
+        (lambda: fn.row_broadcast(0), "row_broadcast needs at least 1 column, not 0"),
+        (lambda: fn.matmul(1, 2), "function matmul takes 1 parameters, not 2"),
+        (lambda: fn.matmul(depth=2), "function matmul: got an unexpected keyword argument 'depth'"),
+        (lambda: fn.scale(), "function scale: missing 1 required positional argument: 'c'"),
+        (lambda: sg.Selector(0), "a selector needs at least 1 consumer, not 0"),
+        (lambda: sg.Selector(2, hot=3), "a selector over 2 consumers can't have 3 bits set"),
+        (lambda: sg.int8[-1, 4], "a dim must be an integer of at least 0, not -1"),
+    ],
+)
+def test_parameters_are_checked_when_an_object_is_made(
+    make: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(sg.StepError) as caught:
+        make()
+    assert str(caught.value).startswith(sentence)
