@@ -174,7 +174,7 @@ SHAPES: list[tuple[str, Make, str]] = [
 def test_shape(op: str, make: Make, expected: str) -> None:
     result = make(sg.Graph())
     streams = [result] if isinstance(result, sg.Stream) else result
-    assert [s.node.op for s in streams][0] == op
+    assert streams[0].node.op == op
     assert " | ".join(str(s)[len("Stream[") : -1] for s in streams) == expected
 
 

@@ -1,0 +1,40 @@
+"""Functions and types check what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import stepgen as sg
+
+fn = sg.fn
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: fn.requantize(0, 3), "requantize needs a multiplier of 1 to 32767, not 0"),
+        (lambda: fn.requantize(shift=99), "requantize needs a shift of 0 to 31, not 99"),
+        (lambda: fn.compare("<"), "compare needs one of lt, le, eq, ne, ge, gt, not '<'"),
+        (lambda: fn.convert("int4"), "'int4' is no element type, those are int8, int32, bf16, f32"),
+        (lambda: fn.convert(sg.bool_), "convert makes int8, int32, bf16, f32, not bool"),
+        (
+            lambda: fn.retile_streamify("tile"),
+            'retile_streamify needs the axis "row" or "col", not',
+        ),
+        (lambda: fn.row_broadcast(0), "row_broadcast needs at least 1 column, not 0"),
+        (lambda: fn.matmul(1, 2), "function matmul takes 1 parameters, not 2"),
+        (lambda: fn.matmul(depth=2), "function matmul: got an unexpected keyword argument 'depth'"),
+        (lambda: fn.scale(), "function scale: missing 1 required positional argument: 'c'"),
+        (lambda: sg.Selector(0), "a selector needs at least 1 consumer, not 0"),
+        (lambda: sg.Selector(2, hot=3), "a selector over 2 consumers can't have 3 bits set"),
+        (lambda: sg.int8[-1, 4], "a dim must be an integer of at least 0, not -1"),
+    ],
+)
+def test_parameters_are_checked_when_an_object_is_made(
+    make: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(sg.StepError) as caught:
+        make()
+    assert str(caught.value).startswith(sentence)
