@@ -1,23 +1,34 @@
 // Writes which channels moved in which cycle; read by stepgen/flow/record.py.
 //
-// The file is a sequence of 32-bit words in the machine's byte order. A word with bit 31 set moves
+// The file is a sequence of 32-bit words in the machine's byte order (little-endian where we simulate). A word with bit 31 set moves
 // the time forward by its other bits; any other word is an event in that cycle: 2 * channel for a
 // push, 2 * channel + 1 for a pop.
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "svdpi.h"
 
 namespace {
 
 constexpr uint32_t kAdvance = 0x80000000u;
+constexpr size_t kBuffered = 1 << 16;  // words
 
 FILE* file = nullptr;
 int64_t last = 0;
+std::vector<uint32_t> buffer;
 
-inline void put(uint32_t word) { fwrite_unlocked(&word, sizeof word, 1, file); }
+inline void put(uint32_t word) { buffer.push_back(word); }
+
+void flush() {
+    if (fwrite(buffer.data(), sizeof(uint32_t), buffer.size(), file) != buffer.size()) {
+        fprintf(stderr, "cannot write the record: is the disk full?\n");
+        exit(2);
+    }
+    buffer.clear();
+}
 
 inline void put_events(int words, const svBitVecVal* bits, uint32_t pop) {
     for (int i = 0; i < words; ++i)
@@ -30,7 +41,9 @@ inline void put_events(int words, const svBitVecVal* bits, uint32_t pop) {
 extern "C" {
 
 void stepgen_record_close() {
-    if (file) fclose(file);
+    if (!file) return;
+    flush();
+    fclose(file);
     file = nullptr;
 }
 
@@ -52,6 +65,7 @@ void stepgen_record(long long cycle, int words, const svBitVecVal* push, const s
     last = cycle;
     put_events(words, push, 0);
     put_events(words, pop, 1);
+    if (buffer.size() > kBuffered) flush();
 }
 
 }  // extern "C"

@@ -25,9 +25,13 @@ module recorder #(
   );
 
   string folder;
-  initial if (!$value$plusargs("folder=%s", folder)) folder = ".";
+  logic recording;
+  initial begin
+    if (!$value$plusargs("folder=%s", folder)) folder = ".";
+    recording = $test$plusargs("norecord") == 0;
+  end
 
-  always @(posedge clk) begin
+  always @(posedge clk) if (recording) begin
     if (load) stepgen_record_open($sformatf("%s/%0d/record.bin", folder, case_number));
     else if (dump) stepgen_record_close();
     else if (running && ((|push) || (|pop)))

@@ -43,8 +43,8 @@ class Outcome:
         Wall-clock time of the run alone.
     outputs : dict of str to uint8 array
         Payloads that left, by port.
-    record : Record
-        Cycles of all beats.
+    record : Record or None
+        Cycles of all beats; None where they were not recorded.
     memory : uint8 array or None
         Off-chip memory after the run.
     registers : dict of int to int
@@ -58,7 +58,7 @@ class Outcome:
     cycles: int
     seconds: float
     outputs: dict[str, Rows]
-    record: Record
+    record: Record | None
     memory: Rows | None
     registers: dict[int, int]
     faults: list[str] = field(default_factory=list)
@@ -90,6 +90,7 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
     if interface.memory and case.memory is not None:
         path = folder / "memory_after.hex"
         memory = read_hex(path, interface.memory.word)[: case.memory.size]
+    track = folder / "record.bin"
     values = np.fromfile(folder / "registers.bin", np.uint32).tolist()
     outcome = Outcome(
         case,
@@ -97,9 +98,9 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
         result["cycles"],
         result["seconds"],
         outputs,
-        read_record(folder / "record.bin", interface.recorded),
+        read_record(track, interface.recorded) if track.exists() else None,
         memory,
-        dict(zip(register_addresses(interface), values)),
+        dict(zip(register_addresses(interface), values, strict=True)),
     )
     faults = _faults(outcome, interface)
     if result["bus_error"]:
@@ -120,16 +121,17 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
     for port in interface.sinks:
         if port.name in case.expected:
             seen = outcome.outputs[port.name]
-            at = record.pushes[f"port:{port.name}"]
             wanted = case.expected[port.name]
             same = min(len(seen), len(wanted))
             wrong = np.flatnonzero((seen[:same] != wanted[:same]).any(axis=1))
             if wrong.size:
                 i = int(wrong[0])
+                at = _NEVER if record is None else int(record.pushes[f"port:{port.name}"][i])
+                when = "" if record is None else f" in cycle {at}"
                 faults.append(
                     (
-                        int(at[i]),
-                        f"port {port.name}: beat {i} in cycle {at[i]} is "
+                        at,
+                        f"port {port.name}: beat {i}{when} is "
                         f"{describe(seen[i], port)}, expected {describe(wanted[i], port)} "
                         f"({wrong.size} of {same} beats differ)",
                     )
@@ -141,7 +143,7 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
                         f"port {port.name}: {len(seen)} beats came, {len(wanted)} were expected",
                     )
                 )
-    if not case.judge:
+    if record is not None and not case.judge:
         for predicted, seen_cycles, verb in (
             (case.pushes, record.pushes, "pushed"),
             (case.pops, record.pops, "popped"),
@@ -150,10 +152,9 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
                 fault = compare_cycles(name, verb, cycles, seen_cycles[name])
                 if fault is not None:
                     faults.append(fault)
-        if case.cycles is not None and outcome.status == "done" and outcome.cycles != case.cycles:
-            faults.append(
-                (_NEVER, f"the run took {outcome.cycles} cycles, predicted {case.cycles}")
-            )
+    ended = outcome.status == "done" and not case.judge
+    if ended and case.cycles not in (None, outcome.cycles):
+        faults.append((_NEVER, f"the run took {outcome.cycles} cycles, predicted {case.cycles}"))
     if case.memory_after is not None and outcome.memory is not None:
         wrong = np.flatnonzero(outcome.memory != case.memory_after)
         if wrong.size:

@@ -234,6 +234,7 @@ class Bench:
         if registers is not None:
             values = [await registers.read(a) for a in register_addresses(interface)]
         streams.cancel()
+        await FallingEdge(dut.clk)
         error = bool(int(dut.error.value))
         dut.dump.value = 1
         await FallingEdge(dut.clk)
@@ -257,7 +258,7 @@ class Bench:
 
     async def _reset(self) -> Registers | JudgeRegisters | None:
         dut, interface, case = self.dut, self.interface, self.case
-        cocotb.start_soon(Clock(dut.clk, PERIOD_NS, "ns").start())
+        Clock(dut.clk, PERIOD_NS, "ns").start()
         judge = case.judge and interface.memory is not None
         dut.rst.value, dut.load.value, dut.dump.value = 1, 0, 0
         dut.case_number.value = int(self.folder.name)

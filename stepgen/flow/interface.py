@@ -140,7 +140,9 @@ class Interface:
         seen: set[str] = set()
         for port in self.ports:
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", port.name):
-                raise StepError(f"design {self.name}: port {port.name!r} is not a Verilog identifier")
+                raise StepError(
+                    f"design {self.name}: port {port.name!r} is not a Verilog identifier"
+                )
             if port.name in _RESERVED or f"{port.name}_".startswith(_RESERVED_PREFIXES):
                 raise StepError(f"design {self.name}: the port name {port.name} is taken")
             if port.direction not in ("in", "out"):

@@ -50,7 +50,9 @@ def execute(command: Sequence[str | Path], *, cwd: Path, what: str) -> str:
     said = done.stdout + done.stderr
     if done.returncode:
         lines = said.splitlines()
-        first = next((x for x in lines if "error" in x.lower()), lines[0] if lines else "no message")
+        first = next(
+            (x for x in lines if "error" in x.lower()), lines[0] if lines else "no message"
+        )
         raise StepError(f"{what} failed with exit code {done.returncode}: {first.strip()}")
     return said
 
@@ -109,9 +111,7 @@ def compile_all(
             target = folder / name
             _compile(source.path, arguments, target, folder)
             return target
-        key = digest(
-            str(compiler().version), source.fixed_by, *arguments, source.path.read_bytes()
-        )
+        key = digest(str(compiler().version), source.fixed_by, *arguments, source.path.read_bytes())
         target = cache_folder() / "objects" / f"{source.path.stem}-{key}.o"
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)

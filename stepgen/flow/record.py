@@ -58,4 +58,6 @@ def read_record(path: Path, names: Sequence[str]) -> Record:
     order = np.argsort(events, kind="stable")
     ends = np.cumsum(np.bincount(events, minlength=count))
     parts = np.split(cycles[order], ends[:-1]) if count else []
-    return Record(dict(zip(names, parts[0::2])), dict(zip(names, parts[1::2])))
+    return Record(
+        dict(zip(names, parts[0::2], strict=True)), dict(zip(names, parts[1::2], strict=True))
+    )

@@ -13,7 +13,8 @@ from .case import cases_in
 from .check import Outcome, read_outcome
 from .interface import Interface
 from .objects import Progress, quiet
-from .verilator import Simulation, render
+from .render import render
+from .verilator import Simulation
 
 
 def write_testbench(folder: Path, interface: Interface) -> Path:
@@ -71,14 +72,17 @@ def run_cocotb(
         command += ["--trace", "--trace-file", str(vcd.resolve())]
     log = folder / "cocotb.log"
     done = 0
-    with log.open("w") as out, subprocess.Popen(
-        command,
-        cwd=folder,
-        env=_environment(folder, bench.stem),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
+    with (
+        log.open("w") as out,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=_environment(folder, bench.stem),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process,
+    ):
         assert process.stdout is not None
         for line in process.stdout:
             out.write(line)
@@ -111,7 +115,7 @@ def _last_error(log: Path) -> str:
 
 def _environment(folder: Path, module: str) -> dict[str, str]:
     """Environment in which cocotb starts inside the simulation, as its own runner makes it."""
-    import find_libpython  # type: ignore[import-untyped]
+    import find_libpython
     from cocotb_tools import config
 
     library = find_libpython.find_libpython()
@@ -127,6 +131,7 @@ def _environment(folder: Path, module: str) -> dict[str, str]:
         TOPLEVEL_LANG="verilog",
         COCOTB_RESULTS_FILE=str(folder / "results.xml"),
         COCOTB_TRUST_INERTIAL_WRITES="1",
+        COCOTB_REWRITE_ASSERTION_FILES="",  # else pytest rewrites all that is imported: 2 s
         GPI_USERS=f"{library};{config.pygpi_entry_point()}",
         PYGPI_PYTHON_BIN=sys.executable,
         PYTHONPATH=os.pathsep.join([str(folder), *(p for p in sys.path if p)]),

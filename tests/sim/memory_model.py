@@ -43,7 +43,7 @@ def predict(requests: Requests, timing: MemoryTiming, stalls: Stalls, limit: int
             return True
         return has and not stall(memory_side, t)
 
-    memory = dict(zip(CHANNELS, MEMORY_CHANNELS))
+    memory = dict(zip(CHANNELS, MEMORY_CHANNELS, strict=True))
     todo_r, todo_aw = deque(requests.reads), deque(requests.writes)
     todo_w = deque(requests.words)
     reads: deque[tuple[int, list[int]]] = deque()  # start, word addresses left
