@@ -21,14 +21,18 @@ from .. import stages
 from ..design import Channel, Design
 
 
+SPREAD = 1
+"""Stage in which a beat or an address travels to all the memories."""
+
+
 def tree_stages(lanes: int) -> int:
     """Stages of the adder tree over `lanes` products, one adder each."""
     return (lanes - 1).bit_length()
 
 
 def delay(params: Mapping[str, Any], lanes: int) -> int:
-    """Cycles from a step to its sums: read weights, multiply, add up, accumulate."""
-    return stages.BLOCK_RAM + stages.MULTIPLIER + tree_stages(lanes) + 1
+    """Cycles from a step to its sums: spread, read weights, multiply, add up, accumulate."""
+    return SPREAD + stages.BLOCK_RAM + stages.MULTIPLIER + tree_stages(lanes) + 1
 
 
 def slices(params: Mapping[str, Any], lanes: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ class Core(UnitCore):
     Notes
     -----
     M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. From the step that completes a
-    slice of results to its handing over: 6 cycles and one per level of the adder tree.
+    slice of results to its handing over: 7 cycles and one per level of the adder tree.
     """
 
     def elaborate(self, platform):
@@ -77,11 +77,14 @@ class Core(UnitCore):
             tiles.payload.data.eq(Mux(is_value, 0, w.payload.data)),
             following.eq(Mux(address == 2 * self._blocks - 1, 0, address + 1)),
         ]
+        # Spread like the addresses that read, so a tile is complete when its first block is read.
+        w_addr = delayed(m, address, facts.SPREAD, reset_less=True)
+        w_data = delayed(m, w.payload.data, facts.SPREAD, reset_less=True)
         for index, bank in enumerate(banks):
             m.d.comb += [
-                bank.w_en.eq(takes & row[index]),
-                bank.w_addr.eq(address),
-                bank.w_data.eq(w.payload.data),
+                bank.w_en.eq(delayed(m, takes & row[index], facts.SPREAD)),
+                bank.w_addr.eq(w_addr),
+                bank.w_data.eq(w_data),
             ]
         with m.If(takes):
             m.d.sync += [
@@ -161,7 +164,9 @@ class Core(UnitCore):
             data.ArrayLayout(signed(facts.sum_bits(self.params)), lanes),
             dot.sums.shape(),
         )
-        x_slice = delayed(m, x.payload.data[: lanes * bits], stages.BLOCK_RAM, reset_less=True)
+        r_addr = delayed(m, address, facts.SPREAD, reset_less=True)
+        reading = facts.SPREAD + stages.BLOCK_RAM
+        x_slice = delayed(m, x.payload.data[: lanes * bits], reading, reset_less=True)
         m.d.comb += [
             dot.x.eq(x_slice),
             accumulators.term.eq(dot.sums),
@@ -169,7 +174,7 @@ class Core(UnitCore):
             accumulators.first.eq(delayed(m, first_k, total - 1, reset_less=True)),
         ]
         for bank, row in zip(banks, dot.w, strict=True):
-            m.d.comb += [bank.r_addr.eq(address), row.eq(bank.r_data)]
+            m.d.comb += [bank.r_addr.eq(r_addr), row.eq(bank.r_data)]
         out_bits = self.params["out_bits"]
         return Cat(_extend(accumulators.sums[lane], out_bits) for lane in range(lanes))
 
