@@ -256,7 +256,8 @@ def _totals(out: Out, symbols: Symbols) -> tuple[sympy.Expr, ...]:
         elif not totals:
             total = dim.expr
         elif dim.is_ragged:
-            total = symbols.fresh(f"sum_{dim}_", "dynamic").expr
+            positive = bool(totals[-1].is_positive) and not dim.may_be_empty
+            total = symbols.fresh(f"sum_{dim}_", "dynamic", positive=positive).expr
         else:
             total = times([totals[-1], dim.expr])
         totals.append(total)

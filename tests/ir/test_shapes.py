@@ -234,6 +234,14 @@ def test_bounds_follow_the_dims() -> None:
     assert sg.eager_merge(parts, rank=1)[0].shape[0].bound == 108
 
 
+def test_a_sum_of_what_is_never_empty_is_never_empty() -> None:
+    g = sg.Graph()
+    full = _x(g, 4, sg.ragged("L", bound=5, positive=True)).flatten(0, 1)
+    assert (full.shape[0].kind, full.shape[0].bound) == ("dynamic", 20)
+    assert not full.shape[0].may_be_empty
+    assert _x(g, 4, K).flatten(0, 1).shape[0].may_be_empty
+
+
 TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.matmul(), [sg.int8["M", 64], sg.int8[64, 32]], "int32 Mx32", "4096*M"),
     (fn.matmul(transpose=True), [sg.bf16[4, 64], sg.bf16[32, 64]], "f32 4x32", "16384"),

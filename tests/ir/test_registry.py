@@ -1,0 +1,64 @@
+"""Operators and functions are found by the names of their files."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+import stepgen as sg
+from stepgen.ir import registry
+from stepgen.ir.function import Function, function, function_types
+from stepgen.ir.operator import functions, operators
+
+
+def test_every_operator_has_a_face_and_most_a_function() -> None:
+    assert set(operators()) - set(functions()) == {"source", "output"}
+    assert {"partition", "eager_merge", "streamify"} <= set(functions())
+
+
+@pytest.mark.parametrize("name", functions())
+def test_every_parameter_is_documented(name: str) -> None:
+    doc = inspect.getdoc(functions()[name]) or ""
+    documented = doc.replace("*", "").replace(", ", "\n").splitlines()
+    for parameter in inspect.signature(functions()[name]).parameters:
+        assert any(line.split(" :")[0].strip() == parameter for line in documented), parameter
+
+
+@pytest.mark.parametrize("name", function_types())
+def test_a_function_knows_the_name_of_its_file(name: str) -> None:
+    required = {"scale": {"c": 2}, "offset": {"c": 2}, "compare": {"op": "lt"}}
+    required |= {"convert": {"to": "f32"}, "row_broadcast": {"cols": 2}}
+    made = function(name, **required.get(name, {}))
+    assert made.name == name
+    assert function(name, **made.parameters()) == made
+    assert getattr(sg.fn, name)(**made.parameters()) == made
+
+
+def test_an_unknown_function_is_told() -> None:
+    with pytest.raises(sg.StepError, match="there is no function 'sculpt', those are add, "):
+        function("sculpt")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_file_defines_one_thing(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / f"found{count}"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "_helper.py").write_text("raise RuntimeError\n")
+    body = "from stepgen.ir.function import Unary\n"
+    (package / "thing.py").write_text(
+        body + "".join(f"class T{i}(Unary): ...\n" for i in range(count))
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    if count == 1:
+        assert [*registry.classes(package.name, Function)] == ["thing"]
+    else:
+        with pytest.raises(TypeError, match=f"must define one Function, not {count}"):
+            registry.classes(package.name, Function)
+    for name in (package.name, f"{package.name}.thing"):
+        sys.modules.pop(name, None)
