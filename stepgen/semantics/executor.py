@@ -230,7 +230,9 @@ class _Scheduler:
 
 def _placed(error: StepError, node: Node) -> StepError:
     """The error with the node's name in front, unless it is there already."""
-    return error if node.name in str(error) else StepError(f"{node.name} ({node.where}): {error}")
+    if str(error).startswith(f"{node.name} "):
+        return error
+    return StepError(f"{node.name} ({node.where}): {error}")
 
 
 def _result(graph: Graph, uses: Iterable[Use], memory: Memory) -> Result:

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stepgen as sg
+from semantics import models
+from semantics.drawn import tile
+from semantics.programs import scalars, shape
+from stepgen.ir.dims import as_dim
+from stepgen.ir.stream import StreamType
+from stepgen.ir.wire import BARE, DONE, VALUE, Beats
+from stepgen.semantics.beats import from_beats, to_beats
+from stepgen.semantics.tokens import END, bare, encode, value
+
+few = settings(max_examples=60, deadline=None)
+
+
+def dims(*extents: Any) -> tuple[sg.Dim, ...]:
+    return tuple(as_dim(e) for e in extents)
+
+
+def ragged_tiles(rank: int, cols: int) -> StreamType:
+    return StreamType(shape(rank), sg.Tile(sg.ragged("R"), cols, sg.int8))
+
+
+def unrolled(beats: Beats) -> list[tuple[Any, ...]]:
+    return [
+        (int(k), int(s), int(low), *map(int, data))
+        for k, s, low, data in zip(beats.kind, beats.stop, beats.low, beats.data, strict=True)
+    ]
+
+
+@few
+@given(st.data())
+def test_tiles_come_back(data: st.DataObject) -> None:
+    """Tiles of no rows and empty groups too."""
+    rank, lanes = data.draw(st.integers(0, 2)), data.draw(st.sampled_from([1, 2, 4]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    sizes = data.draw(scalars(rank))
+    tiles = models.on_groups(sizes, rank, 0, lambda n: tile(rng, abs(n) % 4, 4))
+    tokens = encode(tiles, rank)
+    kind = ragged_tiles(rank, 4)
+    beats = to_beats(tokens, kind, lanes)
+    assert from_beats(beats, kind) == tokens
+    assert beats.data.dtype == np.int8
+
+
+@few
+@given(st.data())
+def test_beats_are_the_encoding_of_row_slices(data: st.DataObject) -> None:
+    """A rank-N stream of tiles is a rank-N+2 stream of slices: the same encoding, deeper."""
+    rank = data.draw(st.integers(0, 2))
+    sizes = data.draw(scalars(rank))
+    count = iter(range(10_000))
+
+    def rows(n: int) -> list[list[int]]:
+        return [[next(count) % 120 for _ in range(3)] for _ in range(abs(n) % 4)]
+
+    deep = models.on_groups(sizes, rank, 0, rows)
+    tiles = models.on_groups(deep, rank, 0, lambda r: np.array(r, np.int8).reshape(-1, 3))
+    beats = to_beats(encode(tiles, rank), ragged_tiles(rank, 3), 1)
+    wire = [
+        value(data[0], stop) if kind == VALUE else bare(low, stop) if kind == BARE else END
+        for kind, stop, low, *data in unrolled(beats)
+    ]
+    assert wire == encode(deep, rank + 2)
+
+
+def test_a_written_example() -> None:
+    tokens = [value(np.arange(8, dtype=np.int8).reshape(2, 4)), value(np.zeros((0, 4), np.int8), 1)]
+    beats = to_beats([*tokens, bare(1, 1), END], ragged_tiles(1, 4), 2)
+    assert unrolled(beats) == [
+        (VALUE, 0, 0, 0, 1),
+        (VALUE, 1, 0, 2, 3),
+        (VALUE, 0, 0, 4, 5),
+        (VALUE, 2, 0, 6, 7),
+        (BARE, 3, 2, 0, 0),
+        (BARE, 3, 3, 0, 0),
+        (DONE, 0, 0, 0, 0),
+    ]
+
+
+@few
+@given(scalars(1))
+def test_selectors_and_flags_are_one_beat_each(content: list[Any]) -> None:
+    selectors = models.on_groups(content, 1, 0, lambda n: np.arange(3) == n % 3)
+    kind = StreamType(shape(1), sg.Selector(3))
+    tokens = encode(selectors, 1)
+    beats = to_beats(tokens, kind, 8)
+    assert beats.data.shape == (len(tokens), 3)
+    assert beats.stop.max(initial=0) <= 1
+    assert from_beats(beats, kind) == tokens
+    flags = models.on_groups(content, 1, 0, lambda n: np.array([[n > 0]]))
+    kind = StreamType(shape(1), sg.FLAG)
+    tokens = encode(flags, 1)
+    assert to_beats(tokens, kind, 8).data.shape == (len(tokens), 1)
+    assert from_beats(to_beats(tokens, kind, 8), kind) == tokens
+
+
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+def test_element_types(element: str) -> None:
+    kinds = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
+    kind = StreamType(dims(3), sg.Tile(2, 4, kinds[element]))
+    rng = np.random.default_rng(0)
+    tokens = encode([tile(rng, 2, 4, element) for _ in range(3)], 0)
+    assert from_beats(to_beats(tokens, kind, 4), kind) == tokens
+
+
+def test_an_empty_stream_is_done_alone() -> None:
+    assert unrolled(to_beats([END], ragged_tiles(2, 4), 2)) == [(DONE, 0, 0, 0, 0)]
+
+
+def test_columns_that_do_not_fit_the_lanes() -> None:
+    kind = StreamType(dims("N"), sg.int8[1, 6])
+    with pytest.raises(sg.StepError, match=r"x\.0: a tile of 1x6 does not travel on 4 lanes"):
+        to_beats(encode([np.zeros((1, 6), np.int8)], 0), kind, 4, "x.0")
+
+
+def test_what_has_no_beats() -> None:
+    kind = StreamType(dims("N"), sg.Buffer(sg.int8[1, 1], dims(3)))
+    with pytest.raises(sg.StepError, match=r"x\.0 of buffer of .* has no beats"):
+        to_beats([END], kind, 4, "x.0")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(VALUE, 0, 0), (VALUE, 1, 0), (VALUE, 2, 0)], "beat 2 ends a tile whose rows differ"),
+        ([(BARE, 2, 1)], "beat 0 is a row without columns"),
+        ([(VALUE, 1, 0)], "DONE comes while level 2 is still open"),
+        ([(VALUE, 1, 0), (BARE, 2, 2)], "would close a level-2 group that is not empty"),
+    ],
+)
+def test_beats_that_are_no_stream(rows: list[tuple[int, int, int]], message: str) -> None:
+    kind, stop, low = np.array([*rows, (DONE, 0, 0)], np.uint8).T
+    beats = Beats(kind, stop, low, np.zeros((len(rows) + 1, 2), np.int8))
+    with pytest.raises(sg.StepError, match=f"y.0.*{message}"):
+        from_beats(beats, ragged_tiles(0, 4), "y.0")

@@ -1,0 +1,172 @@
+"""Every function against plain numpy, on tiles of every element type that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from semantics.drawn import floats, plain, tile
+from semantics.programs import execute
+from stepgen.ir.function import function_types
+from stepgen.semantics import numbers, tables
+from stepgen.semantics.meaning import meanings
+
+KINDS = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32, "bool": sg.bool_}
+EXACT: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def apply(fn: Any, *tiles: Any, lanes: int = 4) -> Any:
+    """Map a function over one element."""
+    g = sg.Graph()
+    names = [f"x{i}" for i in range(len(tiles))]
+    streams = [
+        g.input(name, sg.Tile(*x.shape, KINDS[numbers.name_of(x)]), (1,))
+        for name, x in zip(names, tiles, strict=True)
+    ]
+    g.output(sg.map(fn, *streams), "y")
+    result = execute(g, {n: [x] for n, x in zip(names, tiles, strict=True)}, lanes=lanes)
+    (y,) = result.nested("y")
+    out = result.types["y"].dtype
+    assert isinstance(out, sg.Tile)
+    assert numbers.name_of(y) == out.element.name
+    return y
+
+
+def test_every_function_has_a_meaning() -> None:
+    assert set(meanings()) == set(function_types())
+
+
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("sizes", [((3, 4), (3, 4)), ((3, 4), (1, 4)), ((3, 1), (3, 4))])
+def test_pairs(name: str, element: str, sizes: Any) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (tile(rng, *size, element) for size in sizes)
+    y = apply(getattr(sg.fn, name)(), a, b)
+    assert plain(y.astype(float)) == plain(EXACT[name](a.astype(float), b.astype(float)))
+
+
+@pytest.mark.parametrize("element", ["int8", "int32"])
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_integers_wrap_around(name: str, element: str) -> None:
+    low, high = numbers.lowest(element), numbers.highest(element)
+    x = np.array([[low, high]], numbers.DTYPES[element])
+    y = apply(getattr(sg.fn, name)(), x, x[:, ::-1].copy() if name == "sub" else x)
+    bits = 2 ** (8 * numbers.DTYPES[element].itemsize)
+    exact = [low - high, high - low] if name == "sub" else [2 * low, 2 * high]
+    assert [int(v) % bits for v in y[0]] == [v % bits for v in exact]
+
+
+@pytest.mark.parametrize("element", ["bf16", "f32"])
+@pytest.mark.parametrize("name", tables.FUNCTIONS)
+def test_tabulated_functions(name: str, element: str) -> None:
+    x = numbers.canonical(floats(np.random.default_rng(4), (8, 8), element))
+    assert apply(getattr(sg.fn, name)(), x).tobytes() == tables.apply(name, x).tobytes()
+
+
+@pytest.mark.parametrize("element", ["bf16", "f32"])
+def test_quotients(element: str) -> None:
+    rng = np.random.default_rng(5)
+    x, y = (numbers.canonical(floats(rng, (8, 8), element)) for _ in range(2))
+    assert apply(sg.fn.div(), x, y).tobytes() == tables.div(x, y).tobytes()
+
+
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+def test_constants_and_squares(element: str) -> None:
+    x = tile(np.random.default_rng(6), 4, 4, element)
+    wide = x.astype(float)
+    assert plain(apply(sg.fn.scale(3), x).astype(float)) == plain(wide * 3)
+    assert plain(apply(sg.fn.offset(-2), x).astype(float)) == plain(wide - 2)
+    assert plain(apply(sg.fn.square(), x).astype(float)) == plain(wide**2)
+
+
+def test_a_constant_is_rounded_before_it_multiplies() -> None:
+    x = numbers.as_element([[3.0]], "bf16")
+    third = numbers.as_element([[1 / 3]], "bf16")
+    assert apply(sg.fn.scale(1 / 3), x)[0, 0] == numbers.multiply(x, third, "bf16")[0, 0]
+
+
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+def test_rows(element: str) -> None:
+    x = tile(np.random.default_rng(7), 5, 6, element)
+    total = apply(sg.fn.row_sum(), x)
+    assert plain(total.astype(float)) == plain(x.astype(float).sum(1, keepdims=True))
+    assert plain(apply(sg.fn.row_max(), x)) == plain(x.max(1, keepdims=True))
+    wide = apply(sg.fn.row_broadcast(cols=3), x[:, :1].copy())
+    assert plain(wide) == plain(np.repeat(x[:, :1], 3, 1))
+
+
+def test_row_sum_adds_in_the_order_of_lanes() -> None:
+    x = np.random.default_rng(8).standard_normal((50, 8)).astype(np.float32)
+    a, b, c, d, e, f, g, h = x.T
+    four = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    two = (((a + b) + (c + d)) + (e + f)) + (g + h)
+    assert (four != two).any()
+    assert apply(sg.fn.row_sum(), x, lanes=4)[:, 0].tolist() == four.tolist()
+    assert apply(sg.fn.row_sum(), x, lanes=2)[:, 0].tolist() == two.tolist()
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("element", ["int8", "bf16", "f32"])
+def test_products(element: str, transpose: bool) -> None:
+    rng = np.random.default_rng(9)
+    for rows in (0, 1, 5):
+        x, w = tile(rng, rows, 8, element), tile(rng, 8, 3, element)
+        given = np.ascontiguousarray(w.T) if transpose else w
+        y = apply(sg.fn.matmul(transpose=transpose), x, given)
+        assert y.dtype == (np.int32 if element == "int8" else np.float32)
+        assert plain(y.astype(float)) == plain(x.astype(float) @ w.astype(float))
+
+
+@pytest.mark.parametrize("op", ["lt", "le", "eq", "ne", "ge", "gt"])
+@pytest.mark.parametrize("element", ["int8", "f32"])
+def test_comparisons(element: str, op: str) -> None:
+    rng = np.random.default_rng(10)
+    a = floats(rng, (9, 9), "f32") if element == "f32" else tile(rng, 9, 9)
+    b = a.copy()
+    b[::2] = b[::-2]
+    y = apply(sg.fn.compare(op), a, b)
+    a, b = numbers.canonical(a).tolist(), numbers.canonical(b).tolist()
+    python = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "ge": ">=", "gt": ">"}[op]
+    pairs = [(p, q) for row in zip(a, b, strict=True) for p, q in zip(*row, strict=True)]
+    assert y.ravel().tolist() == [eval(f"p {python} q", {"p": p, "q": q}) for p, q in pairs]
+
+
+@pytest.mark.parametrize(
+    ("x", "element", "to", "expected"),
+    [
+        ([200, -200, 5], "int32", "int8", [127, -128, 5]),
+        ([-3, 7], "int8", "int32", [-3, 7]),
+        ([0.5, 1.5, -2.5, 300, np.nan, -np.inf], "f32", "int8", [0, 2, -2, 127, 0, -128]),
+        ([3e9, -3e9, 1e30], "f32", "int32", [2**31 - 1, -(2**31), 2**31 - 1]),
+        ([2**24 + 1, 2**24 + 3, 5], "int32", "f32", [2**24, 2**24 + 4, 5]),
+        ([1 + 2**-8, 1 + 3 * 2**-8], "f32", "bf16", [1, 1 + 2**-6]),
+        ([1.5, np.inf], "bf16", "f32", [1.5, np.inf]),
+        ([True, False], "bool", "int8", [1, 0]),
+    ],
+)
+def test_conversions(x: Any, element: str, to: str, expected: Any) -> None:
+    given = np.array([x], numbers.DTYPES[element])
+    assert apply(sg.fn.convert(KINDS[to]), given).astype(float).tolist() == [expected]
+
+
+@pytest.mark.parametrize(("multiplier", "shift"), [(1, 0), (1, 7), (3, 4), (32767, 31)])
+def test_requantize(multiplier: int, shift: int) -> None:
+    rng = np.random.default_rng(11)
+    x = rng.integers(-(2**31), 2**31, (8, 8)).astype(np.int32) >> rng.integers(0, 31, (8, 8))
+    x[0, :4] = [-(2**31), 2**31 - 1, 64, 192]
+    x = x.astype(np.int32)
+    y = apply(sg.fn.requantize(multiplier=multiplier, shift=shift), x)
+    exact = [max(-128, min(127, round(Fraction(int(v) * multiplier, 2**shift)))) for v in x.flat]
+    assert y.ravel().tolist() == exact
