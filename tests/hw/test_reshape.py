@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from drawn import LANES, Draw, raises_error, to_beats, verify
+from harness import lone
+
+from stepgen.compile.design import Channel
+
+
+def grouped(items, depth, chunk, pad=None):
+    """The dim `depth` lists down in chunks; a short one is filled up with `pad`."""
+    if depth:
+        return [grouped(i, depth - 1, chunk, pad) for i in items]
+    chunks = [items[k : k + chunk] for k in range(0, len(items), chunk)]
+    return [c + [pad] * (chunk - len(c)) for c in chunks]
+
+
+def mapped(items, depth, change):
+    """Lists nested `depth` deep with every leaf changed."""
+    return [mapped(i, depth - 1, change) for i in items] if depth else change(items)
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_pads(seed):
+    draw = Draw(seed)
+    rank, chunk, slices = draw.one((0, 0, 1, 2)), draw.one((1, 2, 3, 4)), draw.one((1, 2))
+    pad, rows = draw.one((0, 5, -3)), draw.one((1, 1, 0, 3))
+    extents = (0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 4 * chunk + 1)
+    others = [(0, 1, 4)] + [(0, 1, 2, 3)] * (rank - 1)
+    dims = [*others[:rank], extents]
+    tile_rows = (rows,) if rows == 1 else (0, 1, 2)
+    x = draw.nested(dims, lambda: draw.tile(draw.one(tile_rows), slices))
+    padding = [[np.full(LANES, pad, np.int8)] * slices] * rows
+    y = grouped(x, rank, chunk, padding)
+    flags = mapped(y, rank + 2, lambda item: np.array([item is padding]))
+    told = draw.one((True, True, False))
+
+    params = {"level": 2, "chunk": chunk, "rows": rows, "slices": slices, "pad": pad}
+    outs = [draw.channel("y", rank + 3), draw.channel("flags", rank + 1, lanes=1, bits=1)]
+    design = lone("reshape", params, [draw.channel("x", rank + 2)], outs if told else outs[:1])
+    verify(
+        design,
+        {"s_x": to_beats(x, rank + 2)},
+        {"d_y": to_beats(y, rank + 3), "d_flags": to_beats(flags, rank + 1, bool)},
+        draw.stalls(design),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("n", [1, 3])
+def test_selectors_are_their_own_elements(seed, n):
+    """A reshaped selector steers a partition, so that the model has to know its padding."""
+    draw = Draw(seed)
+    chunk, pad = draw.one((1, 2, 3)), draw.one((0, 1))
+    sel = draw.nested([(0, 1, 3), (0, 1, chunk, chunk + 1)], lambda: draw.flags(n, 0.5))
+    padding = np.full(n, bool(pad))
+    y = grouped(sel, 1, chunk, padding)
+    flags = mapped(y, 3, lambda item: np.array([item is padding]))
+    params = {"level": 0, "chunk": chunk, "rows": 1, "slices": 1, "pad": pad}
+    design = lone(
+        "reshape",
+        params,
+        [draw.channel("x", 1, lanes=n, bits=1)],
+        [draw.channel("y", 2, lanes=n, bits=1), draw.channel("flags", 2, lanes=1, bits=1)],
+    )
+    verify(
+        design,
+        {"s_x": to_beats(sel, 1, bool)},
+        {"d_y": to_beats(y, 2, bool), "d_flags": to_beats(flags, 2, bool)},
+        draw.stalls(design),
+    )
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_group(seed):
+    draw = Draw(seed)
+    dim, outer, chunk = draw.one((0, 1, 2)), draw.one((0, 1, 2)), draw.one((1, 2, 3))
+    extent = chunk * draw.one((1, 2, 3))
+    slices = draw.one((1, 2))
+    others = [(0, 1, 3)] + [(0, 1, 2)] * (outer - 1)
+    dims = [*others[:outer], (extent,)] + [(0, 1, 2)] * dim
+    x = draw.nested(dims, lambda: draw.tile(draw.one((0, 1, 2)), slices))
+    rank = outer + dim + 2
+    design = lone(
+        "group",
+        {"level": 2 + dim, "chunk": chunk},
+        [draw.channel("x", rank)],
+        [draw.channel("y", rank + 1)],
+    )
+    y = to_beats(grouped(x, outer, chunk), rank + 1)
+    verify(design, {"s_x": to_beats(x, rank)}, {"d_y": y}, draw.stalls(design))
+
+
+@pytest.mark.parametrize(("rank", "count", "wrong"), [(1, 4, 0), (1, 3, 1), (0, 4, 0), (0, 5, 1)])
+def test_group_that_does_not_divide(rank, count, wrong):
+    draw = Draw(0)
+    tiles = [draw.tile(1, 1) for _ in range(count)]
+    design = lone(
+        "group",
+        {"level": 2, "chunk": 2},
+        [Channel("x", 2, 8, 2 + rank)],
+        [Channel("y", 2, 8, 3 + rank)],
+    )
+    inputs = {"s_x": to_beats([tiles] if rank else tiles, 2 + rank)}
+    assert raises_error(design, inputs, limit=30) == bool(wrong)
