@@ -1,0 +1,89 @@
+"""Joins the commands, and turns what goes wrong into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from stepgen.cli import demo, doctor, metrics, run, show, test, time, verilog
+from stepgen.cli.groups import grouped
+from stepgen.ir.errors import StepError
+
+GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: done; the hardware differs from what was expected; bad input; Ctrl-C."""
+
+app = typer.Typer(
+    name="stepgen",
+    help="Streaming Tensor Programs, from Python to proven FPGA hardware.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (show, metrics, run, time, verilog, test, doctor, demo):
+    app.command(module.__name__.rpartition(".")[2])(grouped(module.command))
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(f"stepgen {version_of('stepgen')}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave Python with its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line behind ``stepgen``; by default that of the process.
+    """
+    sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line behind ``stepgen``.
+
+    Returns
+    -------
+    int
+        Exit code: 0 done, 1 the hardware differs from what was expected, 2 bad input.
+    """
+    try:
+        return app(list(arguments), prog_name="stepgen", standalone_mode=False) or GOOD
+    except StepError as error:
+        return _refuse(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; nothing more can be said there.
+        sys.stdout = None
+        return GOOD
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{where}{error.strerror or error}")
+    except Exception as error:
+        # Errors in the command line itself; typer has its own copy of click's classes.
+        if hasattr(error, "format_message"):
+            return _refuse(error.format_message())
+        raise
+
+
+def _refuse(message: str) -> int:
+    sentence = " ".join(message.split())
+    print(f"stepgen: {sentence}", file=sys.stderr)
+    return BAD_INPUT

@@ -1,0 +1,142 @@
+"""``stepgen demo``: the mixture-of-experts layer with static and with dynamic tiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepgen.cli.options import HardwareOptions, Json, RunOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stepgen.flow.experiment import Experiment, Verdict
+    from stepgen.flow.program import Program
+
+TILINGS = ("static", "dynamic")
+
+
+def command(
+    hardware: HardwareOptions,
+    when: RunOptions,
+    *,
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the layer, such as tokens=16."
+        ),
+    ] = [],  # noqa: B006  typer reads it, nobody changes it
+    routing: Annotated[
+        Path | None,
+        typer.Option(
+            "--routing",
+            metavar="FILE",
+            help="Experts chosen per token (npz, npy, csv); drawn where missing.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides what is drawn.")] = 0,
+    driver: Annotated[
+        str, typer.Option("--driver", help="What drives the simulation: cocotb or cpp.")
+    ] = "cocotb",
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
+    ] = Path("build/demo"),
+    json: Json = False,
+) -> int:
+    """Take a mixture-of-experts layer all the way to RTL, with static and with dynamic tiles."""
+    from stepgen.flow import report, timeline
+    from stepgen.flow.whole import whole_folder
+
+    programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
+    experiments = [when.experiment(p, hardware, seed=seed) for p in programs]
+    with report.progress(quiet=json) as progress, whole_folder(output) as place:
+        verdicts, columns = [], []
+        for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
+            tell = _prefixed(progress, tiling)
+            verdicts.append(_take(experiment, place, tiling, driver, tell))
+            tell("counting memories", 0.99)
+            columns.append(_column(program, experiment, verdicts[-1]))
+        progress("drawing the timeline", 0.99)
+        runs = [(f"{t} tiles", e.prediction) for t, e in zip(TILINGS, experiments, strict=True)]
+        timeline.draw(place / "timeline.png", runs)
+    files = {
+        f"{what}, {tiling}": str(output / f"{e.design.name}.{suffix}")
+        for what, suffix in (("Verilog", "v"), ("design table", "json"), ("waveform", "vcd"))
+        for tiling, e in zip(TILINGS, experiments, strict=True)
+    }
+    files["timeline"] = str(output / "timeline.png")
+    good = all(v.good for v in verdicts)
+    if json:
+        runs_data = dict(zip(TILINGS, columns, strict=True))
+        report.show_json({"good": good, "runs": runs_data, "files": files})
+    else:
+        report.show(report.demo_table(TILINGS, columns), report.files_table(files))
+        for tiling, verdict in zip(TILINGS, verdicts, strict=True):
+            for fault in verdict.outcome.faults:
+                report.show(f"{tiling}: {fault}")
+    return 0 if good else 1
+
+
+def _load(tiling: str, settings: list[str], routing: Path | None, seed: int) -> Program:
+    from stepgen.flow import program
+    from stepgen.flow import routing as routings
+    from stepgen.flow.settings import pairs
+
+    chosen = {**pairs(settings, "--set"), "tiling": tiling}
+    given = None if routing is None else routings.read(routing)
+    return program.load("moe", chosen, routing=given, seed=seed)
+
+
+def _prefixed(progress: Callable[[str, float], None], tiling: str) -> Callable[[str, float], None]:
+    def tell(what: str, share: float) -> None:
+        progress(f"{tiling} tiles: {what}", share)
+
+    return tell
+
+
+def _take(
+    experiment: Experiment,
+    place: Path,
+    tiling: str,
+    driver: str,
+    progress: Callable[[str, float], None],
+) -> Verdict:
+    """Write the circuit, simulate it, and leave all results in a folder."""
+    from stepgen.flow.elaborate import verilog
+
+    design = experiment.design
+    progress("writing Verilog", 0.0)
+    (place / f"{design.name}.v").write_text(verilog(design))
+    (place / f"{design.name}.json").write_text(design.to_json() + "\n")
+    (place / tiling).mkdir()
+    return experiment.test(
+        place / tiling,
+        driver=driver,
+        waveform=place / f"{design.name}.vcd",
+        progress=progress,
+    )
+
+
+def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:
+    """One column of the table."""
+    from stepgen.flow import interface, summary
+
+    registers = verdict.outcome.registers
+    words = registers[interface.READ_BEATS] + registers[interface.WRITE_BEATS]
+    predicted_bits, allocated_bits = summary.memory_bits(experiment)
+    return {
+        "cycles_predicted": verdict.prediction.cycles,
+        "cycles_rtl": verdict.outcome.cycles,
+        "off_chip_bytes_symbolic": summary.symbolic_traffic(program, experiment),
+        "off_chip_bytes_bus": words * experiment.bus.bytes,
+        "on_chip_bits_predicted": predicted_bits,
+        "on_chip_bits_allocated": allocated_bits,
+        "matrix_occupancy": summary.occupancy(verdict.prediction, "matmul"),
+        "matrix_units": sum(1 for _ in experiment.design.of_kind("matmul")),
+        "compared": verdict.compared,
+        "good": verdict.good,
+        "faults": verdict.outcome.faults,
+    }

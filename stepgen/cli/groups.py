@@ -1,0 +1,68 @@
+"""Groups of options that several commands share, as dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+
+def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a command whose parameters are groups one that typer understands.
+
+    Every parameter that is a dataclass is replaced by its fields; the command receives the
+    dataclass. Fields are annotated as typer wants it, ``Annotated[int, typer.Option("--lanes")]``.
+
+    Parameters
+    ----------
+    command : callable
+        Takes groups and single parameters.
+    """
+    hints = typing.get_type_hints(command, include_extras=True)
+    groups: dict[str, type[Any]] = {}
+    single: list[inspect.Parameter] = []
+    fields: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if dataclasses.is_dataclass(kind):
+            groups[name] = typing.cast("type[Any]", kind)
+            fields.extend(_parameters(groups[name]))
+        else:
+            single.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Any:
+        arguments = {
+            name: group(**{f.name: values.pop(f.name) for f in dataclasses.fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**arguments, **values)
+
+    parameters = [*fields, *single]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    del run.__wrapped__
+    return run
+
+
+def _parameters(group: type[Any]) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(group, include_extras=True)
+    found = []
+    for field in dataclasses.fields(group):
+        default = field.default
+        if default is dataclasses.MISSING:
+            default = inspect.Parameter.empty
+            if field.default_factory is not dataclasses.MISSING:
+                default = field.default_factory()
+        found.append(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=hints[field.name],
+            )
+        )
+    return found

@@ -1,0 +1,106 @@
+"""``stepgen metrics``: what a program costs, as formulas and as numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
+
+if TYPE_CHECKING:
+    from stepgen.flow.program import Program
+    from stepgen.ir.metrics import Metrics
+
+
+def command(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    *,
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            help="paper (the text's formulas), published (what its figures plotted) or hardware "
+            "(this circuit).",
+        ),
+    ] = "paper",
+    nodes: Annotated[
+        bool, typer.Option("--nodes", help="One line per use of an operator.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print off-chip traffic, on-chip memory and operations, symbolic in the dynamic dims."""
+    from stepgen.compile import cost  # noqa: F401  registers the policy "hardware"
+    from stepgen.flow import report
+    from stepgen.ir.metrics import metrics as costs_of
+
+    loaded = program.load()
+    design = hardware.experiment(loaded).design if policy == "hardware" else None
+    costs = costs_of(loaded.graph, policy, design)
+    dims, numbers = _numbers(loaded, costs)
+    if json:
+        report.show_json(_document(costs, dims, numbers))
+        return
+    report.show(report.costs_table(policy, _rows(loaded, costs, nodes)))
+    if dims:
+        report.show("where " + ", ".join(f"{k} = {v}" for k, v in dims.items()))
+    if numbers:
+        report.show(
+            f"off-chip {numbers['traffic']:,} bytes, on-chip {numbers['memory']:,} bytes, "
+            f"{numbers['flops']:,} operations, {numbers['intensity']} operations per off-chip byte"
+        )
+    else:
+        open_dims = [s.name for s in costs.symbols if s.name not in dims]
+        report.show(f"no numbers: the inputs do not decide {', '.join(open_dims)}")
+
+
+def _numbers(program: Program, costs: Metrics) -> tuple[dict[str, int], dict[str, Any]]:
+    """Dims as the inputs decide them, and the totals with them where all are known."""
+    from stepgen.flow import values
+
+    dims = values.dims(program, costs.symbols)
+    if len(dims) < len(costs.symbols):
+        return dims, {}
+    given = {s: dims[s.name] for s in costs.symbols}
+    names = ("traffic", "memory", "flops")
+    numbers = {name: _plain(getattr(costs, name).subs(given)) for name in names}
+    traffic = numbers["traffic"]
+    intensity = round(numbers["flops"] / traffic, 3) if traffic else None
+    return dims, {**numbers, "intensity": intensity}
+
+
+def _plain(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)
+
+
+def _rows(program: Program, costs: Metrics, nodes: bool) -> Any:
+    from stepgen.flow.report import CostRow
+
+    groups: dict[str, list[Any]] = {}
+    ops = {n.name: n.op for n in program.graph.nodes}
+    for name, c in costs.nodes.items():
+        if c.traffic != 0 or c.memory != 0 or c.flops != 0:
+            groups.setdefault(name if nodes else ops.get(name, name), []).append(c)
+    for name, group in groups.items():
+        sums = (sum(getattr(c, k) for c in group) for k in ("traffic", "memory", "flops"))
+        yield CostRow(name, len(group), *sums)
+    count = sum(map(len, groups.values()))
+    yield CostRow("total", count, costs.traffic, costs.memory, costs.flops)
+
+
+def _document(costs: Metrics, dims: dict[str, int], numbers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "policy": costs.policy,
+        "nodes": {
+            name: {"traffic": str(c.traffic), "memory": str(c.memory), "flops": str(c.flops)}
+            for name, c in costs.nodes.items()
+        },
+        "total": {
+            "traffic": str(costs.traffic),
+            "memory": str(costs.memory),
+            "flops": str(costs.flops),
+        },
+        "dims": dims,
+        "numbers": numbers or None,
+    }

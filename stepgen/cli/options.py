@@ -1,0 +1,232 @@
+"""The options that several commands share, and what is made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from stepgen.compile.design import Bus
+    from stepgen.flow.experiment import Experiment
+    from stepgen.flow.program import Program
+
+_HARDWARE, _MEMORY, _STALLS = "The circuit", "The off-chip memory", "Stalls"
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """Which program, with which parameters and inputs."""
+
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="path.py:function, the name of a shipped example, or a graph saved as .json.",
+            show_default=False,
+        ),
+    ]
+    settings: Annotated[
+        list[str],
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the program; repeatable."),
+    ] = field(default_factory=list)
+    routing: Annotated[
+        Path | None,
+        typer.Option(
+            "--routing",
+            metavar="FILE",
+            help="Experts chosen per token (npz, npy, csv), for a program that takes a routing.",
+            show_default=False,
+        ),
+    ] = None
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--inputs",
+            metavar="FILE.npz",
+            help="Inputs of the program; what is missing is drawn.",
+            show_default=False,
+        ),
+    ] = None
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Decides what is drawn, and when ports stall.")
+    ] = 0
+
+    def load(self, *, draw: bool = True) -> Program:
+        """Find the program and build it."""
+        from stepgen.flow import program, routing
+        from stepgen.flow.settings import pairs
+
+        return program.load(
+            self.program,
+            pairs(self.settings, "--set"),
+            routing=None if self.routing is None else routing.read(self.routing),
+            inputs=self.inputs,
+            seed=self.seed,
+            draw=draw,
+        )
+
+
+@dataclass(frozen=True)
+class HardwareOptions:
+    """Which circuit the program becomes."""
+
+    lanes: Annotated[
+        int,
+        typer.Option(
+            "--lanes",
+            help="Lanes of a beat; a matrix unit has lanes x lanes multipliers.",
+            rich_help_panel=_HARDWARE,
+        ),
+    ] = 4
+    bus_bits: Annotated[
+        int,
+        typer.Option(
+            "--bus-bits", help="Data width of the memory port.", rich_help_panel=_HARDWARE
+        ),
+    ] = 64
+    burst: Annotated[
+        int, typer.Option("--burst", help="Bus words of a burst.", rich_help_panel=_HARDWARE)
+    ] = 16
+    outstanding: Annotated[
+        int,
+        typer.Option(
+            "--outstanding",
+            help="Bursts that the design has in flight at most.",
+            rich_help_panel=_HARDWARE,
+        ),
+    ] = 8
+    depths: Annotated[
+        list[str],
+        typer.Option(
+            "--depth",
+            metavar="CHANNEL=N",
+            help="Beats that the FIFO of a channel holds; repeatable.",
+            rich_help_panel=_HARDWARE,
+        ),
+    ] = field(default_factory=list)
+
+    def bus(self) -> Bus:
+        """The off-chip port."""
+        from stepgen.compile.design import Bus
+
+        return Bus(data_bits=self.bus_bits, burst=self.burst, outstanding=self.outstanding)
+
+    def experiment(self, program: Program, **more: Any) -> Experiment:
+        """The program on this circuit; `more` are further arguments of `Experiment`."""
+        from stepgen.flow.experiment import Experiment
+
+        return Experiment(
+            program.graph,
+            program.inputs,
+            lanes=self.lanes,
+            bus=self.bus(),
+            depths=self._depths(),
+            **more,
+        )
+
+    def _depths(self) -> dict[str, int]:
+        from stepgen.flow.settings import pairs
+        from stepgen.ir.errors import StepError
+
+        found = {}
+        for name, value in pairs(self.depths, "--depth").items():
+            if not value.isdecimal():
+                raise StepError(f"--depth {name} takes a number of beats, not {value!r}")
+            found[name] = int(value)
+        return found
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """When memory and ports move."""
+
+    latency: Annotated[
+        int,
+        typer.Option(
+            "--latency",
+            help="Cycles from a read's address to its first word.",
+            rich_help_panel=_MEMORY,
+        ),
+    ] = 16
+    interval: Annotated[
+        int,
+        typer.Option("--interval", help="Cycles between two words read.", rich_help_panel=_MEMORY),
+    ] = 1
+    memory_outstanding: Annotated[
+        int,
+        typer.Option(
+            "--memory-outstanding", help="Reads that it accepts ahead.", rich_help_panel=_MEMORY
+        ),
+    ] = 16
+    write_latency: Annotated[
+        int,
+        typer.Option(
+            "--write-latency",
+            help="Cycles from a burst's last word to its acknowledgement.",
+            rich_help_panel=_MEMORY,
+        ),
+    ] = 8
+    write_interval: Annotated[
+        int,
+        typer.Option(
+            "--write-interval", help="Cycles between two words written.", rich_help_panel=_MEMORY
+        ),
+    ] = 1
+    write_outstanding: Annotated[
+        int,
+        typer.Option(
+            "--write-outstanding", help="Writes that it accepts ahead.", rich_help_panel=_MEMORY
+        ),
+    ] = 16
+    stalls: Annotated[
+        list[str],
+        typer.Option(
+            "--stall",
+            metavar="NAME=SHARE",
+            help="Share of cycles in which a port or memory channel (mem.ar, mem.r, mem.aw, mem.w, "
+            "mem.b) holds back, from 0 to below 1; all=SHARE for every one; repeatable.",
+            rich_help_panel=_STALLS,
+        ),
+    ] = field(default_factory=list)
+
+    def experiment(self, program: Program, hardware: HardwareOptions, *, seed: int) -> Experiment:
+        """The program on the circuit, with this memory and these stalls."""
+        from stepgen.ir.memory_timing import MemoryTiming
+        from stepgen.ir.stalls import Stalls
+
+        memory = MemoryTiming(
+            read_latency=self.latency,
+            read_interval=self.interval,
+            read_outstanding=self.memory_outstanding,
+            write_latency=self.write_latency,
+            write_interval=self.write_interval,
+            write_outstanding=self.write_outstanding,
+        )
+        stalls = Stalls(seed, self._shares(program))
+        return hardware.experiment(program, memory=memory, stalls=stalls)
+
+    def _shares(self, program: Program) -> dict[str, float]:
+        from stepgen.flow.settings import pairs
+        from stepgen.ir.errors import StepError
+        from stepgen.ir.stalls import MEMORY_CHANNELS
+
+        ports = [n.name for n in program.graph.nodes if n.op in ("source", "output")]
+        known = [*ports, *MEMORY_CHANNELS]
+        found: dict[str, float] = {}
+        for name, text in pairs(self.stalls, "--stall").items():
+            try:
+                share = float(text)
+            except ValueError:
+                raise StepError(f"--stall {name} takes a share of cycles, not {text!r}") from None
+            if name != "all" and name not in known:
+                raise StepError(
+                    f"there is nothing called {name!r} to stall, only {', '.join(known)}, or all"
+                )
+            found |= dict.fromkeys(known if name == "all" else [name], share)
+        return found
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

@@ -1,0 +1,144 @@
+"""``stepgen run``: the reference on a program's inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepgen.cli.options import Json, ProgramOptions
+
+if TYPE_CHECKING:
+    from stepgen.flow.program import Program
+    from stepgen.semantics.executor import Result
+    from stepgen.semantics.tokens import Token
+
+
+def command(
+    program: ProgramOptions,
+    *,
+    lanes: Annotated[
+        int, typer.Option("--lanes", min=1, help="Lanes that sums of floats are made over.")
+    ] = 4,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE.npz",
+            help="Write output streams and stored tensors.",
+            show_default=False,
+        ),
+    ] = None,
+    save_inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-inputs",
+            metavar="FILE.npz",
+            help="Write the inputs, drawn ones too; --inputs reads them.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run the reference and show what comes out."""
+    from stepgen.flow import inputs, report
+    from stepgen.semantics import executor
+    from stepgen.semantics.memory import WRITERS
+
+    loaded = program.load()
+    result = executor.run(loaded.graph, loaded.inputs, lanes=lanes)
+    nodes = loaded.graph.nodes
+    streams = {n.name: n.inputs[0] for n in nodes if n.op == "output"}
+    stored = [t for t in loaded.graph.tensors if any(_writes(n, t, WRITERS) for n in nodes)]
+    if out is not None:
+        inputs.save(
+            out,
+            {name: (result.streams[name], s.rank) for name, s in streams.items()},
+            {name: result.tensors[name] for name in stored},
+        )
+    if save_inputs is not None:
+        _save_inputs(save_inputs, loaded)
+    if json:
+        report.show_json(_document(result, list(streams), stored, out))
+        return
+    drawn = sorted(set(loaded.inputs) - loaded.given)
+    if drawn:
+        report.show(f"drawn: {', '.join(drawn)} (seed {program.seed})")
+    for name, stream in streams.items():
+        report.show(f"{name}: {stream}, {_count(result.streams[name])}")
+        report.show(f"  {_start(result.streams[name])}")
+    for name in stored:
+        report.show(f"{name}: {loaded.graph.tensors[name]!r}")
+        report.show("  " + str(result.tensors[name]).replace("\n", "\n  "))
+    if out is not None:
+        report.show(f"written to {out}")
+
+
+def _writes(node: Any, tensor: str, writers: tuple[str, ...]) -> bool:
+    return node.op in writers and node.attrs["tensor"] == tensor
+
+
+def _save_inputs(path: Path, program: Program) -> None:
+    from stepgen.flow import inputs
+    from stepgen.semantics.inputs import to_tokens
+
+    streams, tensors = {}, {}
+    for name, stream in inputs.names(program.graph).items():
+        if name in program.inputs and stream is None:
+            tensors[name] = program.inputs[name]
+        elif name in program.inputs and stream is not None:
+            tokens = to_tokens(program.inputs[name], stream.type, name)
+            streams[name] = (tokens, stream.rank)
+    inputs.save(path, streams, tensors)
+
+
+def _count(tokens: list[Token]) -> str:
+    from stepgen.semantics.tokens import values
+
+    return f"{sum(1 for _ in values(tokens))} values"
+
+
+def _start(tokens: list[Token], most: int = 6) -> str:
+    """The first tokens as people read them, with ``S2`` behind a value that closes two dims."""
+    from stepgen.ir.wire import BARE, DONE
+
+    shown = []
+    for token in tokens[:most]:
+        stop = f" S{token.stop}" if token.stop else ""
+        if token.kind == DONE:
+            shown.append("D")
+        elif token.kind == BARE:
+            shown.append(f"empty({token.low}){stop}")
+        else:
+            shown.append(f"{_brief(token.value)}{stop}")
+    return ", ".join(shown) + (", ..." if len(tokens) > most else "")
+
+
+def _brief(value: Any) -> str:
+    import numpy as np
+
+    if isinstance(value, tuple):
+        return f"({', '.join(_brief(v) for v in value)})"
+    if isinstance(value, np.ndarray):
+        return np.array2string(value.astype(int) if value.dtype == bool else value, threshold=8)
+    return str(value)
+
+
+def _document(
+    result: Result, streams: list[str], stored: list[str], out: Path | None
+) -> dict[str, Any]:
+    from stepgen.semantics.tokens import values
+
+    return {
+        "streams": {
+            name: {
+                "type": str(result.types[name]),
+                "tokens": len(result.streams[name]),
+                "values": sum(1 for _ in values(result.streams[name])),
+            }
+            for name in streams
+        },
+        "tensors": {name: list(result.tensors[name].shape) for name in stored},
+        "out": None if out is None else str(out),
+    }

@@ -1,0 +1,95 @@
+"""``stepgen test``: the Verilog under Verilator, against reference and prediction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOptions
+
+if TYPE_CHECKING:
+    from stepgen.flow.experiment import Verdict
+
+MOST_FAULTS = 10
+
+
+def command(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    when: RunOptions,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Folder for test bench and results."),
+    ] = Path("build/test"),
+    driver: Annotated[
+        str,
+        typer.Option(
+            "--driver",
+            help="cocotb; cpp (faster); judge (cocotbext-axi stands in for the memory, times are "
+            "not compared).",
+        ),
+    ] = "cocotb",
+    waveform: Annotated[
+        bool, typer.Option("--waveform", help="Write a waveform into the folder.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Simulate the Verilog; compare values, every cycle, memory and counters."""
+    from stepgen.flow import report
+    from stepgen.flow.whole import whole_folder
+
+    loaded = program.load()
+    experiment = when.experiment(loaded, hardware, seed=program.seed)
+    vcd = f"{experiment.design.name}.vcd" if waveform else None
+    with report.progress(quiet=json) as progress, whole_folder(output) as place:
+        verdict = experiment.test(
+            place,
+            driver=driver,
+            waveform=None if vcd is None else place / vcd,
+            progress=progress,
+        )
+    data = document(verdict)
+    data["folder"] = str(output)
+    data["waveform"] = None if vcd is None else str(output / vcd)
+    if json:
+        report.show_json(data)
+    else:
+        _show(data)
+    return 0 if verdict.good else 1
+
+
+def document(verdict: Verdict) -> dict[str, Any]:
+    """What a simulation showed, for machines."""
+    outcome = verdict.outcome
+    return {
+        "good": verdict.good,
+        "faults": outcome.faults,
+        "cycles": {"predicted": verdict.prediction.cycles, "simulated": outcome.cycles},
+        "compared": verdict.compared,
+        "build_seconds": round(verdict.build_seconds, 2),
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _show(data: dict[str, Any]) -> None:
+    from stepgen.flow import report
+
+    cycles, compared = data["cycles"], data["compared"]
+    lines = [
+        ("cycles", f"{cycles['simulated']:,} in the RTL, {cycles['predicted']:,} predicted"),
+        *((f"{what} compared", f"{count:,}") for what, count in compared.items()),
+        ("simulated in", f"{data['seconds']} s, built in {data['build_seconds']} s"),
+        ("results in", data["folder"]),
+    ]
+    if data["waveform"]:
+        lines.append(("waveform", data["waveform"]))
+    report.show(report.files_table(dict(lines)))
+    if data["good"]:
+        report.show("[bold green]everything agrees[/]")
+        return
+    report.show(f"[bold red]{len(data['faults'])} differences[/]")
+    for fault in data["faults"][:MOST_FAULTS]:
+        report.show(f"  {fault}")

@@ -1,0 +1,94 @@
+"""``stepgen time``: the cycle model's prediction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOptions
+
+if TYPE_CHECKING:
+    from stepgen.flow.experiment import Experiment
+
+
+def command(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    when: RunOptions,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Show forks and stop units too.")] = False,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline", metavar="FILE.png", help="Draw who works when.", show_default=False
+        ),
+    ] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            "--perfetto",
+            metavar="FILE.json",
+            help="Write a trace for ui.perfetto.dev.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict every cycle: how long the run takes, and how each unit spends it."""
+    from stepgen.flow import report
+    from stepgen.flow import timeline as pictures
+    from stepgen.flow.whole import whole_file
+
+    loaded = program.load()
+    experiment = when.experiment(loaded, hardware, seed=program.seed)
+    with report.progress(quiet=json) as progress:
+        progress("predicting", 0.0)
+        data = document(experiment, program=loaded, every=every or json)
+    prediction = experiment.prediction
+    if timeline is not None:
+        with whole_file(timeline) as place:
+            pictures.draw(place, [(loaded.graph.name, prediction)], every_unit=every)
+    if perfetto is not None:
+        with whole_file(perfetto) as place:
+            pictures.perfetto(place, prediction)
+    files = {"timeline": timeline, "perfetto": perfetto}
+    if json:
+        report.show_json({**data, "files": files})
+        return
+    off_chip = data["off_chip_bytes"]
+    report.show(
+        report.units_table(data["units"]),
+        f"{data['cycles']:,} cycles",
+        f"off-chip {off_chip['model']:,} bytes ({off_chip['read']:,} read, "
+        f"{off_chip['written']:,} written), by formula {_known(off_chip['symbolic'])}",
+    )
+    for name, taken in data["choices"].items():
+        report.show(f"{name} took its inputs in the order {' '.join(map(str, taken))}")
+    for path in filter(None, files.values()):
+        report.show(f"written to {path}")
+
+
+def _known(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
+def document(experiment: Experiment, *, program: Any, every: bool) -> dict[str, Any]:
+    """What the cycle model says, for machines."""
+    from stepgen.flow.summary import symbolic_traffic, units
+
+    prediction = experiment.prediction
+    read, written = experiment.traffic
+    return {
+        "program": program.name,
+        "cycles": prediction.cycles,
+        "units": units(prediction, every=every),
+        "off_chip_bytes": {
+            "symbolic": symbolic_traffic(program, experiment),
+            "model": read + written,
+            "read": read,
+            "written": written,
+        },
+        "choices": prediction.choices,
+    }

@@ -1,0 +1,41 @@
+"""``stepgen verilog``: the circuit of a program as Verilog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
+
+
+def command(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Folder for the results."),
+    ] = Path("build"),
+    json: Json = False,
+) -> None:
+    """Write the circuit as Verilog, and the table of its units and channels as JSON."""
+    from stepgen.flow import report
+    from stepgen.flow.elaborate import verilog as generate
+    from stepgen.flow.whole import whole_folder
+
+    loaded = program.load(draw=False)
+    design = hardware.experiment(loaded).design
+    with whole_folder(output) as place, report.progress(quiet=json) as progress:
+        progress("writing Verilog", 0.0)
+        (place / f"{design.name}.v").write_text(generate(design))
+        (place / f"{design.name}.json").write_text(design.to_json() + "\n")
+    files = {
+        "verilog": str(output / f"{design.name}.v"),
+        "design": str(output / f"{design.name}.json"),
+    }
+    if json:
+        report.show_json(files)
+    else:
+        report.show(report.files_table(files))

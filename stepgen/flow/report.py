@@ -1,0 +1,234 @@
+"""What people read: tables of designs, costs, times and tools, and progress while they wait."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import sympy
+from rich import box
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..compile.design import Channel, Design
+from ..ir.dims import show as show_extent
+from .objects import Progress as Tell
+from .objects import quiet as tell_nobody
+from .tools import Tool
+
+LONGEST_SUM = 4
+"""Terms of a symbolic sum that a table shows."""
+
+
+def show(*parts: RenderableType) -> None:
+    """Print tables and lines; as wide as they need where nobody looks at a terminal."""
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    for part in parts:
+        console.print(part)
+
+
+def show_json(data: Mapping[str, Any]) -> None:
+    """Print a document for machines."""
+    print(json.dumps(data, indent=1, default=str))
+
+
+@contextmanager
+def progress(*, quiet: bool = False) -> Iterator[Tell]:
+    """Show what is being done while a block runs.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+
+    Yields
+    ------
+    callable
+        Takes what is being done and the share that is done; see `stepgen.flow.objects.Progress`.
+    """
+    if quiet:
+        yield tell_nobody
+        return
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def tell(what: str, share: float) -> None:
+            bar.update(task, description=what, completed=share)
+
+        yield tell
+
+
+def _lines() -> Tell:
+    """One line on stderr per step, for logs."""
+    last = ""
+
+    def tell(what: str, share: float) -> None:
+        nonlocal last
+        step = what.partition(" (")[0]
+        if step != last:
+            print(step, file=sys.stderr, flush=True)
+            last = step
+
+    return tell
+
+
+def table(title: str, *columns: str, rows: Iterable[Sequence[Any]], left: int = 1) -> Table:
+    """A table whose first `left` columns are texts and whose others are numbers.
+
+    Parameters
+    ----------
+    title : str
+    *columns : str
+        Headings.
+    rows : iterable of sequence
+        Integers are printed with separators, None as nothing.
+    left : int
+        Columns that are flush left.
+    """
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="left" if index < left else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*(_cell(value) for value in row))
+    return made
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.1f} %"
+
+
+def files_table(files: Mapping[str, Any]) -> Table:
+    """Where results lie."""
+    made = Table.grid(padding=(0, 2))
+    for what, path in files.items():
+        made.add_row(what, str(path))
+    return made
+
+
+def tools_tables(tools: Sequence[Tool]) -> Iterator[RenderableType]:
+    """Every tool, and what to do where one is missing."""
+    rows = [(t.name, t.version or "missing", t.purpose, t.path) for t in tools]
+    yield table("Tools", "tool", "version", "for", "found at", rows=rows, left=4)
+    for tool in tools:
+        if not tool.found:
+            need = "needed" if tool.required else "optional"
+            yield f"{tool.name} ({need}, {tool.purpose}): {tool.remedy}"
+
+
+def design_tables(design: Design) -> Iterator[RenderableType]:
+    """Units and channels of a circuit."""
+    yield f"{design.name}: {design.lanes} lanes, memory port of {design.bus.data_bits} bits"
+    units = [
+        (u.name, u.kind, _params(u.params), " ".join(u.inputs), " ".join(u.outputs))
+        for u in design.units
+    ]
+    yield table("Units", "unit", "kind", "parameters", "reads", "writes", rows=units, left=5)
+    channels = [_channel_row(c) for c in design.channels]
+    headings = ["carries", "memory", "depth", "latency", "bits"]
+    yield table("Channels", "channel", *headings, rows=channels, left=3)
+    if design.regions:
+        regions = [
+            (
+                name,
+                f"{r.element} {r.rows}x{r.cols}",
+                f"{r.tile[0]}x{r.tile[1]}",
+                hex(r.base),
+                r.size,
+            )
+            for name, r in design.regions.items()
+        ]
+        headings = ["matrix", "tiles", "address", "bytes"]
+        yield table("Off-chip memory", "tensor", *headings, rows=regions, left=3)
+
+
+def _params(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in params.items())
+
+
+def _channel_row(c: Channel) -> tuple[Any, ...]:
+    carries = f"{c.bits} bits" if c.rank is None else f"{c.lanes} x {c.bits} bits, rank {c.rank}"
+    return (c.name, carries, c.memory, c.depth, c.latency, c.depth * c.width)
+
+
+def shorten(expr: sympy.Expr) -> str:
+    """A symbolic cost for a table: long sums keep their first terms."""
+    if not isinstance(expr, sympy.Add) or len(expr.args) <= LONGEST_SUM + 1:
+        return show_extent(expr)
+    terms = sorted(expr.args, key=lambda t: (len(str(t)), str(t)))
+    shown = " + ".join(show_extent(t) for t in terms[:LONGEST_SUM])
+    return f"{shown} + {len(terms) - LONGEST_SUM} more"
+
+
+@dataclasses.dataclass(frozen=True)
+class CostRow:
+    """One line of the table of costs: an operator, or the whole program."""
+
+    name: str
+    uses: int
+    traffic: sympy.Expr
+    memory: sympy.Expr
+    flops: sympy.Expr
+
+
+def costs_table(policy: str, rows: Iterable[CostRow]) -> Table:
+    """Symbolic costs under one policy."""
+    headings = ("operator", "uses", "off-chip bytes", "on-chip bytes", "operations")
+    lines = [(r.name, r.uses, *map(shorten, (r.traffic, r.memory, r.flops))) for r in rows]
+    return table(f"Costs, policy {policy}", *headings, rows=lines)
+
+
+def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
+    """How the units spent a run."""
+    lines = [
+        (u["unit"], u["does"], u["works"], *(percent(u[f"{s}_share"]) for s in _STATES))
+        for u in units
+    ]
+    headings = ("unit", "does", "cycles it works", "works", "waits", "full")
+    return table("Units", *headings, rows=lines, left=2)
+
+
+_STATES = ("works", "waits", "full")
+
+_DEMO_ROWS = (
+    ("cycles predicted", "cycles_predicted"),
+    ("cycles in the RTL", "cycles_rtl"),
+    ("off-chip bytes, by formula", "off_chip_bytes_symbolic"),
+    ("off-chip bytes, on the bus of the RTL", "off_chip_bytes_bus"),
+    ("on-chip bits, from the design table", "on_chip_bits_predicted"),
+    ("on-chip bits, allocated by the circuit", "on_chip_bits_allocated"),
+)
+_COMPARED_ROWS = (
+    ("handshakes compared, cycle by cycle", "cycles"),
+    ("result bytes compared", "memory"),
+    ("counters compared", "counters"),
+)
+
+
+def demo_table(names: Sequence[str], columns: Sequence[Mapping[str, Any]]) -> Table:
+    """Runs side by side."""
+    rows: list[list[Any]] = [[label, *(c[key] for c in columns)] for label, key in _DEMO_ROWS]
+    label = f"occupancy of the {columns[0]['matrix_units']} matrix units"
+    rows.append([label, *(percent(c["matrix_occupancy"]) for c in columns)])
+    rows += [[label, *(c["compared"][key] for c in columns)] for label, key in _COMPARED_ROWS]
+    verdicts = ("[green]everything agrees[/]" if c["good"] else "[red]differs[/]" for c in columns)
+    rows.append(["verdict", *verdicts])
+    return table("Mixture of experts", "", *(f"{n} tiles" for n in names), rows=rows)

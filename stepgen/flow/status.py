@@ -1,0 +1,52 @@
+"""Which operators have a circuit, for the documentation."""
+
+from __future__ import annotations
+
+from ..ir.operator import operators
+
+_PAGES = "needs memory that is handed out in pages at run time"
+_RANDOM = "needs a master that reads and writes single tiles by address"
+
+WITHOUT_CIRCUIT = {
+    "bufferize": _PAGES,
+    "streamify": _PAGES,
+    "random_offchip_load": _RANDOM,
+    "random_offchip_store": _RANDOM,
+    "eager_merge": "comes with time-multiplexing, which is what it is for",
+    "scan": "comes with the pipelines for element-wise functions",
+    "zip": "comes with the pipelines for element-wise functions",
+}
+"""Operators that can be checked, costed and run but not built yet, and what that takes."""
+
+_LIMITS = {
+    "accum": "retile_row; retile_col over a static number of tiles",
+    "expand": "tiles, by a count or a reference",
+    "flat_map": "retile_streamify by rows",
+    "linear_offchip_load": "",
+    "linear_offchip_store": "",
+    "map": "matmul (int8 to int32), requantize (int32 to int8)",
+    "reassemble": 'order "index" and "arrival"',
+    "reshape": "",
+}
+"""What the circuit of an operator covers, where that is not everything."""
+
+CIRCUITS_OF_FUNCTIONS = ("matmul", "requantize", "retile_col", "retile_row", "retile_streamify")
+"""Functions that have a circuit; all functions have a type and a meaning."""
+
+_PORTS = ("source", "output")
+"""Made by `Graph.input` and `Graph.output`."""
+
+
+def table() -> str:
+    """All operators as a table in Markdown: whether there is a circuit, and for what."""
+    lines = ["| operator | type, costs, reference | circuit and cycle model |", "|---|---|---|"]
+    for name in operators():
+        if name in _PORTS:
+            continue
+        covers = _LIMITS.get(name)
+        if name in WITHOUT_CIRCUIT:
+            circuit = f"not yet: {WITHOUT_CIRCUIT[name]}"
+        else:
+            circuit = f"yes: {covers}" if covers else "yes"
+        lines.append(f"| `{name}` | yes | {circuit} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,77 @@
+"""The numbers of one experiment that reports compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compile.cost import hardware, on_chip_bits
+from ..timing.model import Prediction
+from . import values
+from .experiment import Experiment
+from .program import Program
+from .timeline import main_activities
+
+
+def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]]:
+    """How each actor spent a run.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    every : bool
+        Forks and stop units too, which follow the others beat by beat.
+
+    Returns
+    -------
+    list of dict
+        ``unit``, ``does``, and for each of ``works``, ``waits`` and ``full`` its cycles and its
+        share.
+    """
+    cycles = max(1, prediction.cycles)
+    chosen = prediction.activities if every else main_activities(prediction)
+    kinds = {u.name: u.kind for u in prediction.design.units}
+    return [
+        {
+            "unit": a.unit,
+            "kind": kinds[a.unit],
+            "does": a.name,
+            "works": a.works,
+            "waits": a.waits,
+            "full": a.full,
+            "works_share": a.works / cycles,
+            "waits_share": a.waits / cycles,
+            "full_share": a.full / cycles,
+        }
+        for a in chosen
+    ]
+
+
+def symbolic_traffic(program: Program, experiment: Experiment) -> int | None:
+    """Off-chip bytes by formula, with the dims that the inputs decide; None where they don't."""
+    traffic = hardware(program.graph, experiment.design).traffic
+    symbols = traffic.free_symbols
+    known = values.dims(program, symbols)
+    if len(known) < len(symbols):
+        return None
+    return int(traffic.subs({s: known[s.name] for s in symbols}))
+
+
+def occupancy(prediction: Prediction, kind: str) -> float | None:
+    """Share of cycles in which the busiest actor of each unit of a kind works, over all units."""
+    works: dict[str, int] = {}
+    names = {u.name for u in prediction.design.of_kind(kind)}
+    for a in prediction.activities:
+        if a.unit in names:
+            works[a.unit] = max(works.get(a.unit, 0), a.works)
+    if not works or not prediction.cycles:
+        return None
+    return sum(works.values()) / (len(works) * prediction.cycles)
+
+
+def memory_bits(experiment: Experiment) -> tuple[int, int]:
+    """On-chip bits: predicted from the design table, and allocated by the circuit."""
+    from ..hw.accelerator import Accelerator
+    from ..hw.inventory import allocated_bits
+
+    design = experiment.design
+    return on_chip_bits(design), allocated_bits(Accelerator(design))

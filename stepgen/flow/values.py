@@ -1,0 +1,87 @@
+"""The dims of a program in one run: numbers for its symbolic metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ..ir.metrics import selector_counts
+from ..ir.stream import Stream
+from ..ir.wire import BARE, VALUE
+from ..semantics import executor
+from ..semantics.inputs import to_tokens
+from ..semantics.tokens import Token, values
+from .program import Program
+
+Dims = dict[str, int]
+
+
+def dims(program: Program, wanted: Iterable[sympy.Symbol]) -> Dims:
+    """Values of dims, as far as the inputs decide them.
+
+    Selectors and the inputs' own structure tell most; where that is not enough the reference runs
+    and its streams are measured.
+
+    Parameters
+    ----------
+    program : Program
+        With its inputs.
+    wanted : iterable of sympy.Symbol
+        The dims.
+
+    Returns
+    -------
+    dict of str to int
+    """
+    graph, names = program.graph, [s.name for s in wanted]
+    known: Dims = {}
+    for node in graph.nodes:
+        if node.op == "source" and node.name in program.inputs:
+            stream = node.outputs[0]
+            tokens = to_tokens(program.inputs[node.name], stream.type, node.name)
+            _measure(stream, tokens, known)
+            if stream in graph.routings:
+                mask = np.array(list(values(tokens)), np.bool_)
+                shape = (*[1] * stream.rank, -1, len(graph.routings[stream].counts))
+                counts = selector_counts(graph, node.name, mask.reshape(shape))
+                known |= {name: int(np.asarray(n)) for name, n in counts.items()}
+    if any(name not in known for name in names):
+        result = executor.run(graph, program.inputs)
+        for node in graph.nodes:
+            for stream in node.outputs:
+                _measure(stream, result.streams[stream.name], known)
+    return {name: known[name] for name in names if name in known}
+
+
+def _measure(stream: Stream, tokens: Sequence[Token], known: Dims) -> None:
+    """Learn what one stream tells: how many groups it has, and how large its tiles are."""
+    for level in reversed(range(stream.rank + 1)):
+        _learn(stream.totals[level], _groups(tokens, level), known)
+    sizes = sum(_size(item) for item in values(tokens))
+    _learn(stream.volume, sizes, known)
+
+
+def _groups(tokens: Sequence[Token], level: int) -> int:
+    return sum(
+        token.kind == VALUE or (token.kind == BARE and token.low <= level)
+        for token in tokens
+        if token.stop >= level
+    )
+
+
+def _size(item: Any) -> int:
+    return item.size if isinstance(item, np.ndarray) and item.ndim == 2 else 1
+
+
+def _learn(extent: sympy.Expr, count: int, known: Dims) -> None:
+    """Solve ``extent == count`` where the extent is a multiple of one dim that is not known yet."""
+    open_dims = [s for s in extent.free_symbols if s.name not in known]
+    if len(open_dims) != 1:
+        return
+    given = {s: known[s.name] for s in extent.free_symbols if s.name in known}
+    factor = sympy.cancel(extent.subs(given) / open_dims[0])
+    if factor.is_Integer and factor != 0:
+        known[open_dims[0].name] = count // int(factor)

@@ -1,0 +1,123 @@
+"""Imports point one way, and nothing lacks a face."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import stepgen
+from stepgen.flow import status
+from stepgen.ir import registry
+
+ROOT = Path(stepgen.__file__).parent
+
+_FACTS = tuple(f"stepgen.compile.{name}" for name in ("design", "facts", "stages", "units"))
+MAY_IMPORT = {
+    "ir": ("stepgen.ir",),
+    "semantics": ("stepgen.ir", "stepgen.semantics"),
+    "compile": ("stepgen.ir", "stepgen.compile"),
+    "hw": ("stepgen.ir", "stepgen.hw", *_FACTS),
+    "timing": ("stepgen.ir", "stepgen.timing", *_FACTS),
+    "flow": tuple(f"stepgen.{p}" for p in ("ir", "semantics", "compile", "hw", "timing", "flow")),
+    "cli": ("stepgen",),
+}
+
+
+def files(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imported(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Lines and modules of stepgen that a file imports, also by name in a string."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    package = parts[:-1]
+    for node in ast.walk(ast.parse(text)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = [node.value] if re.fullmatch(r"stepgen(\.\w+)+\.?", node.value) else []
+        yield from ((node.lineno, n) for n in names if n.split(".")[0] == "stepgen")
+
+
+def forbidden(path: Path, text: str) -> list[str]:
+    package = path.relative_to(ROOT).parts[0]
+    allowed = MAY_IMPORT[package]
+    return [
+        f"{path.relative_to(ROOT.parent)}:{line} imports {name}"
+        for line, name in imported(path, text)
+        if not any(name == a or name.startswith(f"{a}.") for a in allowed)
+    ]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_point_one_way(package: str) -> None:
+    assert files(package)
+    wrong = [w for path in files(package) for w in forbidden(path, path.read_text())]
+    assert not wrong
+
+
+def test_every_package_has_its_rule() -> None:
+    packages = {p.parent.name for p in ROOT.glob("*/__init__.py")}
+    assert packages == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("ir/x.py", "from stepgen.compile import design"),
+        ("ir/x.py", "from ..compile.design import Design"),
+        ("hw/units/x.py", "from ...timing.model import predict"),
+        ("timing/x.py", "import stepgen.hw.fifo"),
+        ("timing/x.py", "def f():\n    from ..hw import fifo"),
+        ("hw/x.py", "from ..compile.lower import lower"),
+        ("compile/x.py", 'import_module("stepgen.hw.units.x")'),
+        ("flow/x.py", "from ..cli import main"),
+    ],
+)
+def test_a_wrong_import_is_seen(place: str, text: str) -> None:
+    assert forbidden(ROOT / place, text)
+
+
+def names(package: str) -> set[str]:
+    return set(registry.modules(package))
+
+
+@pytest.mark.parametrize("what", ["ops", "functions"])
+def test_every_operator_and_function_has_a_meaning(what: str) -> None:
+    assert names(f"stepgen.ir.{what}") == names(f"stepgen.semantics.{what}")
+
+
+def test_every_unit_has_a_circuit_and_a_timing() -> None:
+    assert names("stepgen.hw.units") == names("stepgen.timing.units")
+
+
+def test_every_operator_has_a_circuit_or_a_reason() -> None:
+    operators = names("stepgen.ir.ops")
+    lowered = names("stepgen.compile.lowering")
+    assert operators - lowered == set(status.WITHOUT_CIRCUIT)
+
+
+def test_every_function_has_a_circuit_or_none() -> None:
+    assert set(status.CIRCUITS_OF_FUNCTIONS) <= names("stepgen.ir.functions")
+
+
+def test_the_readme_shows_the_status() -> None:
+    readme = ROOT.parent / "README.md"
+    assert status.table() in readme.read_text()
+
+
+@pytest.mark.parametrize("path", [p for n in MAY_IMPORT for p in files(n)], ids=str)
+def test_files_are_short_and_say_what_they_are(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 450
+    if path.name != "__init__.py" or text.strip():
+        assert ast.get_docstring(ast.parse(text))
