@@ -151,9 +151,7 @@ class OffChip:
     def design(self) -> Design:
         """The table."""
         units, channels = memory.join(self.bus, self.loads, self.stores)
-        return Design(
-            "off_chip", 4, self.bus, (*self.units, *units), (*self.channels, *channels)
-        )
+        return Design("off_chip", 4, self.bus, (*self.units, *units), (*self.channels, *channels))
 
     def timing(self) -> MemoryTiming:
         """Drawn settings of the memory."""

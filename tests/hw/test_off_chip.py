@@ -4,8 +4,6 @@ from drawn import Draw
 from off_chip import OffChip
 
 from stepgen.compile.design import Bus, Channel
-from stepgen.ir.memory_timing import MemoryTiming
-from stepgen.ir.stalls import Stalls
 
 
 def drawn_bus(draw: Draw) -> Bus:

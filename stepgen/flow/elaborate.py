@@ -1,0 +1,77 @@
+"""A design table becomes Verilog, and the description of its outside that test benches need."""
+
+from __future__ import annotations
+
+from ..compile.design import Channel, Design
+from ..hw.control import address_bits
+from ..hw.verilog import to_verilog, top_name
+from ..ir.errors import StepError
+from .interface import Interface, MemoryPort, StreamPort
+
+_ELEMENTS = {(1, False): "bool", (8, True): "int8", (32, True): "int32"}
+
+
+def _element(channel: Channel) -> str:
+    element = _ELEMENTS.get((channel.bits, channel.signed))
+    if element is None:
+        kind = "signed" if channel.signed else "unsigned"
+        raise StepError(f"channel {channel.name}: no element type has {channel.bits} {kind} bits")
+    return element
+
+
+def interface(design: Design) -> Interface:
+    """What `verilog` makes of a design, seen from outside.
+
+    Parameters
+    ----------
+    design : Design
+
+    Raises
+    ------
+    StepError
+        Where a port has a name that is taken.
+    """
+    ports = []
+    for unit in design.units:
+        if unit.kind in ("source", "sink"):
+            channel = design.channel[(*unit.inputs, *unit.outputs)[0]]
+            ports.append(
+                StreamPort(
+                    name=unit.name,
+                    direction="in" if unit.kind == "source" else "out",
+                    lanes=channel.lanes,
+                    bits=channel.bits,
+                    stop_bits=channel.stop_bits,
+                    data_bits=channel.data_bits,
+                    element=_element(channel),
+                    raw=channel.rank is None,
+                )
+            )
+    memory = None
+    if any(design.of_kind("axi")):
+        bus = design.bus
+        ends = [region.base + region.size for region in design.regions.values()]
+        size = -(-max(ends, default=1) // bus.bytes) * bus.bytes
+        memory = MemoryPort(bus.data_bits, bus.address_bits, size)
+    return Interface(
+        name=top_name(design),
+        ports=tuple(ports),
+        channels=tuple(c.name for c in design.channels),
+        memory=memory,
+        csr_bits=address_bits(len(design.channels)),
+    )
+
+
+def verilog(design: Design, *, probes: bool = False, counters: bool = True) -> str:
+    """Verilog of a design; see `stepgen.hw.verilog.to_verilog`.
+
+    Parameters
+    ----------
+    design : Design
+    probes : bool
+        Whether the moves of all channels are led out, for test benches.
+    counters : bool
+        Whether the control registers count what happens on every channel.
+    """
+    text: str = to_verilog(design, probes=probes, counters=counters)
+    return text

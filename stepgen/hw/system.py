@@ -1,0 +1,103 @@
+"""A design as a top module: streams, memory port and control registers under plain names."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..compile.design import Design
+from .accelerator import CYCLE_BITS, Accelerator
+from .axi import Axi4, Axi4Lite
+from .control import Control, address_bits
+
+__all__ = ["System"]
+
+
+class System(wiring.Component):
+    """Accelerator and control registers.
+
+    Parameters
+    ----------
+    design : Design
+    counters : bool
+        Whether channels are counted.
+    probes : bool
+        Whether there are ``probe_push`` and ``probe_pop``.
+
+    Members
+    -------
+    csr_… : AXI4-Lite slave, see `Control`.
+    mem_… : AXI4 master, where the design has off-chip operators.
+    <port>_valid, <port>_ready, <port>_payload
+        A stream for each source and sink.
+    running, done, cycle : ``Out``
+        As from `Accelerator`.
+    probe_push, probe_pop : ``Out(channels)``
+        A beat enters, or leaves, the channel's FIFO in this cycle.
+    """
+
+    def __init__(self, design: Design, *, counters: bool = True, probes: bool = False):
+        self.design, self.counters, self.probes = design, counters, probes
+        self.bus = next(design.of_kind("axi"), None)
+        members = {
+            f"csr_{name}": member.flip()
+            for name, member in Axi4Lite(address_bits(len(design.channels))).members.items()
+        }
+        if self.bus:
+            port = Axi4(design.bus.address_bits, design.bus.data_bits)
+            members |= {f"mem_{name}": member for name, member in port.members.items()}
+        for unit in design.units:
+            if unit.kind not in ("source", "sink"):
+                continue
+            (name,) = unit.inputs + unit.outputs
+            give, take = (In, Out) if unit.kind == "source" else (Out, In)
+            members |= {
+                f"{unit.name}_valid": give(1),
+                f"{unit.name}_ready": take(1),
+                f"{unit.name}_payload": give(design.channel[name].width),
+            }
+        members |= {"running": Out(1), "done": Out(1), "cycle": Out(CYCLE_BITS)}
+        if probes:
+            members |= {
+                "probe_push": Out(len(design.channels)),
+                "probe_pop": Out(len(design.channels)),
+            }
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        design = self.design
+        m.submodules.accelerator = core = Accelerator(design)
+        m.submodules.control = control = Control(
+            len(design.channels), len(design.units), counters=self.counters
+        )
+        self._join(m, "csr", control.csr)
+        m.d.comb += core.start.eq(control.start)
+        for name in ("running", "done", "error", "cycle", "moves_out", "empty", "full"):
+            m.d.comb += getattr(control, name).eq(getattr(core, name))
+        for name in ("running", "done", "cycle"):
+            m.d.comb += getattr(self, name).eq(getattr(core, name))
+        if self.probes:
+            m.d.comb += [self.probe_push.eq(core.moves_in), self.probe_pop.eq(core.moves_out)]
+
+        if self.bus:
+            port = getattr(core, self.bus.name)
+            self._join(m, "mem", port)
+            m.d.comb += [
+                control.read_moves.eq(port.rvalid & port.rready),
+                control.write_moves.eq(port.wvalid & port.wready),
+            ]
+        for unit in design.units:
+            if unit.kind in ("source", "sink"):
+                self._join(m, unit.name, getattr(core, unit.name))
+        return m
+
+    def _join(self, m: Module, prefix: str, inner):
+        """Connect the members of `inner` with the plain ports that begin with `prefix`."""
+        for name, member in inner.signature.members.items():
+            outer, signal = getattr(self, f"{prefix}_{name}"), getattr(inner, name)
+            if hasattr(signal, "as_value"):
+                signal = signal.as_value()
+            if member.flow == Out:
+                m.d.comb += outer.eq(signal)
+            else:
+                m.d.comb += signal.eq(outer)

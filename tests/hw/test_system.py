@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from drawn import Draw
+from harness import beats, lone, pack
+
+from stepgen.compile.design import Channel
+from stepgen.hw.control import address_bits
+from stepgen.hw.system import System
+from stepgen.hw.verilog import to_verilog, top_name
+from stepgen.ir.stalls import Stalls, stalled
+from stepgen.timing.model import predict
+
+CONTROL, STATUS, CODE, CYCLES, COUNTERS = 0x00, 0x04, 0x08, 0x10, 0x1000
+
+
+async def write(ctx, dut, address, value):
+    ctx.set(dut.csr_awaddr, address)
+    ctx.set(dut.csr_awvalid, 1)
+    ctx.set(dut.csr_wdata, value)
+    ctx.set(dut.csr_wstrb, 15)
+    await ctx.tick()
+    ctx.set(dut.csr_wvalid, 1)  # the address may come first
+    while not (ctx.get(dut.csr_awready) and ctx.get(dut.csr_wready)):
+        await ctx.tick()
+    await ctx.tick()
+    ctx.set(dut.csr_awvalid, 0)
+    ctx.set(dut.csr_wvalid, 0)
+    assert ctx.get(dut.csr_bvalid)
+    await ctx.tick()
+    assert ctx.get(dut.csr_bvalid)  # until it is taken
+    ctx.set(dut.csr_bready, 1)
+    await ctx.tick()
+    assert not ctx.get(dut.csr_bvalid)
+    ctx.set(dut.csr_bready, 0)
+
+
+async def read(ctx, dut, address):
+    ctx.set(dut.csr_araddr, address)
+    ctx.set(dut.csr_arvalid, 1)
+    while not ctx.get(dut.csr_arready):
+        await ctx.tick()
+    await ctx.tick()
+    ctx.set(dut.csr_arvalid, 0)
+    ctx.set(dut.csr_araddr, 0xFFFF)
+    while not ctx.get(dut.csr_rvalid):
+        await ctx.tick()
+    value = ctx.get(dut.csr_rdata)
+    await ctx.tick()
+    assert ctx.get(dut.csr_rvalid)
+    assert ctx.get(dut.csr_rdata) == value
+    ctx.set(dut.csr_rready, 1)
+    await ctx.tick()
+    ctx.set(dut.csr_rready, 0)
+    return value
+
+
+def simulate(dut, process):
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(process)
+    sim.run()
+
+
+def fork_of(outputs: int):
+    channels = [Channel("x", 2, 8, 2)] + [
+        Channel(f"y{k}", 2, 8, 2, depth=2 + k) for k in range(outputs)
+    ]
+    return lone("fork", {}, channels[:1], channels[1:])
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 11])
+def test_counters(outputs):
+    """Two runs in a row show the counters that the model predicts, and between them all settles."""
+    draw = Draw(outputs)
+    design = fork_of(outputs)
+    x = beats([(draw.beat(), draw.one((0, 1, 2))) for _ in range(40)], 2)
+    sinks = [f"d_y{k}" for k in range(outputs)]
+    shares = {"s_x": 0.2, **{name: 0.2 / outputs for name in sinks}}
+    dut = System(design)
+
+    async def drive(ctx, stalls):
+        words = pack(design.channel["x"], x)[::-1]
+        offered = False
+        while not ctx.get(dut.running):
+            await ctx.tick()
+        t = 0
+        while ctx.get(dut.running):
+            offered |= bool(words) and not stalled(*stalls.of("s_x"), t)
+            ctx.set(dut.s_x_valid, offered)
+            if offered:
+                ctx.set(dut.s_x_payload, words[-1])
+            for name in sinks:
+                ready = not stalled(*stalls.of(name), t)
+                ctx.set(getattr(dut, f"{name}_ready"), ready)
+            if offered and ctx.get(dut.s_x_ready):
+                words.pop()
+                offered = False
+            await ctx.tick()
+            t += 1
+
+    async def bench(ctx):
+        assert await read(ctx, dut, STATUS) == 0
+        for seed in range(2):
+            stalls = Stalls(seed, shares)
+            predicted = predict(design, {"s_x": x}, stalls=stalls)
+            await write(ctx, dut, CONTROL, 0)
+            assert not ctx.get(dut.running)
+            ctx.set(dut.csr_awaddr, CONTROL)
+            ctx.set(dut.csr_wdata, 1)
+            ctx.set(dut.csr_wstrb, 15)
+            ctx.set(dut.csr_awvalid, 1)
+            ctx.set(dut.csr_wvalid, 1)
+            ctx.set(dut.csr_bready, 1)
+            await ctx.tick()
+            ctx.set(dut.csr_awvalid, 0)
+            ctx.set(dut.csr_wvalid, 0)
+            await drive(ctx, stalls)
+            ctx.set(dut.csr_bready, 0)
+            assert ctx.get(dut.done)
+            shown = [await read(ctx, dut, COUNTERS + 4)]
+            assert await read(ctx, dut, STATUS) == 2
+            assert await read(ctx, dut, CODE) == 0
+            assert await read(ctx, dut, CYCLES) == predicted.cycles == ctx.get(dut.cycle)
+            assert await read(ctx, dut, CYCLES + 4) == 0
+            assert shown[0] == predicted.counters("x")["starved"]
+            for number, channel in enumerate(design.channels):
+                place = COUNTERS + 16 * number
+                shown = [await read(ctx, dut, place + 4 * k) for k in range(4)]
+                assert shown == [*predicted.counters(channel.name).values(), 0]
+            assert await read(ctx, dut, COUNTERS + 16 * len(design.channels)) == 0
+
+    simulate(dut, bench)
+
+
+def test_error_code():
+    """The first unit in error, in the order of the table; the next start forgets it."""
+    x, sel = Channel("x", 2, 8, 2), Channel("sel", 1, 1, 0)
+    design = lone("partition", {"level": 2}, [x, sel], [Channel("y", 2, 8, 2)])
+    dut = System(design, counters=False)
+
+    async def start(ctx):
+        await write(ctx, dut, CONTROL, 1)
+        assert await read(ctx, dut, STATUS) == 1
+
+    async def bench(ctx):
+        await start(ctx)
+        for name, channel, stream in (
+            ("s_x", x, beats([([1, 2], 2)], 2)),
+            ("s_sel", sel, beats([], 1, np.bool_)),
+        ):
+            ctx.set(getattr(dut, f"{name}_payload"), pack(channel, stream)[0])
+            ctx.set(getattr(dut, f"{name}_valid"), 1)
+            await ctx.tick()
+            ctx.set(getattr(dut, f"{name}_valid"), 0)
+        for _ in range(6):
+            await ctx.tick()
+        assert await read(ctx, dut, STATUS) == 1 | 4
+        assert await read(ctx, dut, CODE) == 1 + [u.name for u in design.units].index("dut")
+        assert await read(ctx, dut, COUNTERS) == 0
+
+    simulate(dut, bench)
+
+
+def test_verilog_has_plain_ports():
+    design = fork_of(2)
+    text = to_verilog(design, probes=True, counters=False)
+    ports = text.split("module lone(")[1].split(")")[0].replace("\n", "").split(", ")
+    assert {"clk", "rst", "csr_awaddr", "s_x_valid", "d_y0_payload", "running", "cycle"} < set(ports)
+    assert {"probe_push", "probe_pop"} < set(ports)
+    assert not any(name.startswith("mem_") for name in ports)
+    assert "probe_push" not in to_verilog(design)
+
+
+def test_names():
+    assert top_name(lone("fork", {}, *([Channel(n, 2, 8, 2)] for n in "xy"))) == "lone"
+    assert address_bits(10) == 16
+    assert address_bits(3840) == 16
+    assert address_bits(3841) == 17
