@@ -5,7 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..compile import stages
-from ..compile.design import BLOCKRAM, REGISTERS, Channel
+from ..compile.design import BLOCKRAM, Channel
 from ..compile.units.fifo import AHEAD
 from .primitives import BlockRam, delayed
 from .stream import payload_shape, signature
@@ -35,8 +35,11 @@ class Fifo(wiring.Component):
 
     Notes
     -----
-    Latency 1 + delay from registers or LUT RAM, 4 + delay from block RAM (read, output register of
-    the RAM, output register of the FIFO). One beat per cycle when the depth is at least the latency + 1.
+    Latency 1 + delay from a register (depth 2) or LUT RAM, 4 + delay from block RAM (write, read,
+    output register of the RAM, output register of the FIFO). One beat per cycle when the depth is
+    at least the latency + 1. On an ECP5 with beats of 36 bits, speed grade 8: 55 LUTs and 469 MHz
+    for 2 beats, 120 and 377 MHz for 4, 437 and 278 MHz for 64, 230 and a block RAM at its 270 MHz
+    for 512.
     """
 
     def __init__(self, channel: Channel):
@@ -78,7 +81,7 @@ class _Store(wiring.Component):
     def __init__(self, channel: Channel, depth: int | None = None):
         self.shape = payload_shape(channel)
         self.rows = (channel.depth if depth is None else depth) - 1
-        self.style = "registers" if channel.memory == REGISTERS else "distributed"
+        self.style = "registers" if self.rows == 1 else "distributed"
         super().__init__(
             {"w_valid": In(1), "w_payload": In(self.shape), "r": Out(signature(channel))}
         )

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from stepgen.compile.design import MEMORY_LATENCY, Channel, memory_kind
+from stepgen.hw.fifo import Fifo
+
+
+def drive(channel: Channel, offers, takes):
+    """What a FIFO shows in each cycle, when beats are offered and taken in the cycles given."""
+    fifo = Fifo(channel)
+    seen, pushed = [], []
+
+    async def bench(ctx):
+        coming = {}
+        for t, (offer, take) in enumerate(zip(offers, takes, strict=True)):
+            ctx.set(fifo.w.valid, bool(offer))
+            ctx.set(fifo.r.ready, bool(take))
+            room, head = ctx.get(fifo.w.ready), ctx.get(fifo.r.valid)
+            if room and offer:
+                coming[t + channel.delay] = len(pushed) + 1
+                pushed.append(t)
+            ctx.set(fifo.w.payload, coming.get(t, 0))
+            seen.append((room, head, ctx.get(fifo.r.payload) if head else None))
+            await ctx.tick()
+
+    simulator = Simulator(fifo)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return seen
+
+
+def rule(channel: Channel, offers, takes):
+    """What it must show: the rule of latency and room, in a few lines."""
+    pushes, pops, shown = [], 0, []
+    latency = channel.delay + MEMORY_LATENCY[memory_kind(channel.depth)]
+    for t, (offer, take) in enumerate(zip(offers, takes, strict=True)):
+        room = len(pushes) - pops < channel.depth
+        head = pops < len(pushes) and pushes[pops] + latency <= t
+        shown.append((room, head, pops + 1 if head else None))
+        if room and offer:
+            pushes.append(t)
+        pops += bool(head and take)
+    return shown
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2, 9])
+@pytest.mark.parametrize("depth", [2, 3, 4, 5, 7, 16, 63, 64, 65, 66, 100])
+def test_follows_the_rule_in_every_cycle(depth, delay):
+    channel = Channel("c", 0, 20, None, depth=depth, delay=delay)
+    rng = np.random.default_rng(100 * depth + delay)
+    cycles = 4 * depth + 120
+    shares = rng.choice([0.05, 0.5, 0.9, 1.0], (6, 2))
+    offers, takes = (
+        np.concatenate([rng.random(cycles // 6) < share for share in shares[:, side]])
+        for side in range(2)
+    )
+    assert drive(channel, offers, takes) == rule(channel, offers, takes)
+
+
+@pytest.mark.parametrize("depth", [2, 4, 64, 65])
+def test_fills_and_empties_at_one_beat_per_cycle(depth):
+    channel = Channel("c", 0, 20, None, depth=depth)
+    fill, idle, drain = depth + 5, 10, depth + 5
+    offers = [True] * fill + [False] * (idle + drain)
+    takes = [False] * (fill + idle) + [True] * drain
+    seen = drive(channel, offers, takes)
+    assert [room for room, _, _ in seen[:fill]] == [1] * depth + [0] * (fill - depth)
+    heads = [value for _, _, value in seen[fill + idle :]]
+    assert heads == [*range(1, depth + 1), *[None] * (drain - depth)]
