@@ -36,11 +36,21 @@ def delay(params: Mapping[str, Any], lanes: int) -> int:
 
 def depth(params: Mapping[str, Any]) -> int:
     """Beats that the memory holds."""
-    return int(params["buffers"] * params["rows"] * params["count"] * params["slices"])
+    return max(2, int(params["buffers"]) * chunk_beats(params))
 
 
-def queue(rank: int, params: Mapping[str, Any]) -> Channel:
-    """The channel inside, from writing to reading: one beat per row that is ready to be read."""
+def row_beats(params: Mapping[str, Any]) -> int:
+    """Beats of a row of the joined tile."""
+    return int(params["count"] * params["slices"])
+
+
+def chunk_beats(params: Mapping[str, Any]) -> int:
+    """Most beats of a joined tile."""
+    return int(params["rows"]) * row_beats(params)
+
+
+def queue(params: Mapping[str, Any], rank: int) -> Channel:
+    """The channel inside to the reading side: a beat per row that is complete, `rank` that of y."""
     return Channel("rows", 0, 0, rank, depth=min(64, max(2, params["buffers"] * params["rows"])))
 
 
