@@ -1,0 +1,34 @@
+import pytest
+from drawn import Draw, to_beats, verify
+from harness import lone
+
+
+def flattened(items, rank, lo, hi):
+    """Lists nested ``rank + 1`` deep whose dims `lo` to `hi` are one."""
+    if rank > hi:
+        return [flattened(i, rank - 1, lo, hi) for i in items]
+    for _ in range(hi - lo):
+        items = [part for item in items for part in item]
+    return items
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_flattens(seed):
+    draw = Draw(seed)
+    rank = draw.one((1, 2, 3, 4))
+    lo = draw.one(range(rank))
+    hi = draw.one(range(lo + 1, rank + 1))
+    empties = draw.one((True, True, False))
+    hold = empties and hi < rank
+    dims = [(0, 1, 2, 3, 5)] * (rank + 1)
+    if not empties:  # nothing has to be held back where only the outermost of the dims is empty
+        dims[rank - hi + 1 : rank + 1 - lo] = [(1, 2, 3)] * (hi - lo)
+    x = draw.nested(dims, draw.beat)
+    design = lone(
+        "flatten",
+        {"lo": lo, "hi": hi, "hold": hold},
+        [draw.channel("x", rank)],
+        [draw.channel("y", rank - (hi - lo))],
+    )
+    y = to_beats(flattened(x, rank, lo, hi), rank - (hi - lo))
+    verify(design, {"s_x": to_beats(x, rank)}, {"d_y": y}, draw.stalls(design))
