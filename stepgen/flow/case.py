@@ -117,13 +117,16 @@ def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> No
     Raises
     ------
     StepError
-        Where a case does not fit the interface; an earlier folder is left whole then.
+        Where a case does not fit the interface, or the folder holds something else; an earlier
+        folder is left whole then.
     """
     for case in cases:
         _check(case, interface)
     if (folder / "interface.json").exists():
         for old in folder.glob("[0-9]*"):
             shutil.rmtree(old)
+    elif folder.exists() and any(p.name.isdigit() for p in folder.iterdir()):
+        raise StepError(f"{folder} is not empty and is not a run folder; name another one")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "interface.json").write_text(interface.to_json())
     for number, case in enumerate(cases):

@@ -115,7 +115,7 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
     case, record = outcome.case, outcome.record
     faults: list[tuple[int, str]] = []
     if outcome.status == "hang":
-        faults.append((-1, f"the run did not end within {case.limit} cycles"))
+        faults.append((-1, f"the run did not end within {case.limit} cycles{_waiting(outcome)}"))
     elif outcome.status != "done":
         faults.append((-1, "the run did not start"))
     for port in interface.sinks:
@@ -169,6 +169,22 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
             )
     faults.extend((_NEVER, text) for text in _register_faults(outcome, interface))
     return faults
+
+
+def _waiting(outcome: Outcome) -> str:
+    """Where beats were when a run was given up."""
+    record = outcome.record
+    if record is None:
+        return ""
+    moves = [c for group in (record.pushes, record.pops) for c in group.values() if len(c)]
+    last = max((int(c[-1]) for c in moves), default=-1)
+    levels = [
+        (len(cycles) - len(record.pops[name]), name)
+        for name, cycles in record.pushes.items()
+        if not name.startswith(("port:", "mem."))
+    ]
+    full = ", ".join(f"{level} in {name}" for level, name in levels if level)
+    return f"; the last beat moved in cycle {last}; beats waiting: {full or 'none'}"
 
 
 def compare_cycles(name: str, verb: str, predicted: Cycles, seen: Cycles) -> tuple[int, str] | None:

@@ -225,7 +225,9 @@ class Bench:
             await self._over.wait()
         await FallingEdge(dut.clk)
         seconds = time.monotonic() - begin
-        cycles = self._cycle if registers is None else int(dut.cycle.value)
+        cycles = int(dut.cycle.value)
+        if registers is None or self._status == "hang":
+            cycles = self._cycle
         if registers is None:
             for _ in range(DRAIN):
                 await FallingEdge(dut.clk)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from stepgen.flow.interface import Interface, MemoryPort, StreamPort
+from stepgen.ir.errors import StepError
+
+X = StreamPort("x", "in", 4, 8, 3, 32)
+Y = StreamPort("y", "out", 1, 3, 2, 3, "bool")
+
+
+def test_comes_back_from_text() -> None:
+    for interface in (
+        Interface("d", (X, Y), ("a", "b"), MemoryPort(128, 40, 1 << 24), csr_bits=20),
+        Interface("unit", (X,), control=False),
+    ):
+        assert Interface.from_json(interface.to_json()) == interface
+
+
+def test_recorded_names_follow_the_bits() -> None:
+    interface = Interface("d", (X, Y), ("a", "b"), MemoryPort())
+    memory = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
+    assert interface.recorded == ("a", "b", "port:x", "port:y", *memory)
+    assert Interface("d", (X,)).recorded == ("port:x",)
+    assert (X.width, X.payload_bytes, Y.width, Y.payload_bytes) == (37, 5, 7, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"ports": (X, X)}, "design d: two ports are called x"),
+        ({"ports": (StreamPort("a b", "in", 1, 1, 0, 1),)}, "'a b' is not a Verilog identifier"),
+        ({"ports": (StreamPort("mem_x", "in", 1, 1, 0, 1),)}, "the port name mem_x is taken"),
+        ({"ports": (StreamPort("clk", "in", 1, 1, 0, 1),)}, "the port name clk is taken"),
+        ({"ports": (StreamPort("x", "up", 1, 1, 0, 1),)}, "must be 'in' or 'out', not 'up'"),
+        ({"channels": ("a", "b", "a")}, "design d: two channels are called a"),
+        ({"channels": tuple(map(str, range(4000)))}, "16 address bits do not reach"),
+    ],
+)
+def test_mistakes(arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(StepError, match=said):
+        Interface("d", **arguments)  # type: ignore[arg-type]
+
+
+def test_memory_ports_are_powers_of_two_and_whole_words() -> None:
+    with pytest.raises(StepError, match="a power of two of bits, not 48"):
+        MemoryPort(48)
+    with pytest.raises(StepError, match="a multiple of 8 bytes, not 1001"):
+        MemoryPort(64, 32, 1001)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stepgen.flow import verilator
+from stepgen.flow.files import cache_folder, shipped
+from stepgen.flow.interface import Interface, StreamPort
+from stepgen.flow.render import bench_signals, render
+from stepgen.flow.verilator import build
+from stepgen.ir.errors import StepError
+
+INTERFACE = Interface(
+    "plain",
+    (StreamPort("x", "in", 1, 8, 1, 8), StreamPort("y", "out", 1, 8, 1, 8)),
+    control=False,
+)
+DESIGN = """
+module plain (
+    input clk, input rst, input running,
+    input x_valid, output x_ready, input [10:0] x_payload,
+    output y_valid, input y_ready, output [10:0] y_payload
+);
+  assign {y_valid, x_ready, y_payload} = {x_valid, y_ready, x_payload};
+endmodule
+"""
+
+
+def test_an_unchanged_design_is_not_built_again() -> None:
+    first = build(INTERFACE, DESIGN)
+    said: list[tuple[str, float]] = []
+    second = build(INTERFACE, DESIGN, progress=lambda what, share: said.append((what, share)))
+    assert second.folder == first.folder
+    assert second.seconds == 0
+    assert said == [("simulation is up to date", 1.0)]
+
+
+def test_what_goes_into_a_simulation_decides_where_it_lies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = build(INTERFACE, DESIGN)
+
+    class Stop(Exception):
+        pass
+
+    def no_build(*_: object) -> float:
+        raise Stop
+
+    monkeypatch.setattr(verilator, "_build_in", no_build)
+    assert build(INTERFACE, DESIGN).folder == made.folder
+    probed = Interface("plain", INTERFACE.ports, ("c",), control=False)
+    for interface, text, opt, trace in (
+        (INTERFACE, DESIGN + " ", "fast-build", False),
+        (INTERFACE, DESIGN, "fast-build", True),
+        (INTERFACE, DESIGN, "fast-run", False),
+        (probed, DESIGN, "fast-build", False),
+    ):
+        with pytest.raises(Stop):
+            build(interface, text, opt=opt, trace=trace)
+    assert not list((cache_folder() / "builds").glob(".making-*/Vmodel.json"))
+
+
+def test_a_broken_design_is_told_in_one_sentence() -> None:
+    with pytest.raises(StepError, match=r"Verilator failed .*%Error: design\.v:2:.*syntax error"):
+        build(INTERFACE, "module plain;\n  assign = 3;\nendmodule\n")
+    with pytest.raises(StepError, match="opt must be 'fast-build' or 'fast-run', not 'quick'"):
+        build(INTERFACE, "", opt="quick")
+
+
+def test_every_public_port_is_in_the_wrapper() -> None:
+    text = render("bench.sv.j2", INTERFACE)
+    header = text[: text.index(");")]
+    for signal in bench_signals(INTERFACE):
+        assert f" {signal}" in header
+    public = render("public.vlt.j2", INTERFACE)
+    assert public.count("public_flat_rw") == len(bench_signals(INTERFACE))
+
+
+def test_files_that_ship() -> None:
+    assert shipped("sim/verilator/axi_memory.sv").exists()
+    with pytest.raises(StepError, match="lacks sim/no-such-file; install it again"):
+        shipped("sim/no-such-file")
+
+
+def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "here"))
+    assert cache_folder() == tmp_path / "here"
+    monkeypatch.delenv("STEPGEN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if cache_folder().parent.name != "Caches":
+        assert cache_folder() == tmp_path / "stepgen"
