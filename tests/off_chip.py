@@ -7,7 +7,7 @@ from axi_memory import AxiMemory
 from drawn import Draw, blank_lanes, to_beats
 from harness import simulate, unpack
 
-from stepgen.compile.design import Bus, Channel, Design, Unit
+from stepgen.compile.design import Bus, Channel, Design, Region, Unit
 from stepgen.compile.units import load, memory, store
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
@@ -151,7 +151,15 @@ class OffChip:
     def design(self) -> Design:
         """The table."""
         units, channels = memory.join(self.bus, self.loads, self.stores)
-        return Design("off_chip", 4, self.bus, (*self.units, *units), (*self.channels, *channels))
+        everything = Region(0, MEMORY_SIZE, 1, MEMORY_SIZE, (1, MEMORY_SIZE), "int8")
+        return Design(
+            "off_chip",
+            4,
+            self.bus,
+            (*self.units, *units),
+            (*self.channels, *channels),
+            {"everything": everything},
+        )
 
     def timing(self) -> MemoryTiming:
         """Drawn settings of the memory."""

@@ -166,7 +166,7 @@ def test_verilog_has_plain_ports():
     design = fork_of(2)
     text = to_verilog(design, probes=True, counters=False)
     ports = text.split("module lone(")[1].split(")")[0].replace("\n", "").split(", ")
-    assert {"clk", "rst", "csr_awaddr", "s_x_valid", "d_y0_payload", "running", "cycle"} < set(ports)
+    assert {"clk", "rst", "csr_awaddr", "s_x_valid", "d_y0_payload", "running"} < set(ports)
     assert {"probe_push", "probe_pop"} < set(ports)
     assert not any(name.startswith("mem_") for name in ports)
     assert "probe_push" not in to_verilog(design)

@@ -292,10 +292,14 @@ class _Emit(wiring.Component):
                     out.payload.stop.eq(close_stop),
                 ]
                 with m.If(closes.payload.kind == DONE):
-                    m.d.comb += out.payload.stop.eq(0)
+                    m.d.comb += [out.payload.stop.eq(0), out.payload.data.eq(0)]
         else:
             with m.If(special):
-                m.d.comb += [out.payload.kind.eq(DONE), out.payload.stop.eq(0)]
+                m.d.comb += [
+                    out.payload.kind.eq(DONE),
+                    out.payload.stop.eq(0),
+                    out.payload.data.eq(0),
+                ]
                 with m.If(out.ready):
                     m.d.sync += ended.eq(0)
         return m

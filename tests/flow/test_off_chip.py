@@ -1,0 +1,75 @@
+"""Loads and stores through Verilator, with the circuit of the memory that the model describes."""
+
+import numpy as np
+import pytest
+from drawn import Draw
+from off_chip import OffChip
+
+from stepgen.compile.design import Bus, Channel
+from stepgen.flow.case import Case, write_cases
+from stepgen.flow.elaborate import interface, verilog
+from stepgen.flow.payload import pack
+from stepgen.flow.testbench import run_cocotb
+from stepgen.flow.verilator import build, run_driver
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.stalls import Stalls
+from stepgen.timing.model import predict
+
+
+@pytest.fixture(scope="module")
+def built():
+    draw = Draw(5)
+    made = OffChip(draw, Bus(64, 32, 4, 3))
+    ref = draw.nested([(2,), (3,), (0, 1, 2)], lambda: draw.tile(2, 1))
+    _, nested, dtype = made.load("y0", ref, 2, 4)
+    made.sink("y0", nested, dtype)
+    made.store("t1", *made.load("y1"))
+    rows = [[[draw.beat() for _ in range(3)] for _ in range(r)] for r in (1, 0, 7, 2)]
+    made.source("x", Channel("x", 2, 8, 2), rows)
+    made.store("t2", Channel("x", 2, 8, 2), rows, np.int8)
+    design = made.design()
+    outside = interface(design)
+    return draw, made, design, outside, build(outside, verilog(design, probes=True))
+
+
+def case(made: OffChip, design, outside, timing, stalls, judge=False) -> Case:
+    predicted = predict(design, made.inputs, memory=timing, stalls=stalls)
+    counters = [list(predicted.counters(c.name).values()) for c in design.channels]
+    ports = {p.name: p for p in outside.ports}
+    return Case(
+        name="drawn",
+        sources={name: pack(beats, ports[name]) for name, beats in made.inputs.items()},
+        expected={name: pack(beats, ports[name]) for name, beats in made.expected.items()},
+        memory=np.frombuffer(made.before, np.uint8),
+        memory_after=np.frombuffer(made.after, np.uint8),
+        timing=timing,
+        stalls=stalls,
+        pushes=predicted.pushes,
+        pops=predicted.pops,
+        cycles=predicted.cycles,
+        counters=np.array(counters),
+        read_beats=len(predicted.pushes["mem_r"]),
+        write_beats=len(predicted.pops["mem_w"]),
+        judge=judge,
+    )
+
+
+def test_to_the_cycle(built, tmp_path):
+    draw, made, design, outside, simulation = built
+    settings = [(MemoryTiming(), Stalls())]
+    settings += [(made.timing(), made.stalls()) for _ in range(12)]
+    cases = [case(made, design, outside, timing, stalls) for timing, stalls in settings]
+    assert len({c.cycles for c in cases}) > 6
+    write_cases(tmp_path / "run", outside, cases)
+    outcomes = run_driver(simulation, tmp_path / "run", cases=len(cases))
+    for outcome in outcomes:
+        assert outcome.good, outcome.faults
+        assert len(outcome.record.pushes["y0"]) == len(made.expected["d_y0"])
+
+
+def test_judged(built, tmp_path):
+    _, made, design, outside, simulation = built
+    judged = case(made, design, outside, MemoryTiming(), Stalls(), judge=True)
+    write_cases(tmp_path / "run", outside, [judged])
+    (outcome,) = run_cocotb(simulation, tmp_path / "run")
+    assert outcome.good, outcome.faults
