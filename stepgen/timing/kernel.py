@@ -9,7 +9,7 @@ A step performs at most one action and returns
 - `acted` when it did (look again in the next cycle),
 - a later cycle when what it waits for has a known time, or
 - ``-(address of a channel)`` when only an event on that channel can help it, or
-- `ANY` when an event on any of its inputs can, or `NEVER`.
+- `ANY` when an event on any of its channels can, or `NEVER`.
 
 All looks compare time stamps (`ready`, `room`), so the order in which actors are stepped within a
 cycle does not matter: a beat pushed in cycle w is seen from ``w + latency`` on, a slot popped in
@@ -197,7 +197,8 @@ def pop(M, c, t):  # type: ignore[no-untyped-def]
     M[c + POPPED] += 1
     log(M, c, t, 1)
     producer = M[c + PRODUCER]
-    if M[producer + ASLEEP_ON] == -c:
+    on = M[producer + ASLEEP_ON]
+    if on == -c or on == ANY:
         schedule(M, producer, t + 1)
     return M[at + 2]
 

@@ -43,12 +43,13 @@ class Core(UnitCore):
             group.eq((x.payload.kind == BARE) & (low > TILE_LEVELS)),
             dropped.eq(~ends & ~group & flags.payload.data[0]),
             closes.eq((stop >= TILE_LEVELS) | (x.payload.kind != VALUE)),
-            both.eq(x.valid & ~group & flags.valid),
-            skip.eq(both & (flags.payload.kind == BARE)),
+            # Whatever x does: a bare flag may stand in the way of what x waits for.
+            skip.eq(flags.valid & (flags.payload.kind == BARE)),
+            both.eq(x.valid & ~group & flags.valid & ~skip),
             fits.eq(ends == (flags.payload.kind == DONE)),
-            there.eq(x.valid & group | both & ~skip & fits),
+            there.eq(x.valid & group | both & fits),
         ]
-        m.d.sync += self.error.eq(both & ~skip & ~fits)
+        m.d.sync += self.error.eq(both & ~fits)
 
         take = Signal()
         m.d.comb += x.ready.eq(take)
@@ -76,7 +77,7 @@ class Core(UnitCore):
             absorbed.eq(dropped & ~emptied),
             passes.eq(waiting | ahead.i.ready),
             take.eq(there & Mux(absorbed, passes, ahead.i.ready)),
-            flags.ready.eq(skip & passes | take & closes & ~group),
+            flags.ready.eq(skip | take & closes & ~group),
             ahead.i.valid.eq(there & ~absorbed),
             ahead.i.payload.kind.eq(Mux(emptied, BARE, x.payload.kind)),
             ahead.i.payload.stop.eq(stop),

@@ -5,9 +5,13 @@ from __future__ import annotations
 from ...compile.design import Unit
 from ...ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from ..kernel import (
+    ANY,
+    EMPTY_INPUT,
     NEVER,
     OWN,
     READY,
+    REASON,
+    WORKING,
     acted,
     aux_of,
     head,
@@ -23,13 +27,13 @@ from ..kernel import (
 )
 from ..machine import Machine
 
-IN, FLAGS, OUT, HELD = range(OWN, OWN + 4)
+IN, FLAGS, OUT, HELD, SKIPPED, RULE = range(OWN, OWN + 6)
 NOTHING = -1
 
 
 @step
 def matched(M, a, t):  # type: ignore[no-untyped-def]
-    """`READY` if the head of x is there together with its flag; skips a flag that is bare."""
+    """`READY` if the head of x is there together with its flag."""
     x, flags = M[a + IN], M[a + FLAGS]
     wait = ready(M, x, t)
     if wait != READY:
@@ -37,14 +41,11 @@ def matched(M, a, t):  # type: ignore[no-untyped-def]
     beat = head(M, x)
     if kind_of(beat) == BARE and low_of(beat) > TILE_LEVELS:
         return READY
-    wait = ready(M, flags, t)
+    wait = t + 1 if M[a + SKIPPED] else ready(M, flags, t)
     if wait != READY:
+        M[REASON] = EMPTY_INPUT
         return wait
-    flag = head(M, flags)
-    if kind_of(flag) == BARE:
-        pop(M, flags, t)
-        return acted(M, t)
-    if (kind_of(beat) == DONE) != (kind_of(flag) == DONE):
+    if (kind_of(beat) == DONE) != (kind_of(head(M, flags)) == DONE):
         return NEVER
     return READY
 
@@ -117,10 +118,27 @@ def hold(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
+@step
+def filtered(M, a, t):  # type: ignore[no-untyped-def]
+    """Skip a bare flag whatever x does, since it may stand in the way of what x waits for."""
+    flags = M[a + FLAGS]
+    M[a + SKIPPED] = ready(M, flags, t) == READY and kind_of(head(M, flags)) == BARE
+    if M[a + SKIPPED]:
+        pop(M, flags, t)
+    M[REASON] = WORKING
+    then = hold(M, a, t) if M[a + RULE] else flow(M, a, t)
+    why = M[REASON]
+    if why == WORKING or M[a + SKIPPED]:
+        return acted(M, t)
+    if ready(M, flags, t) != READY and then != NEVER:
+        then = t + 1 if then > 0 or ready(M, flags, t) > 0 else ANY
+    M[REASON] = why
+    return then
+
+
 def build(unit: Unit, machine: Machine) -> None:
     """One actor; it holds a beat back where the table says so."""
     x, flags = (machine.channel(name) for name in unit.inputs)
     y = machine.channel(unit.outputs[0])
-    step_of = hold if unit.params["hold"] else flow
-    own = [x, flags, y, NOTHING]
-    machine.actor(unit.name, "filter", step_of, own, reads=[x, flags], writes=[y])
+    own = [x, flags, y, NOTHING, 0, int(unit.params["hold"])]
+    machine.actor(unit.name, "filter", filtered, own, reads=[x, flags], writes=[y])

@@ -1,0 +1,90 @@
+"""Laws of the cycle model, beside its agreement with the circuits that other tests show."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from drawing import LANES, draw
+
+from stepgen.compile.lower import lower
+from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
+from stepgen.semantics.beats import to_beats
+from stepgen.semantics.inputs import to_tokens
+from stepgen.timing.model import predict
+
+
+def drawn(seed: int):
+    """A drawn design and what enters it."""
+    program, _, _ = draw(seed)
+    beats = {}
+    for node in program.graph.nodes:
+        if node.op == "source":
+            kind = node.outputs[0].type
+            tokens = to_tokens(program.inputs[node.name], kind, node.name)
+            beats[node.name] = to_beats(tokens, kind, LANES)
+    return lower(program.graph, lanes=LANES), beats
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_deeper_fifos_are_never_slower(seed):
+    design, beats = drawn(seed)
+    if any(u.params.get("order") == "arrival" for u in design.units):
+        design = dataclasses.replace(
+            design,
+            units=tuple(
+                dataclasses.replace(u, params={**u.params, "order": "index"})
+                if "order" in u.params
+                else u
+                for u in design.units
+            ),
+        )
+    stalls = Stalls(seed, {u.name: 0.4 for u in design.of_kind("sink")})
+    shallow = predict(design, beats, stalls=stalls).cycles
+    rng = np.random.default_rng(seed)
+    # Within one kind of memory: a block RAM's FIFO has a longer latency than a LUT RAM's.
+    deeper = {
+        c.name: max(c.depth, int(rng.integers(c.depth, 65)))
+        for c in design.channels
+        if c.depth <= 64
+    }
+    assert predict(design.with_depths(deeper), beats, stalls=stalls).cycles <= shallow
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_counters_are_what_the_beats_say(seed):
+    design, beats = drawn(seed)
+    stalls = Stalls(seed, {u.name: 0.3 for u in design.of_kind("sink")})
+    p = predict(design, beats, stalls=stalls)
+    for c in design.channels:
+        head_empty = full = 0
+        for t in range(p.cycles):
+            seen = np.sum(p.pushes[c.name] + c.latency <= t)
+            popped = np.sum(p.pops[c.name] < t)
+            head_empty += seen <= popped
+            full += np.sum(p.pushes[c.name] < t) - popped >= c.depth
+        expected = {"busy": len(p.pops[c.name]), "starved": head_empty, "full": full}
+        assert p.counters(c.name) == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_cycle_of_a_unit_has_one_state(seed):
+    design, beats = drawn(seed)
+    p = predict(design, beats)
+    for a in p.activities:
+        assert a.works + a.waits + a.full == p.cycles
+        spans = np.diff(np.concatenate([[0], a.changes, [p.cycles]]))
+        states = np.concatenate([[1], a.states])
+        assert [int(spans[states == s].sum()) for s in range(3)] == [a.works, a.waits, a.full]
+
+
+def test_a_missing_input_is_named():
+    design, _ = drawn(0)
+    with pytest.raises(StepError, match="input x of design drawn_0 was given no stream"):
+        predict(design, {})
+
+
+def test_a_run_can_be_limited():
+    design, beats = drawn(0)
+    with pytest.raises(StepError, match="takes more than 3 cycles"):
+        predict(design, beats, limit=3)
