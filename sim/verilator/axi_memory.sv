@@ -71,9 +71,11 @@ module axi_memory #(
 
   // ------------------------------------------------------------------------------------ reads
 
-  logic [ADDRESS_BITS-1:0] r_address[QUEUE];
-  logic [7:0] r_length[QUEUE];
-  logic [63:0] r_start[QUEUE];
+  // Public, because Verilator 5.048 breaks off where a queue of a design that never reads, or never
+  // writes, becomes a constant.
+  logic [ADDRESS_BITS-1:0] r_address[QUEUE] /* verilator public_flat_rd */;
+  logic [7:0] r_length[QUEUE] /* verilator public_flat_rd */;
+  logic [63:0] r_start[QUEUE] /* verilator public_flat_rd */;
   logic [Q:0] r_accepted, r_finished;
   logic [7:0] r_beat;
   logic [63:0] r_next;
@@ -118,10 +120,10 @@ module axi_memory #(
 
   // ----------------------------------------------------------------------------------- writes
 
-  logic [ADDRESS_BITS-1:0] w_address[QUEUE];
-  logic [7:0] w_length[QUEUE];
-  logic [63:0] b_start[QUEUE];
-  logic b_failed[QUEUE];
+  logic [ADDRESS_BITS-1:0] w_address[QUEUE] /* verilator public_flat_rd */;
+  logic [7:0] w_length[QUEUE] /* verilator public_flat_rd */;
+  logic [63:0] b_start[QUEUE] /* verilator public_flat_rd */;
+  logic b_failed[QUEUE] /* verilator public_flat_rd */;
   logic [Q:0] w_accepted, w_filled, w_finished;
   logic [7:0] w_beat;
   logic [63:0] w_next;
