@@ -42,12 +42,14 @@ def command(
     if json:
         report.show_json(_document(costs, dims, numbers))
         return
-    report.show(report.costs_table(policy, _rows(loaded, costs, nodes)))
+    bits = policy == "hardware"
+    report.show(report.costs_table(policy, _rows(loaded, costs, nodes), bits=bits))
     if dims:
         report.show("where " + ", ".join(f"{k} = {v}" for k, v in dims.items()))
     if numbers:
+        held = f"{8 * numbers['memory']:,.0f} bits" if bits else f"{numbers['memory']:,} bytes"
         report.show(
-            f"off-chip {numbers['traffic']:,} bytes, on-chip {numbers['memory']:,} bytes, "
+            f"off-chip {numbers['traffic']:,} bytes, on-chip {held}, "
             f"{numbers['flops']:,} operations, {numbers['intensity']} operations per off-chip byte"
         )
     else:

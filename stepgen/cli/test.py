@@ -87,9 +87,6 @@ def _show(data: dict[str, Any]) -> None:
     if data["waveform"]:
         lines.append(("waveform", data["waveform"]))
     report.show(report.files_table(dict(lines)))
-    if data["good"]:
-        report.show("[bold green]everything agrees[/]")
-        return
-    report.show(f"[bold red]{len(data['faults'])} differences[/]")
+    report.show(report.verdict(data["good"]))
     for fault in data["faults"][:MOST_FAULTS]:
         report.show(f"  {fault}")

@@ -122,8 +122,9 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, ...], element: str) -> 
         return values.astype(ml_dtypes.bfloat16) if element == "bf16" else values
     if element == "address":
         return np.zeros(shape, np.int64)
-    low, high = (-128, 128) if element == "int8" else (-1000, 1000)
-    return rng.integers(low, high, shape).astype(np.dtype(element))
+    # Small numbers, so that products of them do not all saturate.
+    most = 16 if element == "int8" else 1000
+    return rng.integers(-most, most + 1, shape).astype(np.dtype(element))
 
 
 def load(path: Path, graph: Graph) -> dict[str, Any]:

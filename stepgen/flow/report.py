@@ -14,6 +14,7 @@ from rich import box
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from ..compile.design import Channel, Design
 from ..ir.dims import show as show_extent
@@ -27,7 +28,9 @@ LONGEST_SUM = 4
 
 def show(*parts: RenderableType) -> None:
     """Print tables and lines; as wide as they need where nobody looks at a terminal."""
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    width = None if sys.stdout.isatty() else 160
+    # Types are written in brackets, which must not be taken for markup.
+    console = Console(width=width, highlight=False, markup=False)
     for part in parts:
         console.print(part)
 
@@ -103,12 +106,17 @@ def table(title: str, *columns: str, rows: Iterable[Sequence[Any]], left: int = 
     return made
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any) -> Text:
+    if isinstance(value, Text):
+        return value
     if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return Text()
+    return Text(f"{value:,}" if isinstance(value, int) else str(value))
+
+
+def verdict(good: bool) -> Text:
+    """Whether a simulation showed what was expected."""
+    return Text("everything agrees", "green") if good else Text("differs", "red")
 
 
 def percent(share: float) -> str:
@@ -120,7 +128,7 @@ def files_table(files: Mapping[str, Any]) -> Table:
     """Where results lie."""
     made = Table.grid(padding=(0, 2))
     for what, path in files.items():
-        made.add_row(what, str(path))
+        made.add_row(Text(what), Text(str(path), overflow="fold"))
     return made
 
 
@@ -189,10 +197,13 @@ class CostRow:
     flops: sympy.Expr
 
 
-def costs_table(policy: str, rows: Iterable[CostRow]) -> Table:
-    """Symbolic costs under one policy."""
-    headings = ("operator", "uses", "off-chip bytes", "on-chip bytes", "operations")
-    lines = [(r.name, r.uses, *map(shorten, (r.traffic, r.memory, r.flops))) for r in rows]
+def costs_table(policy: str, rows: Iterable[CostRow], *, bits: bool = False) -> Table:
+    """Symbolic costs under one policy, memory in bytes or in bits."""
+    held, unit = ("on-chip bits", 8) if bits else ("on-chip bytes", 1)
+    lines = [
+        (r.name, r.uses, *map(shorten, (r.traffic, unit * r.memory, r.flops))) for r in rows
+    ]
+    headings = ("operator", "uses", "off-chip bytes", held, "operations")
     return table(f"Costs, policy {policy}", *headings, rows=lines)
 
 
@@ -229,6 +240,5 @@ def demo_table(names: Sequence[str], columns: Sequence[Mapping[str, Any]]) -> Ta
     label = f"occupancy of the {columns[0]['matrix_units']} matrix units"
     rows.append([label, *(percent(c["matrix_occupancy"]) for c in columns)])
     rows += [[label, *(c["compared"][key] for c in columns)] for label, key in _COMPARED_ROWS]
-    verdicts = ("[green]everything agrees[/]" if c["good"] else "[red]differs[/]" for c in columns)
-    rows.append(["verdict", *verdicts])
+    rows.append(["verdict", *(verdict(c["good"]) for c in columns)])
     return table("Mixture of experts", "", *(f"{n} tiles" for n in names), rows=rows)
