@@ -164,3 +164,21 @@ def test_reference_of_another_structure(ref, wrong):
         "s_ref": to_beats(flags, 1, bool),
     }
     assert raises_error(design, inputs, limit=60) == wrong
+
+
+def test_dropped_tile_needs_no_room():
+    """A hole of the reference reads its tile away while nothing can leave."""
+    draw = Draw(6)
+    params = {"count": None, "level": 3, "ref_base": 0, "capacity": 40, "bits": 8}
+    design = lone(
+        "expand",
+        params,
+        [Channel("x", 2, 8, 3, depth=40), Channel("ref", 1, 1, 1, depth=9, signed=False)],
+        [Channel("y", 2, 8, 3, delay=2)],
+    )
+    tiles = [draw.tile(2, 2), draw.tile(6, 2), draw.tile(6, 2), draw.tile(1, 1)]
+    ref = [[draw.flags(1, 0.5) for _ in range(n)] for n in (2, 0, 0, 1)]
+    inputs = {"s_x": to_beats([[t] for t in tiles], 3), "s_ref": to_beats(ref, 1, bool)}
+    y = zip_nested(tiles, ref, 1, lambda tile, group: [tile] * len(group))
+    for seed in range(4):
+        verify(design, inputs, {"d_y": to_beats(y, 3)}, Stalls(seed, {"d_y": 0.9}))
