@@ -35,7 +35,7 @@ class Core(UnitCore):
         closes = Signal()
         m.d.comb += [
             above.eq((x.payload.kind == BARE) & (low > level)),
-            closes.eq(ends | above | (stop >= level)),
+            closes.eq(ends | (stop >= level)),
         ]
 
         together = Signal()
