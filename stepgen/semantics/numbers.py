@@ -82,11 +82,9 @@ def round_to(x: npt.NDArray[np.float64], name: str) -> Array:
     even = (bits >> np.uint64(drop)) & np.uint64(1)
     bits = (bits + even + np.uint64((1 << (drop - 1)) - 1)) & np.uint64(-(1 << drop) % (1 << 64))
     y = bits.view(np.float64)
-    largest = (2 - 2.0 ** -MANTISSA[name]) * 2.0**127
-    magnitude = np.abs(y)
-    y = np.where(magnitude < SMALLEST, np.copysign(0.0, x), y)
-    y = np.where(magnitude > largest, np.copysign(np.inf, x), y)
+    y = np.where(np.abs(y) < SMALLEST, np.copysign(0.0, x), y)
     with np.errstate(all="ignore"):
+        # What rounded up to 2**128 or more becomes an infinity here.
         narrow: Array = y.astype(np.float32).astype(DTYPES[name])
     narrow[np.isnan(x)] = _NAN[name]
     return narrow

@@ -19,16 +19,16 @@ def test_every_operator_has_a_meaning() -> None:
     assert set(processes()) == set(operators())
 
 
-def dynamic_parallelization(regions: int) -> sg.Graph:
+def dynamic_parallelization(regions: int, first: int | None = None) -> sg.Graph:
     """The paper's third optimization: requests go to whichever region becomes free."""
     g = sg.Graph("parallel")
     x = g.input("x", SCALAR, ("N",))
-    first = g.input("first", sg.Selector(regions, hot=1), (regions,))
+    start = g.input("first", sg.Selector(regions, hot=1), (first or regions,))
     order = g.feedback(sg.Selector(regions, hot=1), ("N",), "order")
     parts = sg.partition(x, order, rank=0, name="dispatch")
     done = [part.map(sg.fn.offset(10 * i)) for i, part in enumerate(parts)]
     y, free = sg.eager_merge(done, rank=0, name="collect")
-    again, _ = sg.eager_merge([first, free], rank=0, name="orders")
+    again, _ = sg.eager_merge([start, free], rank=0, name="orders")
     order.connect(again)
     g.output(y, "y")
     g.output(free, "where")
@@ -62,6 +62,14 @@ def test_a_cycle_replays_an_order_of_arrival() -> None:
     choices = {"orders": [0, 0, 1, 1, 1, 1, 1], "collect": [1, 1, 1, 1, 0]}
     result = execute(g, {"x": [0, 1, 2, 3, 4], "first": np.eye(2, dtype=bool)}, choices=choices)
     assert numbers_of(result, "y") == [11, 12, 13, 14, 0]
+
+
+def test_inputs_of_a_merge_on_a_cycle_take_turns() -> None:
+    """Freed region 0 comes in between the first orders 0, 0 and 1, and does not wait for them."""
+    g = dynamic_parallelization(2, first=3)
+    result = execute(g, {"x": list(range(6)), "first": [[1, 0], [1, 0], [0, 1]]})
+    where = [int(np.flatnonzero(s)[0]) for s in result.nested("where")]
+    assert where == [0, 0, 0, 0, 1, 0]
 
 
 def test_a_program_that_cannot_finish_says_who_waits_for_what() -> None:
@@ -176,6 +184,16 @@ def test_measure_finds_a_type_that_the_run_contradicts() -> None:
     g.output(y, "b")
     with pytest.raises(sg.StepError, match=r"dim D0 of y\.0: N is 3 here but 2 elsewhere"):
         measure(g, run(g, {"x": [1, 2], "y": [1, 2, 3]}))
+
+
+def test_measure_finds_an_expression_that_does_not_give_what_was_counted() -> None:
+    g = sg.Graph()
+    g.output(g.input("x", SCALAR, ("N",)).reshape(chunk=2)[0], "y")
+    result = run(g, {"x": [1, 2, 3]})
+    assert {str(symbol): n for symbol, n in measure(g, result).items()} == {"N": 3}
+    result.streams["reshape_0.0"] = result.streams["reshape_0.0"][2:]
+    with pytest.raises(sg.StepError, match=r"reshape_0\.0: ceiling\(N/2\) is 2 .* there are 1"):
+        measure(g, result)
 
 
 def test_lanes_must_be_positive() -> None:

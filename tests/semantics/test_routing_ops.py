@@ -151,6 +151,14 @@ def test_partition_with_too_few_selectors_names_both() -> None:
             execute(g, {"x": [1, 2], "route": route_content})
 
 
+def test_partition_by_selectors_of_another_structure_names_both() -> None:
+    g = sg.Graph()
+    x, route = g.input("x", SCALAR, shape(1)), g.input("route", sg.Selector(1), shape(1))
+    g.output(sg.partition(x, route, rank=0, name="split")[0], "y")
+    with pytest.raises(sg.StepError, match=r"split .*x\.0 .* token 1 .*route\.0"):
+        execute(g, {"x": [[1, 2], [3]], "route": [[[1], [1], [1]]]})
+
+
 @pytest.mark.parametrize(("x1", "message"), [([], r"x1\.0 gives the end"), ([1, 2], "chunk left")])
 def test_reassemble_of_a_wrong_number_of_chunks(x1: list[int], message: str) -> None:
     g = sg.Graph()
