@@ -27,7 +27,7 @@ class Use:
     placeholder: str
     node: Node
     structure_only: bool
-    depth: int | None
+    depth: int
 
 
 @dataclass
@@ -95,12 +95,14 @@ class Lowering:
             return self.lanes, dtype.element.bits, rank, True
         raise self.fail(node, f"{stream} has no form in hardware, only int8 and int32 tiles do")
 
-    def input(self, node: Node, index: int, *, structure_only: bool = False) -> str:
-        """Channel from which `node` reads its input `index`."""
+    def input(
+        self, node: Node, index: int, *, structure_only: bool = False, depth: int = 2
+    ) -> str:
+        """Channel from which `node` reads its input `index`, of at least `depth` beats."""
         stream = node.inputs[index]
         placeholder = f"<{node.name}.{index}>"
         self._uses.setdefault(stream, []).append(
-            Use(placeholder, node, structure_only, stream.depth)
+            Use(placeholder, node, structure_only, max(depth, stream.depth or 2))
         )
         return placeholder
 
@@ -229,7 +231,7 @@ def _used(channel: Channel, use: Use) -> Channel:
     """The channel as its one consumer needs it."""
     if use.structure_only:
         channel = replace(channel, lanes=0, bits=0)
-    return _deeper(channel, use.depth or 2)
+    return _deeper(channel, use.depth)
 
 
 def bound(node: Node, lowering: Lowering, what: str, dims: list[object]) -> int:

@@ -1,5 +1,6 @@
 """FlatMap of retile_streamify by rows becomes stop units, and a filter where rows are padding."""
 
+from ...ir.dims import product_bound
 from ...ir.dtypes import Tile
 from ...ir.functions.retile_streamify import RetileStreamify
 from ...ir.stream import Node
@@ -26,6 +27,20 @@ def lower(node: Node, to: Lowering) -> None:
         rank += {"promote": 1, "flatten": -1, "drop": 0}[kind]
         last = index == len(stages) - 1
         target = to.output(node) if last else to.link(node, kind, y, rank)
-        inputs = [channel, to.input(node, 1)] if kind == "drop" else [channel]
+        inputs = [channel]
+        if kind == "drop":
+            inputs.append(to.input(node, 1, depth=_flags_ahead(node)))
         to.unit(node.name if last else f"{node.name}_{kind}", kind, params, inputs, [target])
         channel = target
+
+
+FLAGS = 64
+"""Flags that run ahead of their rows at most: what a LUT RAM holds, at a bit each."""
+
+
+def _flags_ahead(node: Node) -> int:
+    """Flags come as soon as rows are known, rows after all that is done to them in between."""
+    padding = node.inputs[1]
+    chunk = padding.dim(0).bound or FLAGS
+    every = product_bound(padding.shape)
+    return max(2, 2 * chunk, min(FLAGS, every or FLAGS))
