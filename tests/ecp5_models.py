@@ -1,0 +1,75 @@
+"""Blocks of an ECP5 after Lattice's description, so that their wiring can be simulated."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import memory
+
+SHAPES = {36: 9, 18: 10, 9: 11, 4: 12, 2: 13, 1: 14}
+"""Address bits by data bits of a DP16KD."""
+
+
+def instance(kind: str, **connections) -> Module:
+    """Stands in for Amaranth's `Instance` of a block."""
+    return {"MULT18X18D": _mult18x18d, "DP16KD": _dp16kd}[kind](connections)
+
+
+def _port(connections, name, bits):
+    return Cat(connections[f"{name}{k}"] for k in range(bits))
+
+
+def _mult18x18d(c) -> Module:
+    m = Module()
+
+    def register(value, name):
+        if c.get(f"p_REG_{name}_CLK", "NONE") == "NONE":
+            return value
+        assert c[f"p_REG_{name}_CE"] == "CE0"
+        later = Signal.like(value)
+        with m.If(c["i_CE0"]):
+            m.d.sync += later.eq(value)
+        with m.If(c["i_RST0"]):
+            m.d.sync += later.eq(0)
+        return later
+
+    a = register(_port(c, "i_A", 18).as_signed(), "INPUTA")
+    b = register(_port(c, "i_B", 18).as_signed(), "INPUTB")
+    product = Signal(36)
+    m.d.comb += product.eq(a * b)
+    product = register(register(product, "PIPELINE"), "OUTPUT")
+    m.d.comb += _port(c, "o_P", 36).eq(product)
+    return m
+
+
+def _dp16kd(c) -> Module:
+    m = Module()
+    bits = c["p_DATA_WIDTH_A"]
+    assert bits == c["p_DATA_WIDTH_B"]
+    unused = 14 - SHAPES[bits]
+    m.submodules.cells = cells = memory.Memory(shape=bits, depth=1 << SHAPES[bits], init=[])
+    write, read = cells.write_port(), cells.read_port()
+    w_addr, r_addr = _port(c, "i_ADA", 14), _port(c, "i_ADB", 14)
+    enables = w_addr[: bits // 9].all() if bits >= 18 else 1
+    data = Cat(_port(c, "i_DIA", 18), _port(c, "i_DIB", 18))
+    selected = ~Cat(c[f"i_CS{side}{k}"] for side in "AB" for k in range(3)).any()
+    m.d.comb += [
+        write.en.eq(c["i_CEA"] & c["i_WEA"] & enables & selected),
+        write.addr.eq(w_addr[unused:]),
+        write.data.eq(data[:bits]),
+        read.en.eq(c["i_CEB"] & ~c["i_WEB"] & selected),
+        read.addr.eq(r_addr[unused:]),
+    ]
+    seen = read.data
+    if c["p_REGMODE_B"] == "OUTREG":
+        seen = Signal(bits)
+        with m.If(c["i_OCEB"]):
+            m.d.sync += seen.eq(read.data)
+    if bits == 36:
+        assert c["p_REGMODE_A"] == c["p_REGMODE_B"]
+        m.d.comb += [
+            _port(c, "o_DOA", 18).eq(seen[:18]),
+            _port(c, "o_DOB", 18).eq(seen[18:]),
+        ]
+    else:
+        m.d.comb += _port(c, "o_DOB", 18).eq(seen)
+    return m

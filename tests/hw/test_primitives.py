@@ -1,0 +1,113 @@
+import ecp5_models
+import numpy as np
+import pytest
+from amaranth.hdl import Elaboratable, Fragment, Module, Signal
+from amaranth.sim import Simulator
+
+from stepgen.hw.primitives import BlockRam, Device, Multiplier, counter
+from stepgen.hw.primitives import block_ram as block_ram_module
+from stepgen.hw.primitives import multiplier as multiplier_module
+
+ECP5 = Device("ecp5")
+
+
+class For(Elaboratable):
+    """A circuit elaborated for a device, within the simulator."""
+
+    def __init__(self, circuit, device):
+        self.circuit = circuit
+        self.device = device
+
+    def elaborate(self, platform):
+        return Fragment.get(self.circuit, self.device)
+
+
+@pytest.fixture(params=[None, ECP5], ids=["any", "ecp5"])
+def device(request, monkeypatch):
+    """No device, and an ECP5 whose blocks are models."""
+    for module in (block_ram_module, multiplier_module):
+        monkeypatch.setattr(module, "Instance", ecp5_models.instance)
+    return request.param
+
+
+def run(circuit, device, bench):
+    simulator = Simulator(For(circuit, device))
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize(("a_bits", "b_bits"), [(8, 8), (18, 18), (15, 17), (4, 18), (20, 9)])
+def test_multiplier(device, a_bits, b_bits):
+    rng = np.random.default_rng(a_bits * b_bits)
+    multiply = Multiplier(a_bits, b_bits)
+    factors = [
+        tuple(int(rng.integers(-(1 << n - 1), 1 << n - 1)) for n in (a_bits, b_bits))
+        for _ in range(50)
+    ]
+    factors += [(-(1 << a_bits - 1), -(1 << b_bits - 1)), (0, 0), (0, 0), (0, 0)]
+
+    async def bench(ctx):
+        for t, (a, b) in enumerate(factors):
+            ctx.set(multiply.a, a)
+            ctx.set(multiply.b, b)
+            if t >= 3:
+                before = factors[t - 3]
+                assert ctx.get(multiply.product) == before[0] * before[1]
+            await ctx.tick()
+
+    run(multiply, device, bench)
+
+
+@pytest.mark.parametrize(
+    ("width", "depth"),
+    [
+        *((9, 1), (9, 2), (9, 32), (36, 100), (37, 512), (8, 33), (20, 513), (18, 1024)),
+        *((9, 2000), (11, 2049), (5, 5000), (3, 16000)),
+    ],
+)
+def test_block_ram(device, width, depth):
+    rng = np.random.default_rng(width * depth)
+    ram = BlockRam(width, depth)
+    spots = [0, depth - 1, *(int(s) for s in rng.integers(0, depth, 12))]
+    model, due = {}, []
+
+    async def bench(ctx):
+        for _ in range(300):
+            writes, w, r = bool(rng.integers(2)), *(int(s) for s in rng.choice(spots, 2))
+            value = int.from_bytes(rng.bytes(8), "little") & ((1 << width) - 1)
+            ctx.set(ram.w_en, writes)
+            ctx.set(ram.w_addr, w)
+            ctx.set(ram.w_data, value)
+            ctx.set(ram.r_addr, r)
+            due.append(None if writes and w == r else model.get(r, 0))
+            if writes:
+                model[w] = value
+            if len(due) > 2 and due[-3] is not None:
+                assert ctx.get(ram.r_data) == due[-3]
+            await ctx.tick()
+
+    run(ram, device, bench)
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3, 8, 11])
+def test_counter(extent):
+    m = Module()
+    step, clocked = Signal(), Signal()
+    m.d.sync += clocked.eq(step)
+    count, last = counter(m, step, extent)
+    rng = np.random.default_rng(extent)
+
+    async def bench(ctx):
+        steps = 0
+        for _ in range(5 * extent + 5):
+            ctx.set(step, bool(rng.integers(2)))
+            assert ctx.get(count) == steps % extent
+            assert ctx.get(last) == (steps % extent == extent - 1)
+            steps += ctx.get(step)
+            await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
