@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,9 +33,12 @@ def _start(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as version_of
+        from importlib import metadata
 
-        print(f"stepgen {version_of('stepgen')}")
+        try:
+            print(f"stepgen {metadata.version('stepgen')}")
+        except metadata.PackageNotFoundError:
+            print("stepgen, not installed")
     elif context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -47,7 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         The command line behind ``stepgen``; by default that of the process.
     """
-    sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
+    code = execute(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; let Python's own last flush succeed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -69,10 +79,6 @@ def execute(arguments: Sequence[str]) -> int:
         return _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; nothing more can be said there.
-        sys.stdout = None
-        return GOOD
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{where}{error.strerror or error}")

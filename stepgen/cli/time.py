@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOptions
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
     from stepgen.flow.experiment import Experiment
+
+PICTURES = (".png", ".pdf", ".svg")
 
 
 def command(
@@ -41,6 +44,8 @@ def command(
     from stepgen.flow import timeline as pictures
     from stepgen.flow.whole import whole_file
 
+    if timeline is not None and timeline.suffix not in PICTURES:
+        raise StepError(f"a timeline is a file that ends in {', '.join(PICTURES)}, not {timeline}")
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     with report.progress(quiet=json) as progress:

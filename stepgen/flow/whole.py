@@ -31,10 +31,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     StepError
         If the file can't be written there; what was there before stays.
     """
+    if path.is_dir():
+        raise StepError(f"can't write {path}: it is a folder")
+    _check_parents(path)
     partial = path.with_name(f".{os.getpid()}.part.{path.name}")
     try:
-        if path.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.touch()
         yield partial
@@ -42,9 +43,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _refused(path, error) from None
     finally:
-        # A path below a file can't be looked up at all.
-        if path.parent.is_dir():
-            partial.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -67,10 +66,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
     StepError
         If the folder can't be written; what was there before stays.
     """
+    if path.exists() and not path.is_dir():
+        raise StepError(f"can't write {path}: it is a file")
+    _check_parents(path)
     partial: Path | None = None
     try:
-        if path.exists() and not path.is_dir():
-            raise NotADirectoryError(0, "it is a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         # Beside an existing folder there may be no right to write; in it there must be.
         beside = path if path.is_dir() else path.parent
@@ -87,6 +87,13 @@ def whole_folder(path: Path) -> Iterator[Path]:
     finally:
         if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def _check_parents(path: Path) -> None:
+    """The system's own message would not say which part of the path is wrong."""
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise StepError(f"can't write {path}: {parent} is a file")
 
 
 def _refused(path: Path, error: OSError) -> StepError:

@@ -62,7 +62,7 @@ def test_folder_stays_when_the_block_fails(tmp_path):
 def test_below_a_file_nothing_can_be_written(tmp_path, open_):
     (tmp_path / "file").write_text("old")
     with (
-        pytest.raises(StepError, match=r"^can't write .*/file/x: \w[\w ]+$"),
+        pytest.raises(StepError, match=r"^can't write .*/file/x: .*/file is a file$"),
         open_(tmp_path / "file" / "x"),
     ):
         pass

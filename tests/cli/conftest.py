@@ -1,0 +1,91 @@
+"""Runs the command line inside the test's own process and folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from stepgen.cli.app import execute
+
+PROGRAM = '''
+import stepgen as sg
+
+
+def layer(rows: int = 4, width: int = 8, deep: int = 64):
+    """Rows through a gate, then a matrix from off-chip memory."""
+    g = sg.Graph("layer")
+    x = g.input("x", sg.int8[1, width], (rows,))
+    gate = g.input("gate", sg.Selector(1), (rows,))
+    w = g.tensor("w", (width, 4), sg.int8)
+    y = g.tensor("y", (rows, 4), sg.int8)
+    (passed,) = sg.partition(x, gate, rank=0)
+    tile = passed.promote().accum(sg.fn.retile_row(), rank=1)
+    loaded = sg.linear_offchip_load(w, tile=(width, 4), shape=(1,), stride=(1,), ref=tile)
+    product = tile.fifo(deep).map(sg.fn.matmul(), loaded.flatten(0, 1))
+    small = product.map(sg.fn.requantize(shift=4))
+    out = small.flat_map(sg.fn.retile_streamify("row"), rank=0)
+    sg.linear_offchip_store(out, y)
+    g.output(out, "out")
+    return g, {"gate": [[1], [0], [1], [1]]}
+
+
+def soft(columns: int = 8):
+    g = sg.Graph("soft")
+    x = g.input("x", sg.bf16[1, columns], (2,))
+    g.output(x.map(sg.fn.silu()), "y")
+    return g
+
+
+def dynamic():
+    g = sg.Graph("dynamic")
+    x = g.input("x", sg.int8[1, 4], ("N",))
+    g.output(x.promote(), "y")
+    return g
+
+
+def broken(n: int = 0):
+    return 1 // n
+
+
+def mismatch():
+    g = sg.Graph("mismatch")
+    x = g.input("x", sg.int8[1, 4], (3,))
+    w = g.input("w", sg.int8[8, 4], (3,))
+    g.output(x.map(sg.fn.matmul(), w), "y")
+    return g
+'''
+
+
+@dataclass
+class Said:
+    """What a command left: exit code and texts."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """What it printed, read as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of the user's own, with a file of programs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.py").write_text(PROGRAM)
+    return tmp_path
+
+
+@pytest.fixture
+def stepgen(here, capsys):
+    """Call ``stepgen`` with a command line."""
+
+    def call(line: str) -> Said:
+        code = execute(line.split())
+        return Said(code, *capsys.readouterr())
+
+    return call

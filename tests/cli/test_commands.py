@@ -1,0 +1,225 @@
+"""What each command gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.compile.design import Design
+from stepgen.flow import experiment
+from stepgen.ir import text
+
+MOE = "moe --set tokens=8 --set experts=2 --set width=16 --set hidden=16 --set columns=8"
+
+
+ROOT = Path(sg.__file__).parents[1]
+ALONE = {**os.environ, "PYTHONPATH": str(ROOT)}
+"""Environment of a process of its own."""
+
+
+def test_help_is_quick():
+    code = (
+        "import sys; from stepgen.cli.app import execute; execute(['--help']);"
+        "print(sorted(m for m in ('numba', 'matplotlib', 'amaranth', 'cocotb', 'jinja2') "
+        "if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=ALONE, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "demo" in done.stdout
+
+
+def test_version_and_bare_call(stepgen):
+    assert "Usage: stepgen" in stepgen("").out
+    assert stepgen("--version").out.startswith("stepgen")
+
+
+def test_show(stepgen):
+    said = stepgen("show p.py:layer")
+    assert said.code == 0
+    assert "partition_0  " in said.out
+    assert "Stream[int8 1x8; E0]" in said.out
+    graph = text.loads(stepgen("show p.py:layer --json").out)
+    assert isinstance(graph, sg.Graph)
+    assert str(graph) + "\n" == said.out
+
+
+def test_show_design(stepgen):
+    said = stepgen("show p.py:layer --design")
+    assert "map_0" in said.out
+    assert "blockram" not in said.out
+    deeper = stepgen("show p.py:layer --design --json --depth x=100")
+    assert Design.from_json(deeper.out).channel["x"].depth == 100
+
+
+def test_a_saved_graph_is_a_program(stepgen, here):
+    (here / "g.json").write_text(stepgen("show p.py:layer --json").out)
+    assert stepgen("show g.json").out == stepgen("show p.py:layer").out
+
+
+@pytest.mark.parametrize("policy", ["paper", "published", "hardware"])
+def test_metrics(stepgen, policy):
+    said = stepgen(f"metrics p.py:layer --policy {policy}")
+    assert said.code == 0
+    assert f"policy {policy}" in said.out
+    data = stepgen(f"metrics p.py:layer --policy {policy} --json").json
+    assert data["dims"]["E0"] == 3
+    # One weight of 8x4 and three rows of 4; published counts what is stored in 4 bytes.
+    stored = 4 * 4 * 3 if policy == "published" else 4 * 3
+    rounded = -(-stored // 8) * 8 if policy == "hardware" else stored
+    assert data["numbers"]["traffic"] == 32 + rounded
+    assert data["numbers"]["flops"] >= 2 * 3 * 8 * 4
+
+
+def test_metrics_without_traffic(stepgen, here):
+    np.savez(here / "in.npz", x=np.zeros((5, 1, 4)))
+    said = stepgen("metrics p.py:dynamic --inputs in.npz --json")
+    assert said.json["numbers"]["traffic"] == 0
+    assert said.json["numbers"]["intensity"] is None
+
+
+def test_run(stepgen, here):
+    said = stepgen("run p.py:layer --out out.npz --save-inputs in.npz")
+    assert said.code == 0
+    assert "drawn: w, x (seed 0)" in said.out
+    assert "out: Stream[int8 1x4; E0], 3 values" in said.out
+    given, out = np.load("in.npz"), np.load("out.npz")
+    x, w = given["x/values"].reshape(4, 8), given["w"]
+    assert np.array_equal(given["gate/values"][:, 0], [1, 0, 1, 1])
+    exact = x[[0, 2, 3]].astype(int) @ w.astype(int)
+    expected = np.clip(np.rint(exact / 16), -128, 127)
+    assert np.array_equal(out["y"][:3], expected)
+    assert np.array_equal(out["out/values"].reshape(3, 4), expected)
+    assert out["out/stops"].tolist() == [0, 0, 0]
+
+    again = stepgen("run p.py:layer --inputs in.npz --out again.npz --seed 7 --json")
+    assert np.array_equal(np.load("again.npz")["y"], out["y"])
+    assert again.json["streams"]["out"]["values"] == 3
+    stepgen("run p.py:layer --out other.npz --seed 7")
+    assert not np.array_equal(np.load("other.npz")["y"], out["y"])
+
+
+def test_run_shows_rows_of_floats_and_streams(stepgen):
+    said = stepgen("run p.py:soft")
+    assert "y: Stream[bf16 1x8; 2], 2 values" in said.out
+    assert said.out.rstrip().endswith("D")
+
+
+def test_routing(stepgen, here):
+    (here / "r.csv").write_text("\n".join(["0,1"] * 8))
+    data = stepgen(f"metrics {MOE} --routing r.csv --json").json
+    assert data["dims"] == {"E0": 8, "E1": 8}
+    (here / "r.csv").write_text("\n".join(["1"] * 8))
+    data = stepgen(f"metrics {MOE} --set top=1 --routing r.csv --json").json
+    assert data["dims"] == {"E0": 0, "E1": 8}
+
+
+def test_time(stepgen, here):
+    said = stepgen(f"time {MOE} --timeline t.png --perfetto t.json")
+    assert said.code == 0
+    assert "matmul" not in said.err
+    assert (here / "t.png").read_bytes()[:4] == b"\x89PNG"
+    assert json.loads((here / "t.json").read_text())["traceEvents"]
+    data = stepgen(f"time {MOE} --json").json
+    assert f"{data['cycles']:,} cycles" in said.out
+    moved = data["off_chip_bytes"]
+    assert moved["symbolic"] == moved["model"] == moved["read"] + moved["written"] > 0
+    for unit in data["units"]:
+        assert unit["works"] + unit["waits"] + unit["full"] == data["cycles"]
+    assert len(stepgen(f"time {MOE} --all").out) > len(said.out)
+
+
+def test_time_depends_on_memory_stalls_and_depths(stepgen):
+    def cycles(options: str) -> int:
+        return stepgen(f"time p.py:layer --json {options}").json["cycles"]
+
+    base = cycles("")
+    assert cycles("--latency 100") > base
+    assert cycles("--interval 7") > base
+    assert cycles("--write-latency 90") > base
+    assert cycles("--stall x=0.9") > base
+    assert cycles("--stall all=0.9") > cycles("--stall x=0.9")
+    assert cycles("--stall x=0.9 --seed 1") != cycles("--stall x=0.9 --seed 2")
+    assert cycles("--bus-bits 32") > base
+    assert cycles("--lanes 2") > base
+    assert cycles("--depth x=70") > base  # block RAM takes longer
+
+
+def test_verilog(stepgen, here):
+    said = stepgen("verilog p.py:layer -o out/deep --lanes 2 --json")
+    assert said.json == {"verilog": "out/deep/layer.v", "design": "out/deep/layer.json"}
+    assert "module layer" in (here / "out/deep/layer.v").read_text()
+    assert Design.from_json((here / "out/deep/layer.json").read_text()).lanes == 2
+    assert sorted(p.name for p in (here / "out/deep").iterdir()) == ["layer.json", "layer.v"]
+
+
+def test_test(stepgen, here):
+    said = stepgen("test p.py:layer --driver cpp --waveform --stall all=0.2 -o t --json")
+    assert said.code == 0
+    data = said.json
+    assert data["good"]
+    assert data["cycles"]["predicted"] == data["cycles"]["simulated"]
+    assert all(data["compared"].values())
+    assert (here / data["waveform"]).stat().st_size > 0
+    assert (here / "t" / "interface.json").exists()
+
+
+def test_test_fails_with_exit_code_1(stepgen, monkeypatch):
+    def differ(self, folder, **_):
+        outcome = SimpleNamespace(
+            faults=["channel x: beat 0 was pushed in cycle 2"], cycles=9, seconds=0.1, good=False
+        )
+        return experiment.Verdict(outcome, self.prediction, {"values": 3}, 0.0)
+
+    monkeypatch.setattr(experiment.Experiment, "test", differ)
+    said = stepgen("test p.py:layer")
+    assert said.code == 1
+    assert "differs\n  channel x: beat 0 was pushed in cycle 2\n" in said.out
+    assert stepgen("test p.py:layer --json").json["faults"]
+
+
+def test_doctor(stepgen):
+    said = stepgen("doctor --json")
+    tools = {t["name"]: t for t in said.json["tools"]}
+    assert said.code == 0
+    assert tools["verilator"]["path"]
+    assert tools["verilator"]["version"] in stepgen("doctor").out
+
+
+def test_doctor_says_what_to_do(stepgen, monkeypatch):
+    from stepgen.flow import tools
+
+    lost = tools.Tool("verilator", "simulates", "python", None, None, True, "install it again")
+    monkeypatch.setattr(tools, "find_all", lambda: (lost,))
+    said = stepgen("doctor")
+    assert said.code == 1
+    assert "verilator (needed, simulates): install it again" in said.out
+
+
+@pytest.mark.parametrize("arguments", [["show", "moe"], ["--version"]])
+def test_nothing_is_said_to_a_reader_that_left(here, arguments):
+    code = "from stepgen.cli import main; main()"
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=ALONE, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode in (0, 1)
+
+
+def test_interrupted(stepgen, monkeypatch):
+    from stepgen.flow import program
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "load", stop)
+    assert stepgen("show moe").code == 130

@@ -1,0 +1,125 @@
+"""Bad input: one clear sentence, exit code 2, and earlier results stay."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MOE = "moe --set tokens=4 --set experts=2"
+MISTAKES = [
+    # Which program
+    ("show", "Missing argument 'PROGRAM'."),
+    ("show nix.py:f", "there is no file nix.py"),
+    ("show p.py", "p.py needs a function behind it, as in p.py:layer"),
+    ("show p.py:f", "p.py has no function 'f', it has layer, soft, dynamic, broken, mismatch"),
+    ("show moo", "there is no program 'moo': give path.py:function, or one of the examples .*"),
+    ("show p.py:broken", "p.py:broken can't be built: ZeroDivisionError at p.py:.*by zero"),
+    (
+        "show p.py:mismatch",
+        r"map at p.py:\d+: .*1x4.*8x4.*4 against 8.*",
+    ),
+    ("show bad.py:f", r"bad.py:1 can't be read as Python: .*"),
+    ("bake moe", "No such command 'bake'."),
+    # Parameters
+    ("show moe --set", "Option '--set' requires an argument."),
+    ("show moe --set tokens", "--set takes name=value, not 'tokens'"),
+    ("show moe --set tokens=many", "moe.py:moe needs tokens to be an integer, not 'many'"),
+    ("show moe --set token=1", "moe.py:moe has no parameter 'token', it has tokens, .*"),
+    ("show moe --set tiling=odd", 'moe needs tiling "static" or "dynamic", not \'odd\''),
+    ("show moe --frob", "No such option: --frob.*"),
+    ("show moe --seed -1", "Invalid value for '--seed': .*"),
+    # Routing
+    ("show p.py:layer --routing r.csv", "p.py:layer takes no routing: .*"),
+    (f"show {MOE} --routing nix.csv", "can't read the routing nix.csv: No such file or .*"),
+    (f"show {MOE} --routing p.py", "a routing is a file that ends in .npz, .npy or .csv, not p.py"),
+    (f"show {MOE} --routing r.csv", r"moe needs a routing of 4 tokens to 2 .* shape \[2, 2\]"),
+    (
+        "show moe --set tokens=2 --set experts=2 --routing r.csv",
+        "moe has the experts 0 to 1, but the routing names 3",
+    ),
+    ("show moe --routing twice.csv", "twice.csv is no routing: it sends token 0 to expert 1 twice"),
+    # Inputs
+    ("run p.py:dynamic", "the input x is .*N.*can't be drawn.*--inputs"),
+    ("run p.py:layer --inputs nix.npz", "can't read the inputs nix.npz: No such file or .*"),
+    ("run p.py:layer --inputs p.py", "p.py holds no inputs: it is no .npz file of plain arrays"),
+    ("run p.py:layer --inputs wrong.npz", r"tensor w has shape \[8, 4\], but .* \[4, 8\]"),
+    ("run p.py:layer --inputs short.npz", ".*x.*4.*3.*"),
+    # The circuit
+    ("verilog p.py:soft", r"source x at p.py:\d+: .*bf16.* has no form in hardware.*"),
+    ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
+    ("verilog p.py:layer --lanes 16", ".*static multiple of 16"),
+    ("verilog moe --set width=60 --lanes 8", ".*multiple of 8"),
+    ("time p.py:layer --bus-bits 48", "bus: data width must be a power of two.*not 48"),
+    ("time p.py:layer --burst 3", "bus: a burst must be a power of two.*not 3 beats.*"),
+    ("time p.py:layer --outstanding 0", "bus: at least 1 read must be in flight, not 0"),
+    ("time p.py:layer --depth nix=4", "design layer has no channel nix"),
+    ("time p.py:layer --depth x=deep", "--depth x takes a number of beats, not 'deep'"),
+    ("time p.py:layer --depth x=1", "channel x: a FIFO needs a depth of at least 2, not 1"),
+    ("time p.py:layer --depth x", "--depth takes name=value, not 'x'"),
+    ("metrics moe --policy cheap", "there is no policy 'cheap', those are .*hardware"),
+    # When it moves
+    ("time p.py:layer --latency 0", "memory timing: read_latency must be 1 to .*, not 0"),
+    ("time p.py:layer --stall nix=0.5", "there is nothing called 'nix' to stall, only x, gate, .*"),
+    ("time p.py:layer --stall x=1", "stalls: x must stall in a share of .*not 1.0"),
+    ("time p.py:layer --stall x=often", "--stall x takes a share of cycles, not 'often'"),
+    (
+        "time p.py:layer --set deep=2",
+        "design layer deadlocks in cycle .*(full, 2 of 2).*a depth of .* frees it",
+    ),
+    ("test p.py:layer --driver car", "the driver must be one of cocotb, cpp.*not 'car'"),
+    # Where results go
+    ("verilog p.py:layer -o p.py", "can't write p.py: it is a file"),
+    ("verilog p.py:layer -o p.py/x", "can't write p.py/x: p.py is a file"),
+    ("run p.py:layer --out .", r"can't write \.: it is a folder"),
+    ("run p.py:layer --out p.py/x.npz", "can't write p.py/x.npz: p.py is a file"),
+    ("time p.py:layer --timeline p.py/x.png", "can't write p.py/x.png: p.py is a file"),
+    ("time p.py:layer --perfetto p.py/x.json", "can't write p.py/x.json: p.py is a file"),
+    ("time p.py:layer --timeline x.doc", "a timeline is a file that ends in .*, not x.doc"),
+    ("test p.py:layer -o p.py", "can't write p.py: it is a file"),
+    ("demo -o p.py", "can't write p.py: it is a file"),
+    ("demo --set tokens=x", "moe.py:moe needs tokens to be an integer, not 'x'"),
+]
+
+
+@pytest.fixture
+def files(here):
+    (here / "bad.py").write_text("def f(:\n")
+    (here / "r.csv").write_text("0,1\n3,0\n")
+    (here / "twice.csv").write_text("1,1\n")
+    np.savez(here / "wrong.npz", w=np.zeros((4, 8)))
+    np.savez(here / "short.npz", x=np.zeros((3, 1, 8)))
+    return here
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_mistake(stepgen, files, line, sentence):
+    before = snapshot(files)
+    said = stepgen(line)
+    assert said.code == 2
+    assert said.out == ""
+    *progress, last = said.err.splitlines()
+    assert re.fullmatch(f"stepgen: {sentence}", last)
+    assert not any("Traceback" in p for p in progress)
+    assert len(progress) <= 2
+    assert snapshot(files) == before
+
+
+@pytest.mark.parametrize(
+    "line", ["verilog p.py:layer -o out --depth nix=3", "test p.py:layer -o out --latency 0"]
+)
+def test_earlier_results_stay(stepgen, here, line):
+    assert stepgen("verilog p.py:layer -o out").code == 0
+    before = snapshot(here)
+    assert stepgen(line).code == 2
+    assert snapshot(here) == before
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(folder)): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and "__pycache__" not in p.parts
+    }
