@@ -24,6 +24,7 @@ class AxiMemory:
     def __init__(self, data: bytearray, word: int, timing: MemoryTiming, stalls: Stalls):
         self.data, self.word, self.timing, self.stalls = data, word, timing, stalls
         self.most_reads = 0
+        self.refuses = False  # answers everything with an error
         self.begin()
 
     def begin(self) -> None:
@@ -67,10 +68,15 @@ class AxiMemory:
         w_ready = bool(self.writes) and t >= self.next_write and not self._stalled("w", t)
         b_valid = bool(self.answers) and t >= self.answers[0] and not self._stalled("b", t)
         for name, value in (
-            ("arready", ar_ready), ("rvalid", r_valid), ("awready", aw_ready),
-            ("wready", w_ready), ("bvalid", b_valid),
+            ("arready", ar_ready),
+            ("rvalid", r_valid),
+            ("awready", aw_ready),
+            ("wready", w_ready),
+            ("bvalid", b_valid),
         ):
             ctx.set(getattr(port, name), value)
+        for response in (port.rresp, port.bresp):
+            ctx.set(response, 2 * self.refuses)
         if r_valid:
             address, left, _ = reads[0]
             ctx.set(port.rdata, int.from_bytes(self.data[address : address + self.word], "little"))

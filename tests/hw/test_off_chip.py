@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
+from axi_memory import AxiMemory
 from drawn import Draw
+from harness import simulate
 from off_chip import OffChip
 
 from stepgen.compile.design import Bus, Channel
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.stalls import Stalls
 
 
 def drawn_bus(draw: Draw) -> Bus:
@@ -68,3 +72,58 @@ def test_several(seed):
         else:
             design.sink(f"y{k}", nested, dtype)
     design.verify(design.timing(), design.stalls())
+
+
+@pytest.mark.parametrize("count", [8, 9, 10])
+def test_more_than_one_multiplexer_can_join(count):
+    draw = Draw(count)
+    design = OffChip(draw, Bus(32, 32, 4, 4))
+    for k in range(count):
+        design.store(f"t{k}", *design.load(f"y{k}"))
+    design.verify(design.timing(), design.stalls(), runs=1)
+
+
+def test_the_bus_is_kept_busy():
+    """With bursts enough under way, a word moves in every cycle once the first has come."""
+    draw = Draw(1)
+    design = OffChip(draw, Bus(32, 32, 4, 8))
+    design.depth = lambda: 64
+    for k in range(3):
+        design.sink(f"y{k}", *design.load(f"y{k}")[1:])
+    predicted = design.verify(MemoryTiming(read_latency=9), Stalls(), runs=1)
+    moved = predicted.pushes["mem_r"]
+    assert len(moved) > 60
+    assert moved[-1] - moved[0] == len(moved) - 1
+
+
+def errors(made: OffChip, refuses: bool = False) -> tuple[set[str], bytearray]:
+    """Names of the units that raise their error flag, and the memory after the run."""
+    design = made.design()
+    axi = AxiMemory(bytearray(made.before), made.bus.bytes, MemoryTiming(), Stalls())
+    axi.refuses = refuses
+    *_, flags = simulate(design, made.inputs, Stalls(), memory=axi)
+    return {u.name for k, u in enumerate(design.units) if flags >> k & 1}, axi.data
+
+
+@pytest.mark.parametrize("missing", [0, 1, 3])
+def test_a_stream_longer_than_its_tensor(missing):
+    """What does not fit is dropped and told, and what lies behind stays as it was."""
+    draw = Draw(missing)
+    made = OffChip(draw, Bus(64, 32, 4, 2))
+    rows = [[[draw.beat()] for _ in range(7)]]
+    channel = Channel("x", 2, 8, 2)
+    made.source("x", channel, rows)
+    made.store("t", channel, rows, np.int8, spare=-missing)
+    fitting = made.units[-1].params["base"] + made.units[-1].params["size"]
+    made.after[fitting:] = made.before[fitting:]
+    told, after = errors(made)
+    assert told == ({"t"} if missing else set())
+    assert after == made.after
+
+
+def test_a_refused_access():
+    draw = Draw(0)
+    made = OffChip(draw, Bus(64, 32, 4, 2))
+    made.sink("y", *made.load("y")[1:])
+    assert errors(made)[0] == set()
+    assert errors(made, refuses=True)[0] == {"mem"}

@@ -12,6 +12,7 @@ from ..fifo import Fifo
 from ..stream import signature
 from ..tokens import Tokens
 from ..unit import UnitCore
+from ..wrap import wrapping
 
 
 class Core(UnitCore):
@@ -39,6 +40,15 @@ class Core(UnitCore):
     counter per dim; bits in ``memory_bits``.
     """
 
+    def constants(self):
+        base = walk(self.params, self.design.bus).base
+        return {"base": (word_address_bits(self.design.bus), base)}
+
+    def identity(self):
+        longest = burst(self.design.bus, self.in_channels[-1].depth)
+        aligned = walk(self.params, self.design.bus).base % longest == 0
+        return super().identity() | {"base": aligned, "region": None}
+
     def elaborate(self, platform):
         m = Module()
         by_ref = self.params["ref_level"] is not None
@@ -46,6 +56,7 @@ class Core(UnitCore):
         out, req = self.outputs
 
         m.submodules.walk = steps = _Walk(self.unit, self.design)
+        m.d.comb += steps.base.eq(self.base)
         m.submodules.bursts = bursts = Fifo(
             Channel("bursts", 1, request_bits(self.design.bus), None, REQUESTS)
         )
@@ -140,28 +151,34 @@ class _Walk(wiring.Component):
         self.burst = burst(design.bus, design.channel[unit.inputs[-1]].depth)
         self.address_bits = word_address_bits(design.bus)
         bursts = Channel("bursts", 1, request_bits(design.bus), None)
-        super().__init__({"go": In(1), "gone": Out(1), "o": Out(signature(bursts))})
+        super().__init__(
+            {
+                "base": In(self.address_bits),
+                "go": In(1),
+                "gone": Out(1),
+                "o": Out(signature(bursts)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         walk, burst = self.walk, self.burst
-        fire = Signal()
-        run_ends = Signal()
-        length = Signal(range(burst + 1))
+
+        def first_length(low):
+            """Words of a run's first burst, by the lowest bits of its address."""
+            to_boundary = burst - low
+            return Mux(to_boundary > walk.words, walk.words, to_boundary)
+
+        # the burst at hand: its address and length; then the words of the run behind it
+        first = min(burst - walk.base % burst, walk.words)
         start = Signal(self.address_bits, init=walk.base)
         address = Signal(self.address_bits, init=walk.base)
-        left = Signal(range(walk.words + 1), init=walk.words)
-
-        starts = (walk.base, walk.words, *walk.jumps)
+        length = Signal(range(burst + 1), init=first)
+        behind = Signal(range(walk.words + 1), init=walk.words - first)
+        run_ends = Signal(init=first == walk.words)
         length_code = Signal(LENGTH_BITS)
-        to_boundary = Signal(range(burst + 1))
-        if all(number % burst == 0 for number in starts):
-            m.d.comb += to_boundary.eq(burst)
-        else:
-            m.d.comb += to_boundary.eq(burst - address[: burst.bit_length() - 1])
+        fire = Signal()
         m.d.comb += [
-            run_ends.eq(left <= to_boundary),
-            length.eq(Mux(run_ends, left, to_boundary)),
             length_code.eq(length - 1),
             fire.eq(self.go & self.o.ready),
             self.o.valid.eq(fire),
@@ -172,21 +189,32 @@ class _Walk(wiring.Component):
         m.d.comb += next_start.eq(walk.base)
         all_end = Const(1)
         for extent, jump in zip(walk.extents, walk.jumps, strict=True):
-            count = Signal(range(extent))
-            end = Signal()
-            m.d.comb += end.eq(count == extent - 1)
+            _, end = wrapping(m, extent, fire & run_ends & all_end)
             with m.If(all_end & ~end):
                 m.d.comb += next_start.eq(start + jump)
-            with m.If(fire & run_ends & all_end):
-                m.d.sync += count.eq(Mux(end, 0, count + 1))
             all_end = all_end & end
         m.d.comb += self.gone.eq(fire & run_ends & all_end)
 
-        with m.If(fire):
-            with m.If(run_ends):
-                m.d.sync += [start.eq(next_start), address.eq(next_start), left.eq(walk.words)]
-            with m.Else():
-                m.d.sync += [address.eq(address + length), left.eq(left - length)]
+        aligned = all(number % burst == 0 for number in (walk.base, *walk.jumps))
+        next_first = Signal.like(length)
+        m.d.comb += next_first.eq(
+            first if aligned else first_length(next_start[: burst.bit_length() - 1])
+        )
+        with m.If(fire & run_ends):
+            m.d.sync += [
+                start.eq(next_start),
+                address.eq(next_start),
+                length.eq(next_first),
+                behind.eq(walk.words - next_first),
+                run_ends.eq(next_first == walk.words),
+            ]
+        with m.Elif(fire):
+            m.d.sync += [
+                address.eq(address + length),
+                length.eq(Mux(behind > burst, burst, behind)),
+                behind.eq(Mux(behind > burst, behind - burst, 0)),
+                run_ends.eq(behind <= burst),
+            ]
         return m
 
 
@@ -230,41 +258,26 @@ class _Emit(wiring.Component):
         gathers = Signal()  # a word that does not yet complete a beat
         emits = Signal()
         value = Signal(beat_bits)
-        word_ends = Signal()
         if word_bits >= beat_bits:
-            ratio = word_bits // beat_bits
-            part = Signal(range(ratio))
-            m.d.comb += [
-                value.eq(data.payload.word_select(part, beat_bits)),
-                word_ends.eq(part == ratio - 1),
-            ]
-            with m.If(emits):
-                m.d.sync += part.eq(Mux(word_ends, 0, part + 1))
+            part, word_ends = wrapping(m, word_bits // beat_bits, emits)
             complete = Const(1)
+            m.d.comb += value.eq(data.payload.word_select(part, beat_bits))
         else:
-            ratio = beat_bits // word_bits
-            part = Signal(range(ratio))
+            part, complete = wrapping(m, beat_bits // word_bits, gathers | emits)
+            word_ends = Const(1)
             parts = Signal(beat_bits - word_bits)
-            complete = part == ratio - 1
             m.d.comb += [
                 value.eq(Cat(parts, data.payload)),
-                word_ends.eq(1),
                 gathers.eq(data.valid & ~special & ~complete),
             ]
             with m.If(gathers):
-                m.d.sync += [parts.word_select(part, word_bits).eq(data.payload), part.eq(part + 1)]
-            with m.If(emits):
-                m.d.sync += part.eq(0)
+                m.d.sync += parts.word_select(part, word_bits).eq(data.payload)
 
         stop = Signal.like(out.payload.stop)
         all_end = Const(1)
         levels = (self.params["slices"], self.params["rows"], *reversed(self.params["shape"]))
         for level, extent in enumerate(levels):
-            count = Signal(range(extent), name=f"count_{level}")
-            end = Signal(name=f"end_{level}")
-            m.d.comb += end.eq(count == extent - 1)
-            with m.If(emits & all_end):
-                m.d.sync += count.eq(Mux(end, 0, count + 1))
+            _, end = wrapping(m, extent, emits & all_end)
             all_end = all_end & end
             with m.If(all_end):
                 m.d.comb += stop.eq(level + 1)

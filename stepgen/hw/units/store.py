@@ -8,6 +8,7 @@ from ...compile.units.store import bursts_ahead
 from ...ir.wire import DONE, VALUE
 from ..fifo import Fifo
 from ..unit import UnitCore
+from ..wrap import wrapping
 
 
 class Core(UnitCore):
@@ -43,27 +44,28 @@ class Core(UnitCore):
         m.submodules.bursts = bursts = Fifo(Channel("bursts", 1, 2, None, bursts_ahead(bus)))
 
         # what the beat at the head asks for
-        fits, ends = Signal(), Signal()
+        fits, ends, fire = Signal(), Signal(), Signal()
         left = Signal(range(capacity + 1), init=capacity)
+        some_left = Signal(init=capacity > 0)
         m.d.comb += [
-            fits.eq(x.valid & (x.payload.kind == VALUE) & (left != 0)),
+            fits.eq(x.valid & (x.payload.kind == VALUE) & some_left),
             ends.eq(x.valid & (x.payload.kind == DONE)),
         ]
-        fire = Signal()
         word, word_ready, beat_ends, partial, tail = self._gear(m, fits, ends, fire, beat_bits)
 
-        # words of a burst
+        # words of a burst: its address, and how many there are; whether the next one is its last
+        first = base % words_per_burst
         address = Signal(word_address_bits(bus), init=base)
-        place = Signal(range(words_per_burst), init=base % words_per_burst)
         count = Signal(range(words_per_burst))
+        some = Signal()
+        place = Signal(range(words_per_burst), init=first)
+        at_last = Signal(init=first == words_per_burst - 1)
         length_code = Signal(LENGTH_BITS)
         push_word, push_request = Signal(), Signal()
         m.d.comb += [
             length_code.eq(Mux(push_word, count, count - 1)),
             push_word.eq(fits & word_ready | ends & partial),
-            push_request.eq(
-                fits & word_ready & (place == words_per_burst - 1) | ends & (partial | (count != 0))
-            ),
+            push_request.eq(fits & word_ready & at_last | ends & (partial | some)),
             fire.eq(
                 x.valid
                 & (~push_word | wdata.ready)
@@ -81,17 +83,31 @@ class Core(UnitCore):
         with m.If(fire & ends):
             m.d.sync += [
                 address.eq(base),
-                place.eq(base % words_per_burst),
                 count.eq(0),
+                some.eq(0),
+                place.eq(first),
+                at_last.eq(first == words_per_burst - 1),
                 left.eq(capacity),
+                some_left.eq(capacity > 0),
+            ]
+        with m.Elif(fire & push_request):
+            m.d.sync += [
+                address.eq(address + count + 1),
+                count.eq(0),
+                some.eq(0),
+                place.eq(0),
+                at_last.eq(words_per_burst == 1),
             ]
         with m.Elif(fire & push_word):
-            m.d.sync += [place.eq(place + 1), count.eq(count + 1)]
-            with m.If(push_request):
-                m.d.sync += [address.eq(address + count + 1), place.eq(0), count.eq(0)]
+            m.d.sync += [
+                count.eq(count + 1),
+                some.eq(1),
+                place.eq(place + 1),
+                at_last.eq(place == words_per_burst - 2),
+            ]
         with m.If(fire & fits & beat_ends):
-            m.d.sync += left.eq(left - 1)
-        m.d.sync += self.error.eq(x.valid & (x.payload.kind == VALUE) & (left == 0))
+            m.d.sync += [left.eq(left - 1), some_left.eq(left != 1)]
+        m.d.sync += self.error.eq(x.valid & (x.payload.kind == VALUE) & ~some_left)
 
         settled = Signal()
         waits, end = bursts.r.payload[0], bursts.r.payload[1]
@@ -114,25 +130,25 @@ class Core(UnitCore):
         """
         beat = self.inputs[0].payload.data[:beat_bits]
         word_bits = self.design.bus.data_bits
-        tail = Signal(range(word_bits // 8), init=word_bits // 8 - 1)
-        m.d.comb += tail.eq(word_bits // 8 - 1)
+        whole_word = word_bits // 8 - 1
+        tail = Signal(range(word_bits // 8))
+        m.d.comb += tail.eq(whole_word)
         if word_bits > beat_bits:
             ratio = word_bits // beat_bits
-            part = Signal(range(ratio))
+            part, whole, some = Signal(range(ratio)), Signal(), Signal()
             parts = Signal(word_bits - beat_bits)
-            whole = part == ratio - 1
-            with m.If(fire & fits):
-                m.d.sync += part.eq(Mux(whole, 0, part + 1))
-                with m.If(~whole):
-                    m.d.sync += parts.word_select(part, beat_bits).eq(beat)
             with m.If(fire & ends):
-                m.d.sync += part.eq(0)
-            with m.If(ends & (part != 0)):
+                m.d.sync += [part.eq(0), whole.eq(0), some.eq(0)]
+            with m.Elif(fire & fits):
+                m.d.sync += [
+                    part.eq(Mux(whole, 0, part + 1)),
+                    whole.eq(part == ratio - 2),
+                    some.eq(~whole),
+                ]
+            with m.If(fire & fits & ~whole):
+                m.d.sync += parts.word_select(part, beat_bits).eq(beat)
+            with m.If(ends & some):
                 m.d.comb += tail.eq(part * (beat_bits // 8) - 1)
-            return Cat(parts, beat), whole, Const(1), part != 0, tail
-        ratio = beat_bits // word_bits
-        part = Signal(range(ratio))
-        beat_ends = part == ratio - 1
-        with m.If(fire & fits):
-            m.d.sync += part.eq(Mux(beat_ends, 0, part + 1))
+            return Cat(parts, beat), whole, Const(1), some, tail
+        part, beat_ends = wrapping(m, beat_bits // word_bits, fire & fits)
         return beat.word_select(part, word_bits), Const(1), beat_ends, Const(0), tail
