@@ -1,11 +1,14 @@
 """A design table as a circuit: units, FIFOs, and the logic that starts and ends a run."""
 
+from dataclasses import asdict
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import Design
+from ..compile.design import Channel, Design
 from .fifo import Fifo
+from .library import whole
 from .unit import core_of
 
 __all__ = ["Accelerator"]
@@ -20,6 +23,8 @@ class Accelerator(wiring.Component):
     ----------
     design : Design
         The table.
+    part : callable
+        What takes the place of a unit or FIFO: itself, or an instance from a `Library`.
 
     Members
     -------
@@ -40,8 +45,9 @@ class Accelerator(wiring.Component):
         Ports of the units that face the outside, under the unit's name.
     """
 
-    def __init__(self, design: Design):
+    def __init__(self, design: Design, *, part=whole):
         self.design = design
+        self.part = part
         self.cores = {unit.name: core_of(unit, design) for unit in design.units}
         self.faces = {
             unit.name: member
@@ -64,12 +70,18 @@ class Accelerator(wiring.Component):
             }
         )
 
+    def _identity(self, core):
+        """All that the circuit of a unit depends on."""
+        channels = [*core.in_channels, *core.out_channels]
+        forms = [_form(channel) for channel in channels]
+        return [core.identity(), forms, self.design.lanes, asdict(self.design.bus)]
+
     def elaborate(self, platform):
         m = Module()
         tails, heads = {}, {}
         for index, channel in enumerate(self.design.channels):
             fifo = Fifo(channel)
-            m.submodules[f"fifo_{channel.name}"] = fifo
+            m.submodules[f"fifo_{channel.name}"] = self.part(fifo, "fifo", _form(channel))
             tails[channel.name], heads[channel.name] = fifo.w, fifo.r
             m.d.comb += [
                 self.moves_in[index].eq(fifo.w.valid & fifo.w.ready),
@@ -81,16 +93,16 @@ class Accelerator(wiring.Component):
         finished = []
         for index, unit in enumerate(self.design.units):
             core = self.cores[unit.name]
-            m.submodules[unit.name] = core
+            m.submodules[unit.name] = self.part(core, unit.kind, self._identity(core))
+            for name, (_, value) in core.constants().items():
+                m.d.comb += getattr(core, name).eq(value)
             for port, name in zip(core.inputs, unit.inputs):
                 wiring.connect(m, heads[name], port)
             for port, name in zip(core.outputs, unit.outputs):
                 wiring.connect(m, port, tails[name])
             if unit.name in self.faces:
                 (face,) = core.extra_ports()
-                wiring.connect(
-                    m, wiring.flipped(getattr(self, unit.name)), getattr(core, face)
-                )
+                wiring.connect(m, wiring.flipped(getattr(self, unit.name)), getattr(core, face))
             m.d.comb += core.running.eq(self.running)
             with m.If(core.error):
                 m.d.sync += self.error[index].eq(1)
@@ -111,3 +123,8 @@ class Accelerator(wiring.Component):
                 self.error.eq(0),
             ]
         return m
+
+
+def _form(channel: Channel):
+    """All that the circuit of a FIFO depends on."""
+    return {**asdict(channel), "name": None}

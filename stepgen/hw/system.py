@@ -8,6 +8,7 @@ from ..compile.design import Design
 from .accelerator import CYCLE_BITS, Accelerator
 from .axi import Axi4, Axi4Lite
 from .control import Control, address_bits
+from .library import whole
 
 __all__ = ["System"]
 
@@ -22,6 +23,8 @@ class System(wiring.Component):
         Whether channels are counted.
     probes : bool
         Whether there are ``probe_push`` and ``probe_pop``.
+    part : callable
+        As for `Accelerator`.
 
     Members
     -------
@@ -35,8 +38,10 @@ class System(wiring.Component):
         A beat enters, or leaves, the channel's FIFO in this cycle.
     """
 
-    def __init__(self, design: Design, *, counters: bool = True, probes: bool = False):
-        self.design, self.counters, self.probes = design, counters, probes
+    def __init__(
+        self, design: Design, *, counters: bool = True, probes: bool = False, part=whole
+    ):
+        self.design, self.counters, self.probes, self.part = design, counters, probes, part
         self.bus = next(design.of_kind("axi"), None)
         members = {
             f"csr_{name}": member.flip()
@@ -66,7 +71,7 @@ class System(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         design = self.design
-        m.submodules.accelerator = core = Accelerator(design)
+        m.submodules.accelerator = core = Accelerator(design, part=self.part)
         m.submodules.control = control = Control(
             len(design.channels), len(design.units), counters=self.counters
         )

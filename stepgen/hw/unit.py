@@ -55,6 +55,7 @@ class UnitCore(wiring.Component):
                 **{f"i{k}": In(signature(c)) for k, c in enumerate(self.in_channels)},
                 **{f"o{k}": Out(signature(c)) for k, c in enumerate(self.out_channels)},
                 **self.extra_ports(),
+                **{name: In(shape) for name, (shape, _) in self.constants().items()},
                 "running": In(1),
                 "finished": Out(1),
                 "error": Out(1),
@@ -64,6 +65,17 @@ class UnitCore(wiring.Component):
     def extra_ports(self):
         """Ports beside the channels, for units that face the outside."""
         return {}
+
+    def constants(self):
+        """Inputs that never change, by name with shape and value.
+
+        Units that differ in nothing else share one circuit.
+        """
+        return {}
+
+    def identity(self):
+        """The parameters that decide what the circuit is."""
+        return dict(self.params)
 
     @property
     def inputs(self):

@@ -2,9 +2,10 @@
 
 import re
 
-from amaranth.back import verilog
+from amaranth.back import rtlil, verilog
 
 from ..compile.design import Design
+from .library import Library
 from .system import System
 
 __all__ = ["to_verilog", "top_name"]
@@ -33,5 +34,8 @@ def to_verilog(design: Design, *, probes: bool = False, counters: bool = True) -
         All modules; the top is called `top_name` and has the ports that `System` describes, beside
         ``clk`` and a synchronous ``rst``.
     """
-    system = System(design, counters=counters, probes=probes)
-    return verilog.convert(system, name=top_name(design), emit_src=False)
+    name = top_name(design)
+    library = Library(name)
+    system = System(design, counters=counters, probes=probes, part=library.instance)
+    top = rtlil.convert(system, name=name, emit_src=False)
+    return verilog._convert_rtlil_text(f"{library.rtlil}\n{top}")

@@ -41,13 +41,16 @@ class Core(UnitCore):
     """
 
     def constants(self):
-        base = walk(self.params, self.design.bus).base
-        return {"base": (word_address_bits(self.design.bus), base)}
+        base, beyond = self._base()
+        return {"base": (word_address_bits(self.design.bus), base - beyond)}
 
     def identity(self):
-        longest = burst(self.design.bus, self.in_channels[-1].depth)
-        aligned = walk(self.params, self.design.bus).base % longest == 0
-        return super().identity() | {"base": aligned, "region": None}
+        return super().identity() | {"base": self._base()[1], "region": None}
+
+    def _base(self):
+        """Word at which the tensor starts, and how far that is beyond a boundary of bursts."""
+        base = walk(self.params, self.design.bus).base
+        return base, base % burst(self.design.bus, self.in_channels[-1].depth)
 
     def elaborate(self, platform):
         m = Module()
@@ -163,6 +166,7 @@ class _Walk(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         walk, burst = self.walk, self.burst
+        origin = walk.base % burst  # addresses are relative to the boundary before it
 
         def first_length(low):
             """Words of a run's first burst, by the lowest bits of its address."""
@@ -170,9 +174,9 @@ class _Walk(wiring.Component):
             return Mux(to_boundary > walk.words, walk.words, to_boundary)
 
         # the burst at hand: its address and length; then the words of the run behind it
-        first = min(burst - walk.base % burst, walk.words)
-        start = Signal(self.address_bits, init=walk.base)
-        address = Signal(self.address_bits, init=walk.base)
+        first = min(burst - origin, walk.words)
+        start = Signal(self.address_bits, init=origin)
+        address = Signal(self.address_bits, init=origin)
         length = Signal(range(burst + 1), init=first)
         behind = Signal(range(walk.words + 1), init=walk.words - first)
         run_ends = Signal(init=first == walk.words)
@@ -182,11 +186,11 @@ class _Walk(wiring.Component):
             length_code.eq(length - 1),
             fire.eq(self.go & self.o.ready),
             self.o.valid.eq(fire),
-            self.o.payload.eq(Cat(length_code, address)),
+            self.o.payload.eq(Cat(length_code, (self.base + address)[: self.address_bits])),
         ]
 
         next_start = Signal(self.address_bits)
-        m.d.comb += next_start.eq(walk.base)
+        m.d.comb += next_start.eq(origin)
         all_end = Const(1)
         for extent, jump in zip(walk.extents, walk.jumps, strict=True):
             _, end = wrapping(m, extent, fire & run_ends & all_end)
@@ -195,7 +199,7 @@ class _Walk(wiring.Component):
             all_end = all_end & end
         m.d.comb += self.gone.eq(fire & run_ends & all_end)
 
-        aligned = all(number % burst == 0 for number in (walk.base, *walk.jumps))
+        aligned = all(number % burst == 0 for number in (origin, *walk.jumps))
         next_first = Signal.like(length)
         m.d.comb += next_first.eq(
             first if aligned else first_length(next_start[: burst.bit_length() - 1])

@@ -1,0 +1,76 @@
+"""Circuits that occur several times in a design, written once."""
+
+import json
+import re
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockSignal, Instance, ResetSignal
+from amaranth.lib import wiring
+
+__all__ = ["Library", "whole"]
+
+
+_PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
+
+
+def whole(part: wiring.Component, kind: str, identity: object):
+    """The part itself, in place of an instance of a shared circuit."""
+    return part
+
+
+class Library:
+    """Modules in RTLIL, by what they are.
+
+    A design has many units and FIFOs but few different ones, so that writing, compiling and
+    simulating it takes time by their kinds rather than by their number.
+
+    Parameters
+    ----------
+    prefix : str
+        Start of all module names.
+    platform
+        Given to the parts when they are elaborated.
+    """
+
+    def __init__(self, prefix: str, platform=None):
+        self.prefix = prefix
+        self.platform = platform
+        self._modules: dict[str, tuple[str, str, set[str]]] = {}
+
+    @property
+    def rtlil(self) -> str:
+        """All modules."""
+        return "\n".join(text for _, text, _ in self._modules.values())
+
+    def instance(self, part: wiring.Component, kind: str, identity: object) -> Instance:
+        """An instance of the circuit of `part`, connected to its ports.
+
+        Parameters
+        ----------
+        part : Component
+            Elaborated where it is the first of its kind.
+        kind : str
+            For the name of the module.
+        identity : JSON value
+            All that the circuit depends on.
+        """
+        key = f"{kind} {json.dumps(identity, sort_keys=True)}"
+        ports = {}
+        for path, member, value in part.signature.flatten(part):
+            direction = "i" if member.flow == wiring.In else "o"
+            ports[f"{direction}_{'__'.join(map(str, path))}"] = value
+        part._MustUse__silence = True  # a later one of its kind is never elaborated
+        if key not in self._modules:
+            name = f"{self.prefix}_{kind}_{len(self._modules)}"
+            text = rtlil.convert(part, name=name, platform=self.platform, emit_src=False)
+            text = text.replace("attribute \\top 1\n", "")
+            self._modules[key] = (name, text, _ports(text, name))
+        name, _, present = self._modules[key]
+        ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
+        return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})
+
+
+def _ports(text: str, name: str) -> set[str]:
+    """Names of the ports of a module."""
+    module = text[text.index(f"module \\{name}\n") :]
+    return set(_PORT.findall(module[: module.index("\nend\n")]))
