@@ -65,49 +65,56 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        turns, depth = self.turns, stages(self.channels) + 1
+        turns = self.turns
         bits = turns.bit_length()
+        gather = stages(self.channels) + 1  # cycles from a channel's turn to its counts
+        store = gather + 1  # and to the addition
 
         ring = Signal(turns, init=1)
         turn = Signal(range(turns))
         m.d.sync += [ring.eq(ring.rotate_left(1)), turn.eq(Mux(turn == turns - 1, 0, turn + 1))]
 
+        # a channel's counts, and above them what happens in the very cycle of its turn
         gathering = []
         for channel in range(self.channels):
-            counts = Signal(3 * bits, name=f"counts_{channel}")
-            parts = []
+            counts, now = Signal(3 * bits, name=f"counts_{channel}"), []
             for number, events in enumerate((self.busy, self.starved, self.full)):
                 event = Signal(name=f"event_{channel}_{number}")
-                m.d.sync += event.eq(self.running & events[channel])
                 count = counts.word_select(number, bits)
-                parts.append((Mux(ring[channel], 0, count) + event)[:bits])
-            m.d.sync += counts.eq(Mux(self.clear, 0, Cat(parts)))
-            gathering.append(counts)
-        gathered = later(m, select(m, ring[: self.channels], gathering), 1)
+                m.d.sync += event.eq(self.running & events[channel])
+                with m.If(event):
+                    m.d.sync += count.eq(count + 1)
+                now.append(event)
+            with m.If(ring[channel] | self.clear):
+                m.d.sync += counts.eq(0)
+            gathering.append(Cat(counts, now))
+        gathered = later(m, select(m, ring[: self.channels], gathering), 2)
 
         m.submodules.totals = totals = memory.Memory(shape=self.shape, depth=turns, init=[])
         write, read = totals.write_port(), totals.read_port()
         show = totals.read_port()
         fresh = Signal(range(turns + 1))
-        total = Signal(self.shape)
+        before = Signal(self.shape)
         m.d.comb += [
-            read.addr.eq(later(m, turn, depth - 1)),
-            write.addr.eq(later(m, turn, depth)),
+            read.addr.eq(later(m, turn, gather - 1)),
+            write.addr.eq(later(m, turn, store)),
             write.en.eq(1),
-            total.eq(Mux(fresh != 0, 0, read.data)),
             show.addr.eq(self.channel),
         ]
+        m.d.sync += before.eq(read.data)
         for number, name in enumerate(("busy", "starved", "full")):
-            m.d.comb += write.data[name].eq(total[name] + gathered.word_select(number, bits))
-        with m.If(later(m, self.clear, depth)):
+            total = Mux(fresh != 0, 0, before[name])
+            event = gathered[3 * bits + number]
+            m.d.comb += write.data[name].eq(total + gathered.word_select(number, bits) + event)
+        with m.If(later(m, self.clear, store)):
             m.d.sync += fresh.eq(turns)
         with m.Elif(fresh != 0):
             m.d.sync += fresh.eq(fresh - 1)
         m.d.sync += self.shown.eq(show.data)
 
-        settling = Signal(range(turns + depth + 4))
+        settling = Signal(range(turns + store + 4))
         with m.If(self.running):
-            m.d.sync += settling.eq(turns + depth + 3)
+            m.d.sync += settling.eq(turns + store + 3)
         with m.Elif(settling != 0):
             m.d.sync += settling.eq(settling - 1)
         m.d.comb += self.settled.eq(settling == 0)

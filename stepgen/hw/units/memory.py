@@ -14,11 +14,12 @@ from ..unit import UnitCore
 class Core(UnitCore):
     """Joins loads and stores to one bus, in turns of a burst each.
 
-    Five actors. *read*: the next load in turn that asks has its request passed on to ``ar``, while
-    fewer than ``bus.outstanding`` bursts are under way. *return*: a word of ``r`` goes to the load
-    whose burst it is; there is always room, the load saw to that. *write*: as *read*, for stores
-    and ``aw``. *move*: the words of the bursts go to ``w``, burst after burst. *acknowledge*: ``b``
-    goes to the store whose burst is the oldest.
+    Five actors. *read* chooses the next load in turn that asks, and passes its request on to ``ar``
+    while fewer than ``bus.outstanding`` bursts are under way; in the same cycle it chooses again,
+    another load than the one whose request leaves. *return* hands a word of ``r`` to the load whose
+    burst it is; there is always room, the load saw to that. *write* is as *read*, for stores and
+    ``aw``. *move* passes the words of the bursts on to ``w``, burst after burst. *acknowledge*
+    hands ``b`` to the store whose burst is the oldest.
 
     Parameters
     ----------
@@ -26,10 +27,11 @@ class Core(UnitCore):
 
     Notes
     -----
-    One request and one word per cycle and direction. Latency 0 beside the FIFOs'; more than 8
-    units take a register stage per factor of 8 on the way to the bus (the channels' ``delay``), so
-    that the clock does not depend on their number. LUTs: about half the bits of a request per load,
-    half those of a word per store.
+    One word per cycle and direction; a request per cycle, or every other cycle where only one unit
+    asks. Latency 1 cycle for requests, 0 for words, beside the FIFOs'; more than 8 units take a
+    register stage per factor of 8 on the way to the bus (the channels' ``delay``), so that the
+    clock does not depend on their number. LUTs: about half the bits of a request per load, half
+    those of a word per store.
     """
 
     def elaborate(self, platform):
@@ -56,23 +58,26 @@ class Core(UnitCore):
         return fifo
 
     def _grant(self, m: Module, name: str, requests, request_port):
-        """Let the next request in turn pass; returns the grant, whether it moves, and its bits."""
+        """Let the requests pass; returns whether one moves, its unit, its bits, and the count."""
         count = len(requests)
         m.submodules[f"{name}_turns"] = turns = RoundRobin(count)
         m.submodules[f"{name}_under_way"] = under_way = Tokens(self.design.bus.outstanding)
+        chosen, any_chosen = Signal(count), Signal()  # whose turn it is, from the cycle before
         fire = Signal(name=f"{name}_fire")
         m.d.comb += [
-            turns.asks.eq(Cat(r.valid for r in requests)),
-            fire.eq(turns.asks.any() & request_port.ready & under_way.room),
-            turns.taken.eq(fire),
+            turns.asks.eq(Cat(r.valid for r in requests) & ~chosen),
+            fire.eq(any_chosen & request_port.ready & under_way.room),
+            turns.taken.eq(turns.asks.any() & (fire | ~any_chosen)),
             turns.restart.eq(~self.running),
             under_way.put.eq(fire),
             request_port.valid.eq(fire),
         ]
-        for bit, request in zip(turns.grant, requests, strict=True):
+        with m.If(fire | ~any_chosen):
+            m.d.sync += [chosen.eq(turns.grant), any_chosen.eq(turns.asks.any())]
+        for bit, request in zip(chosen, requests, strict=True):
             m.d.comb += request.ready.eq(fire & bit)
-        payload = select(m, turns.grant, [r.payload for r in requests])
-        index = later(m, encode(m, turns.grant), stages(count))
+        payload = select(m, chosen, [r.payload for r in requests])
+        index = later(m, encode(m, chosen), stages(count))
         m.d.comb += request_port.payload.eq(payload)
         return fire, index, payload, under_way
 

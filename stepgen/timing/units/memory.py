@@ -22,42 +22,54 @@ from ..kernel import (
 )
 from ..machine import Machine
 
-OUT, OWNERS, MOVERS, UNDER_WAY, TURN, COUNT, REQUESTS = range(OWN, OWN + 7)
+OUT, OWNERS, MOVERS, UNDER_WAY, TURN, CHOSEN, COUNT, REQUESTS = range(OWN, OWN + 8)
 NONE = 0
+NOTHING, NOTHING_YET = -1, -2
 INDEX_BITS = 16
 
 
 @step
-def grant(M, a, t):  # type: ignore[no-untyped-def]
+def choose(M, a, t):  # type: ignore[no-untyped-def]
+    """Index of the next in turn whose request is there, but not of the chosen one; or why none."""
     count, turn = M[a + COUNT], M[a + TURN]
-    chosen = -1
     waiting = False
     for n in range(count):
         index = turn + n if turn + n < count else turn + n - count
         c = M[a + REQUESTS + index]
-        if M[c + PUSHED] == M[c + POPPED]:
+        if index == M[a + CHOSEN] or M[c + PUSHED] == M[c + POPPED]:
             continue
         if ready(M, c, t) == READY:
-            chosen = index
-            break
+            return index
         waiting = True
-    if chosen < 0:
-        M[REASON] = EMPTY_INPUT
-        return t + 1 if waiting else ANY
-    wait = room(M, M[a + OUT], t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + UNDER_WAY], t)
-    if wait != READY:
-        return wait
-    length = pop(M, M[a + REQUESTS + chosen], t)
-    push(M, M[a + OUT], t, length)
-    push(M, M[a + OWNERS], t, chosen)
-    push(M, M[a + UNDER_WAY], t, 0)
-    if M[a + MOVERS] != NONE:
-        push(M, M[a + MOVERS], t, length << INDEX_BITS | chosen)
-    M[a + TURN] = chosen + 1 if chosen + 1 < count else 0
-    return acted(M, t)
+    return NOTHING_YET if waiting else NOTHING
+
+
+@step
+def grant(M, a, t):  # type: ignore[no-untyped-def]
+    chosen = M[a + CHOSEN]
+    if chosen >= 0:
+        wait = room(M, M[a + OUT], t)
+        if wait != READY:
+            return wait
+        wait = room(M, M[a + UNDER_WAY], t)
+        if wait != READY:
+            return wait
+        length = pop(M, M[a + REQUESTS + chosen], t)
+        push(M, M[a + OUT], t, length)
+        push(M, M[a + OWNERS], t, chosen)
+        push(M, M[a + UNDER_WAY], t, 0)
+        if M[a + MOVERS] != NONE:
+            push(M, M[a + MOVERS], t, length << INDEX_BITS | chosen)
+    following = choose(M, a, t)
+    if following >= 0:
+        M[a + CHOSEN] = following
+        M[a + TURN] = following + 1 if following + 1 < M[a + COUNT] else 0
+        return acted(M, t)
+    M[a + CHOSEN] = NOTHING
+    if chosen >= 0:
+        return acted(M, t)
+    M[REASON] = EMPTY_INPUT
+    return t + 1 if following == NOTHING_YET else ANY
 
 
 IN, QUEUE, OPEN, OUTS = range(OWN, OWN + 4)
@@ -139,7 +151,7 @@ def build(unit: Unit, machine: Machine) -> None:
             unit.name,
             "grant reads",
             grant,
-            [ar, owners, NONE, under_way, 0, loads, *reqs],
+            [ar, owners, NONE, under_way, 0, NOTHING, loads, *reqs],
             reads=reqs,
             writes=[ar, owners, under_way],
         )
@@ -161,7 +173,7 @@ def build(unit: Unit, machine: Machine) -> None:
             unit.name,
             "grant writes",
             grant,
-            [aw, owners, movers, under_way, 0, stores, *wreqs],
+            [aw, owners, movers, under_way, 0, NOTHING, stores, *wreqs],
             reads=wreqs,
             writes=[aw, owners, movers, under_way],
         )
