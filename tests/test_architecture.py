@@ -110,11 +110,6 @@ def test_every_function_has_a_circuit_or_none() -> None:
     assert set(status.CIRCUITS_OF_FUNCTIONS) <= names("stepgen.ir.functions")
 
 
-def test_the_readme_shows_the_status() -> None:
-    readme = ROOT.parent / "README.md"
-    assert status.table() in readme.read_text()
-
-
 @pytest.mark.parametrize("path", [p for n in MAY_IMPORT for p in files(n)], ids=str)
 def test_files_are_short_and_say_what_they_are(path: Path) -> None:
     text = path.read_text()

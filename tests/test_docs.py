@@ -1,0 +1,108 @@
+"""Every command of the documentation runs, and every file that it names is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import stepgen
+from stepgen.cli.app import execute
+from stepgen.flow import status
+
+ROOT = Path(stepgen.__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FOLDERS = ("stepgen", "tests", "docs", "examples", "benchmarks", "sim", "templates", "boards")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page, and the sentence that it is to fail with, if one follows it."""
+
+    page: str
+    words: tuple[str, ...]
+    refused: str | None
+
+    def __str__(self) -> str:
+        return f"{self.page}: {' '.join(self.words)}"
+
+
+def commands(page: Path) -> list[Command]:
+    found: list[Command] = []
+    for language, body in BLOCK.findall(page.read_text()):
+        lines = body.splitlines()
+        if language == "sh":
+            found += [Command(page.name, tuple(shlex.split(line)), None) for line in lines]
+        elif language == "console":
+            for line, after in zip(lines, [*lines[1:], ""], strict=True):
+                if line.startswith("$ "):
+                    refused = after if after.startswith("stepgen: ") else None
+                    found.append(Command(page.name, tuple(shlex.split(line[2:])), refused))
+    return found
+
+
+def first_program() -> str:
+    blocks = BLOCK.findall((ROOT / "README.md").read_text())
+    return next(body for language, body in blocks if language == "python")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where a new user would stand, with the README's program."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first.py").write_text(first_program())
+    return tmp_path
+
+
+def test_the_readme_has_every_command():
+    said = {c.words[:2] for c in commands(ROOT / "README.md")}
+    for name in ("show", "metrics", "run", "time", "verilog", "test"):
+        assert ("stepgen", name) in said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_commands_of_a_page(page, folder, capsys):
+    for command in commands(page):
+        program, *arguments = command.words
+        if program == "make":
+            # What these do is what this test suite and the demo's own test do.
+            makefile = (ROOT / "Makefile").read_text()
+            assert re.search(rf"^{arguments[0]}:", makefile, re.MULTILINE)
+            continue
+        assert program == "stepgen", command
+        code = execute(arguments)
+        err = capsys.readouterr().err
+        if command.refused is None:
+            assert code == 0, f"{command}: {err}"
+        else:
+            assert code == 2, command
+            pattern = re.escape(command.refused).replace(re.escape("..."), ".*")
+            assert re.fullmatch(pattern, err.splitlines()[-1]), f"{command}: {err}"
+
+
+def test_the_first_program_is_short_and_shown_as_it_is(folder, capsys):
+    text = first_program()
+    assert len(text.splitlines()) <= 30
+    assert execute(["show", f"{folder / 'first.py'}:gated"]) == 0
+    shown = capsys.readouterr().out
+    plain = [b for lang, b in BLOCK.findall((ROOT / "README.md").read_text()) if not lang]
+    for line in plain[0].splitlines():
+        assert line in shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_files_that_a_page_names_are_there(page):
+    text = page.read_text()
+    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text)
+    linked = [n for n in re.findall(r"\]\(([^)]+)\)", text) if "://" not in n]
+    missing = [n for n in named if not (ROOT / n).exists()]
+    missing += [n for n in linked if not (page.parent / n).exists()]
+    assert not missing
+
+
+def test_the_readme_shows_which_operators_have_a_circuit():
+    assert status.table() in (ROOT / "README.md").read_text()
