@@ -55,7 +55,7 @@ class Fifo(wiring.Component):
         level = Signal(range(depth + 1))
         full = Signal()
         m.d.comb += self.w.ready.eq(~full)
-        m.d.sync += full.eq(~pop & (full | push & (level == depth - 1)))
+        m.d.sync += full.eq(~pop & (full | self.w.valid & (level == depth - 1)))
         with m.If(push != pop):
             m.d.sync += level.eq(Mux(push, level + 1, level - 1))
 
@@ -104,11 +104,9 @@ class _Store(wiring.Component):
             write.en.eq(self.w_valid),
             write.data.eq(self.w_payload),
         ]
+        m.d.sync += some.eq(Mux(load, some & (self.w_valid | (stored != 1)), some | self.w_valid))
         with m.If(to_ram != from_ram):
-            m.d.sync += [
-                stored.eq(Mux(to_ram, stored + 1, stored - 1)),
-                some.eq(to_ram | (stored != 1)),
-            ]
+            m.d.sync += stored.eq(Mux(load, stored - 1, stored + 1))
         with m.If(to_ram):
             m.d.sync += write.addr.eq(_after(write.addr, self.rows))
         with m.If(from_ram):
