@@ -1,0 +1,145 @@
+"""(d) What circuits take on an ECP5-85, and how fast their clock can be."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stepgen.compile import facts
+from stepgen.compile.design import Bus, Channel, Design, Unit
+from stepgen.compile.lower import lower
+from stepgen.flow.synth import netlist, place
+from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.system import System
+
+from .programs import moe
+from .table import Table
+
+SPEEDS = (6, 8)
+SEEDS = (1, 2, 3)
+TILE = 64
+
+
+@dataclass(frozen=True)
+class Case:
+    """A circuit to measure.
+
+    Parameters
+    ----------
+    name : str
+        As the table calls it.
+    circuit : callable
+        Makes it.
+    hand_written : str
+        What a hand-written circuit of this kind takes and reaches, at speed grades 6 / 8.
+    seeds : sequence of int
+        Seeds of its placements.
+    """
+
+    name: str
+    circuit: Callable[[], Any]
+    hand_written: str = ""
+    seeds: Sequence[int] = SEEDS
+
+
+def measure() -> Table:
+    """Synthesize, place and route everything; takes about an hour."""
+    with tempfile.TemporaryDirectory(prefix="stepgen_bench_") as folder:
+        rows = [_row(case, Path(folder)) for case in CASES]
+    return Table(
+        "d. Resources",
+        "LFE5U-85F (83640 LUTs and registers, 156 multipliers, 208 block RAMs), out of context, "
+        "clock in MHz as the median of three placements (MoE: one) for speed grades 6 and 8, at "
+        "most what multipliers and block RAM stand. Beats are 4 lanes of int8 unless said. The "
+        f"matrix unit works on weight tiles of {TILE}x{TILE} with its FIFOs. A crossbar is a "
+        "partition per input, a reassemble per output, in order of arrival, and a FIFO of 2 beats "
+        "at each crossing.",
+        ("circuit", "LUT", "FF", "DSP", "RAM", "MHz, 6", "MHz, 8", "hand-written, 6 / 8"),
+        rows,
+    )
+
+
+def _row(case: Case, folder: Path) -> tuple[object, ...]:
+    print(f"  {case.name}", flush=True)
+    name = "".join(c if c.isalnum() else "_" for c in case.name)
+    table = netlist(case.circuit(), name, folder)
+    slow, fast = (place(table, speed=speed, seeds=case.seeds) for speed in SPEEDS)
+    used = (fast.lut, fast.ff, fast.dsp, fast.block_ram)
+    return (case.name, *used, f"{slow.fmax:.0f}", f"{fast.fmax:.0f}", case.hand_written)
+
+
+def _between_ports(
+    name: str,
+    lanes: int,
+    units: Sequence[Unit],
+    inputs: Sequence[Channel],
+    outputs: Sequence[Channel],
+    inside: Sequence[Channel] = (),
+) -> Accelerator:
+    """A design of `units` whose open channels are ports."""
+    sources = [Unit(f"s_{c.name}", "source", {}, (), (c.name,)) for c in inputs]
+    sinks = [Unit(f"d_{c.name}", "sink", {}, (c.name,), ()) for c in outputs]
+    channels = (*inputs, *outputs, *inside)
+    return Accelerator(Design(name, lanes, Bus(), (*sources, *units, *sinks), channels))
+
+
+def _matrix(lanes: int) -> Accelerator:
+    params: Mapping[str, object] = {"k": TILE, "n": TILE, "in_bits": 8, "out_bits": 32}
+    delay = facts.delay("matmul", params, lanes)
+    x, w = (Channel(name, lanes, 8, 3) for name in "xw")
+    y = Channel("y", lanes, 32, 3, depth=16, delay=delay)
+    unit = Unit("matrix", "matmul", params, ("x", "w"), ("y",))
+    return _between_ports("matrix", lanes, [unit], [x, w], [y])
+
+
+def _requantize(multiplier: int, shift: int) -> Accelerator:
+    params = {"multiplier": multiplier, "shift": shift}
+    x = Channel("x", 4, 32, 3)
+    y = Channel("y", 4, 8, 3, depth=16, delay=facts.delay("requantize", params, 4))
+    unit = Unit("requantize", "requantize", params, ("x",), ("y",))
+    return _between_ports("requantize", 4, [unit], [x], [y])
+
+
+def _crossbar(ports: int) -> Accelerator:
+    """Every input may go to any output, in chunks of tiles."""
+    heads, tails, crossings, units = [], [], [], []
+    for i in range(ports):
+        heads += [Channel(f"x{i}", 4, 8, 2), Channel(f"to{i}", ports, 1, 0, signed=False)]
+        row = [Channel(f"c{i}_{o}", 4, 8, 2) for o in range(ports)]
+        crossings += row
+        names = tuple(c.name for c in row)
+        units.append(Unit(f"p{i}", "partition", {"level": 2}, (f"x{i}", f"to{i}"), names))
+    for o in range(ports):
+        heads.append(Channel(f"from{o}", ports, 1, 0, signed=False))
+        tails.append(Channel(f"y{o}", 4, 8, 3))
+        params = {"level": 2, "order": "arrival"}
+        names = (*(f"c{i}_{o}" for i in range(ports)), f"from{o}")
+        units.append(Unit(f"r{o}", "reassemble", params, names, (f"y{o}",)))
+    return _between_ports("crossbar", 4, units, heads, tails, crossings)
+
+
+def _fifo(depth: int) -> Fifo:
+    return Fifo(Channel("fifo", 4, 8, 3, depth=depth))
+
+
+def _moe(counters: bool) -> System:
+    return System(lower(moe()[0]), counters=counters)
+
+
+CASES = (
+    Case("matrix unit, L = 4", lambda: _matrix(4)),
+    Case("matrix unit, L = 8", lambda: _matrix(8), "4100 LUT, 64 DSP, 163 / 210 MHz"),
+    Case("requantize by a shift", lambda: _requantize(1, 7)),
+    Case("requantize by a factor", lambda: _requantize(19661, 22)),
+    Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
+    Case("FIFO of 64", lambda: _fifo(64)),
+    Case("FIFO of 512", lambda: _fifo(512), "128 MHz without output register"),
+    Case("crossbar 4x4", lambda: _crossbar(4)),
+    Case("crossbar 8x8", lambda: _crossbar(8), "155 MHz"),
+    Case("MoE, 8 experts, L = 4, without counters", lambda: _moe(False), seeds=(1,)),
+    Case("MoE, 8 experts, L = 4", lambda: _moe(True), seeds=(1,)),
+)
