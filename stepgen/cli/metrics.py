@@ -45,7 +45,7 @@ def command(
     bits = policy == "hardware"
     report.show(report.costs_table(policy, _rows(loaded, costs, nodes), bits=bits))
     if dims:
-        report.show("where " + ", ".join(f"{k} = {v}" for k, v in dims.items()))
+        report.show(report.dims_line(dims))
     if numbers:
         held = f"{8 * numbers['memory']:,.0f} bits" if bits else f"{numbers['memory']:,} bytes"
         report.show(

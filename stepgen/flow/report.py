@@ -25,6 +25,12 @@ from .tools import Tool
 LONGEST_SUM = 4
 """Terms of a symbolic sum that a table shows."""
 
+MOST_UNITS = 40
+"""Lines of a table of units; where there are more, kinds are shown."""
+
+MOST_DIMS = 16
+"""Values of dims that are shown to people."""
+
 
 def show(*parts: RenderableType) -> None:
     """Print tables and lines; as wide as they need where nobody looks at a terminal."""
@@ -200,21 +206,42 @@ class CostRow:
 def costs_table(policy: str, rows: Iterable[CostRow], *, bits: bool = False) -> Table:
     """Symbolic costs under one policy, memory in bytes or in bits."""
     held, unit = ("on-chip bits", 8) if bits else ("on-chip bytes", 1)
-    lines = [
-        (r.name, r.uses, *map(shorten, (r.traffic, unit * r.memory, r.flops))) for r in rows
-    ]
+    lines = [(r.name, r.uses, *map(shorten, (r.traffic, unit * r.memory, r.flops))) for r in rows]
     headings = ("operator", "uses", "off-chip bytes", held, "operations")
     return table(f"Costs, policy {policy}", *headings, rows=lines)
 
 
+def dims_line(dims: Mapping[str, int]) -> str:
+    """The dims that numbers were made with."""
+    shown = ", ".join(f"{k} = {v}" for k, v in list(dims.items())[:MOST_DIMS])
+    more = f" and {len(dims) - MOST_DIMS} more" if len(dims) > MOST_DIMS else ""
+    return f"where {shown}{more}"
+
+
 def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
-    """How the units spent a run."""
+    """How the units spent a run; where they are many, one line per kind of unit."""
+    if len(units) > MOST_UNITS:
+        return _kinds_table(units)
     lines = [
         (u["unit"], u["does"], u["works"], *(percent(u[f"{s}_share"]) for s in _STATES))
         for u in units
     ]
     headings = ("unit", "does", "cycles it works", "works", "waits", "full")
     return table("Units", *headings, rows=lines, left=2)
+
+
+def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for unit in units:
+        groups.setdefault((unit["kind"], unit["does"]), []).append(unit)
+    lines = []
+    for key, group in groups.items():
+        busiest = max(group, key=lambda u: u["works"])
+        means = (sum(u[f"{s}_share"] for u in group) / len(group) for s in _STATES)
+        most = percent(busiest["works_share"])
+        lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
+    headings = ("does", "units", "works", "waits", "full", "busiest", "works")
+    return table("Kinds of units, on average", "kind", *headings, rows=lines, left=2)
 
 
 _STATES = ("works", "waits", "full")
