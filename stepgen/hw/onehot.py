@@ -27,7 +27,7 @@ def select(onehot, values):
     onehot : Value
         At most one bit is set.
     values : sequence of Value
-        One per bit, of equal widths.
+        One per bit.
     """
     terms = [value & bit.replicate(len(value)) for value, bit in zip(values, onehot, strict=True)]
     while len(terms) > 1:

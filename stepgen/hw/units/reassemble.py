@@ -23,10 +23,11 @@ class Core(UnitCore):
     Notes
     -----
     One beat per cycle, across chunks and selectors as well (in order of arrival as long as
-    another input has its chunk ready, or only one is left). Latency 1 for the first selector and
-    after a gap, else 0 beside the FIFOs'. An AND-OR tree of the payload's width over the inputs; no
-    path depends on more than the logarithm of their number. An input that ends where the selector
-    names it raises ``error`` and stops the unit, so does one that goes on after the selector's end.
+    another input has its chunk ready, or only one is left). Latency 1 for the first selector,
+    after a gap, and from the ends of all inputs to the end; else 0 beside the FIFOs'. An AND-OR
+    tree of the payload's width over the inputs; the depth of logic grows with the logarithm of
+    their number. An input that ends where the selector names it raises ``error`` and stops the
+    unit, so does one that goes on after the selector's end.
     """
 
     def elaborate(self, platform):
@@ -35,96 +36,75 @@ class Core(UnitCore):
         count, level = len(xs), self.params["level"]
 
         loaded = Signal()
-        kind = Signal.like(sel.payload.kind)
-        stop = Signal.like(y.payload.stop)  # of the selector's last beat, at the output
+        current, remaining = Signal(count), Signal(count)
+        stop = Signal.like(y.payload.stop)  # of the selector's last beat
+        # A selector that sends a beat of its own: nothing selected, an empty group, or the end
+        special, ends = Signal(), Signal()
         low = Signal.like(y.payload.stop)
-        hollow = Signal()  # the selector, or its group, selects nothing
-        current = Signal(count)
-        remaining = Signal(count)
-        last = Signal()  # nothing remains
-        m.d.comb += last.eq(remaining == 0)
 
-        layout = xs[0].payload.shape()
-        head = Signal(layout)
-        present = Signal()
-        ended = Signal()
-        closes = Signal()
+        there = [x.valid & (x.payload.kind != DONE) for x in xs]
+        over = Cat(x.valid & (x.payload.kind == DONE) for x in xs)
+        all_over = Signal()  # a register: they stay so until the end is sent
+        present, closing, last = Signal(), Signal(), Signal()
+        next_selector, next_chunk = Signal(), Signal()
+        send_end = ends & all_over
+        send_special = special & (all_over | ~ends)
         m.d.comb += [
-            head.eq(select(current, [x.payload.as_value() for x in xs])),
-            present.eq((Cat(x.valid & (x.payload.kind != DONE) for x in xs) & current).any()),
-            ended.eq((Cat(x.valid & (x.payload.kind == DONE) for x in xs) & current).any()),
-            closes.eq((Cat(x.payload.stop >= level for x in xs) & current).any()),
+            present.eq((Cat(there) & current).any()),
+            closing.eq(
+                (
+                    Cat(t & (x.payload.stop >= level) for t, x in zip(there, xs, strict=True))
+                    & current
+                ).any()
+            ),
+            last.eq(remaining == 0),
+            next_selector.eq(~loaded | y.ready & (send_special | closing & last)),
+            next_chunk.eq(y.ready & closing | loaded & ~special & (current == 0)),
+            sel.ready.eq(next_selector),
         ]
-        all_there = Cat(x.valid for x in xs).all()
-        all_done = Cat(x.payload.kind == DONE for x in xs).all()
-
-        chunk = Signal()
-        emit = Signal()
-        finish = Signal()
-        with m.If(loaded & (kind == DONE)):
-            m.d.comb += [emit.eq(all_there & all_done), finish.eq(emit & y.ready)]
-        with m.Elif(loaded & hollow):
-            m.d.comb += [emit.eq(1), finish.eq(y.ready)]
-        with m.Else():
-            m.d.comb += [emit.eq(present), chunk.eq(present & y.ready)]
-            m.d.comb += finish.eq(chunk & closes & last)
-
-        load = Signal()
-        pick = Signal()
-        pool = Signal(count)
-        m.d.comb += [
-            load.eq(sel.valid & (~loaded | finish)),
-            sel.ready.eq(load),
-            pick.eq(load | finish | chunk & closes | loaded & (current == 0)),
-        ]
-        named = (sel.valid & (sel.payload.kind == VALUE)).replicate(count) & sel.payload.data
-        m.d.comb += pool.eq(Mux(~loaded | finish, named, remaining))
-        picked = self._picked(m, pool, current, Cat(x.valid for x in xs))
-        with m.If(pick):
-            m.d.sync += [current.eq(picked), remaining.eq(pool & ~picked)]
-        with m.If(~loaded | finish):
-            m.d.sync += loaded.eq(load)
-        with m.If(load):
-            sel_low = sel.payload.data[: len(sel.payload.stop)]
-            m.d.sync += [
-                kind.eq(sel.payload.kind),
-                stop.eq(sel.payload.stop + (level + 1)),
-                low.eq(Mux(sel.payload.kind == BARE, sel_low, 0) + (level + 1)),
-                hollow.eq((sel.payload.kind == BARE) | ~pool.any()),
-            ]
-
-        m.d.comb += [
-            y.valid.eq(emit),
-            y.payload.kind.eq(head.kind),
-            y.payload.stop.eq(Mux(closes & last, stop, head.stop)),
-            y.payload.data.eq(head.data),
-        ]
-        with m.If(kind == DONE):
-            m.d.comb += [y.payload.kind.eq(DONE), y.payload.stop.eq(0)]
-        with m.Elif(hollow):
-            m.d.comb += [
-                y.payload.kind.eq(BARE),
-                y.payload.stop.eq(stop),
-                y.payload.data.eq(low),
-            ]
-        end = finish & (kind == DONE)
         for x, bit in zip(xs, current, strict=True):
-            m.d.comb += x.ready.eq(chunk & bit | end)
-        m.d.sync += self.error.eq(
-            loaded & Mux(kind == DONE, all_there & ~all_done, ~hollow & ended)
-        )
+            m.d.comb += x.ready.eq(y.ready & (send_end | bit & (x.payload.kind != DONE)))
+        m.d.sync += [
+            all_over.eq(over.all() & ~(send_end & y.ready)),
+            self.error.eq((over & current).any() | ends & Cat(there).any()),
+        ]
+
+        def merged(field, own):
+            return select(Cat(current, special), [*(x.payload[field] for x in xs), own])
+
+        m.d.comb += [
+            y.valid.eq(present | send_special),
+            y.payload.kind.eq(merged("kind", Mux(ends, DONE, BARE))),
+            y.payload.stop.eq(Mux(closing & last, stop, merged("stop", stop))),
+            y.payload.data.eq(merged("data", low)),
+        ]
+
+        waiting = Cat(x.valid for x in xs)
+        mask = sel.payload.data[:count]
+        first = self._pick(m, mask, waiting & ~current)
+        following = self._pick(m, remaining, waiting)
+        opens = sel.valid & (sel.payload.kind == VALUE)
+        is_bare, is_end = sel.payload.kind == BARE, sel.payload.kind == DONE
+        with m.If(next_selector):
+            m.d.sync += [
+                loaded.eq(sel.valid),
+                current.eq(first & opens.replicate(count)),
+                remaining.eq(mask & ~first & opens.replicate(count)),
+                special.eq(sel.valid & ~(opens & mask.any())),
+                ends.eq(sel.valid & is_end),
+                stop.eq(Mux(is_end, 0, sel.payload.stop + (level + 1))),
+                low.eq(Mux(is_bare, sel.payload.data[: len(sel.payload.stop)], 0) + (level + 1)),
+            ]
+        with m.Elif(next_chunk):
+            m.d.sync += [current.eq(following), remaining.eq(remaining & ~following)]
         return m
 
-    def _picked(self, m, pool, current, waiting):
-        """The next input, one bit; none where nothing is left, or nothing has arrived."""
-        first = Signal.like(pool)
+    def _pick(self, m, pool, waiting):
+        """One of the pool, or none where none is left or none of them has arrived."""
+        first = Signal(len(pool))
         m.d.comb += first.eq(lowest(m, pool))
         if self.params["order"] == "index":
             return first
-        arrived = Signal.like(pool)
-        picked = Signal.like(pool)
-        m.d.comb += [
-            arrived.eq(pool & waiting & ~current),
-            picked.eq(Mux(first == pool, pool, lowest(m, arrived))),
-        ]
+        picked = Signal.like(first)
+        m.d.comb += picked.eq(Mux(first == pool, pool, lowest(m, pool & waiting)))
         return picked

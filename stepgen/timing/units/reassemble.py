@@ -6,11 +6,13 @@ from ...compile.design import Unit
 from ...ir.wire import BARE, DONE, VALUE
 from ..kernel import (
     ANY,
+    EMPTY_INPUT,
     NEVER,
     OWN,
     POPPED,
     PUSHED,
     READY,
+    REASON,
     acted,
     aux_of,
     head,
@@ -28,7 +30,8 @@ from ..kernel import (
 from ..machine import Machine
 from ..selector import selected
 
-OUT, SELECTOR, LEVEL, ARRIVAL, NOTES, LOADED, CURRENT, LEFT, COUNT, INS = range(OWN, OWN + 10)
+OUT, SELECTOR, LEVEL, ARRIVAL, NOTES = range(OWN, OWN + 5)
+LOADED, CURRENT, LEFT, POPPED_AT, COUNT, INS = range(OWN + 5, OWN + 11)
 NOTHING = -1
 
 
@@ -90,6 +93,7 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
         if kind_of(beat) == DONE:
             return NEVER
         pop(M, x, t)
+        M[a + POPPED_AT] = t
         if stop_of(beat) < level:
             push(M, y, t, beat)
         elif M[a + LEFT]:
@@ -108,11 +112,14 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
             if M[a + INS + count + n] and M[x + PUSHED] > M[x + POPPED]:
                 return t + 1
         return ANY
-    if kind_of(selector) == DONE:
+    if kind_of(selector) == DONE:  # that all heads are ends, goes through a register
+        if t < M[a + POPPED_AT] + 2:
+            M[REASON] = EMPTY_INPUT
+            return M[a + POPPED_AT] + 2
         for n in range(count):
-            wait = ready(M, M[a + INS + n], t)
+            wait = ready(M, M[a + INS + n], t - 1)
             if wait != READY:
-                return wait
+                return wait + 1 if wait > 0 else wait
             if kind_of(head(M, M[a + INS + n])) != DONE:
                 return NEVER
         wait = room(M, y, t)
@@ -138,5 +145,5 @@ def build(unit: Unit, machine: Machine) -> None:
     arrival = unit.params["order"] == "arrival"
     notes = [machine.note(unit.name, n) for n in range(len(xs))] if arrival else [0]
     own = [y, selectors, unit.params["level"], int(arrival), notes[0]]
-    own += [NOTHING, NOTHING, 0, len(xs), *xs, *[0] * len(xs)]
+    own += [NOTHING, NOTHING, 0, -2, len(xs), *xs, *[0] * len(xs)]
     machine.actor(unit.name, "merge", merge, own, reads=[*xs, selectors], writes=[y])
