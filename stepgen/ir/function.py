@@ -174,6 +174,11 @@ class Folding(Binary):
         return super().flops(*tiles) if len(tiles) == 2 else tiles[0].elements
 
 
+def of_products(tile: Tile) -> Tile:
+    """The tile that the products of such tiles' elements need: int8 multiplies into int32."""
+    return Tile(tile.rows, tile.cols, int32) if tile.element == int8 else tile
+
+
 def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile, y: Tile) -> Dim:
     """The common extent of two tiles in one dim; 1 is repeated.
 

@@ -39,6 +39,7 @@ class Reshape(Operator):
         if level > 0:
             totals = {k if k < level else k + 1: total for k, total in enumerate(x.totals)}
             totals[level] = x.totals[level]
+            totals[level + 1] = x.totals[level] / chunk
             return [Out(shape, x.dtype, totals, x.volume)]
         above = {k + 1: total for k, total in enumerate(x.totals) if k > 0}
         return [Out(shape, x.dtype, above), Out(shape, FLAG, above)]
