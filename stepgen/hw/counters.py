@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..compile.units.memory import stages
-from .select import later, select
+from .select import later, select_in_stages
 
 __all__ = ["Counters"]
 
@@ -88,7 +88,7 @@ class Counters(wiring.Component):
             with m.If(ring[channel] | self.clear):
                 m.d.sync += counts.eq(0)
             gathering.append(Cat(counts, now))
-        gathered = later(m, select(m, ring[: self.channels], gathering), 2)
+        gathered = later(m, select_in_stages(m, ring[: self.channels], gathering), 2)
 
         m.submodules.totals = totals = memory.Memory(shape=self.shape, depth=turns, init=[])
         write, read = totals.write_port(), totals.read_port()

@@ -8,8 +8,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..compile.units.memory import WAYS, index_bits
+from .onehot import select
 
-__all__ = ["RoundRobin", "encode", "later", "select"]
+__all__ = ["RoundRobin", "encode", "later", "select_in_stages"]
 
 
 def later(m: Module, value, cycles: int):
@@ -29,23 +30,21 @@ def encode(m: Module, onehot):
     return index
 
 
-def select(m: Module, onehot, words):
+def select_in_stages(m: Module, onehot, words):
     """The word whose bit is set, through a tree of `WAYS` to one with registers in between.
 
     The word is there `stages` (``stepgen/compile/units/memory.py``) cycles later.
     """
-    words = [Mux(bit, word, 0) for bit, word in zip(onehot, words, strict=True)]
-    while len(words) > WAYS:
-        words = [
-            later(m, _either(m, words[k : k + WAYS]), 1) for k in range(0, len(words), WAYS)
-        ]
-    return _either(m, words)
+    words = [_group(onehot, words, k) for k in range(0, len(words), WAYS)]
+    while len(words) > 1:
+        words = [later(m, word, 1) for word in words]
+        words = [reduce(or_, words[k : k + WAYS]) for k in range(0, len(words), WAYS)]
+    return words[0]
 
 
-def _either(m: Module, words):
-    result = Signal(max(len(word) for word in words))
-    m.d.comb += result.eq(reduce(or_, words))
-    return result
+def _group(onehot, words, start):
+    end = min(start + WAYS, len(words))
+    return select([onehot[k] for k in range(start, end)], words[start:end])
 
 
 class RoundRobin(wiring.Component):
@@ -73,9 +72,7 @@ class RoundRobin(wiring.Component):
 
     def __init__(self, count: int):
         self.count = count
-        super().__init__(
-            {"asks": In(count), "grant": Out(count), "taken": In(1), "restart": In(1)}
-        )
+        super().__init__({"asks": In(count), "grant": Out(count), "taken": In(1), "restart": In(1)})
 
     def elaborate(self, platform):
         m = Module()

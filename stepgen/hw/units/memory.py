@@ -6,7 +6,7 @@ from ...compile.design import Channel
 from ...compile.units.axi import LENGTH_BITS, request_bits
 from ...compile.units.memory import index_bits, stages
 from ..fifo import Fifo
-from ..select import RoundRobin, encode, later, select
+from ..select import RoundRobin, encode, later, select_in_stages
 from ..tokens import Tokens
 from ..unit import UnitCore
 
@@ -76,7 +76,7 @@ class Core(UnitCore):
             m.d.sync += [chosen.eq(turns.grant), any_chosen.eq(turns.asks.any())]
         for bit, request in zip(chosen, requests, strict=True):
             m.d.comb += request.ready.eq(fire & bit)
-        payload = select(m, chosen, [r.payload for r in requests])
+        payload = select_in_stages(m, chosen, [r.payload for r in requests])
         index = later(m, encode(m, chosen), stages(count))
         m.d.comb += request_port.payload.eq(payload)
         return fire, index, payload, under_way
@@ -130,7 +130,7 @@ class Core(UnitCore):
                 Cat(
                     later(m, last, stages(count)),
                     later(m, strobes, stages(count)),
-                    select(m, turn, [d.payload for d in wdatas]),
+                    select_in_stages(m, turn, [d.payload for d in wdatas]),
                 )
             ),
         ]
