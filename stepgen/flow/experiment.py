@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -156,9 +156,7 @@ class Experiment:
         return Case(
             name=self.graph.name,
             sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
-            expected={
-                p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks
-            },
+            expected={p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks},
             memory=self.image(Memory(self.graph, self.inputs).images),
             memory_after=self.image(reference.images),
             timing=self.memory,
@@ -202,26 +200,63 @@ class Experiment:
         StepError
             Where a tool is missing or fails.
         """
-        if driver not in DRIVERS:
-            raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
-        progress("predicting", 0.0)
-        case = self.case(judge=driver == "judge")
-        progress("writing Verilog", 0.0)
-        text = verilog(self.design, probes=True)
-        outside = interface(self.design)
-        simulation = build(
-            outside, text, opt=opt, trace=waveform is not None, progress=progress
+        (verdict,) = simulate(
+            [self], folder, driver=driver, waveform=waveform, opt=opt, progress=progress
         )
-        write_cases(folder, outside, [case])
-        progress("simulating", 0.0)
-        if driver == "cpp":
-            (outcome,) = run_driver(simulation, folder, vcd=waveform)
-        else:
-            (outcome,) = run_cocotb(simulation, folder, vcd=waveform, progress=progress)
-        compared = {
-            "values": sum(map(len, case.expected.values())),
-            "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),
-            "memory": 0 if case.memory_after is None else case.memory_after.size,
-            "counters": 0 if case.counters is None else case.counters.size,
-        }
-        return Verdict(outcome, self.prediction, compared, simulation.seconds)
+        return verdict
+
+
+def simulate(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    *,
+    driver: str = "cocotb",
+    waveform: Path | None = None,
+    opt: str = FAST_BUILD,
+    progress: Progress = quiet,
+) -> list[Verdict]:
+    """Simulate several experiments on one design: one build, many cases.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        They may differ in inputs, stalls and the memory's timing, not in their design.
+    folder, driver, waveform, opt, progress
+        As for `Experiment.test`.
+
+    Raises
+    ------
+    StepError
+        Where the designs differ, or a tool is missing or fails.
+    """
+    if driver not in DRIVERS:
+        raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
+    design = experiments[0].design
+    if any(e.design != design for e in experiments):
+        raise StepError(f"the experiments on {design.name} are on different designs")
+    progress("predicting", 0.0)
+    cases = [e.case(judge=driver == "judge") for e in experiments]
+    progress("writing Verilog", 0.0)
+    outside = interface(design)
+    text = verilog(design, probes=True)
+    simulation = build(outside, text, opt=opt, trace=waveform is not None, progress=progress)
+    write_cases(folder, outside, cases)
+    progress("simulating", 0.0)
+    if driver == "cpp":
+        outcomes = run_driver(simulation, folder, cases=len(cases), vcd=waveform)
+    else:
+        outcomes = run_cocotb(simulation, folder, vcd=waveform, progress=progress)
+    return [
+        Verdict(outcome, e.prediction, _compared(case), simulation.seconds)
+        for outcome, e, case in zip(outcomes, experiments, cases, strict=True)
+    ]
+
+
+def _compared(case: Case) -> dict[str, int]:
+    """How much a simulation is compared with."""
+    return {
+        "values": sum(map(len, case.expected.values())),
+        "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),
+        "memory": 0 if case.memory_after is None else case.memory_after.size,
+        "counters": 0 if case.counters is None else case.counters.size,
+    }
