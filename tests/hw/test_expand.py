@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
 
 from stepgen.compile import facts
 from stepgen.compile.design import Channel
+from stepgen.compile.units.expand import ENDS
 from stepgen.ir.stalls import Stalls
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.model import predict
@@ -22,7 +24,7 @@ def beats_of(items, depth):
 
 
 def parameters(draw, count, level, needed, ref_base=0):
-    capacity = max(2, draw.one((needed, needed + 1, 2 * needed, 3 * needed + 1)))
+    capacity = max(2, draw.one((needed, needed + 1, 2 * needed, 3 * needed + 40)))
     return {
         "count": count,
         "level": level,
@@ -182,3 +184,13 @@ def test_dropped_tile_needs_no_room():
     y = zip_nested(tiles, ref, 1, lambda tile, group: [tile] * len(group))
     for seed in range(4):
         verify(design, inputs, {"d_y": to_beats(y, 3)}, Stalls(seed, {"d_y": 0.9}))
+
+
+def test_many_small_tiles_wait_in_a_large_memory():
+    draw = Draw(7)
+    tiles = [draw.tile(draw.one((0, 1)), 1) for _ in range(60)]
+    design, inputs = lone_count(tiles, 64)
+    y = to_beats([[tile] * 3 for tile in tiles], 3)
+    predicted = verify(design, inputs, {"d_y": y}, Stalls(1, {"d_y": 0.5}))
+    assert np.diff(predicted.pops["x"][:ENDS]).max() == 1
+    assert predicted.pops["x"][ENDS + 8] > ENDS + 9

@@ -66,7 +66,7 @@ class Core(UnitCore):
         m.d.comb += [
             self.closing.eq(ends.r.valid & (whole | (self.end.data == ring.r_addr))),
             self.outer.eq(
-                self.closing & whole & ((self.end.kind == DONE) | (self.end_low > TILE_LEVELS))
+                ends.r.valid & ((self.end.kind == DONE) | whole & (self.end_low > TILE_LEVELS))
             ),
         ]
         # What they decide
@@ -218,9 +218,8 @@ class _Ring(wiring.Component):
         m.submodules.ram = ram = BlockRam(self.width, self.capacity)
         first = Signal(range(self.capacity))  # not given back
         level, ahead = Signal(range(self.capacity + 1)), Signal(range(self.capacity + 1))
-        next_level, next_ahead = Signal.like(level), Signal.like(ahead)
-        following = Signal.like(first)
         full = Signal()
+        following = Signal.like(first)
         freed = self.r_en & self.r_free
         rewound = self.r_en & self.r_rewind
 
@@ -229,8 +228,6 @@ class _Ring(wiring.Component):
 
         m.d.comb += [
             following.eq(after(self.r_addr)),
-            next_level.eq(level + self.w_en - freed),
-            next_ahead.eq(Mux(rewound, next_level, ahead + self.w_en - self.r_en)),
             self.w_ready.eq(~full),
             self.stuck.eq(full & ~self.r_valid),
             ram.w_en.eq(self.w_en),
@@ -239,12 +236,16 @@ class _Ring(wiring.Component):
             ram.r_addr.eq(self.r_addr),
             self.r_data.eq(ram.r_data),
         ]
-        m.d.sync += [
-            level.eq(next_level),
-            ahead.eq(next_ahead),
-            full.eq(next_level == self.capacity),
-            self.r_valid.eq(next_ahead != 0),
-        ]
+        m.d.sync += full.eq(~freed & (full | self.w_en & (level == self.capacity - 1)))
+        with m.If(self.w_en != freed):
+            m.d.sync += level.eq(Mux(freed, level - 1, level + 1))
+        with m.If(rewound):
+            m.d.sync += [ahead.eq(Mux(self.w_en, level + 1, level)), self.r_valid.eq(1)]
+        with m.Elif(self.w_en != self.r_en):
+            m.d.sync += [
+                ahead.eq(Mux(self.r_en, ahead - 1, ahead + 1)),
+                self.r_valid.eq(self.w_en | (ahead != 1)),
+            ]
         with m.If(self.w_en):
             m.d.sync += self.w_addr.eq(after(self.w_addr))
         with m.If(freed):
