@@ -32,7 +32,7 @@ from typing import Any
 
 from ...ir.wire import KIND_BITS, TILE_LEVELS, stop_bits
 from ..design import Bus, Channel, Design
-from .axi import request_bits
+from .axi import burst, request_bits
 
 AHEAD = 8
 """Elements of a reference under way at once, where nobody asks for another number."""
@@ -83,6 +83,11 @@ def walk(params: Mapping[str, Any], bus: Bus) -> Walk:
         jumps.append(step - back)
         back += (extent - 1) * step
     return Walk(params["base"] // bus.bytes, words, tuple(extents), tuple(jumps))
+
+
+def longest_burst(params: Mapping[str, Any], bus: Bus, depth: int) -> int:
+    """Words of the longest burst of a load whose words wait in a FIFO of `depth`."""
+    return min(burst(bus, depth), walk(params, bus).words)
 
 
 def parameters(

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...compile.design import Channel
 from ...compile.units.axi import LENGTH_BITS, burst, request_bits, word_address_bits
-from ...compile.units.load import REQUESTS, pass_level, walk
+from ...compile.units.load import REQUESTS, longest_burst, pass_level, walk
 from ...ir.wire import BARE, DONE, VALUE
 from ..fifo import Fifo
 from ..stream import signature
@@ -20,9 +20,9 @@ class Core(UnitCore):
 
     Up to four actors, joined by FIFOs. *watch* (by reference) reads the reference: the first beat
     of an element triggers a pass, its last beat says which levels the pass will close. *walk* goes
-    through the addresses of a pass, a burst at a time. *grant* asks for a burst as soon as the FIFO
-    of words has room for all of it, so words are never refused. *emit* cuts words into beats, or
-    gathers them, and counts the levels that close.
+    through the addresses of a pass, a burst at a time. *grant* asks for a burst when the FIFO of
+    words has room for the longest one, so words are never refused; room is known a cycle late.
+    *emit* cuts words into beats, or gathers them, and counts the levels that close.
 
     The last beat of a pass waits for the last beat of its element, because the reference's stop
     rides on it. An empty group of the reference passes with its levels raised; ``DONE`` passes.
@@ -89,17 +89,22 @@ class Core(UnitCore):
             with m.Elif(steps.gone):
                 m.d.sync += gone.eq(1)
 
+        # room for words beyond that for the longest burst: the sign alone decides
         depth = self.in_channels[-1].depth
-        free = Signal(range(depth + 1), init=depth)
+        longest = longest_burst(self.params, self.design.bus, depth)
+        spare = Signal(range(-longest, depth - longest + 1), init=depth - longest)
         length = bursts.r.payload[:LENGTH_BITS]
-        grant = Signal()
+        grant, returned = Signal(), Signal()
         m.d.comb += [
-            grant.eq(bursts.r.valid & req.ready & (free > length)),
+            grant.eq(bursts.r.valid & req.ready & (spare >= 0)),
             bursts.r.ready.eq(grant),
             req.valid.eq(grant),
             req.payload.eq(bursts.r.payload),
         ]
-        m.d.sync += free.eq(free - Mux(grant, length + 1, 0) + (data.valid & data.ready))
+        m.d.sync += [
+            returned.eq(data.valid & data.ready),
+            spare.eq(spare - Mux(grant, length + 1, 0) + returned),
+        ]
         return m
 
 

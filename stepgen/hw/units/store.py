@@ -16,7 +16,9 @@ class Core(UnitCore):
 
     Two actors. *pack* gathers beats into words, or cuts them, and asks for a burst once all its
     words wait in ``wdata``; the end of the stream writes what is left, a last word that is not full
-    under byte strobes. *finish* counts the acknowledgements: the run lasts until the last one.
+    under byte strobes. A beat is taken only while there is room for all that any beat may cause.
+    *finish* counts the acknowledgements: the run lasts until the last one. A beat beyond the end of
+    the tensor is dropped and raises the error flag.
 
     Parameters
     ----------
@@ -66,12 +68,7 @@ class Core(UnitCore):
             length_code.eq(Mux(push_word, count, count - 1)),
             push_word.eq(fits & word_ready | ends & partial),
             push_request.eq(fits & word_ready & at_last | ends & (partial | some)),
-            fire.eq(
-                x.valid
-                & (~push_word | wdata.ready)
-                & (~push_request | wreq.ready)
-                & (~(push_request | ends) | bursts.w.ready)
-            ),
+            fire.eq(x.valid & wdata.ready & wreq.ready & bursts.w.ready),
             x.ready.eq(fire & ~(fits & ~beat_ends)),
             wdata.valid.eq(fire & push_word),
             wdata.payload.eq(word),

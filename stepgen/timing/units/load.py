@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compile.design import Unit
 from ...compile.units.axi import burst
-from ...compile.units.load import REQUESTS, pass_level, walk
+from ...compile.units.load import REQUESTS, longest_burst, pass_level, walk
 from ...ir.wire import BARE, DONE, VALUE
 from ..kernel import (
     ANY,
@@ -98,7 +98,7 @@ def go_through(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-PENDING, REQ, ROOM, ASKED = range(OWN, OWN + 4)
+PENDING, REQ, ROOM, ASKED, LONGEST = range(OWN, OWN + 5)
 
 
 @step
@@ -109,11 +109,10 @@ def grant(M, a, t):  # type: ignore[no-untyped-def]
     wait = room(M, M[a + REQ], t)
     if wait != READY:
         return wait
-    asked = M[a + ASKED] + head(M, M[a + PENDING])
-    wait = room_for(M, M[a + ROOM], asked, t)
+    wait = room_for(M, M[a + ROOM], M[a + ASKED] + M[a + LONGEST], t - 1)  # known a cycle late
     if wait != READY:
-        return wait
-    M[a + ASKED] = asked
+        return max(wait, t + 1) if wait > 0 else wait
+    M[a + ASKED] += head(M, M[a + PENDING])
     push(M, M[a + REQ], t, pop(M, M[a + PENDING], t))
     return acted(M, t)
 
@@ -214,7 +213,7 @@ def build(unit: Unit, machine: Machine) -> None:
         )
 
     path = walk(params, bus)
-    longest = burst(bus, machine.design.channel[unit.inputs[-1]].depth)
+    depth = machine.design.channel[unit.inputs[-1]].depth
     loops = [
         word
         for extent, jump in zip(path.extents, path.jumps, strict=True)
@@ -225,7 +224,7 @@ def build(unit: Unit, machine: Machine) -> None:
         "walk",
         go_through,
         [
-            *(go, False, bursts, path.base, path.words, longest),
+            *(go, False, bursts, path.base, path.words, burst(bus, depth)),
             *(path.base, path.base, path.words, len(path.extents), *loops),
         ],
         reads=[go] if go else [],
@@ -235,7 +234,7 @@ def build(unit: Unit, machine: Machine) -> None:
         unit.name,
         "grant",
         grant,
-        [bursts, req, data, 0],
+        [bursts, req, data, 0, longest_burst(params, bus, depth)],
         reads=[bursts],
         writes=[req, data],
     )

@@ -41,18 +41,11 @@ def pack(M, a, t):  # type: ignore[no-untyped-def]
     request = word and value and M[a + PLACE] + 1 == M[a + BURST]
     if ends and (word or M[a + COUNT] > 0):
         request = True
-    if word:
-        wait = room(M, M[a + WDATA], t)
-        if wait != READY:
-            return wait
-    if request:
-        wait = room(M, M[a + WREQ], t)
+    for c in (M[a + WDATA], M[a + WREQ], M[a + BURSTS]):
+        wait = room(M, c, t)
         if wait != READY:
             return wait
     if request or ends:
-        wait = room(M, M[a + BURSTS], t)
-        if wait != READY:
-            return wait
         push(M, M[a + BURSTS], t, (WAITS if request else 0) | (ENDS if ends else 0))
     if word:
         push(M, M[a + WDATA], t, 0)
