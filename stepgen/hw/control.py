@@ -26,7 +26,7 @@ class Control(wiring.Component):
     """AXI4-Lite registers of 32 bits.
 
     ====== ===========================================================================
-    0x00   control, write only: bit 0 starts a run
+    0x00   control, write only: bit 0 starts a run, unless one is running
     0x04   status: bit 0 running, 1 done, 2 error
     0x08   index of the first unit in error, in the order of the design table, plus one
     0x10   cycles of the run, low word; 0x14 high word
@@ -53,8 +53,8 @@ class Control(wiring.Component):
 
     Notes
     -----
-    A read takes 6 cycles; one that comes before the counters of a finished run have settled waits
-    for them. Error code and counters go through registers, so that the clock does not depend on
+    A read takes 6 cycles; a read or a start that comes before the counters of a finished run have
+    settled waits for them. Error code and counters go through registers, so that the clock does not depend on
     the number of units and channels.
     """
 
@@ -87,15 +87,21 @@ class Control(wiring.Component):
             csr.awready.eq(write),
             csr.wready.eq(write),
         ]
-        m.d.sync += [
-            self.start.eq(write & (csr.awaddr == 0) & csr.wstrb[0] & csr.wdata[0]),
-            csr.bvalid.eq(write | csr.bvalid & ~csr.bready),
-        ]
+        m.d.sync += csr.bvalid.eq(write | csr.bvalid & ~csr.bready)
 
-        starts = self.start & ~self.running
+        settled = Signal(init=1)
+        wanted = Signal()
+        with m.If(self.running):
+            m.d.sync += wanted.eq(0)
+        with m.Elif(write & (csr.awaddr == 0) & csr.wstrb[0] & csr.wdata[0]):
+            m.d.sync += wanted.eq(1)
+        with m.Elif(settled):
+            m.d.sync += wanted.eq(0)
+        m.d.comb += self.start.eq(wanted & settled & ~self.running)
+
         reads, writes = Signal(32), Signal(32)
         for count, moves in ((reads, self.read_moves), (writes, self.write_moves)):
-            with m.If(starts):
+            with m.If(self.start):
                 m.d.sync += count.eq(0)
             with m.Else():
                 m.d.sync += count.eq(count + moves)
@@ -110,7 +116,6 @@ class Control(wiring.Component):
             m.d.sync += registers.eq(0)
 
         counted = Signal(32)
-        settled = Signal(init=1)
         if self.counters and self.channels:
             m.submodules.counters = counters = Counters(self.channels)
             channel = (address - COUNTERS)[4:]
@@ -119,8 +124,8 @@ class Control(wiring.Component):
                 counters.starved.eq(self.empty),
                 counters.full.eq(self.full),
                 counters.running.eq(self.running),
-                counters.clear.eq(starts),
-                settled.eq(self.running | counters.settled),
+                counters.clear.eq(self.start),
+                settled.eq(counters.settled),
             ]
             shown = counters.shown
             m.d.sync += [
@@ -138,7 +143,7 @@ class Control(wiring.Component):
         with m.Elif(csr.rvalid):
             m.d.sync += [busy.eq(~csr.rready), csr.rvalid.eq(~csr.rready)]
         with m.Elif(passed != READ_CYCLES):
-            m.d.sync += passed.eq(Mux(settled, passed + 1, 0))
+            m.d.sync += passed.eq(Mux(settled | self.running, passed + 1, 0))
         with m.Else():
             m.d.sync += [csr.rvalid.eq(1), csr.rdata.eq(registers | counted)]
         return m

@@ -30,7 +30,7 @@ class Counters(wiring.Component):
     running : ``In(1)``
         Only cycles in which it is high count.
     clear : ``In(1)``
-        Start over from zero.
+        Start over from zero; only while `settled`.
     settled : ``Out(1)``
         All cycles of the last run are in the memory.
     channel : ``In``
@@ -85,7 +85,7 @@ class Counters(wiring.Component):
                 with m.If(event):
                     m.d.sync += count.eq(count + 1)
                 now.append(event)
-            with m.If(ring[channel] | self.clear):
+            with m.If(ring[channel]):
                 m.d.sync += counts.eq(0)
             gathering.append(Cat(counts, now))
         gathered = later(m, select_in_stages(m, ring[: self.channels], gathering), 2)
@@ -106,7 +106,7 @@ class Counters(wiring.Component):
             total = Mux(fresh != 0, 0, before[name])
             event = gathered[3 * bits + number]
             m.d.comb += write.data[name].eq(total + gathered.word_select(number, bits) + event)
-        with m.If(later(m, self.clear, store)):
+        with m.If(self.clear):
             m.d.sync += fresh.eq(turns)
         with m.Elif(fresh != 0):
             m.d.sync += fresh.eq(fresh - 1)

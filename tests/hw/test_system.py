@@ -71,7 +71,7 @@ def fork_of(outputs: int):
 
 @pytest.mark.parametrize("outputs", [1, 3, 11])
 def test_counters(outputs):
-    """Two runs in a row show the counters that the model predicts, and between them all settles."""
+    """A run after another, read at once or not at all, shows the counters that are predicted."""
     draw = Draw(outputs)
     design = fork_of(outputs)
     x = beats([(draw.beat(), draw.one((0, 1, 2))) for _ in range(40)], 2)
@@ -100,12 +100,12 @@ def test_counters(outputs):
             t += 1
 
     async def bench(ctx):
+        await write(ctx, dut, CONTROL, 0)
+        await write(ctx, dut, STATUS, 1)
         assert await read(ctx, dut, STATUS) == 0
-        for seed in range(2):
+        for seed in range(3):
             stalls = Stalls(seed, shares)
             predicted = predict(design, {"s_x": x}, stalls=stalls)
-            await write(ctx, dut, CONTROL, 0)
-            assert not ctx.get(dut.running)
             ctx.set(dut.csr_awaddr, CONTROL)
             ctx.set(dut.csr_wdata, 1)
             ctx.set(dut.csr_wstrb, 15)
@@ -118,6 +118,8 @@ def test_counters(outputs):
             await drive(ctx, stalls)
             ctx.set(dut.csr_bready, 0)
             assert ctx.get(dut.done)
+            if seed == 1:
+                continue
             shown = [await read(ctx, dut, COUNTERS + 4)]
             assert await read(ctx, dut, STATUS) == 2
             assert await read(ctx, dut, CODE) == 0
