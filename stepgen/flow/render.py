@@ -89,17 +89,29 @@ def _axi_signals(interface: Interface) -> Signals:
     return [(d, widths.get(w, w), s) for d, w, s in _AXI_SIGNALS]
 
 
-def bench_signals(interface: Interface) -> list[str]:
-    """Names of the ports of the test bench's top module, clock and reset first."""
-    names = ["clk", "rst", "case_number", "load", "dump", "running", "cycle", "done", "error"]
-    names += [f"csr_{s}" for _, _, s in _csr_signals(interface)]
-    names += [] if interface.control else ["go"]
-    names += [f"{p.name}_{s}" for p in interface.ports for s in ("valid", "ready", "payload")]
+def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
+    """Names of the inputs and of the outputs of the test bench's top module."""
+    inputs = ["clk", "rst", "case_number", "load", "dump"]
+    outputs = ["running", "cycle", "done", "error"]
+
+    def add(name: str, is_input: bool) -> None:
+        (inputs if is_input else outputs).append(name)
+
+    for direction, _, signal in _csr_signals(interface):
+        add(f"csr_{signal}", direction.strip() == "input")
+    if not interface.control:
+        add("go", True)
+    for port in interface.ports:
+        entering = port.direction == "in"
+        add(f"{port.name}_valid", entering)
+        add(f"{port.name}_ready", not entering)
+        add(f"{port.name}_payload", entering)
     if interface.memory:
-        names += [f"set_{s}" for s in _SETTINGS] + ["judge"]
-        names += [f"judge_{s}" for _, _, s in _axi_signals(interface)]
-        names += [f"judge_{s}" for s in ("arid", "rid", "awid", "bid")]
-    return names
+        inputs += [f"set_{s}" for s in _SETTINGS] + ["judge", "judge_rid", "judge_bid"]
+        outputs += ["judge_arid", "judge_awid"]
+        for side, _, signal in _axi_signals(interface):
+            add(f"judge_{signal}", side == "slave")
+    return inputs, outputs
 
 
 def render(template: str, interface: Interface, **more: object) -> str:
@@ -121,6 +133,7 @@ def render(template: str, interface: Interface, **more: object) -> str:
         undefined=jinja2.StrictUndefined,
         autoescape=False,
     )
+    inputs, outputs = bench_signals(interface)
     return environment.get_template(template).render(
         name=interface.name,
         ports=interface.ports,
@@ -131,6 +144,7 @@ def render(template: str, interface: Interface, **more: object) -> str:
         interface=interface,
         csr_signals=_csr_signals(interface),
         axi_signals=_axi_signals(interface),
-        signals=bench_signals(interface),
+        inputs=inputs,
+        outputs=outputs,
         **more,
     )

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from stepgen.flow import verilator
 from stepgen.flow.files import cache_folder, shipped
-from stepgen.flow.interface import Interface, StreamPort
+from stepgen.flow.interface import Interface, MemoryPort, StreamPort
 from stepgen.flow.render import bench_signals, render
 from stepgen.flow.verilator import build
 from stepgen.ir.errors import StepError
@@ -69,12 +70,14 @@ def test_a_broken_design_is_told_in_one_sentence() -> None:
 
 
 def test_every_public_port_is_in_the_wrapper() -> None:
-    text = render("bench.sv.j2", INTERFACE)
-    header = text[: text.index(");")]
-    for signal in bench_signals(INTERFACE):
-        assert f" {signal}" in header
-    public = render("public.vlt.j2", INTERFACE)
-    assert public.count("public_flat_rw") == len(bench_signals(INTERFACE))
+    for interface in (INTERFACE, Interface("d", INTERFACE.ports, ("c",), MemoryPort())):
+        text = render("bench.sv.j2", interface)
+        header = re.sub(r"//.*", "", text[: text.index(");")])
+        ports = re.findall(r"(input|output) +logic +(?:\[\d+:\d+\])? *(\w+)", header)
+        inputs, outputs = bench_signals(interface)
+        assert sorted(ports) == sorted(
+            [("input", s) for s in inputs] + [("output", s) for s in outputs]
+        )
 
 
 def test_files_that_ship() -> None:
