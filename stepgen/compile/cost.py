@@ -21,8 +21,8 @@ def channel_bits(channel: Channel) -> int:
 
 
 def unit_bits(unit: Unit, design: Design) -> int:
-    """Bits of the memories inside a unit."""
-    return facts.memory_bits(unit, design)
+    """Bits of the memories inside a unit, its queues included."""
+    return facts.memory_bits(unit, design) + sum(map(channel_bits, facts.queues(unit, design)))
 
 
 def on_chip_bits(design: Design) -> int:

@@ -14,13 +14,19 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from .design import Design, Unit
+from .design import Channel, Design, Unit
 
 
 @cache
 def _module(kind: str) -> ModuleType | None:
     name = f"stepgen.compile.units.{kind}"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """Channels inside a unit."""
+    function = getattr(_module(unit.kind), "queues", None)
+    return function(unit, design) if function else []
 
 
 def _fact(kind: str, fact: str, *args: Any) -> int:
@@ -34,7 +40,7 @@ def delay(kind: str, params: Mapping[str, Any], lanes: int) -> int:
 
 
 def memory_bits(unit: Unit, design: Design) -> int:
-    """Bits of data that a unit holds in memories of its own."""
+    """Bits of data that a unit holds in memories of its own, beside its queues."""
     return _fact(unit.kind, "memory_bits", unit.params, design)
 
 

@@ -95,9 +95,7 @@ class Lowering:
             return self.lanes, dtype.element.bits, rank, True
         raise self.fail(node, f"{stream} has no form in hardware, only int8 and int32 tiles do")
 
-    def input(
-        self, node: Node, index: int, *, structure_only: bool = False, depth: int = 2
-    ) -> str:
+    def input(self, node: Node, index: int, *, structure_only: bool = False, depth: int = 2) -> str:
         """Channel from which `node` reads its input `index`, of at least `depth` beats."""
         stream = node.inputs[index]
         placeholder = f"<{node.name}.{index}>"

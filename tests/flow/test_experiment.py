@@ -8,8 +8,8 @@ import stepgen as sg
 from stepgen.compile.cost import on_chip_bits
 from stepgen.compile.design import Bus
 from stepgen.flow.experiment import Experiment, simulate
+from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.inventory import allocated_bits
-from stepgen.hw.system import System
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.timing.deadlock import Deadlock
@@ -82,7 +82,7 @@ def test_traffic_is_what_the_symbols_say(tiling):
 @pytest.mark.parametrize("tiling", ["static", "dynamic"])
 def test_memories_are_what_the_table_says(tiling):
     design = experiments(tiling)[0].design
-    assert allocated_bits(System(design)) == on_chip_bits(design)
+    assert allocated_bits(Accelerator(design)) == on_chip_bits(design)
 
 
 def test_dynamic_tiles_never_load_more():

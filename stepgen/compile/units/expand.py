@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import stages
-from ..design import Channel, Design
+from ..design import Channel, Design, Unit
 
 ENDS = 16
 """Tiles whose last beats the reading side knows ahead."""
@@ -51,6 +51,20 @@ def ends(params: Mapping[str, Any], rank: int) -> Channel:
 def elements(params: Mapping[str, Any], rank: int) -> Channel:
     """The channel inside with one beat per element of a `ref` of wire rank `rank`."""
     return Channel("elements", 0, 0, rank - int(params["ref_base"]))
+
+
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """The channels inside."""
+    made = [ends(unit.params, _rank(unit, design, 0))]
+    if unit.params["count"] is None:
+        made.append(elements(unit.params, _rank(unit, design, 1)))
+    return made
+
+
+def _rank(unit: Unit, design: Design, index: int) -> int:
+    rank = design.channel[unit.inputs[index]].rank
+    assert rank is not None
+    return rank
 
 
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:

@@ -30,8 +30,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.wire import KIND_BITS, TILE_LEVELS, stop_bits
-from ..design import Bus, Channel, Design
+from ...ir.wire import TILE_LEVELS
+from ..design import Bus, Channel, Design, Unit
 from .axi import burst, request_bits
 
 AHEAD = 8
@@ -172,13 +172,21 @@ def channels(name: str, bus: Bus, depth: int) -> tuple[Channel, Channel]:
     )
 
 
-def memory_bits(params: Mapping[str, Any], design: Design) -> int:
-    """Bits of the queues inside a load, and of the words gathered for one beat."""
-    beat = 8 * int(params["tile_bytes"]) // (params["rows"] * params["slices"])
-    bits: int = REQUESTS * request_bits(design.bus) + max(0, beat - design.bus.data_bits)
-    if params["ref_level"] is not None:
-        bits += params["ahead"] * (KIND_BITS + 2 * stop_bits(params["ref_rank"]))
-    return bits
+def bursts(bus: Bus) -> Channel:
+    """The channel inside with the bursts whose address is known."""
+    return Channel("bursts", 1, request_bits(bus), None, REQUESTS)
+
+
+def closes(unit: Unit, design: Design) -> Channel:
+    """The channel inside with what the elements of the reference close."""
+    rank = design.channel[unit.inputs[0]].rank
+    return Channel("closes", 0, 0, rank, unit.params["ahead"])
+
+
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """The channels inside."""
+    by_reference = unit.params["ref_level"] is not None
+    return [bursts(design.bus), *([closes(unit, design)] if by_reference else [])]
 
 
 def pass_level(params: Mapping[str, Any]) -> int:

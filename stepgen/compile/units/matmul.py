@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import stages
-from ..design import Channel, Design
-
+from ..design import Channel, Design, Unit
 
 SPREAD = 1
 """Stage in which a beat or an address travels to all the memories."""
@@ -47,9 +46,17 @@ def sum_bits(params: Mapping[str, Any]) -> int:
 
 
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:
-    """Bits of data on chip: two weight tiles and one row of accumulators."""
+    """Bits of two weight tiles, and of a row of accumulators but the two in registers."""
     weights = 2 * params["k"] * params["n"] * params["in_bits"]
-    return int(weights + params["n"] * sum_bits(params))
+    behind = max(0, params["n"] - 2 * design.lanes)
+    return int(weights + behind * sum_bits(params))
+
+
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """The channels inside."""
+    rank = design.channel[unit.inputs[1]].rank
+    assert rank is not None
+    return [tiles(rank)]
 
 
 def multipliers(params: Mapping[str, Any], lanes: int) -> int:

@@ -14,11 +14,10 @@ Params
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..design import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit, memory_kind
-from .axi import read_bits, request_bits, write_bits, write_request_bits
+from .axi import LENGTH_BITS, read_bits, request_bits, write_bits, write_request_bits
 
 WAYS = 8
 """Ways of a multiplexer without a register."""
@@ -38,16 +37,25 @@ def index_bits(ways: int) -> int:
     return max(1, (ways - 1).bit_length())
 
 
-def memory_bits(params: Mapping[str, Any], design: Design) -> int:
-    """Bits of the queues that remember whose turn it is at ``r``, ``w`` and ``b``."""
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """The channels inside that remember whose turn it is: at ``r``, at ``w`` and at ``b``."""
     bus = design.bus
-    loads, stores = params["loads"], params["stores"]
-    depth = max(2, bus.outstanding)
-    bits = depth * index_bits(loads) if loads else 0
-    if stores:
-        tail = write_request_bits(bus) - request_bits(bus)
-        bits += depth * (index_bits(stores) + 8 + tail) + depth * index_bits(stores)
-    return bits
+    loads, stores = unit.params["loads"], unit.params["stores"]
+    tail = write_request_bits(bus) - request_bits(bus)
+    wanted = [("read_owners", loads, 0)]
+    wanted += [("write_movers", stores, LENGTH_BITS + tail), ("write_owners", stores, 0)]
+    return [
+        Channel(
+            name,
+            1,
+            index_bits(count) + more,
+            None,
+            max(2, bus.outstanding),
+            delay=stages(count),
+        )
+        for name, count, more in wanted
+        if count
+    ]
 
 
 def join(

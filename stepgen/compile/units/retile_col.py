@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import stages
-from ..design import Channel, Design
+from ..design import Channel, Design, Unit
 
 
 def delay(params: Mapping[str, Any], lanes: int) -> int:
@@ -52,6 +52,13 @@ def chunk_beats(params: Mapping[str, Any]) -> int:
 def queue(params: Mapping[str, Any], rank: int) -> Channel:
     """The channel inside to the reading side: a beat per row that is complete, `rank` that of y."""
     return Channel("rows", 0, 0, rank, depth=min(64, max(2, params["buffers"] * params["rows"])))
+
+
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """The channels inside."""
+    rank = design.channel[unit.outputs[0]].rank
+    assert rank is not None
+    return [queue(unit.params, rank)]
 
 
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..design import Bus, Channel, Design
+from ..design import Bus, Channel, Design, Unit
 from .axi import write_request_bits
 
 
@@ -61,6 +61,11 @@ def bursts_ahead(bus: Bus) -> int:
     return bus.outstanding + 4
 
 
-def memory_bits(params: Mapping[str, Any], design: Design) -> int:
-    """Bits of the words gathered, and of the queue of bursts that wait for an acknowledgement."""
-    return design.bus.data_bits + 2 * bursts_ahead(design.bus)
+def bursts(bus: Bus) -> Channel:
+    """The channel inside with the bursts that wait for their acknowledgement."""
+    return Channel("bursts", 1, 2, None, bursts_ahead(bus))
+
+
+def queues(unit: Unit, design: Design) -> list[Channel]:
+    """The channels inside."""
+    return [bursts(design.bus)]

@@ -4,9 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...compile.design import Channel
-from ...compile.units.axi import LENGTH_BITS, burst, request_bits, word_address_bits
-from ...compile.units.load import REQUESTS, longest_burst, pass_level, walk
+from ...compile.units.axi import LENGTH_BITS, burst, word_address_bits
+from ...compile.units.load import bursts as bursts_channel
+from ...compile.units.load import closes as closes_channel
+from ...compile.units.load import longest_burst, pass_level, walk
 from ...ir.wire import BARE, DONE, VALUE
 from ..fifo import Fifo
 from ..stream import signature
@@ -37,7 +38,7 @@ class Core(UnitCore):
     One beat or one word per cycle, whichever is wider, and a burst per cycle. From a reference's
     head to the head of ``req`` 3 cycles, without a reference 2 cycles from the start; from a word's
     head to the beat's head 1 cycle. Costs the queues, an adder of the width of an address, a
-    counter per dim; bits in ``memory_bits``.
+    counter per dim.
     """
 
     def constants(self):
@@ -60,9 +61,7 @@ class Core(UnitCore):
 
         m.submodules.walk = steps = _Walk(self.unit, self.design)
         m.d.comb += steps.base.eq(self.base)
-        m.submodules.bursts = bursts = Fifo(
-            Channel("bursts", 1, request_bits(self.design.bus), None, REQUESTS)
-        )
+        m.submodules.bursts = bursts = Fifo(bursts_channel(self.design.bus))
         wiring.connect(m, steps.o, bursts.w)
         m.submodules.emit = emit = _Emit(self.unit, self.design)
         wiring.connect(m, wiring.flipped(data), emit.data)
@@ -71,7 +70,7 @@ class Core(UnitCore):
         if by_ref:
             m.submodules.watch = watch = _Watch(self.unit, self.design)
             m.submodules.go = go = Tokens(self.params["ahead"])
-            m.submodules.closes = closes = Fifo(_closes_channel(self.unit, self.design))
+            m.submodules.closes = closes = Fifo(closes_channel(self.unit, self.design))
             wiring.connect(m, wiring.flipped(self.inputs[0]), watch.ref)
             wiring.connect(m, watch.closes, closes.w)
             wiring.connect(m, closes.r, emit.closes)
@@ -108,12 +107,6 @@ class Core(UnitCore):
         return m
 
 
-def _closes_channel(unit, design):
-    """The queue of what the elements of the reference close."""
-    rank = design.channel[unit.inputs[0]].rank
-    return Channel("closes", 0, 0, rank, unit.params["ahead"])
-
-
 class _Watch(wiring.Component):
     """Reads the reference: triggers passes, and queues what closes."""
 
@@ -122,7 +115,7 @@ class _Watch(wiring.Component):
         super().__init__(
             {
                 "ref": In(signature(design.channel[unit.inputs[0]])),
-                "closes": Out(signature(_closes_channel(unit, design))),
+                "closes": Out(signature(closes_channel(unit, design))),
                 "go": Out(1),
                 "go_room": In(1),
             }
@@ -158,7 +151,7 @@ class _Walk(wiring.Component):
         self.walk = walk(unit.params, design.bus)
         self.burst = burst(design.bus, design.channel[unit.inputs[-1]].depth)
         self.address_bits = word_address_bits(design.bus)
-        bursts = Channel("bursts", 1, request_bits(design.bus), None)
+        bursts = bursts_channel(design.bus)
         super().__init__(
             {
                 "base": In(self.address_bits),
@@ -239,7 +232,7 @@ class _Emit(wiring.Component):
             "out": Out(signature(self.out_channel)),
         }
         if self.by_ref:
-            ports["closes"] = In(signature(_closes_channel(unit, design)))
+            ports["closes"] = In(signature(closes_channel(unit, design)))
         super().__init__(ports)
 
     def elaborate(self, platform):

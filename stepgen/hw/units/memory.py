@@ -2,9 +2,8 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ...compile.design import Channel
 from ...compile.units.axi import LENGTH_BITS, request_bits
-from ...compile.units.memory import index_bits, stages
+from ...compile.units.memory import index_bits, queues, stages
 from ..fifo import Fifo
 from ..select import RoundRobin, encode, later, select_in_stages
 from ..tokens import Tokens
@@ -50,11 +49,10 @@ class Core(UnitCore):
             self._writes(m, wreqs, wdatas, acks, next(ins), next(outs), next(outs))
         return m
 
-    def _queue(self, m: Module, name: str, bits: int, delay: int):
+    def _queue(self, m: Module, name: str):
         """Whose turn it is, in the order of the requests."""
-        depth = max(2, self.design.bus.outstanding)
-        fifo = Fifo(Channel(name, 1, bits, None, depth, delay=delay))
-        m.submodules[name] = fifo
+        (channel,) = (c for c in queues(self.unit, self.design) if c.name == name)
+        m.submodules[name] = fifo = Fifo(channel)
         return fifo
 
     def _grant(self, m: Module, name: str, requests, request_port):
@@ -83,7 +81,7 @@ class Core(UnitCore):
 
     def _reads(self, m: Module, reqs, datas, r, ar):
         fire, index, _, under_way = self._grant(m, "read", reqs, ar)
-        owners = self._queue(m, "read_owners", index_bits(len(reqs)), stages(len(reqs)))
+        owners = self._queue(m, "read_owners")
         returns = Signal()
         m.d.comb += [
             owners.w.valid.eq(fire),
@@ -104,8 +102,8 @@ class Core(UnitCore):
         fire, index, wreq, under_way = self._grant(m, "write", wreqs, aw)
         tail = wreq[request_bits(bus) :]
         bits = index_bits(count)
-        movers = self._queue(m, "write_movers", bits + LENGTH_BITS + len(tail), stages(count))
-        owners = self._queue(m, "write_owners", bits, stages(count))
+        movers = self._queue(m, "write_movers")
+        owners = self._queue(m, "write_owners")
         m.d.comb += [
             movers.w.valid.eq(fire),
             movers.w.payload.eq(Cat(index, wreq[:LENGTH_BITS], tail)),

@@ -65,7 +65,7 @@ class Core(UnitCore):
         for x, bit in zip(xs, current, strict=True):
             m.d.comb += x.ready.eq(y.ready & (send_end | bit & (x.payload.kind != DONE)))
         m.d.sync += [
-            all_over.eq(over.all() & ~(send_end & y.ready)),
+            all_over.eq(over.all()),
             self.error.eq((over & current).any() | ends & Cat(there).any()),
         ]
 

@@ -2,9 +2,8 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ...compile.design import Channel
 from ...compile.units.axi import LENGTH_BITS, burst, word_address_bits
-from ...compile.units.store import bursts_ahead
+from ...compile.units.store import bursts as bursts_channel
 from ...ir.wire import DONE, VALUE
 from ..fifo import Fifo
 from ..unit import UnitCore
@@ -43,7 +42,7 @@ class Core(UnitCore):
         words_per_burst = burst(bus, self.out_channels[1].depth)
         base = self.params["base"] // bus.bytes
 
-        m.submodules.bursts = bursts = Fifo(Channel("bursts", 1, 2, None, bursts_ahead(bus)))
+        m.submodules.bursts = bursts = Fifo(bursts_channel(bus))
 
         # what the beat at the head asks for
         fits, ends, fire = Signal(), Signal(), Signal()
