@@ -4,6 +4,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
 
 from stepgen.compile.design import Channel
+from stepgen.ir.stalls import Stalls
 
 
 def grouped(items, depth, chunk, pad=None):
@@ -43,6 +44,23 @@ def test_pads(seed):
         {"d_y": to_beats(y, rank + 3), "d_flags": to_beats(flags, rank + 1, bool)},
         draw.stalls(design),
     )
+
+
+def test_flags_hold_up_last_beats_alone():
+    """A beat within an element moves although the flags' channel is full."""
+    draw = Draw(3)
+    x = [draw.tile(1, 6) for _ in range(8)]
+    params = {"level": 2, "chunk": 4, "rows": 1, "slices": 6, "pad": 0}
+    design = lone(
+        "reshape",
+        params,
+        [Channel("x", 2, 8, 2)],
+        [Channel("y", 2, 8, 3), Channel("flags", 1, 1, 1, signed=False)],
+    )
+    y = to_beats(grouped(x, 0, 4), 3)
+    flags = to_beats([[np.zeros(1, bool)] * 4] * 2, 1, bool)
+    stalls = Stalls(2, {"d_flags": 0.95})
+    verify(design, {"s_x": to_beats(x, 2)}, {"d_y": y, "d_flags": flags}, stalls)
 
 
 @pytest.mark.parametrize("seed", range(12))
