@@ -70,7 +70,7 @@ def moe(
             f"moe needs a routing of {tokens} tokens to {top} experts each, "
             f"not of shape {list(routing.shape)}"
         )
-    if routing is not None and not (0 <= routing.min() and routing.max() < experts):
+    if routing is not None and not (routing.min() >= 0 and routing.max() < experts):
         raise sg.StepError(
             f"moe has the experts 0 to {experts - 1}, but the routing names "
             f"{routing.min() if routing.min() < 0 else routing.max()}"

@@ -35,7 +35,9 @@ def beats(rows, lanes: int, dtype=np.int8) -> Beats:
 def pack(channel: Channel, stream: Beats) -> list[int]:
     """Payloads of a channel as integers, as they appear at a port."""
     packed = []
-    for kind, stop, low, data in zip(stream.kind, stream.stop, stream.low, stream.data):
+    for kind, stop, low, data in zip(
+        stream.kind, stream.stop, stream.low, stream.data, strict=True
+    ):
         word = 0
         if kind == VALUE:
             for lane, value in enumerate(data):

@@ -96,9 +96,9 @@ class Accelerator(wiring.Component):
             m.submodules[unit.name] = self.part(core, unit.kind, self._identity(core))
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
-            for port, name in zip(core.inputs, unit.inputs):
+            for port, name in zip(core.inputs, unit.inputs, strict=True):
                 wiring.connect(m, heads[name], port)
-            for port, name in zip(core.outputs, unit.outputs):
+            for port, name in zip(core.outputs, unit.outputs, strict=True):
                 wiring.connect(m, port, tails[name])
             if unit.name in self.faces:
                 (face,) = core.extra_ports()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..ir.errors import StepError
 from . import kernel as k
-from .machine import Actor, Machine
+from .machine import Machine
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def explain(machine: Machine, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     """The error for a machine in which no actor will ever act again."""
     producers = {c: actor for actor in machine.actors for c in actor.writes}
     consumers = {c: actor for actor in machine.actors for c in actor.reads}
-    waits: nx.DiGraph[str] = nx.DiGraph()
-    edges: dict[tuple[Actor, Actor], Waiting] = {}
+    waits: nx.DiGraph = nx.DiGraph()
+    edges: dict[tuple[int, int], Waiting] = {}
     for actor in machine.actors:
         on = int(M[actor.address + k.ASLEEP_ON])
         channels = actor.reads if on == k.ANY else (-on,) if on < k.NEVER else ()

@@ -16,7 +16,6 @@ from ..ir.stalls import Stalls
 from ..ir.wire import VALUE, Beats
 from . import kernel as k
 
-
 LOG_WORDS = 1 << 18
 STEPS = 64
 

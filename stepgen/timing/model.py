@@ -224,7 +224,8 @@ def _activities(machine: Machine, M: Cycles, trace: Cycles, cycles: int) -> Iter
         changes = np.concatenate(own)
         states = np.repeat(np.arange(len(STATES)), [len(part) for part in own])
         order = np.argsort(changes)
-        yield Activity(actor.unit, actor.name, *map(int, counts), changes[order], states[order])
+        works, waits, full = map(int, counts)
+        yield Activity(actor.unit, actor.name, works, waits, full, changes[order], states[order])
 
 
 def _choices(machine: Machine, moves: list[Cycles]) -> dict[str, list[int]]:

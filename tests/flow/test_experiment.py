@@ -1,4 +1,4 @@
-"""The MoE layer from the program to the RTL: values, cycles, memory and counters, on drawn inputs."""
+"""The MoE layer from program to RTL: values, cycles, memory and counters, on drawn inputs."""
 
 import numpy as np
 import pytest

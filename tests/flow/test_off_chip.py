@@ -55,7 +55,7 @@ def case(made: OffChip, design, outside, timing, stalls, judge=False) -> Case:
 
 
 def test_to_the_cycle(built, tmp_path):
-    draw, made, design, outside, simulation = built
+    _, made, design, outside, simulation = built
     settings = [(MemoryTiming(), Stalls())]
     settings += [(made.timing(), made.stalls()) for _ in range(12)]
     cases = [case(made, design, outside, timing, stalls) for timing, stalls in settings]

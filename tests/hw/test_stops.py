@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from harness import beats, check, lone
 
@@ -17,11 +16,29 @@ def test_fork():
 
 @pytest.mark.parametrize("depth", [2, 3, 70])
 def test_flatten_hold(depth):
-    x = beats([([1, 2], 0), ([3, 4], 1), ("bare", 1, 1), ([5, 6], 1), ("bare", 1, 2),
-               ("bare", 1, 1), ("bare", 1, 2), ("bare", 2, 3), ([7,7],3)], 2)
-    y = beats([([1, 2], 0), ([3, 4], 0), ([5, 6], 1), ("bare", 1, 1), ("bare", 1, 2), ([7, 7], 2)], 2)
-    design = lone("flatten", {"lo": 0, "hi": 1, "hold": True},
-                  [Channel("x", 2, 8, 3, depth=depth)], [Channel("y", 2, 8, 2, depth=depth)])
+    x = beats(
+        [
+            ([1, 2], 0),
+            ([3, 4], 1),
+            ("bare", 1, 1),
+            ([5, 6], 1),
+            ("bare", 1, 2),
+            ("bare", 1, 1),
+            ("bare", 1, 2),
+            ("bare", 2, 3),
+            ([7, 7], 3),
+        ],
+        2,
+    )
+    y = beats(
+        [([1, 2], 0), ([3, 4], 0), ([5, 6], 1), ("bare", 1, 1), ("bare", 1, 2), ([7, 7], 2)], 2
+    )
+    design = lone(
+        "flatten",
+        {"lo": 0, "hi": 1, "hold": True},
+        [Channel("x", 2, 8, 3, depth=depth)],
+        [Channel("y", 2, 8, 2, depth=depth)],
+    )
     check(design, {"s_x": x}, {"d_y": y})
     check(design, {"s_x": x}, {"d_y": y}, Stalls(1, {"s_x": 0.5, "d_y": 0.5}))
 
@@ -29,8 +46,9 @@ def test_flatten_hold(depth):
 def test_promote_outermost():
     x = beats([([1, 2], 0), ([3, 4], 1), ("bare", 1, 1)], 2)
     y = beats([([1, 2], 0), ([3, 4], 1), ("bare", 1, 2)], 2)
-    design = lone("promote", {"level": 2, "outermost": True},
-                  [Channel("x", 2, 8, 1)], [Channel("y", 2, 8, 2)])
+    design = lone(
+        "promote", {"level": 2, "outermost": True}, [Channel("x", 2, 8, 1)], [Channel("y", 2, 8, 2)]
+    )
     check(design, {"s_x": x}, {"d_y": y})
     check(design, {"s_x": x}, {"d_y": y}, Stalls(1, {"s_x": 0.5, "d_y": 0.5}))
 
@@ -39,8 +57,12 @@ def test_promote_outermost():
 def test_fifo_streams(depth):
     rows = [([i % 100, 1], 0) for i in range(300)]
     x = beats(rows, 2)
-    design = lone("promote", {"level": 0, "outermost": False},
-                  [Channel("x", 2, 8, 1, depth=depth)], [Channel("y", 2, 8, 2, depth=depth)])
+    design = lone(
+        "promote",
+        {"level": 0, "outermost": False},
+        [Channel("x", 2, 8, 1, depth=depth)],
+        [Channel("y", 2, 8, 2, depth=depth)],
+    )
     y = beats([(d, 1) for d, _ in rows], 2)
     for seed, p in enumerate([0.0, 0.3, 0.7]):
         check(design, {"s_x": x}, {"d_y": y}, Stalls(seed, {"s_x": p, "d_y": 0.7 - p}))

@@ -8,6 +8,7 @@ from ..kernel import (
     OWN,
     READY,
     acted,
+    aux_of,
     head,
     kind_of,
     low_of,
@@ -18,7 +19,6 @@ from ..kernel import (
     room,
     step,
     stop_of,
-    aux_of,
 )
 from ..machine import Machine
 

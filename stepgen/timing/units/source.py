@@ -28,7 +28,7 @@ def offer(M, a, t):  # type: ignore[no-untyped-def]
 
 
 def build(unit: Unit, machine: Machine) -> None:
-    """A source offers its next beat from the first cycle on that is not stalled, until it is taken."""
+    """A source offers a beat from the first cycle that is not stalled, until it is taken."""
     y = machine.channel(unit.outputs[0])
     beats = machine.stimulus(unit)
     key, threshold = machine.stalls.of(unit.name)
