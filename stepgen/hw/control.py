@@ -7,6 +7,8 @@ from amaranth.lib.wiring import In, Out
 from .accelerator import CYCLE_BITS
 from .axi import Axi4Lite
 from .counters import Counters
+from .library import whole
+from .select import bits_of
 
 __all__ = ["Control", "address_bits"]
 
@@ -41,6 +43,8 @@ class Control(wiring.Component):
     channels, units : int
     counters : bool
         Whether channels are counted; else their counters read 0.
+    part : callable
+        As for `Counters`.
 
     Members
     -------
@@ -58,8 +62,9 @@ class Control(wiring.Component):
     depend on the number of units and channels.
     """
 
-    def __init__(self, channels: int, units: int, *, counters: bool):
+    def __init__(self, channels: int, units: int, *, counters: bool, part=whole):
         self.channels, self.units, self.counters = channels, units, counters
+        self.part = part
         self.address_bits = address_bits(channels)
         super().__init__(
             {
@@ -117,7 +122,7 @@ class Control(wiring.Component):
 
         counted = Signal(32)
         if self.counters and self.channels:
-            m.submodules.counters = counters = Counters(self.channels)
+            m.submodules.counters = counters = Counters(self.channels, part=self.part)
             channel = (address - COUNTERS)[4:]
             m.d.comb += [
                 counters.busy.eq(self.moves_out),
@@ -151,7 +156,7 @@ class Control(wiring.Component):
 
 def _first(m: Module, bits):
     """Number of the lowest bit that is set, plus one, or 0; through a register per 8 to one."""
-    found = [(bit, number + 1) for number, bit in enumerate(bits)]
+    found = [(bit, number + 1) for number, bit in enumerate(bits_of(m, bits))]
     while len(found) > 1:
         following = []
         for k in range(0, len(found), 8):

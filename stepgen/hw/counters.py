@@ -1,32 +1,39 @@
 """Counters of all channels in one memory."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.units.memory import stages
-from .select import later, select_in_stages
+from .library import whole
+from .select import later
 
 __all__ = ["Counters"]
 
 WIDTH = 32
+BANK = 8
+"""Channels that are counted together, and words that are joined between two registers."""
 
 
 class Counters(wiring.Component):
     """Counts, for each channel, in how many cycles of a run each of three things happened.
 
     A channel counts in a few bits of its own. A turn goes round, one channel per cycle, and adds
-    what has gathered there to the channel's word in a memory, so a channel costs a third of three
-    full counters and the clock does not depend on the number of channels.
+    what has gathered there to the channel's word in a memory, so a channel costs far less than
+    three full counters and the clock does not depend on the number of channels.
 
     Parameters
     ----------
     channels : int
+    part : callable
+        What takes the place of a bank of channels: itself, or an instance from a `Library`.
 
     Members
     -------
-    events : ``In(channels)`` each
-        Three bits per channel: ``busy``, ``starved``, ``full``.
+    busy, starved, full : ``In(channels)``
+        What happens in this cycle, a bit per channel.
     running : ``In(1)``
         Only cycles in which it is high count.
     clear : ``In(1)``
@@ -40,15 +47,15 @@ class Counters(wiring.Component):
 
     Notes
     -----
-    After a run it takes as many cycles as there are channels until `settled`. About 60 LUTs and 30
-    flip-flops per channel.
+    After a run it takes as many cycles as there are channels until `settled`. About 70 LUTs and 40
+    flip-flops per channel where there are some hundred.
     """
 
-    LEAST = 8  # turns of a round: more than the stages of the addition
-
-    def __init__(self, channels: int):
+    def __init__(self, channels: int, *, part=whole):
         self.channels = channels
-        self.turns = max(channels, self.LEAST)
+        self.part = part
+        self.banks = -(-channels // BANK)
+        self.turns = self.banks * BANK
         self.shape = data.StructLayout({"busy": WIDTH, "starved": WIDTH, "full": WIDTH})
         super().__init__(
             {
@@ -67,55 +74,112 @@ class Counters(wiring.Component):
         m = Module()
         turns = self.turns
         bits = turns.bit_length()
-        gather = stages(self.channels) + 1  # cycles from a channel's turn to its counts
-        store = gather + 1  # and to the addition
+        turn = Signal(range(turns), init=turns - 1)
+        m.d.sync += turn.eq(Mux(turn == turns - 1, 0, turn + 1))
 
-        ring = Signal(turns, init=1)
-        turn = Signal(range(turns))
-        m.d.sync += [ring.eq(ring.rotate_left(1)), turn.eq(Mux(turn == turns - 1, 0, turn + 1))]
-
-        # a channel's counts, and above them what happens in the very cycle of its turn
-        gathering = []
-        for channel in range(self.channels):
-            counts, now = Signal(3 * bits, name=f"counts_{channel}"), []
-            for number, events in enumerate((self.busy, self.starved, self.full)):
-                event = Signal(name=f"event_{channel}_{number}")
-                count = counts.word_select(number, bits)
-                m.d.sync += event.eq(self.running & events[channel])
-                with m.If(event):
-                    m.d.sync += count.eq(count + 1)
-                now.append(event)
-            with m.If(ring[channel]):
-                m.d.sync += counts.eq(0)
-            gathering.append(Cat(counts, now))
-        gathered = later(m, select_in_stages(m, ring[: self.channels], gathering), 2)
+        before = turn == turns - 1
+        words = []
+        for number in range(self.banks):
+            bank = _Bank(bits)
+            m.submodules[f"bank_{number}"] = self.part(bank, "counters", bits)
+            here = slice(number * BANK, min((number + 1) * BANK, self.channels))
+            m.d.comb += [
+                bank.turn.eq(before),
+                bank.running.eq(self.running),
+                bank.busy.eq(self.busy[here]),
+                bank.starved.eq(self.starved[here]),
+                bank.full.eq(self.full[here]),
+            ]
+            before = bank.turn_over
+            words.append(bank.gathered)
+        gather = 1  # cycles from a channel's turn to its counts
+        while len(words) > 1:
+            words = [
+                later(m, reduce(or_, words[k : k + BANK]), 1) for k in range(0, len(words), BANK)
+            ]
+            gather += 1
+        gathered, gather = later(m, words[0], 1), gather + 1
 
         m.submodules.totals = totals = memory.Memory(shape=self.shape, depth=turns, init=[])
         write, read = totals.write_port(), totals.read_port()
         show = totals.read_port()
         fresh = Signal(range(turns + 1))
-        before = Signal(self.shape)
+        known = Signal(self.shape)
         m.d.comb += [
-            read.addr.eq(later(m, turn, gather - 1)),
-            write.addr.eq(later(m, turn, store)),
+            read.addr.eq(later(m, turn, gather - 2)),
+            write.addr.eq(later(m, turn, gather)),
             write.en.eq(1),
             show.addr.eq(self.channel),
         ]
-        m.d.sync += before.eq(read.data)
+        m.d.sync += [known.eq(read.data), self.shown.eq(show.data)]
         for number, name in enumerate(("busy", "starved", "full")):
-            total = Mux(fresh != 0, 0, before[name])
-            event = gathered[3 * bits + number]
-            m.d.comb += write.data[name].eq(total + gathered.word_select(number, bits) + event)
+            total = Mux(fresh != 0, 0, known[name])
+            now = gathered[3 * bits + number]
+            m.d.comb += write.data[name].eq(total + gathered.word_select(number, bits) + now)
         with m.If(self.clear):
             m.d.sync += fresh.eq(turns)
         with m.Elif(fresh != 0):
             m.d.sync += fresh.eq(fresh - 1)
-        m.d.sync += self.shown.eq(show.data)
 
-        settling = Signal(range(turns + store + 4))
+        settling = Signal(range(turns + gather + 4))
         with m.If(self.running):
-            m.d.sync += settling.eq(turns + store + 3)
+            m.d.sync += settling.eq(turns + gather + 3)
         with m.Elif(settling != 0):
             m.d.sync += settling.eq(settling - 1)
         m.d.comb += self.settled.eq(settling == 0)
+        return m
+
+
+class _Bank(wiring.Component):
+    """The counts of `BANK` channels since their last turns.
+
+    Parameters
+    ----------
+    bits : int
+        Of a count.
+
+    Members
+    -------
+    turn : ``In(1)``
+        The first channel's turn is next.
+    turn_over : ``Out(1)``
+        The last channel's turn is now.
+    gathered : ``Out``
+        A cycle after a channel's turn its three counts, above them what happened in the very cycle
+        of its turn; zero after the turns of others.
+    """
+
+    def __init__(self, bits: int):
+        self.bits = bits
+        super().__init__(
+            {
+                "busy": In(BANK),
+                "starved": In(BANK),
+                "full": In(BANK),
+                "running": In(1),
+                "turn": In(1),
+                "turn_over": Out(1),
+                "gathered": Out(3 * bits + 3),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        ring = Signal(BANK)
+        m.d.sync += ring.eq(Cat(self.turn, ring[:-1]))
+        m.d.comb += self.turn_over.eq(ring[-1])
+        gathering = []
+        for channel in range(BANK):
+            counts = [Signal(self.bits, name=f"counts_{channel}") for _ in range(3)]
+            now = [Signal(name=f"event_{channel}") for _ in range(3)]
+            for count, event, happens in zip(
+                counts, now, (self.busy, self.starved, self.full), strict=True
+            ):
+                m.d.sync += event.eq(self.running & happens[channel])
+                with m.If(ring[channel]):
+                    m.d.sync += count.eq(0)
+                with m.Elif(event):
+                    m.d.sync += count.eq(count + 1)
+            gathering.append(Mux(ring[channel], Cat(counts, now), 0))
+        m.d.sync += self.gathered.eq(reduce(or_, gathering))
         return m

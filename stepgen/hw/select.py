@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..compile.units.memory import WAYS, index_bits
 from .onehot import select
 
-__all__ = ["RoundRobin", "encode", "later", "select_in_stages"]
+__all__ = ["RoundRobin", "bits_of", "encode", "later", "select_in_stages"]
 
 
 def later(m: Module, value, cycles: int):
@@ -20,6 +20,20 @@ def later(m: Module, value, cycles: int):
         m.d.sync += register.eq(value)
         value = register
     return value
+
+
+def bits_of(m: Module, value):
+    """The bits of a value, each a signal of its own.
+
+    Elaborating a slice takes time by the width of what it is cut from, so a wide value is cut into
+    its bits in two steps.
+    """
+    bits, width = [], 1 << (len(value).bit_length() // 2)
+    for start in range(0, len(value), width):
+        part = Signal(min(width, len(value) - start), name="part")
+        m.d.comb += part.eq(value[start : start + width])
+        bits += list(part)
+    return bits
 
 
 def encode(m: Module, onehot):

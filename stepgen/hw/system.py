@@ -38,9 +38,7 @@ class System(wiring.Component):
         A beat enters, or leaves, the channel's FIFO in this cycle.
     """
 
-    def __init__(
-        self, design: Design, *, counters: bool = True, probes: bool = False, part=whole
-    ):
+    def __init__(self, design: Design, *, counters: bool = True, probes: bool = False, part=whole):
         self.design, self.counters, self.probes, self.part = design, counters, probes, part
         self.bus = next(design.of_kind("axi"), None)
         members = {
@@ -73,7 +71,7 @@ class System(wiring.Component):
         design = self.design
         m.submodules.accelerator = core = Accelerator(design, part=self.part)
         m.submodules.control = control = Control(
-            len(design.channels), len(design.units), counters=self.counters
+            len(design.channels), len(design.units), counters=self.counters, part=self.part
         )
         self._join(m, "csr", control.csr)
         m.d.comb += core.start.eq(control.start)
