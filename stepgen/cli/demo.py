@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from stepgen.flow.program import Program
 
 TILINGS = ("static", "dynamic")
+WAVEFORM_CYCLES = 1000
+"""A waveform of the whole run would take gigabytes."""
 
 
 def command(
@@ -62,9 +64,14 @@ def command(
         progress("drawing the timeline", 0.99)
         runs = [(f"{t} tiles", e.prediction) for t, e in zip(TILINGS, experiments, strict=True)]
         timeline.draw(place / "timeline.png", runs)
+    kinds = {
+        "Verilog": "v",
+        "design table": "json",
+        f"waveform of the first {WAVEFORM_CYCLES:,} cycles": "vcd",
+    }
     files = {
         f"{what}, {tiling}": str(output / f"{e.design.name}.{suffix}")
-        for what, suffix in (("Verilog", "v"), ("design table", "json"), ("waveform", "vcd"))
+        for what, suffix in kinds.items()
         for tiling, e in zip(TILINGS, experiments, strict=True)
     }
     files["timeline"] = str(output / "timeline.png")
@@ -116,6 +123,7 @@ def _take(
         place / tiling,
         driver=driver,
         waveform=place / f"{design.name}.vcd",
+        waveform_cycles=WAVEFORM_CYCLES,
         progress=progress,
     )
 

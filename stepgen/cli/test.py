@@ -35,6 +35,15 @@ def command(
     waveform: Annotated[
         bool, typer.Option("--waveform", help="Write a waveform into the folder.")
     ] = False,
+    waveform_cycles: Annotated[
+        int | None,
+        typer.Option(
+            "--waveform-cycles",
+            min=1,
+            help="End the waveform early: a cycle can take 50 KB.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
@@ -49,6 +58,7 @@ def command(
             place,
             driver=driver,
             waveform=None if vcd is None else place / vcd,
+            waveform_cycles=waveform_cycles,
             progress=progress,
         )
     data = document(verdict)

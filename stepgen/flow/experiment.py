@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -177,6 +179,7 @@ class Experiment:
         *,
         driver: str = "cocotb",
         waveform: Path | None = None,
+        waveform_cycles: int | None = None,
         opt: str = FAST_BUILD,
         progress: Progress = quiet,
     ) -> Verdict:
@@ -190,6 +193,8 @@ class Experiment:
             One of `DRIVERS`.
         waveform : Path, optional
             VCD file to write.
+        waveform_cycles : int, optional
+            End the waveform after so many cycles; the whole run where not given.
         opt : str
             ``fast-build`` or ``fast-run``.
         progress : Progress
@@ -201,7 +206,13 @@ class Experiment:
             Where a tool is missing or fails.
         """
         (verdict,) = simulate(
-            [self], folder, driver=driver, waveform=waveform, opt=opt, progress=progress
+            [self],
+            folder,
+            driver=driver,
+            waveform=waveform,
+            waveform_cycles=waveform_cycles,
+            opt=opt,
+            progress=progress,
         )
         return verdict
 
@@ -212,6 +223,7 @@ def simulate(
     *,
     driver: str = "cocotb",
     waveform: Path | None = None,
+    waveform_cycles: int | None = None,
     opt: str = FAST_BUILD,
     progress: Progress = quiet,
 ) -> list[Verdict]:
@@ -221,7 +233,7 @@ def simulate(
     ----------
     experiments : sequence of Experiment
         They may differ in inputs, stalls and the memory's timing, not in their design.
-    folder, driver, waveform, opt, progress
+    folder, driver, waveform, waveform_cycles, opt, progress
         As for `Experiment.test`.
 
     Raises
@@ -242,10 +254,18 @@ def simulate(
     simulation = build(outside, text, opt=opt, trace=waveform is not None, progress=progress)
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
+    vcd = waveform if waveform_cycles is None else None
     if driver == "cpp":
-        outcomes = run_driver(simulation, folder, cases=len(cases), vcd=waveform)
+        outcomes = run_driver(simulation, folder, cases=len(cases), vcd=vcd)
     else:
-        outcomes = run_cocotb(simulation, folder, vcd=waveform, progress=progress)
+        outcomes = run_cocotb(simulation, folder, vcd=vcd, progress=progress)
+    if waveform is not None and waveform_cycles is not None:
+        # The first run once more, given up early: the waveform of a long run fills disks.
+        progress("writing the waveform", 0.0)
+        with tempfile.TemporaryDirectory() as place:
+            short = dataclasses.replace(cases[0], limit=waveform_cycles)
+            write_cases(Path(place), outside, [short])
+            run_driver(simulation, Path(place), vcd=waveform)
     return [
         Verdict(outcome, e.prediction, _compared(case), simulation.seconds)
         for outcome, e, case in zip(outcomes, experiments, cases, strict=True)

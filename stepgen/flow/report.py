@@ -256,7 +256,7 @@ _DEMO_ROWS = (
 )
 _COMPARED_ROWS = (
     ("handshakes compared, cycle by cycle", "cycles"),
-    ("result bytes compared", "memory"),
+    ("values checked (bytes of memory after the run)", "memory"),
     ("counters compared", "counters"),
 )
 
