@@ -1,0 +1,42 @@
+"""The wheel alone, in a clean environment and an empty folder."""
+
+import subprocess
+import sys
+import venv
+import zipfile
+
+from stepgen.flow.files import shipped
+
+
+def run(*command, **more):
+    """Run a command; its output is in the failure."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_writes_verilog_from_an_empty_folder(tmp_path):
+    root = shipped("pyproject.toml").parent
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps")
+    run(*pip, "--wheel-dir", str(tmp_path), str(root))
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for needed in (
+        "stepgen/py.typed",
+        "stepgen/_shipped/boards/ecp5-85.toml",
+        "stepgen/_shipped/examples/moe.py",
+        "stepgen/_shipped/sim/verilator/axi_memory.sv",
+        "stepgen/_shipped/templates/bench.py.j2",
+    ):
+        assert needed in names
+
+    venv.create(tmp_path / "clean", with_pip=True)
+    bin = tmp_path / "clean" / "bin"
+    run(str(bin / "python"), "-m", "pip", "install", "--quiet", str(wheel))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    small = ("--set", "experts=2", "--set", "tokens=4", "--set", "width=8", "--set", "hidden=8")
+    run(str(bin / "stepgen"), "verilog", "moe", *small, "--set", "columns=8", "-o", "out", cwd=empty)
+    verilog = list((empty / "out").glob("*.v"))
+    assert len(verilog) == 1
+    assert "module moe_dynamic(" in verilog[0].read_text()
