@@ -47,7 +47,7 @@ class Counters(wiring.Component):
 
     Notes
     -----
-    After a run it takes as many cycles as there are channels until `settled`. About 70 LUTs and 40
+    After a run it takes as many cycles as there are channels until `settled`. About 55 LUTs and 36
     flip-flops per channel where there are some hundred.
     """
 

@@ -29,8 +29,8 @@ class Core(UnitCore):
     One word per cycle and direction; a request per cycle, or every other cycle where only one unit
     asks. Latency 1 cycle for requests, 0 for words, beside the FIFOs'; more than 8 units take a
     register stage per factor of 8 on the way to the bus (the channels' ``delay``), so that the
-    clock does not depend on their number. LUTs: about half the bits of a request per load, half
-    those of a word per store.
+    clock does not depend on their number. On a bus of 64 bits about 200 LUTs and 70 flip-flops on
+    an ECP5 for a load and a store, 440 and 90 for eight loads and a store.
     """
 
     def elaborate(self, platform):

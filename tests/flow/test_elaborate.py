@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from stepgen.compile.design import Bus, Channel, Design, Region, Unit
+from stepgen.compile.units import load, memory
+from stepgen.flow.elaborate import interface, verilog
+from stepgen.flow.interface import MemoryPort, StreamPort
+from stepgen.ir.errors import StepError
+
+
+def reader(bits: int = 8, name: str = "a reader") -> Design:
+    """A load to a port."""
+    bus = Bus(data_bits=32)
+    params = load.parameters(
+        region="w", base=64, tile_bytes=8, rows=2, slices=1, shape=[1], stride=[1]
+    )
+    units, channels = memory.join(bus, ["l"], [])
+    return Design(
+        name,
+        4,
+        bus,
+        (
+            Unit("l", "load", params, ("l_data",), ("x", "l_req")),
+            Unit("out", "sink", {}, ("x",), ()),
+            *units,
+        ),
+        (Channel("x", 4, bits, 2), *load.channels("l", bus, 8), *channels),
+        {"w": Region(64, 10, 2, 4, (2, 4), "int8")},
+    )
+
+
+def test_the_outside_of_a_design() -> None:
+    outside = interface(reader())
+    assert outside.name == "a_reader"
+    assert outside.ports == (StreamPort("out", "out", 4, 8, 2, 32),)
+    assert outside.memory == MemoryPort(32, 32, 76)  # whole words
+    assert outside.channels == ("x", "l_req", "l_data", "mem_ar", "mem_r")
+    assert outside.csr_bits == 16
+
+
+def test_the_outside_is_what_the_verilog_has() -> None:
+    text = verilog(reader(), probes=True)
+    top = text[text.index("module a_reader(") :]
+    for line in (
+        "output [35:0] out_payload;",
+        "input [31:0] mem_rdata;",
+        "output [3:0] mem_wstrb;",
+        "input [15:0] csr_araddr;",
+        "output [4:0] probe_pop;",
+        "output [47:0] cycle;",
+        "input rst;",
+    ):
+        assert line in top
+
+
+def test_an_element_that_no_type_has() -> None:
+    with pytest.raises(StepError, match="channel x: no element type has 7 signed bits"):
+        interface(reader(bits=7))
