@@ -29,7 +29,12 @@ from .tools import compiler, verilator
 
 FAST_BUILD, FAST_RUN = "fast-build", "fast-run"
 
-_OPTIMIZE = {FAST_BUILD: "-O1", FAST_RUN: "-O2"}
+_OPTIMIZE = {
+    # Without looking for repeated loads and dead stores: compiles in 60 % of the time, runs 5 %
+    # slower. From -O1 to -O2 compiling takes three times as long and running no less.
+    FAST_BUILD: ("-O1", "-fno-tree-fre", "-fno-tree-dse", "-fno-tree-sink", "-fno-dse"),
+    FAST_RUN: ("-O1",),
+}
 _FIXED_OPTIMIZE = "-O2"
 _COMMON_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-semantic-interposition")
 _SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")
@@ -129,7 +134,7 @@ def build(
         str(cxx.version),
         str(libraries),
         importlib.metadata.version("cocotb"),
-        _OPTIMIZE[opt],
+        *_OPTIMIZE[opt],
         _FIXED_OPTIMIZE,
         *_COMMON_FLAGS,
         *flags,
@@ -172,7 +177,7 @@ def _build_in(
     place: Path,
     files: dict[str, str],
     verilator_flags: Sequence[str],
-    optimize: str,
+    optimize: Sequence[str],
     trace: bool,
     progress: Progress,
 ) -> float:
@@ -213,7 +218,7 @@ def _build_in(
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]
     slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made[key]]
     model = [
-        *(Source(p, (optimize, "-I.")) for p in _joined(fast, place, "fast")),
+        *(Source(p, (*optimize, "-I.")) for p in _joined(fast, place, "fast")),
         *(
             Source(p, ("-O0", "-I.", f"-I{sim}"))
             for p in _joined([*slow, place / "glue.cpp"], place, "slow")
@@ -234,15 +239,15 @@ def _build_in(
 
 
 def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:
-    """Files that include several small ones each: most of the time goes into their headers."""
-    groups: list[list[Path]] = []
-    size = _JOINED_BYTES
-    for path in files:
-        if size >= _JOINED_BYTES:
-            groups.append([])
-            size = 0
-        groups[-1].append(path)
-        size += path.stat().st_size
+    """As many files as processors, of about equal size, that include all: headers cost time."""
+    sizes = {path: path.stat().st_size for path in files}
+    count = min(os.cpu_count() or 1, 1 + sum(sizes.values()) // _JOINED_BYTES)
+    groups: list[list[Path]] = [[] for _ in range(count)]
+    loads = [0] * count
+    for path in sorted(files, key=lambda p: -sizes[p]):
+        lightest = loads.index(min(loads))
+        groups[lightest].append(path)
+        loads[lightest] += sizes[path]
     joined = []
     for number, group in enumerate(groups):
         target = place / f"{kind}_{number}.cpp"
