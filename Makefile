@@ -24,7 +24,7 @@ demo: $(VENV)/.ready
 test: $(VENV)/.ready
 	cd $(ROOT) && $(BIN)/python -m pytest -q -n $(JOBS)
 
-slow: $(VENV)/.ready
+slow: $(VENV)/.synth
 	cd $(ROOT) && $(BIN)/python -m pytest -q -n $(JOBS) -m slow
 
 lint: $(VENV)/.ready

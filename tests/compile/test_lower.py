@@ -53,7 +53,10 @@ def test_tables_survive_json_and_depths():
 
 def test_every_unit_names_the_node_it_was_made_for():
     g, x = one_expert()
-    g.output(x.promote().accum(sg.fn.retile_row(), rank=1).flat_map(sg.fn.retile_streamify(), rank=0), "a")
+    g.output(
+        x.promote().accum(sg.fn.retile_row(), rank=1).flat_map(sg.fn.retile_streamify(), rank=0),
+        "a",
+    )
     nodes = {n.name for n in g.nodes}
     assert {u.origin for u in lower(g).units if u.kind not in ("memory", "axi")} <= nodes
 
@@ -85,7 +88,9 @@ def test_tensors_do_not_overlap():
     other = g.tensor("u", (4, 8), sg.int8, base=16)
     g.output(x, "a")
     g.output(sg.linear_offchip_load(other, tile=(1, 8), shape=(4,), stride=(1,)), "b")
-    with pytest.raises(sg.StepError, match="u of 32 bytes at 16 overlaps tensor t of 32 bytes at 0"):
+    with pytest.raises(
+        sg.StepError, match="u of 32 bytes at 16 overlaps tensor t of 32 bytes at 0"
+    ):
         lower(g)
 
 
