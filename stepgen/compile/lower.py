@@ -13,7 +13,7 @@ from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph, Tensor
 from ..ir.stream import Node, Stream
-from ..ir.wire import TILE_LEVELS
+from ..ir.wire import wire_levels
 from .design import MEMORY_LATENCY, Bus, Channel, Design, Region, Unit, memory_kind
 from .units import memory
 
@@ -66,10 +66,6 @@ class Lowering:
         """The error for an operator that can't become hardware as it is used."""
         return StepError(f"{node.op} {node.name} at {node.where}: {message}")
 
-    def base_level(self, dtype: DataType) -> int:
-        """Wire levels below S_0 of a stream of `dtype`."""
-        return TILE_LEVELS if isinstance(dtype, Tile) and dtype != FLAG else 0
-
     def slices(self, node: Node, dtype: DataType) -> int:
         """Beats that one row of a tile takes."""
         assert isinstance(dtype, Tile)
@@ -85,7 +81,7 @@ class Lowering:
     def _format(self, node: Node, stream: Stream) -> tuple[int, int, int, bool]:
         """Lanes, bits, wire rank and signedness of a stream."""
         dtype = stream.dtype
-        rank = stream.rank + self.base_level(dtype)
+        rank = stream.rank + wire_levels(dtype)
         if isinstance(dtype, Selector):
             return dtype.n, 1, rank, False
         if dtype == FLAG:

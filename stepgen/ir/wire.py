@@ -12,10 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .dtypes import FLAG, DataType, Tile
+
 VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2
 TILE_LEVELS = 2
 """Wire levels that the two dims of a tile take below S_0."""
+
+
+def wire_levels(dtype: DataType) -> int:
+    """Wire levels below S_0: 2 for tiles, 0 for selectors and flags."""
+    return TILE_LEVELS if isinstance(dtype, Tile) and dtype != FLAG else 0
 
 
 def stop_bits(wire_rank: int) -> int:

@@ -15,14 +15,9 @@ import numpy.typing as npt
 from stepgen.ir.dtypes import FLAG, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
-from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats, wire_levels
 from stepgen.semantics.numbers import DTYPES, Array
 from stepgen.semantics.tokens import END, Token, bare, validate, value
-
-
-def wire_levels(type: StreamType) -> int:
-    """Wire levels below S_0: 2 for tiles, 0 for selectors and flags."""
-    return TILE_LEVELS if isinstance(type.dtype, Tile) and type.dtype != FLAG else 0
 
 
 def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int, np.dtype[Any]]:
@@ -61,7 +56,7 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
     StepError
         If a tile's columns are no multiple of `lanes`, or the type has no beats.
     """
-    base = wire_levels(type)
+    base = wire_levels(type.dtype)
     width, dtype = wire_lanes(type, lanes, name)
     kinds: list[npt.NDArray[np.uint8]] = []
     stops: list[npt.NDArray[np.uint8]] = []
@@ -118,7 +113,7 @@ def from_beats(beats: Beats, type: StreamType, name: str = "stream") -> list[Tok
         If the beats are not the canonical encoding of a stream of tiles with equally long rows,
         or a tile without rows has columns that its type does not tell.
     """
-    base = wire_levels(type)
+    base = wire_levels(type.dtype)
     wire = [
         Token(int(kind), None, int(stop), int(low))
         for kind, stop, low in zip(beats.kind, beats.stop, beats.low, strict=True)

@@ -4,6 +4,7 @@ from ...ir.dtypes import Tile
 from ...ir.functions.retile_col import RetileCol
 from ...ir.functions.retile_row import RetileRow
 from ...ir.stream import Node
+from ...ir.wire import wire_levels
 from .. import facts
 from ..lower import Lowering, bound
 
@@ -43,7 +44,7 @@ def _retile_col(node: Node, to: Lowering) -> None:
         "count": counts[0],
         "slices": to.slices(node, x.dtype),
         "rows": max(1, bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])),
-        "level": to.base_level(x.dtype) + rank,
+        "level": wire_levels(x.dtype) + rank,
         "buffers": min(2, max(1, chunks)),
         "bits": x.dtype.element.bits,
     }

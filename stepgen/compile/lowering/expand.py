@@ -2,6 +2,7 @@
 
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
+from ...ir.wire import wire_levels
 from .. import facts
 from ..lower import Lowering, bound
 
@@ -9,7 +10,7 @@ from ..lower import Lowering, bound
 def lower(node: Node, to: Lowering) -> None:
     """One replay memory, large enough for the largest tile twice."""
     x = node.inputs[0]
-    if not isinstance(x.dtype, Tile) or not to.base_level(x.dtype):
+    if not isinstance(x.dtype, Tile) or not wire_levels(x.dtype):
         raise to.fail(node, f"only tiles can be repeated in hardware, not {x}")
     rows = bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])
     if len(node.inputs) == 1 and x.rank < 1:
@@ -20,8 +21,8 @@ def lower(node: Node, to: Lowering) -> None:
     params = {
         "count": node.attrs["count"],
         "capacity": max(2, beats * min(2, tiles)),
-        "level": to.base_level(x.dtype) + node.attrs["rank"],
-        "ref_base": to.base_level(ref.dtype) if ref else 0,
+        "level": wire_levels(x.dtype) + node.attrs["rank"],
+        "ref_base": wire_levels(ref.dtype) if ref else 0,
         "bits": x.dtype.element.bits,
     }
     inputs = [to.input(node, 0)]

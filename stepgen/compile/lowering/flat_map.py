@@ -4,6 +4,7 @@ from ...ir.dims import product_bound
 from ...ir.dtypes import Tile
 from ...ir.functions.retile_streamify import RetileStreamify
 from ...ir.stream import Node
+from ...ir.wire import wire_levels
 from ..lower import Lowering
 
 
@@ -22,7 +23,7 @@ def lower(node: Node, to: Lowering) -> None:
     if padded:
         stages.append(("drop", {"hold": y.rank > 0}))
 
-    channel, rank = to.input(node, 0), x.rank + to.base_level(x.dtype)
+    channel, rank = to.input(node, 0), x.rank + wire_levels(x.dtype)
     for index, (kind, params) in enumerate(stages):
         rank += {"promote": 1, "flatten": -1, "drop": 0}[kind]
         last = index == len(stages) - 1

@@ -2,6 +2,7 @@
 
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
+from ...ir.wire import wire_levels
 from ..lower import Lowering
 from ..units import load
 
@@ -22,8 +23,8 @@ def lower(node: Node, to: Lowering) -> None:
         slices=to.slices(node, tile),
         shape=node.attrs["shape"],
         stride=node.attrs["stride"],
-        ref_level=to.base_level(ref.dtype) if ref else None,
-        ref_rank=ref.rank + to.base_level(ref.dtype) if ref else None,
+        ref_level=wire_levels(ref.dtype) if ref else None,
+        ref_rank=ref.rank + wire_levels(ref.dtype) if ref else None,
     )
     beat_bits = to.lanes * tile.element.bits
     if problem := load.problem(params, to.bus, beat_bits, region.size):

@@ -2,13 +2,14 @@
 
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
+from ...ir.wire import wire_levels
 from ..lower import Lowering
 
 
 def lower(node: Node, to: Lowering) -> None:
     """`reshape` for dim 0, `group` above it."""
     (x,) = node.inputs
-    base, chunk = to.base_level(x.dtype), node.attrs["chunk"]
+    base, chunk = wire_levels(x.dtype), node.attrs["chunk"]
     if node.attrs["dim"] > 0:
         params = {"chunk": chunk, "level": base + node.attrs["dim"]}
         to.unit(node.name, "group", params, [to.input(node, 0)], [to.output(node)])
