@@ -19,7 +19,7 @@ $(VENV)/.synth: $(VENV)/.ready
 	@touch $@
 
 demo: $(VENV)/.ready
-	@$(BIN)/stepgen demo
+	@cd $(ROOT) && $(BIN)/stepgen demo
 
 test: $(VENV)/.ready
 	cd $(ROOT) && $(BIN)/python -m pytest -q -n $(JOBS)
