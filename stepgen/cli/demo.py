@@ -49,7 +49,7 @@ def command(
     json: Json = False,
 ) -> int:
     """Take a mixture-of-experts layer all the way to RTL, with static and with dynamic tiles."""
-    from stepgen.flow import report, timeline
+    from stepgen.flow import report, summary, timeline
     from stepgen.flow.whole import whole_folder
 
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
@@ -62,8 +62,11 @@ def command(
             tell("counting memories", 0.99)
             columns.append(_column(program, experiment, verdicts[-1]))
         progress("drawing the timeline", 0.99)
-        runs = [(f"{t} tiles", e.prediction) for t, e in zip(TILINGS, experiments, strict=True)]
-        timeline.draw(place / "timeline.png", runs)
+        runs = [
+            (f"{tiling} tiles", summary.outline(e.prediction))
+            for tiling, e in zip(TILINGS, experiments, strict=True)
+        ]
+        timeline.draw(place / "timeline.png", runs, every_unit=True)
     kinds = {
         "Verilog": "v",
         "design table": "json",
@@ -142,7 +145,7 @@ def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[
         "off_chip_bytes_bus": words * experiment.bus.bytes,
         "on_chip_bits_predicted": predicted_bits,
         "on_chip_bits_allocated": allocated_bits,
-        "matrix_occupancy": summary.occupancy(verdict.prediction, "matmul"),
+        "matrix_occupancy": summary.occupancy(verdict.prediction),
         "matrix_units": sum(1 for _ in experiment.design.of_kind("matmul")),
         "compared": verdict.compared,
         "good": verdict.good,

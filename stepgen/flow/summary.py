@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from ..compile.cost import hardware, on_chip_bits
@@ -10,6 +11,16 @@ from . import values
 from .experiment import Experiment
 from .program import Program
 from .timeline import main_activities
+
+_OUTLINED = {
+    "load": "emit",
+    "partition": "route",
+    "matmul": "compute",
+    "reassemble": "merge",
+    "store": "pack",
+    "memory": "return",
+}
+"""The actor of each kind of unit that tells the story of a run."""
 
 
 def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]]:
@@ -46,6 +57,13 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
     ]
 
 
+def outline(prediction: Prediction) -> Prediction:
+    """A run with only one actor of each unit that computes, routes or moves data."""
+    kinds = {u.name: u.kind for u in prediction.design.units}
+    told = tuple(a for a in prediction.activities if _OUTLINED.get(kinds[a.unit]) == a.name)
+    return dataclasses.replace(prediction, activities=told)
+
+
 def symbolic_traffic(program: Program, experiment: Experiment) -> int | None:
     """Off-chip bytes by formula, with the dims that the inputs decide; None where they don't."""
     traffic = hardware(program.graph, experiment.design).traffic
@@ -56,16 +74,14 @@ def symbolic_traffic(program: Program, experiment: Experiment) -> int | None:
     return int(traffic.subs({s: known[s.name] for s in symbols}))
 
 
-def occupancy(prediction: Prediction, kind: str) -> float | None:
-    """Share of cycles in which the busiest actor of each unit of a kind works, over all units."""
-    works: dict[str, int] = {}
-    names = {u.name for u in prediction.design.of_kind(kind)}
-    for a in prediction.activities:
-        if a.unit in names:
-            works[a.unit] = max(works.get(a.unit, 0), a.works)
+def occupancy(prediction: Prediction) -> float | None:
+    """Share of cycles in which a matrix unit multiplies, on average; None where there is none."""
+    units = {u.name for u in prediction.design.of_kind("matmul")}
+    name = _OUTLINED["matmul"]
+    works = [a.works for a in prediction.activities if a.unit in units and a.name == name]
     if not works or not prediction.cycles:
         return None
-    return sum(works.values()) / (len(works) * prediction.cycles)
+    return sum(works) / (len(works) * prediction.cycles)
 
 
 def memory_bits(experiment: Experiment) -> tuple[int, int]:

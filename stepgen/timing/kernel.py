@@ -273,7 +273,8 @@ def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
             M[a + BUSY + before] += t - M[a + LAST]
             M[a + LAST] = t
             then = steps[M[a + STEP_INDEX]](M, a, t)
-            now = M[REASON]
+            # An actor that has ended has nothing left to wait for, and does not work either.
+            now = EMPTY_INPUT if then == NEVER else M[REASON]
             M[REASON] = WORKING
             if now != before:
                 M[a + STATE] = now
