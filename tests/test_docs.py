@@ -11,7 +11,8 @@ import pytest
 
 import stepgen
 from stepgen.cli.app import execute
-from stepgen.flow import status
+from stepgen.flow import program, report, status, summary
+from stepgen.flow.experiment import Experiment
 
 ROOT = Path(stepgen.__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,13 +68,13 @@ def test_the_readme_has_every_command():
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_commands_of_a_page(page, folder, capsys):
     for command in commands(page):
-        program, *arguments = command.words
-        if program == "make":
+        tool, *arguments = command.words
+        if tool == "make":
             # What these do is what this test suite and the demo's own test do.
             makefile = (ROOT / "Makefile").read_text()
             assert re.search(rf"^{arguments[0]}:", makefile, re.MULTILINE)
             continue
-        assert program == "stepgen", command
+        assert tool == "stepgen", command
         code = execute(arguments)
         err = capsys.readouterr().err
         if command.refused is None:
@@ -102,6 +103,24 @@ def test_files_that_a_page_names_are_there(page):
     missing = [n for n in named if not (ROOT / n).exists()]
     missing += [n for n in linked if not (page.parent / n).exists()]
     assert not missing
+
+
+def test_the_readme_shows_the_numbers_of_the_demo():
+    """As the cycle model has them; the demo itself holds them against the RTL."""
+    runs = [program.load("moe", {"tiling": tiling}) for tiling in ("static", "dynamic")]
+    columns = []
+    for run in runs:
+        experiment = Experiment(run.graph, run.inputs)
+        prediction = experiment.prediction
+        traffic = summary.symbolic_traffic(run, experiment)
+        assert traffic == sum(experiment.traffic)
+        bits, allocated = summary.memory_bits(experiment)
+        assert bits == allocated
+        numbers = (f"{prediction.cycles:,}", f"{traffic:,}", f"{bits:,}")
+        columns.append((*numbers, report.percent(summary.occupancy(prediction))))
+    rows = [f"| {static} | {dynamic} |" for static, dynamic in zip(*columns, strict=True)]
+    readme = (ROOT / "README.md").read_text()
+    assert [row for row in rows if row not in readme] == []
 
 
 def test_the_readme_shows_which_operators_have_a_circuit():
