@@ -35,8 +35,9 @@ def test_the_wheel_writes_verilog_from_an_empty_folder(tmp_path):
     run(str(bin / "python"), "-m", "pip", "install", "--quiet", str(wheel))
     empty = tmp_path / "empty"
     empty.mkdir()
-    small = ("--set", "experts=2", "--set", "tokens=4", "--set", "width=8", "--set", "hidden=8")
-    run(str(bin / "stepgen"), "verilog", "moe", *small, "--set", "columns=8", "-o", "out", cwd=empty)
+    sizes = {"experts": 2, "tokens": 4, "width": 8, "hidden": 8, "columns": 8}
+    small = [word for name, size in sizes.items() for word in ("--set", f"{name}={size}")]
+    run(str(bin / "stepgen"), "verilog", "moe", *small, "-o", "out", cwd=empty)
     verilog = list((empty / "out").glob("*.v"))
     assert len(verilog) == 1
     assert "module moe_dynamic(" in verilog[0].read_text()
