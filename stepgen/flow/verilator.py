@@ -26,6 +26,7 @@ from .interface import Interface
 from .objects import Progress, Source, compile_all, digest, execute, link, prune, quiet
 from .render import render
 from .tools import compiler, verilator
+from .waveform import without_clutter
 
 FAST_BUILD, FAST_RUN = "fast-build", "fast-run"
 
@@ -122,10 +123,10 @@ def build(
         raise StepError(f"{cxx.name} ({cxx.purpose}) was not found: {cxx.remedy}")
     libraries, _ = _cocotb_folders()
     files = {
-        "design.v": text,
+        "design.v": without_clutter(text) if trace else text,
         "bench.sv": render("bench.sv.j2", interface),
         "glue.cpp": render("glue.cpp.j2", interface, trace=trace),
-        "public.vlt": render("public.vlt.j2", interface),
+        "public.vlt": render("public.vlt.j2", interface, trace=trace),
     }
     support = {name: (sim / name).read_bytes() for name in (*_SUPPORT, *_PROGRAM_FILES)}
     flags = _verilator_flags(trace)

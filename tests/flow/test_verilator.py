@@ -38,28 +38,33 @@ def test_an_unchanged_design_is_not_built_again() -> None:
 
 
 def test_what_goes_into_a_simulation_decides_where_it_lies(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    made = build(INTERFACE, DESIGN)
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path))
+    built: list[object] = []
 
-    class Stop(Exception):
-        pass
-
-    def no_build(*_: object) -> float:
-        raise Stop
+    def no_build(*arguments: object) -> float:
+        built.append(arguments)
+        return 1.0
 
     monkeypatch.setattr(verilator, "_build_in", no_build)
-    assert build(INTERFACE, DESIGN).folder == made.folder
     probed = Interface("plain", INTERFACE.ports, ("c",), control=False)
-    for interface, text, opt, trace in (
+    variants = [
+        (INTERFACE, DESIGN, "fast-build", False),
         (INTERFACE, DESIGN + " ", "fast-build", False),
         (INTERFACE, DESIGN, "fast-build", True),
         (INTERFACE, DESIGN, "fast-run", False),
         (probed, DESIGN, "fast-build", False),
-    ):
-        with pytest.raises(Stop):
-            build(interface, text, opt=opt, trace=trace)
-    assert not list((cache_folder() / "builds").glob(".making-*/Vmodel.json"))
+    ]
+    folders = set()
+    for _ in range(2):
+        for interface, text, opt, trace in variants:
+            folders.add(build(interface, text, opt=opt, trace=trace).folder)
+    assert len(built) == len(folders) == len(variants)
+    # names of channels are not in the circuit
+    renamed = Interface("plain", INTERFACE.ports, ("other",), control=False)
+    assert build(renamed, DESIGN).folder in folders
+    assert {p.name for p in (tmp_path / "builds").iterdir()} == {p.name for p in folders}
 
 
 def test_a_broken_design_is_told_in_one_sentence() -> None:

@@ -1,0 +1,40 @@
+"""What a waveform shows of a design: names that people know, each value once."""
+
+from __future__ import annotations
+
+import re
+
+_DECLARATION = re.compile(
+    r"^ *(?:wire|reg)(?: signed)?(?: \[[^\]]*\])? \\?(?P<name>[^ ;]+)"
+    r" *(?:\[[^\]]*\])? *(?:=[^;]*)?;",
+    re.MULTILINE,
+)
+
+
+def without_clutter(verilog: str) -> str:
+    """Keep temporary values, and payloads that are there field by field, out of waveforms.
+
+    Parameters
+    ----------
+    verilog : str
+        As Amaranth writes it: temporaries are called ``$12``, and of a payload ``x`` with fields
+        there is also ``x.data``.
+
+    Returns
+    -------
+    str
+        The same design with Verilator's directives around those declarations.
+    """
+
+    def module(text: str) -> str:
+        names = {m["name"] for m in _DECLARATION.finditer(text)}
+        whole = {name.rpartition(".")[0] for name in names if "." in name}
+
+        def mark(found: re.Match[str]) -> str:
+            if found["name"].startswith("$") or found["name"] in whole:
+                return f"/*verilator tracing_off*/{found[0]}/*verilator tracing_on*/"
+            return found[0]
+
+        return _DECLARATION.sub(mark, text)
+
+    return "".join(module(part) for part in re.split(r"(?<=\nendmodule\n)", verilog))
