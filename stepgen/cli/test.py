@@ -61,7 +61,7 @@ def command(
             waveform_cycles=waveform_cycles,
             progress=progress,
         )
-    data = document(verdict)
+    data = document(verdict, driver)
     data["folder"] = str(output)
     data["waveform"] = None if vcd is None else str(output / vcd)
     if json:
@@ -71,14 +71,17 @@ def command(
     return 0 if verdict.good else 1
 
 
-def document(verdict: Verdict) -> dict[str, Any]:
+def document(verdict: Verdict, driver: str) -> dict[str, Any]:
     """What a simulation showed, for machines."""
-    outcome = verdict.outcome
+    outcome, compared = verdict.outcome, verdict.compared
+    if driver == "judge":  # its memory answers at times of its own
+        compared = {what: compared[what] for what in ("values", "memory")}
     return {
         "good": verdict.good,
         "faults": outcome.faults,
+        "driver": driver,
         "cycles": {"predicted": verdict.prediction.cycles, "simulated": outcome.cycles},
-        "compared": verdict.compared,
+        "compared": compared,
         "build_seconds": round(verdict.build_seconds, 2),
         "seconds": round(outcome.seconds, 3),
     }
@@ -88,8 +91,11 @@ def _show(data: dict[str, Any]) -> None:
     from stepgen.flow import report
 
     cycles, compared = data["cycles"], data["compared"]
+    beside = f"{cycles['predicted']:,} predicted"
+    if data["driver"] == "judge":
+        beside = "not compared, since the judge's memory answers at times of its own"
     lines = [
-        ("cycles", f"{cycles['simulated']:,} in the RTL, {cycles['predicted']:,} predicted"),
+        ("cycles", f"{cycles['simulated']:,} in the RTL, {beside}"),
         *((f"{what} compared", f"{count:,}") for what, count in compared.items()),
         ("simulated in", f"{data['seconds']} s, built in {data['build_seconds']} s"),
         ("results in", data["folder"]),

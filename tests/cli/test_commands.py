@@ -171,6 +171,20 @@ def test_test(stepgen, here):
     assert (here / "t" / "interface.json").exists()
 
 
+def test_the_judge_does_not_compare_times(stepgen, monkeypatch):
+    def judge(self, folder, *, driver, **_):
+        outcome = SimpleNamespace(faults=[], cycles=9, seconds=0.1, good=True)
+        compared = dict.fromkeys(("values", "cycles", "memory", "counters"), 3)
+        return experiment.Verdict(outcome, self.prediction, compared, 0.0)
+
+    monkeypatch.setattr(experiment.Experiment, "test", judge)
+    said = stepgen("test p.py:layer --driver judge")
+    assert "cycles           9 in the RTL, not compared" in said.out
+    assert "counters" not in said.out
+    said = stepgen("test p.py:layer --driver judge --json")
+    assert said.json["compared"] == {"values": 3, "memory": 3}
+
+
 def test_test_fails_with_exit_code_1(stepgen, monkeypatch):
     def differ(self, folder, **_):
         outcome = SimpleNamespace(
