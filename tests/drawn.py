@@ -8,8 +8,10 @@ import numpy as np
 from amaranth.sim import Simulator
 from harness import pack, simulate, unpack
 
+from stepgen.compile.cost import on_chip_bits
 from stepgen.compile.design import Channel, Design
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.inventory import allocated_bits
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics.tokens import encode
@@ -92,12 +94,13 @@ def verify(
     stalls: Stalls,
     runs: int = 2,
 ) -> Prediction:
-    """Hold several runs in a row against the expected beats and against one prediction."""
+    """Hold several runs in a row against the expected beats and one prediction; count its memory."""
     channel = design.channel
     widths = {
         u.name: channel[(*u.inputs, *u.outputs)[0]].lanes for u in design.units if u.name != "dut"
     }
     inputs = {name: blank_lanes(b, widths[name]) for name, b in inputs.items()}
+    assert allocated_bits(Accelerator(design)) == on_chip_bits(design)
     predicted = predict(design, inputs, stalls=stalls)
     results = simulate(design, inputs, stalls, runs=runs)
     for got, pushes, pops, cycles, error in results if runs > 1 else [results]:

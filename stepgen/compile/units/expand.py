@@ -56,7 +56,7 @@ def elements(params: Mapping[str, Any], rank: int) -> Channel:
 def queues(unit: Unit, design: Design) -> list[Channel]:
     """The channels inside."""
     made = [ends(unit.params, _rank(unit, design, 0))]
-    if unit.params["count"] is None:
+    if unit.params["ref_base"]:
         made.append(elements(unit.params, _rank(unit, design, 1)))
     return made
 
