@@ -1,8 +1,9 @@
 """What a rendered cocotb test bench is made of: clock, control registers, streams, memory.
 
 Runs inside the simulator's process. Streams are looked at and driven at the falling edge, in the
-middle of the cycle: the design's registers have settled by then, and every `valid` and `ready` of a
-design comes from registers, so what is seen there is what the next rising edge will see.
+middle of the cycle: the design's registers have settled by then, and every `valid`, `ready` and
+payload of a design comes from registers, so what is seen there is what the next rising edge will
+see. (A wire from a stream that enters to one that leaves would be seen too early.)
 """
 
 from __future__ import annotations

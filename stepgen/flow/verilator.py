@@ -51,7 +51,7 @@ class Simulation:
     Parameters
     ----------
     folder : Path
-        Holds the programs ``driver`` and ``cocotb`` and all that they were made from.
+        Holds the programs ``driver`` and ``cocotb``, the design and its test bench.
     interface : Interface
         What was simulated.
     trace : bool
@@ -236,6 +236,10 @@ def _build_in(
         place / "cocotb",
         flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"],
     )
+    keep = {*files, "driver", "cocotb"}
+    for path in place.iterdir():
+        if path.name not in keep:
+            path.unlink()
     return time.monotonic() - start
 
 

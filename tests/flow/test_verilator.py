@@ -3,13 +3,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stepgen.flow import verilator
+from stepgen.flow.case import Case, write_cases
 from stepgen.flow.files import cache_folder, shipped
 from stepgen.flow.interface import Interface, MemoryPort, StreamPort
 from stepgen.flow.render import bench_signals, render
-from stepgen.flow.verilator import build
+from stepgen.flow.testbench import run_cocotb
+from stepgen.flow.verilator import build, run_driver
 from stepgen.ir.errors import StepError
 
 INTERFACE = Interface(
@@ -23,7 +26,13 @@ module plain (
     input x_valid, output x_ready, input [10:0] x_payload,
     output y_valid, input y_ready, output [10:0] y_payload
 );
-  assign {y_valid, x_ready, y_payload} = {x_valid, y_ready, x_payload};
+  reg full;
+  reg [10:0] held;
+  assign {y_valid, x_ready, y_payload} = {full, !full, held};
+  always @(posedge clk) begin
+    if (x_valid && x_ready) held <= x_payload;
+    full <= !rst && (full ? !y_ready : x_valid);
+  end
 endmodule
 """
 
@@ -98,3 +107,20 @@ def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if cache_folder().parent.name != "Caches":
         assert cache_folder() == tmp_path / "stepgen"
+
+
+def test_folders_with_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    objects = cache_folder() / "objects"
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "my cache"))
+    (tmp_path / "my cache").mkdir()
+    (tmp_path / "my cache" / "objects").symlink_to(objects)  # they take long
+    simulation = build(INTERFACE, DESIGN)
+    rows = np.array([[8, 0], [12, 0], [2, 0]], np.uint8)
+    folder = tmp_path / "my run"
+    write_cases(folder, INTERFACE, [Case("a", {"x": rows}, {"y": rows})])
+    for run in (run_driver, run_cocotb):
+        (outcome,) = run(simulation, folder)
+        assert outcome.faults == []
+        assert outcome.record is not None
+        assert outcome.record.pushes["port:y"].tolist() == [1, 3, 5]
+    assert not list(simulation.folder.glob("*.o"))
