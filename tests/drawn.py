@@ -94,7 +94,7 @@ def verify(
     stalls: Stalls,
     runs: int = 2,
 ) -> Prediction:
-    """Hold several runs in a row against the expected beats and one prediction; count its memory."""
+    """Hold several runs against the expected beats and one prediction, and count the memory."""
     channel = design.channel
     widths = {
         u.name: channel[(*u.inputs, *u.outputs)[0]].lanes for u in design.units if u.name != "dut"
