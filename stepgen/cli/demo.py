@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from stepgen.flow.program import Program
 
 TILINGS = ("static", "dynamic")
-WAVEFORM_CYCLES = 1000
-"""A waveform of the whole run would take gigabytes."""
+WAVEFORM_CYCLES = 5000
+"""A waveform of the whole run would take gigabytes; this far, matrix units are at work."""
 
 
 def command(

@@ -40,7 +40,7 @@ def command(
         typer.Option(
             "--waveform-cycles",
             min=1,
-            help="End the waveform early: a cycle can take 50 KB.",
+            help="End the waveform early: a cycle of a large design takes about 30 KB.",
             show_default=False,
         ),
     ] = None,
