@@ -121,7 +121,8 @@ class Counters(wiring.Component):
         with m.Elif(fresh != 0):
             m.d.sync += fresh.eq(fresh - 1)
 
-        settling = Signal(range(turns + gather + 4))
+        # After a reset too: until then turns have not reached the memory's addresses.
+        settling = Signal(range(turns + gather + 4), init=gather + 3)
         with m.If(self.running):
             m.d.sync += settling.eq(turns + gather + 3)
         with m.Elif(settling != 0):
