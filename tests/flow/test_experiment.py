@@ -66,6 +66,15 @@ def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
         assert verdict.compared["memory"] > 0
 
 
+@pytest.mark.parametrize(("lanes", "bits"), [(8, 128), (16, 32)])
+def test_wider_matrix_units(lanes, bits, tmp_path):
+    """A bus word wider than a beat of int8, and one that is narrower."""
+    program = example("moe").moe(tokens=5, experts=2, top=1, width=16, hidden=32, columns=16)
+    experiment = Experiment(*program, lanes=lanes, bus=Bus(data_bits=bits, burst=4))
+    verdict = experiment.test(tmp_path, driver="cpp")
+    assert verdict.good, verdict.outcome.faults
+
+
 def test_an_outside_judge_accepts_the_memory_port(tmp_path):
     (verdict,) = simulate(experiments("dynamic")[-1:], tmp_path, driver="judge")
     assert verdict.good, verdict.outcome.faults
