@@ -6,6 +6,7 @@ subclass of `Meaning`. Parameters come from the `stepgen.ir.function.Function` o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -141,24 +142,24 @@ class Fold:
         self._state = None
 
 
-class Elementwise(Meaning):
+class Elementwise(Meaning, ABC):
     """A function of each element."""
 
+    @abstractmethod
     def apply(self, at: Setting, x: Array) -> Array:
         """Apply to all elements."""
-        raise NotImplementedError
 
     def tile(self, at: Setting, *tiles: Array) -> Array:
         """All elements."""
         return self.apply(at, tiles[0])
 
 
-class Pairwise(Meaning):
+class Pairwise(Meaning, ABC):
     """A function of two elements at the same place; a row or column of one is repeated."""
 
+    @abstractmethod
     def pair(self, at: Setting, a: Array, b: Array) -> Array:
         """Apply to all pairs."""
-        raise NotImplementedError
 
     def tile(self, at: Setting, *tiles: Array) -> Array:
         """All pairs.
