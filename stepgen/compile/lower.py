@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from types import ModuleType
 
+from ..ir.dims import Dim, product_bound
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph, Tensor
@@ -90,6 +90,13 @@ class Lowering:
             self.slices(node, dtype)
             return self.lanes, dtype.element.bits, rank, True
         raise self.fail(node, f"{stream} has no form in hardware, only int8 and int32 tiles do")
+
+    def bound(self, node: Node, what: str, dims: Sequence[Dim]) -> int:
+        """Upper bound of a product of dims, which a buffer must be made for."""
+        bound = product_bound(dims)
+        if bound is None:
+            raise self.fail(node, f"{what} has no upper bound, so no buffer can be made for it")
+        return bound
 
     def input(self, node: Node, index: int, *, structure_only: bool = False, depth: int = 2) -> str:
         """Channel from which `node` reads its input `index`, of at least `depth` beats."""
@@ -226,14 +233,6 @@ def _used(channel: Channel, use: Use) -> Channel:
     if use.structure_only:
         channel = replace(channel, lanes=0, bits=0)
     return _deeper(channel, use.depth)
-
-
-def bound(node: Node, lowering: Lowering, what: str, dims: list[object]) -> int:
-    """Upper bound of a product of dims, which a buffer must be made for."""
-    bounds = [getattr(d, "bound", None) for d in dims]
-    if None in bounds:
-        raise lowering.fail(node, f"{what} has no upper bound, so no buffer can be made for it")
-    return prod(int(b) for b in bounds if b is not None)
 
 
 def lower(

@@ -112,3 +112,11 @@ def test_settings_are_checked():
 def test_a_channel_has_two_ends():
     with pytest.raises(sg.StepError, match="channel c has no consumer"):
         Design("d", 4, Bus(), (), (Channel("c", 4, 8, 2),))
+
+
+def test_a_buffer_needs_a_bound():
+    g = sg.Graph("unbounded")
+    x = g.input("x", sg.int8["R", 8], (1, 1))
+    g.output(x.expand(count=2), "a")
+    with pytest.raises(sg.StepError, match="number of rows of int8 Rx8 has no upper bound"):
+        lower(g)

@@ -6,7 +6,7 @@ from ...ir.functions.retile_row import RetileRow
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from .. import facts
-from ..lower import Lowering, bound
+from ..lower import Lowering
 
 
 def lower(node: Node, to: Lowering) -> None:
@@ -39,11 +39,11 @@ def _retile_col(node: Node, to: Lowering) -> None:
             node,
             f"{x.name} is {x}; joining tiles by columns takes a chunk of rank 1 and static length",
         )
-    chunks = bound(node, to, f"the number of chunks of {x.name}", list(x.shape[:-1]))
+    chunks = to.bound(node, f"the number of chunks of {x.name}", x.shape[:-1])
     params = {
         "count": counts[0],
         "slices": to.slices(node, x.dtype),
-        "rows": max(1, bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])),
+        "rows": max(1, to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])),
         "level": wire_levels(x.dtype) + rank,
         "buffers": min(2, max(1, chunks)),
         "bits": x.dtype.element.bits,

@@ -4,7 +4,7 @@ from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from .. import facts
-from ..lower import Lowering, bound
+from ..lower import Lowering
 
 
 def lower(node: Node, to: Lowering) -> None:
@@ -12,12 +12,12 @@ def lower(node: Node, to: Lowering) -> None:
     x = node.inputs[0]
     if not isinstance(x.dtype, Tile) or not wire_levels(x.dtype):
         raise to.fail(node, f"only tiles can be repeated in hardware, not {x}")
-    rows = bound(node, to, f"the number of rows of {x.dtype}", [x.dtype.rows])
+    rows = to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])
     if len(node.inputs) == 1 and x.rank < 1:
         raise to.fail(node, f"{x.name} is {x}, which has no dim to repeat over")
     ref = node.inputs[1] if len(node.inputs) > 1 else None
     beats = max(rows, 1) * to.slices(node, x.dtype)
-    tiles = bound(node, to, f"the number of tiles of {x.name}", list(x.shape))
+    tiles = to.bound(node, f"the number of tiles of {x.name}", x.shape)
     params = {
         "count": node.attrs["count"],
         "capacity": max(2, beats * min(2, tiles)),
