@@ -1,10 +1,12 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import stepgen as sg
 from stepgen.compile.design import Bus, Channel, Design
 from stepgen.compile.lower import lower
+from stepgen.flow.experiment import Experiment
 
 
 def one_expert(cols=8, element=sg.int8, **tensor):
@@ -120,3 +122,16 @@ def test_a_buffer_needs_a_bound():
     g.output(x.expand(count=2), "a")
     with pytest.raises(sg.StepError, match="number of rows of int8 Rx8 has no upper bound"):
         lower(g)
+
+
+def test_a_tile_that_asks_for_its_own_weights_has_room_to_wait():
+    g = sg.Graph("own")
+    x = g.input("x", sg.int8[1, 8], (6,))
+    w = g.tensor("w", (8, 8), sg.int8)
+    tile = x.promote().accum(sg.fn.retile_row(), rank=1)
+    weights = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=tile)
+    g.output(tile.map(sg.fn.matmul(), weights.flatten(0, 1)), "y")
+    inputs = {"x": np.ones((6, 1, 8), np.int8), "w": np.eye(8, dtype=np.int8)}
+    experiment = Experiment(g, inputs)
+    assert experiment.design.channel["accum_0_to_map_0"].depth > 6 * 8 // 4
+    assert experiment.prediction.cycles > 0
