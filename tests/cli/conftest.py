@@ -13,7 +13,7 @@ PROGRAM = '''
 import stepgen as sg
 
 
-def layer(rows: int = 4, width: int = 8, deep: int = 64):
+def layer(rows: int = 4, width: int = 8):
     """Rows through a gate, then a matrix from off-chip memory."""
     g = sg.Graph("layer")
     x = g.input("x", sg.int8[1, width], (rows,))
@@ -23,7 +23,7 @@ def layer(rows: int = 4, width: int = 8, deep: int = 64):
     (passed,) = sg.partition(x, gate, rank=0)
     tile = passed.promote().accum(sg.fn.retile_row(), rank=1)
     loaded = sg.linear_offchip_load(w, tile=(width, 4), shape=(1,), stride=(1,), ref=tile)
-    product = tile.fifo(deep).map(sg.fn.matmul(), loaded.flatten(0, 1))
+    product = tile.map(sg.fn.matmul(), loaded.flatten(0, 1))
     small = product.map(sg.fn.requantize(shift=4))
     out = small.flat_map(sg.fn.retile_streamify("row"), rank=0)
     sg.linear_offchip_store(out, y)
