@@ -164,6 +164,8 @@ def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
     command = [str(tools.find(tool).path), *options]
     with (folder / log).open("w") as out:
         done = subprocess.run(command, cwd=folder, stdout=out, stderr=out, check=False)
+    if done.returncode < 0:
+        raise StepError(f"{tool} was ended by signal {-done.returncode}")
     if done.returncode:
         lines = [line for line in (folder / log).read_text().splitlines() if line.strip()]
         raise StepError(f"{tool} failed: {lines[-1] if lines else 'it said nothing'}")
