@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..ir.errors import StepError
 from . import kernel as k
-from .machine import Machine
+from .layout import Layout
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Deadlock(StepError):
         self.args = (f"{self.args[0]}; {advice}",)
 
 
-def explain(machine: Machine, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
+def explain(machine: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     """The error for a machine in which no actor will ever act again."""
     producers = {c: actor for actor in machine.actors for c in actor.writes}
     consumers = {c: actor for actor in machine.actors for c in actor.reads}
@@ -82,9 +82,7 @@ def explain(machine: Machine, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     except nx.NetworkXNoCycle:
         waiting = list(edges.values())
     told = ", ".join(str(w) for w in waiting)
-    return Deadlock(
-        f"design {machine.design.name} deadlocks in cycle {cycle}: {told}", cycle, waiting
-    )
+    return Deadlock(f"{machine.title} deadlocks in cycle {cycle}: {told}", cycle, waiting)
 
 
 AMPLE = 1 << 16

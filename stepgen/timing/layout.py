@@ -1,0 +1,153 @@
+"""Actors and channels laid out in the flat array that the kernel steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from . import kernel as k
+
+LOG_WORDS = 1 << 18
+STEPS = 64
+
+
+@dataclass(frozen=True)
+class Actor:
+    """One actor of a unit: where its record lies, and how people call it."""
+
+    address: int
+    unit: str
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+
+
+class Layout:
+    """The array under construction.
+
+    Parameters
+    ----------
+    title : str
+        What runs in it, for messages.
+
+    Attributes
+    ----------
+    actors : list of Actor
+        In the order in which they were added.
+    names : dict of int to str
+        Name of the channel at each address.
+    horizon : int
+        How many cycles ahead an actor may ask to be looked at again.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.steps: list[k.Step] = []
+        self.actors: list[Actor] = []
+        self.names: dict[int, str] = {}
+        self.horizon = 16
+        self._words: dict[int, Sequence[int] | npt.NDArray[np.int64]] = {}
+        self._size = k.HEADER
+        self._finishers = 0
+
+    def reserve(self, words: Sequence[int] | npt.NDArray[np.int64]) -> int:
+        """Put `words` somewhere and return their address."""
+        address = self._size
+        self._words[address] = words
+        self._size += len(words)
+        return address
+
+    def new_channel(
+        self,
+        name: str,
+        depth: int,
+        latency: int,
+        index: int,
+        *,
+        capacity: int = 1,
+        more: Sequence[int] = (),
+    ) -> int:
+        """A FIFO of `depth` beats; its beats are logged unless `index` is negative.
+
+        Its ring remembers the last `capacity` beats, and at least as many as fit in the FIFO;
+        words in `more` follow its record.
+        """
+        slots = 1 << (max(depth, capacity) - 1).bit_length()
+        self.horizon = max(self.horizon, latency + 2)
+        ring = self._size
+        self._size += k.SLOT * slots
+        address = self.reserve([depth, latency, 0, 0, ring, slots - 1, 0, 0, index, *more])
+        self.names[address] = name
+        return address
+
+    def actor(
+        self,
+        unit: str,
+        name: str,
+        step: k.Step,
+        own: Sequence[int],
+        *,
+        reads: Sequence[int],
+        writes: Sequence[int],
+        finishes: bool = False,
+    ) -> int:
+        """Add an actor.
+
+        Parameters
+        ----------
+        unit, name : str
+            The unit it belongs to, and what it does there.
+        step : step function
+            Called in every cycle in which the actor may act.
+        own : sequence of int
+            Its own fields, from `kernel.OWN` on: ports, parameters, state.
+        reads, writes : sequence of int
+            Addresses of the channels whose events may wake it, as consumer and as producer.
+        finishes : bool
+            Whether the run lasts until this actor has called `kernel.finish`.
+        """
+        if step not in self.steps:
+            self.steps.append(step)
+        head = [0] * k.OWN
+        head[k.STEP_INDEX] = self.steps.index(step)
+        head[k.STATE] = k.EMPTY_INPUT
+        head[k.ACTOR_ID] = len(self.actors)
+        address = self.reserve([*head, *own])
+        for c in reads:
+            self._words[c][k.CONSUMER] = address  # type: ignore[index]
+        for c in writes:
+            self._words[c][k.PRODUCER] = address  # type: ignore[index]
+        self.actors.append(Actor(address, unit, name, tuple(reads), tuple(writes)))
+        self._finishers += finishes
+        return address
+
+    def step_table(self) -> tuple[k.Step, ...]:
+        """The step functions by index, filled up to one length so that the kernel has one type."""
+        if len(self.steps) > STEPS:
+            raise ValueError(f"the kernel takes {STEPS} step functions, not {len(self.steps)}")
+        return (*self.steps, *[self.steps[0]] * (STEPS - len(self.steps)))
+
+    def build(self) -> npt.NDArray[np.int64]:
+        """The array, with every actor awake in cycle 0."""
+        wheel_size = 1 << (self.horizon + 2).bit_length()
+        sizes = [
+            wheel_size,
+            LOG_WORDS + k.LOG_PER_ACTOR * len(self.actors),
+            LOG_WORDS + len(self.actors),
+        ]
+        wheel, log, trace, end = (self._size + sum(sizes[:n]) for n in range(4))
+        M = np.zeros(end, dtype=np.int64)
+        for address, words in self._words.items():
+            M[address : address + len(words)] = words
+        M[k.LOG], M[k.LOG_END] = log, trace
+        M[k.TRACE], M[k.TRACE_END] = trace, end
+        M[k.ACTORS], M[k.RUNNING] = len(self.actors), self._finishers
+        M[k.WHEEL], M[k.WHEEL_MASK] = wheel, wheel_size - 1
+        for actor in self.actors:
+            M[actor.address + k.NEXT] = M[wheel]
+            M[wheel] = actor.address
+        M[k.SCHEDULED] = len(self.actors)
+        return M
