@@ -1,0 +1,101 @@
+"""Descriptions of machines: what a program is timed on, as data (paper, section 5.1).
+
+A machine holds numbers only. What the published simulator does in its own odd way, and the view *as
+published* has to imitate, is a named field here, off by default; the engine knows rules, not papers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ...ir.policy import PAPER, PUBLISHED, Policy
+from .simple import SimpleMemory
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Arithmetic of one higher-order operator.
+
+    Parameters
+    ----------
+    flops : int
+        FLOPs per cycle that every Map, Accum and Scan is given.
+    of_functions : dict of str to int
+        The same for operators that apply these functions.
+    fixed : dict of str to int
+        Cycles per element of functions that take a fixed time, whatever the tile.
+    """
+
+    flops: int = 4096
+    of_functions: dict[str, int] = field(default_factory=dict)
+    fixed: dict[str, int] = field(default_factory=dict)
+
+    def of(self, function: str) -> int:
+        """FLOPs per cycle of an operator that applies `function`."""
+        return self.of_functions.get(function, self.flops)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the timing engine on tiles needs to know of a machine.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    memory : SimpleMemory or Dram
+        Off-chip memory.
+    compute : Compute
+        Arithmetic.
+    onchip_bandwidth : int
+        Bytes per cycle of each on-chip memory unit.
+    fifo_depth : int
+        Elements that a FIFO holds where the program does not say.
+    tiles_in_flight : int
+        Tiles that a load may have asked for and not yet passed on.
+    policy : Policy
+        How bytes of tiles are counted, on chip and in stores.
+    loads_add_up : bool
+        Whether an operator reads its operands from on-chip memory one after the other. The published
+        simulator does; the paper's text gives every operand a memory unit of its own.
+    first_accumulator_is_stored : bool
+        Whether an Accum pays for writing what it starts from, not what it has folded. The published
+        simulator does, so that a dynamic result is written for nothing.
+    """
+
+    name: str
+    memory: SimpleMemory
+    compute: Compute = Compute()
+    onchip_bandwidth: int = 64
+    fifo_depth: int = 2
+    tiles_in_flight: int = 2
+    policy: Policy = PAPER
+    loads_add_up: bool = False
+    first_accumulator_is_stored: bool = False
+
+
+FIXED = {
+    name: 1
+    for name in ("place_row", "mask_cols", "span_end", "tile_addresses", "span", "span_last", "count")
+}
+"""Functions that only handle addresses or rows: one cycle for each element."""
+
+SDA = Machine(
+    "sda",
+    SimpleMemory(channels=32, request_bytes=64, interval=2, latency=18, requests_per_cycle=16),
+    Compute(4096, fixed=FIXED),
+)
+"""The paper's machine: 16x16 bf16 compute tiles, 64 B/cycle on-chip memory units, HBM2 with
+1024 B/cycle (section 5.1), and loads that keep two tiles in flight."""
+
+SDA_PUBLISHED = replace(
+    SDA,
+    name="sda-published",
+    memory=replace(SDA.memory, requests_per_cycle=1, rows_apart=True),
+    tiles_in_flight=1,
+    policy=PUBLISHED,
+    loads_add_up=True,
+    first_accumulator_is_stored=True,
+)
+"""As the published simulator has it: loads wait for a whole tile before they ask for the next, and
+offer one request per cycle."""

@@ -1,0 +1,45 @@
+"""Off-chip memory as operators see it, whichever model answers.
+
+A port belongs to one operator. `start` begins the transfer of one tile; `advance` is then called in
+every cycle that it asks for, until it returns 0: all requests of the tile have been offered, and
+``M[port + DONE]`` is the cycle in which the last answer is there. A port carries one tile at a
+time; the next may start before the answers to the last one have come.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from . import simple
+from .simple import DONE, KIND, KIND_SIMPLE, MODEL, SimpleMemory
+
+__all__ = ["DONE", "SimpleMemory", "advance", "start"]
+
+
+@nb.njit
+def start(M, port, t, address, rows, row_bytes, write):  # type: ignore[no-untyped-def]
+    """Begin in cycle `t` to transfer a tile.
+
+    Parameters
+    ----------
+    M : int64 array
+        The machine.
+    port : int
+        Address of the port.
+    t : int
+        This cycle.
+    address : int
+        Byte address of the tile, which lies in one piece.
+    rows, row_bytes : int
+        Its size.
+    write : int
+        1 for a store.
+    """
+    if M[M[port + MODEL] + KIND] == KIND_SIMPLE:
+        simple.start(M, port, t, rows, row_bytes)
+
+
+@nb.njit
+def advance(M, port, t):  # type: ignore[no-untyped-def]
+    """Go on with the tile in cycle `t`; returns 0 when all is offered, else when to look again."""
+    return simple.advance(M, port, t)

@@ -1,0 +1,107 @@
+"""Off-chip memory as the paper has it: a latency, and a number of requests served per cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+
+from ..layout import Layout
+
+KIND_SIMPLE = 0
+
+# Record of the memory; the first word is the kind of model
+KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART, SERVED_REQUESTS = range(9)
+# Record of a port
+MODEL, RATE, LEFT, AT, DONE = range(5)
+PORT_SIZE = 5
+
+FINE = 1 << 12
+"""Parts that a request is counted in."""
+
+
+@dataclass(frozen=True)
+class SimpleMemory:
+    """Channels that each serve one request every `interval` cycles, whatever its address.
+
+    Requests wait in one queue, which all channels serve; this is what spreading consecutive
+    requests over the channels comes to (see the tests, which serve request by request).
+
+    Parameters
+    ----------
+    channels : int
+        How many there are.
+    request_bytes : int
+        Bytes of one request.
+    interval : int
+        Cycles between two requests of one channel.
+    latency : int
+        Cycles from the request that an operator offers last to its answer, when nobody waits.
+    requests_per_cycle : int
+        How many requests an operator offers in a cycle.
+    rows_apart : bool
+        Whether each row of a tile is rounded up to whole requests, as in the published simulator;
+        else the whole tile, which lies in one piece.
+    """
+
+    channels: int = 32
+    request_bytes: int = 64
+    interval: int = 2
+    latency: int = 18
+    requests_per_cycle: int = 16
+    rows_apart: bool = False
+
+    @property
+    def peak(self) -> float:
+        """Bytes per cycle."""
+        return self.channels * self.request_bytes / self.interval
+
+    def lay_out(self, layout: Layout) -> int:
+        """Put the record of the memory into the array and return its address."""
+        served = self.channels * FINE // self.interval
+        return layout.reserve(
+            [KIND_SIMPLE, served, self.latency, 0, 0, 0, self.request_bytes, self.rows_apart, 0]
+        )
+
+    def port(self, layout: Layout, memory: int) -> int:
+        """Put the record of an operator's port into the array and return its address."""
+        return layout.reserve([memory, self.requests_per_cycle, 0, 0, 0])
+
+
+@nb.njit(inline="always")
+def _update(M, memory, t):  # type: ignore[no-untyped-def]
+    """Bring the queue to cycle `t`: what was offered since, less what was served."""
+    backlog = M[memory + BACKLOG]
+    backlog += (M[memory + OFFERED] * FINE - M[memory + SERVED]) * (t - M[memory + UPDATED])
+    M[memory + BACKLOG] = max(backlog, 0)
+    M[memory + UPDATED] = t
+
+
+@nb.njit
+def start(M, port, t, rows, row_bytes):  # type: ignore[no-untyped-def]
+    """Begin to offer the requests of one tile in cycle `t`."""
+    memory = M[port + MODEL]
+    size = M[memory + REQUEST_BYTES]
+    if M[memory + ROWS_APART]:
+        requests = rows * ((row_bytes + size - 1) // size)
+    else:
+        requests = (rows * row_bytes + size - 1) // size
+    _update(M, memory, t)
+    M[memory + OFFERED] += M[port + RATE]
+    M[memory + SERVED_REQUESTS] += requests
+    M[port + LEFT] = requests
+    M[port + AT] = t + (requests + M[port + RATE] - 1) // M[port + RATE]
+
+
+@nb.njit
+def advance(M, port, t):  # type: ignore[no-untyped-def]
+    """Go on offering requests in cycle `t`; returns 0 when all were, else when to look again."""
+    if t < M[port + AT]:
+        return M[port + AT]
+    memory = M[port + MODEL]
+    _update(M, memory, t)
+    M[memory + OFFERED] -= M[port + RATE]
+    queue = (M[memory + BACKLOG] + M[memory + SERVED] - 1) // M[memory + SERVED]
+    M[port + LEFT] = 0
+    M[port + DONE] = t + queue + M[memory + LATENCY]
+    return 0
