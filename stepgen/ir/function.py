@@ -9,20 +9,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy
 
 from stepgen.ir import registry
 from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import ElementType, Tile, bf16, f32, int8, int32
+from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
+
+if TYPE_CHECKING:
+    from stepgen.ir.stream import Routing
 
 _PACKAGE = "stepgen.ir.functions"
 
 NUMBERS: tuple[ElementType, ...] = (int8, int32, bf16, f32)
 FLOATS: tuple[ElementType, ...] = (bf16, f32)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The stream that FlatMap makes of one element.
+
+    Attributes
+    ----------
+    dims : tuple of Dim
+        Its shape, outermost first.
+    dtype : DataType
+        What it is made of.
+    total : sympy.Expr or None
+        How many pieces all elements of the run give, where the dims don't tell.
+    routing : Routing or None
+        What is known about pieces that are selectors.
+    """
+
+    dims: tuple[Dim, ...]
+    dtype: DataType
+    total: sympy.Expr | None = None
+    routing: Routing | None = None
 
 
 @dataclass(frozen=True)
@@ -37,10 +62,13 @@ class Function:
         Element types that it works on.
     keeps_volume : bool
         Whether what it folds has as many scalars as what goes in.
+    cuts_selectors : bool
+        Whether FlatMap may give it selectors.
     """
 
     arity: ClassVar[int] = 1
     keeps_volume: ClassVar[bool] = False
+    cuts_selectors: ClassVar[bool] = False
     elements: ClassVar[tuple[ElementType, ...]] = NUMBERS
 
     @property
@@ -60,9 +88,13 @@ class Function:
         """The tile that Scan emits at every element: an accumulator that keeps its size."""
         call.fail(f"{self} can't scan, choose a function whose result keeps its size such as add")
 
-    def stream(self, call: Call, rank: int, tile: Tile) -> tuple[tuple[Dim, ...], Tile]:
-        """The rank-`rank` stream that FlatMap makes of one tile: shape and tile."""
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """The rank-`rank` stream that FlatMap makes of one element."""
         call.fail(f"{self} makes no stream of a tile, choose a function such as retile_streamify")
+
+    def may_vanish(self, element: DataType) -> bool:
+        """Whether FlatMap can make an empty stream of an element."""
+        return False
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """Arithmetic operations on one set of tiles."""

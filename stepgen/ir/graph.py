@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sympy
+
 from stepgen.ir import operator
-from stepgen.ir.dims import DimLike, Symbols, as_dim, product_bound
+from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import DataType, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
@@ -73,6 +75,8 @@ class Graph:
         The dims of the graph.
     routings : dict of Stream to Routing
         Dims known for selector streams.
+    spans : dict of Stream to (Dim, sympy.Expr)
+        Dims known for streams of address ranges: the length of a range, and of all together.
     """
 
     def __init__(self, name: str = "program") -> None:
@@ -82,6 +86,7 @@ class Graph:
         self.feedbacks: list[Feedback] = []
         self.symbols = Symbols()
         self.routings: dict[Stream, Routing] = {}
+        self.spans: dict[Stream, tuple[Dim, sympy.Expr]] = {}
         self._names: dict[str, Node | Feedback] = {}
         self._counts: dict[str, int] = {}
 
@@ -236,6 +241,21 @@ class Graph:
             )
             self.routings[selectors] = known
         return known
+
+    def span(self, ranges: Stream) -> tuple[Dim, sympy.Expr]:
+        """The length of a range, and of all ranges of a stream together.
+
+        Whatever is made of the same ranges, also of forks of them, has the same dims.
+        """
+        origin = ranges
+        while origin.node.op == "fork":
+            origin = origin.node.inputs[0]
+        if origin not in self.spans:
+            single = all(d == 1 for d in origin.shape)
+            length = self.symbols.fresh("L", "dynamic" if single else "ragged")
+            total = length.expr if single else self.symbols.fresh(f"sum_{length}_", "dynamic").expr
+            self.spans[origin] = length, total
+        return self.spans[origin]
 
     def check(self) -> None:
         """Check what only the whole program can tell.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stepgen.ir.dtypes import Tile
 from stepgen.semantics.meaning import Setting
 from stepgen.semantics.numbers import Array
 from stepgen.semantics.process import Use
@@ -14,9 +13,7 @@ from stepgen.semantics.tokens import Token
 
 def setting(use: Use) -> Setting:
     """Where the function of a node is applied."""
-    out = use.outputs[0].stream.dtype
-    assert isinstance(out, Tile)
-    return Setting(use["fn"], out, use.lanes)
+    return Setting(use["fn"], use.outputs[0].stream.dtype, use.lanes)
 
 
 def tiles(tokens: Iterable[Token]) -> list[Array]:

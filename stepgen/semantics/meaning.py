@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stepgen.ir import registry
-from stepgen.ir.dtypes import Tile
+from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function
 from stepgen.semantics.numbers import DTYPES, Array
@@ -30,20 +30,26 @@ class Setting:
     ----------
     function : Function
         The function with its parameters.
-    out : Tile
-        Type of the tile that comes out; its element type is what results are brought into.
+    out : DataType
+        Type of what comes out; a tile's element type is what results are brought into.
     lanes : int
         Lanes L of a slice, for the order of sums.
     """
 
     function: Function
-    out: Tile
+    out: DataType
     lanes: int
 
     @property
     def element(self) -> str:
         """Name of the element type that comes out."""
-        return self.out.element.name
+        return self.tile.element.name
+
+    @property
+    def tile(self) -> Tile:
+        """Type of the tile that comes out."""
+        assert isinstance(self.out, Tile)
+        return self.out
 
 
 class Meaning:
@@ -70,7 +76,7 @@ class Meaning:
         StepError
             If its size is decided at run time.
         """
-        rows, cols = at.out.rows.static, at.out.cols.static
+        rows, cols = at.tile.rows.static, at.tile.cols.static
         if rows is None or cols is None:
             raise StepError(
                 f"{at.function} folds an empty chunk, whose result of type {at.out} has no size"
@@ -90,8 +96,8 @@ class Meaning:
         tile: Array = state
         return tile
 
-    def stream(self, at: Setting, tile: Array) -> list[Array]:
-        """The pieces that FlatMap makes of a tile."""
+    def stream(self, at: Setting, element: Array) -> list[Array]:
+        """The pieces that FlatMap makes of a tile or a selector."""
         raise StepError(f"{at.function} makes no stream of a tile")
 
 

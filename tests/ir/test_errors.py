@@ -55,6 +55,7 @@ def _unpadded() -> object:
 
 
 K = sg.ragged("K")
+ADDRESS = sg.address[1, 1]
 LOAD = {"tile": (64, 64), "shape": (1, 4), "stride": (4, 1)}
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
@@ -226,6 +227,39 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: _x(_g(), 4).flat_map(fn.retile_streamify(), rank=2),
         "flat_map: retile_streamify(axis=row) makes streams of rank 0 or 1, not 2",
+    ),
+    (
+        lambda: _sel(_g(), 4, 3).flat_map(fn.retile_streamify(), rank=0),
+        "flat_map: functions work on tiles, but sel.0 is Stream[selector 4; 3]",
+    ),
+    (
+        lambda: (
+            _g().input("sel", sg.Selector(4, hot=2), (3,)).flat_map(fn.tile_addresses(5), rank=1)
+        ),
+        "flat_map: tile_addresses(count=5) needs one-hot selectors or address 1x1, not "
+        "Stream[selector 2 of 4; 3]",
+    ),
+    (
+        lambda: _at(_g(), 4).flat_map(fn.span(), rank=1),
+        "flat_map: span() needs ranges (address 1x2: start and length), not Stream[address 1x1; 4]",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.address[1, 2]).flat_map(fn.span_last(), rank=0),
+        "flat_map: span_last() makes streams of rank 1, not 0",
+    ),
+    (
+        lambda: _at(_g(), 4).map(fn.span_end()),
+        "map: span_end() needs ranges (address 1x2: start and length), not address 1x1",
+    ),
+    (
+        lambda: _two(lambda x, y: x.map(fn.mask_cols(0), y), (4,), (4,)),
+        "map: mask_cols(value=0) needs the number of columns as address 1x1, not int8 1x8",
+    ),
+    (
+        lambda: _two(
+            lambda x, y: x.map(fn.place_row(), x, y), (4,), (4,), sg.address[2, 1], ADDRESS
+        ),
+        "map: place_row() can't place address 2x1 as a row of address 2x1",
     ),
     (lambda: _x(_g(), 4).map(fn.add()), "map: add() takes 2 tiles, not 1"),
     (

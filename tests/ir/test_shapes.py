@@ -146,6 +146,27 @@ SHAPES: list[tuple[str, Make, str]] = [
         lambda g: _x(g, K, tile=sg.int8[4, 8]).flat_map(fn.retile_streamify(), rank=0),
         "int8 1x8; 4*K",
     ),
+    (
+        "flat_map",
+        lambda g: _sel(g, 4, 3, K).flat_map(fn.tile_addresses(5), rank=1),
+        "address 1x1; 3, K, 5",
+    ),
+    (
+        "flat_map",
+        lambda g: _x(g, 3, 2, tile=sg.address[1, 1]).flat_map(fn.tile_addresses(5), rank=0),
+        "address 1x1; 3, 10",
+    ),
+    (
+        "flat_map",
+        lambda g: _x(g, 3, tile=sg.address[1, 2]).flat_map(fn.span(), rank=1),
+        "address 1x1; 3, L0",
+    ),
+    (
+        "flat_map",
+        lambda g: _x(g, 3, tile=sg.address[1, 2]).flat_map(fn.span_last(), rank=1),
+        "selector 1 of 2; 3, L0",
+    ),
+    ("accum", lambda g: _x(g, 3, K).accum(fn.count(), rank=1), "address 1x1; 3"),
     ("flatten", lambda g: _x(g, 2, 3, E).flatten(0, 1), "int8 1x8; 2, 3*E"),
     ("flatten", lambda g: _x(g, 2, 2, K).flatten(0, 1), "int8 1x8; 2, K_0"),
     ("flatten", lambda g: _x(g, 2, 3, K).flatten(1, 2), "int8 1x8; 6, K"),
@@ -268,6 +289,9 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.row_sum(), [sg.int8["M", 8]], "int32 Mx1", "8*M"),
     (fn.row_max(), [sg.int8["M", 8]], "int8 Mx1", "8*M"),
     (fn.row_broadcast(16), [sg.f32["M", 1]], "f32 Mx16", "0"),
+    (fn.mask_cols(-1), [sg.int8["M", 8], sg.address[1, 1]], "int8 Mx8", "0"),
+    (fn.place_row(), [sg.f32[4, 8], sg.f32[1, 8], sg.address[1, 1]], "f32 4x8", "0"),
+    (fn.span_end(), [sg.address[1, 2]], "address 1x1", "0"),
 ]
 
 
@@ -280,7 +304,8 @@ def test_function(function: sg.Function, tiles: list[sg.Tile], out: str, flops: 
 
 
 def test_every_function_has_a_tile_here() -> None:
-    only_folding = {"retile_row", "retile_col", "retile_streamify"}
+    only_folding = {"retile_row", "retile_col", "retile_streamify", "count"}
+    only_folding |= {"tile_addresses", "span", "span_last"}
     assert {f.name for f, _, _, _ in TILES} == set(function_types()) - only_folding
 
 

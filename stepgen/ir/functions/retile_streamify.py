@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stepgen.ir.dims import Dim, static
-from stepgen.ir.dtypes import Tile, bool_
+from stepgen.ir.dtypes import DataType, Tile, bool_
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import NUMBERS, Function
+from stepgen.ir.function import NUMBERS, Function, Pieces
 from stepgen.ir.operator import Call
 
 
@@ -30,15 +30,24 @@ class RetileStreamify(Function):
         if self.axis not in ("row", "col"):
             raise StepError(f'retile_streamify needs the axis "row" or "col", not {self.axis!r}')
 
-    def stream(self, call: Call, rank: int, tile: Tile) -> tuple[tuple[Dim, ...], Tile]:
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[R]`` of rows or ``[C]`` of columns; with a leading 1 for rank 1."""
+        assert isinstance(element, Tile)
+        tile = element
         self.check(call, [tile])
         if rank > 1:
             call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
-        pieces = tile.rows if self.axis == "row" else tile.cols
         piece = (
             Tile(1, tile.cols, tile.element)
             if self.axis == "row"
             else Tile(tile.rows, 1, tile.element)
         )
-        return ((static(1),) * rank + (pieces,), piece)
+        return Pieces(((static(1),) * rank + (self._pieces(tile),)), piece)
+
+    def may_vanish(self, element: DataType) -> bool:
+        """Whether a tile can have no rows, or no columns."""
+        assert isinstance(element, Tile)
+        return self._pieces(element).may_be_empty
+
+    def _pieces(self, tile: Tile) -> Dim:
+        return tile.rows if self.axis == "row" else tile.cols

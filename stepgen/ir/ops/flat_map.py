@@ -9,8 +9,8 @@ import sympy
 
 from stepgen.ir.applying import apply_flops, tiles_of, to_function
 from stepgen.ir.dims import Dim, joined, product_bound
-from stepgen.ir.dtypes import FLAG
-from stepgen.ir.function import Function
+from stepgen.ir.dtypes import FLAG, Selector, Tile
+from stepgen.ir.function import Function, Pieces
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
@@ -27,30 +27,42 @@ class FlatMap(Operator):
     method_position: ClassVar[int | None] = 1
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """The function says what stream it makes of a tile; flags take pieces out of it."""
+        """The function says what stream it makes of an element; flags take pieces out of it."""
         function = to_function(call)
         x = call.inputs[0]
         rank = call.integer("rank", 0)
-        (tile,) = tiles_of(call, [x])
-        dims, piece = function.stream(call, rank, tile)
+        selects = function.cuts_selectors and isinstance(x.dtype, Selector)
+        pieces = function.stream(call, rank, x.dtype if selects else tiles_of(call, [x])[0])
+        dims = pieces.dims
         totals = {k + rank: total for k, total in enumerate(x.totals) if k > 0}
         if rank:
             totals[rank] = x.totals[0]
         if len(call.inputs) > 1:
             last, count = _kept(call, x, call.inputs[1], dims[-1], rank)
         else:
-            count = None if any(d.is_ragged for d in piece.dims) else x.volume / piece.elements
+            count = _count(x, pieces)
             last = dims[-1]
             if rank == 0:
                 last = joined([x.dim(0), last], count if x.rank == 0 else None, call.symbols)
         if count is not None:
             totals[0] = count
         middle = (x.dim(0), *dims[1:-1]) if rank else ()
-        return [Out((*x.shape[:-1], *middle, last), piece, totals)]
+        shape = (*x.shape[:-1], *middle, last)
+        return [Out(shape, pieces.dtype, totals, routing=pieces.routing)]
 
     def flops(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every element of the input."""
         return apply_flops(node, policy)
+
+
+def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:
+    """How many pieces come out in all, where that is known."""
+    if pieces.total is not None:
+        return pieces.total
+    piece = pieces.dtype
+    if not isinstance(piece, Tile) or any(d.is_ragged for d in piece.dims):
+        return None
+    return x.volume / piece.elements
 
 
 def _kept(
@@ -84,7 +96,7 @@ def flat_map(
     fn : Function
         Such as ``fn.retile_streamify("row")``.
     x : Stream
-        ``[D_a..D_1, D_0]`` of tiles.
+        ``[D_a..D_1, D_0]`` of tiles, or of selectors where the function takes them.
     rank : int
         b, the rank of the stream that an element becomes. With 0, ``[4]`` tiles of 3 rows become
         ``[12]`` rows; with 1 they become ``[4, 3]``.

@@ -34,7 +34,7 @@ class RetileCol(Meaning):
 
     def empty(self, at: Setting, init: float | None) -> Array:
         """A tile without cols."""
-        rows = at.out.rows.static
+        rows = at.tile.rows.static
         if rows is None:
             raise StepError(f"{at.function} folds an empty chunk, and its rows are not known")
         return np.zeros((rows, 0), DTYPES[at.element])

@@ -34,7 +34,7 @@ class RetileRow(Meaning):
 
     def empty(self, at: Setting, init: float | None) -> Array:
         """A tile without rows."""
-        cols = at.out.cols.static
+        cols = at.tile.cols.static
         if cols is None:
             raise StepError(f"{at.function} folds an empty chunk, and its cols are not known")
         return np.zeros((0, cols), DTYPES[at.element])

@@ -9,8 +9,8 @@ from stepgen.semantics.numbers import Array
 class RetileStreamify(Meaning):
     """The pieces lie in the tile's own order."""
 
-    def stream(self, at: Setting, tile: Array) -> list[Array]:
+    def stream(self, at: Setting, element: Array) -> list[Array]:
         """Rows ``[1, C]`` or columns ``[R, 1]``."""
         if at.function.parameters()["axis"] == "row":
-            return [tile[i : i + 1] for i in range(tile.shape[0])]
-        return [tile[:, i : i + 1] for i in range(tile.shape[1])]
+            return [element[i : i + 1] for i in range(element.shape[0])]
+        return [element[:, i : i + 1] for i in range(element.shape[1])]

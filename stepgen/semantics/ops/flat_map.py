@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepgen.ir.dtypes import Tile
 from stepgen.ir.wire import BARE, DONE
 from stepgen.semantics.applying import setting, tiles
 from stepgen.semantics.meaning import meaning
@@ -50,10 +49,8 @@ def run(use: Use) -> Process:
 
 
 def _may_vanish(use: Use) -> bool:
-    tile = use.inputs[0].stream.dtype
-    assert isinstance(tile, Tile)
-    by_row = use["fn"].parameters().get("axis", "row") == "row"
-    return len(use.inputs) > 1 or (tile.rows if by_row else tile.cols).may_be_empty
+    element = use.inputs[0].stream.dtype
+    return len(use.inputs) > 1 or bool(use["fn"].may_vanish(element))
 
 
 def _keep(use: Use, x: Reader, token: Token, flags: Reader, pieces: list[Any]) -> Steps[list[Any]]:

@@ -1,0 +1,162 @@
+"""Functions of addresses and ranges against plain Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stepgen as sg
+from semantics import models
+from semantics.drawn import tile
+from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
+
+few = settings(max_examples=40, deadline=None)
+RANGE = sg.address[1, 2]
+ADDRESS = sg.address[1, 1]
+
+
+@few
+@given(st.data())
+def test_tile_addresses(data: st.DataObject) -> None:
+    rank, inner = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 1))
+    count = data.draw(st.integers(1, 3))
+    named = models.on_groups(data.draw(scalars(rank)), rank, 0, abs)
+    g = sg.Graph()
+    fn = sg.fn.tile_addresses(count)
+    g.output(g.input("e", ADDRESS, shape(rank)).flat_map(fn, rank=inner), "number")
+    g.output(g.input("s", sg.Selector(6), shape(rank, "B")).flat_map(fn, rank=inner), "hot")
+    selectors = models.on_groups(named, rank, 0, lambda e: np.arange(6) == e)
+    result = execute(g, {"e": named, "s": selectors})
+
+    def string(items: Any) -> Any:
+        parts = [[e * count + i for i in range(count)] for e in items]
+        return [p for part in parts for p in part] if inner == 0 else parts
+
+    expected = models.at_dim(named, rank, 0, string)
+    assert numbers_of(result, "number") == expected
+    assert numbers_of(result, "hot") == expected
+
+
+def _ranges(data: st.DataObject, rank: int, shortest: int) -> tuple[Any, Any]:
+    """Starts and lengths as Python tuples, and as tiles."""
+    numbers = data.draw(scalars(rank))
+    ranges = models.on_groups(numbers, rank, 0, lambda n: (abs(n), shortest + 3 * abs(n) % 4))
+    return ranges, models.on_groups(ranges, rank, 0, lambda r: np.array([r], np.uint64))
+
+
+@few
+@given(st.data())
+def test_span_gives_every_use_of_the_same_ranges_the_same_dims(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, 2))
+    ranges, tiles = _ranges(data, rank, 0)
+    g = sg.Graph()
+    x = g.input("x", RANGE, shape(rank))
+    first, second = (x.flat_map(sg.fn.span(), rank=1) for _ in range(2))
+    assert first.totals == second.totals
+    g.output(first.zip(second), "y")
+    expected = models.on_groups(ranges, rank, 0, lambda r: [(r[0] + i,) * 2 for i in range(r[1])])
+    assert numbers_of(execute(g, {"x": tiles}), "y") == expected
+
+
+@few
+@given(st.data())
+def test_the_last_of_a_span_goes_its_own_way_and_comes_back(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, 1))
+    ranges, tiles = _ranges(data, rank, 1)
+    g = sg.Graph()
+    x = g.input("x", RANGE, shape(rank))
+    addresses, last = (x.flat_map(fn, rank=1) for fn in (sg.fn.span(), sg.fn.span_last()))
+    parts = sg.partition(addresses, last, rank=0)
+    g.output(parts[0], "ends")
+    g.output(x.map(sg.fn.span_end()), "computed")
+    whole = sg.reassemble(parts, last, rank=0)
+    assert (parts[0].totals, whole.totals[0]) == ((x.totals[0],), addresses.totals[0])
+    g.output(addresses.zip(whole.flatten(0, 1)), "same")
+    result = execute(g, {"x": tiles})
+    flat = models.leaves(ranges, rank + 1)
+    assert numbers_of(result, "ends") == [start + length - 1 for start, length in flat]
+    ends = models.on_groups(ranges, rank, 0, lambda r: r[0] + r[1] - 1)
+    assert numbers_of(result, "computed") == ends
+    expected = models.on_groups(ranges, rank, 0, lambda r: [(r[0] + i,) * 2 for i in range(r[1])])
+    assert numbers_of(result, "same") == expected
+
+
+def test_lengths_are_one_symbol() -> None:
+    g = sg.Graph()
+    x = g.input("x", RANGE, (3,))
+    keys = g.tensor("keys", (32, 8), sg.bf16)
+    one, two = (
+        sg.random_offchip_load(x.flat_map(sg.fn.span(), rank=1), keys, tile=(4, 8))
+        for _ in range(2)
+    )
+    g.output(one.map(sg.fn.add(), two), "y")
+    assert [str(d) for d in one.shape] == ["3", "L0"]
+    got = sg.metrics(g).evaluate({str(one.totals[0]): 9})
+    assert got.traffic == 2 * 9 * 4 * 8 * 2
+    alone = g.input("alone", RANGE, (1,)).flat_map(sg.fn.span(), rank=1)
+    assert (alone.shape[1].kind, alone.totals[0]) == ("dynamic", alone.shape[1].expr)
+
+
+@pytest.mark.parametrize("element", ["int8", "bf16", "f32"])
+def test_rows_are_placed_and_columns_masked(element: str) -> None:
+    rng = np.random.default_rng(0)
+    kind = {"int8": sg.int8, "bf16": sg.bf16, "f32": sg.f32}[element]
+    x, row = tile(rng, 5, 6, element), tile(rng, 1, 6, element)
+    g = sg.Graph()
+    a, b = g.input("x", kind[5, 6], (7,)), g.input("row", kind[1, 6], (7,))
+    n = g.input("n", ADDRESS, (7,))
+    g.output(a.map(sg.fn.mask_cols(-3), n), "masked")
+    index = g.input("i", ADDRESS, (7,))
+    g.output(sg.map(sg.fn.place_row(), a, b, index), "placed")
+    rows = [0, 1, 2, 3, 4, 0, 4]
+    result = execute(g, {"x": [x] * 7, "row": [row] * 7, "n": [*range(7)], "i": rows})
+    columns = np.arange(6)
+    for n_valid, masked in enumerate(result.nested("masked")):
+        assert (masked == np.where(columns < n_valid, x, np.array(-3, x.dtype))).all()
+    for i, placed in zip(rows, result.nested("placed"), strict=True):
+        assert (placed == np.where((np.arange(5) == i)[:, None], row, x)).all()
+
+
+@few
+@given(st.data())
+def test_count(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, 3))
+    inner = data.draw(st.integers(1, rank))
+    content = data.draw(scalars(rank))
+    g = sg.Graph()
+    g.output(g.input("x", SCALAR, shape(rank)).accum(sg.fn.count(), rank=inner), "n")
+    expected = models.on_groups(
+        content, rank, inner, lambda chunk: len(list(models.leaves(chunk, inner)))
+    )
+    assert numbers_of(execute(g, {"x": content}), "n") == expected
+
+
+@pytest.mark.parametrize(
+    ("fn", "kind", "value", "message"),
+    [
+        (sg.fn.tile_addresses(2), sg.Selector(3), [1, 1, 0], "one with 2 of 3 bits set"),
+        (sg.fn.tile_addresses(2), sg.Selector(3), [0, 0, 0], "one with 0 of 3 bits set"),
+        (sg.fn.span_last(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
+        (sg.fn.span_end(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
+    ],
+    ids=str,
+)
+def test_values_that_do_not_fit_are_named(fn: Any, kind: Any, value: Any, message: str) -> None:
+    g = sg.Graph()
+    x = g.input("x", kind, (1,))
+    y = x.map(fn, name="use") if fn.name == "span_end" else x.flat_map(fn, rank=1, name="use")
+    g.output(y, "y")
+    with pytest.raises(sg.StepError, match=f"use .*{message}"):
+        execute(g, {"x": np.array([value])})
+
+
+def test_a_row_behind_the_tile_is_named() -> None:
+    g = sg.Graph()
+    x, row = g.input("x", sg.f32[2, 3], (1,)), g.input("row", sg.f32[1, 3], (1,))
+    g.output(sg.map(sg.fn.place_row(), x, row, g.input("i", ADDRESS, (1,))), "y")
+    with pytest.raises(sg.StepError, match="can't replace row 2 of a tile of 2x3"):
+        execute(g, {"x": np.zeros((1, 2, 3)), "row": np.zeros((1, 1, 3)), "i": [2]})
