@@ -33,17 +33,7 @@ def read(path: Path) -> Routing:
         If the file can't be read, holds no table of expert numbers, or names an expert twice for
         one token. Which experts there are is for the program to check.
     """
-    readers = {".npy": _npy, ".npz": _npz, ".csv": _csv}
-    if path.suffix not in readers:
-        raise StepError(f"a routing is a file that ends in .npz, .npy or .csv, not {path}")
-    try:
-        array = readers[path.suffix](path)
-    except StepError:
-        raise
-    except OSError as error:
-        raise StepError(f"can't read the routing {path}: {error.strerror or error}") from None
-    except (ValueError, BadZipFile, EOFError, UnicodeDecodeError):
-        raise StepError(f"{path} is no routing: it holds no table of numbers") from None
+    array = table(path, "routing")
     if array.ndim != 2 or 0 in array.shape:
         raise StepError(
             f"{path} is no routing: it must have the shape [tokens, experts per token], "
@@ -60,6 +50,40 @@ def read(path: Path) -> Routing:
     return routing
 
 
+def table(path: Path, what: str) -> npt.NDArray[np.generic]:
+    """Read an array of numbers from a file.
+
+    Parameters
+    ----------
+    path : Path
+        As for `read`.
+    what : str
+        What the file is to hold, for messages.
+
+    Raises
+    ------
+    StepError
+        If the file can't be read or holds no array.
+    """
+    readers = {".npy": _npy, ".npz": _npz, ".csv": _csv}
+    if path.suffix not in readers:
+        raise StepError(f"a {what} is a file that ends in .npz, .npy or .csv, not {path}")
+    try:
+        return readers[path.suffix](path)
+    except _Several as error:
+        raise StepError(
+            f"{path} is no {what}: it needs an array called data, it has {error}"
+        ) from None
+    except OSError as error:
+        raise StepError(f"can't read the {what} {path}: {error.strerror or error}") from None
+    except (ValueError, BadZipFile, EOFError, UnicodeDecodeError):
+        raise StepError(f"{path} is no {what}: it holds no table of numbers") from None
+
+
+class _Several(Exception):
+    """A file has several arrays, and none is the one that is meant."""
+
+
 def _npy(path: Path) -> npt.NDArray[np.generic]:
     return np.asarray(np.load(path, allow_pickle=False))
 
@@ -68,9 +92,7 @@ def _npz(path: Path) -> npt.NDArray[np.generic]:
     with np.load(path, allow_pickle=False) as file:
         names = file.files
         if "data" not in names and len(names) != 1:
-            raise StepError(
-                f"{path} is no routing: it needs an array called data, it has {', '.join(names)}"
-            )
+            raise _Several(", ".join(names))
         return np.asarray(file["data" if "data" in names else names[0]])
 
 

@@ -240,6 +240,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "Stream[selector 2 of 4; 3]",
     ),
     (
+        lambda: _at(_g(), 4).flat_map(fn.one_hot(), rank=1),
+        "flat_map: one_hot() needs selectors, not Stream[address 1x1; 4]",
+    ),
+    (
         lambda: _at(_g(), 4).flat_map(fn.span(), rank=1),
         "flat_map: span() needs ranges (address 1x2: start and length), not Stream[address 1x1; 4]",
     ),

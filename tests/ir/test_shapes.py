@@ -166,6 +166,11 @@ SHAPES: list[tuple[str, Make, str]] = [
         lambda g: _x(g, 3, tile=sg.address[1, 2]).flat_map(fn.span_last(), rank=1),
         "selector 1 of 2; 3, L0",
     ),
+    (
+        "flat_map",
+        lambda g: _sel(g, 4, 3).flat_map(fn.one_hot(), rank=1),
+        "selector 1 of 4; 3, K0",
+    ),
     ("accum", lambda g: _x(g, 3, K).accum(fn.count(), rank=1), "address 1x1; 3"),
     ("flatten", lambda g: _x(g, 2, 3, E).flatten(0, 1), "int8 1x8; 2, 3*E"),
     ("flatten", lambda g: _x(g, 2, 2, K).flatten(0, 1), "int8 1x8; 2, K_0"),
@@ -305,7 +310,7 @@ def test_function(function: sg.Function, tiles: list[sg.Tile], out: str, flops: 
 
 def test_every_function_has_a_tile_here() -> None:
     only_folding = {"retile_row", "retile_col", "retile_streamify", "count"}
-    only_folding |= {"tile_addresses", "span", "span_last"}
+    only_folding |= {"tile_addresses", "span", "span_last", "one_hot"}
     assert {f.name for f, _, _, _ in TILES} == set(function_types()) - only_folding
 
 

@@ -101,6 +101,32 @@ def test_lengths_are_one_symbol() -> None:
     assert (alone.shape[1].kind, alone.totals[0]) == ("dynamic", alone.shape[1].expr)
 
 
+@few
+@given(st.data())
+def test_bits_of_selectors_are_routed_as_the_selectors_are(data: st.DataObject) -> None:
+    hot = data.draw(st.sampled_from([None, 2]))
+    sizes = data.draw(st.lists(st.integers(0, 4), max_size=4))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    chosen = [sorted(rng.permutation(4)[: n if hot is None else hot].tolist()) for n in sizes]
+    g = sg.Graph()
+    selectors = g.input("s", sg.Selector(4, hot=hot), (len(chosen),))
+    bits = selectors.flat_map(sg.fn.one_hot(), rank=1)
+    weights = g.input("w", SCALAR, bits.shape)
+    tokens = g.input("t", SCALAR, selectors.shape)
+    parts = zip(
+        sg.partition(tokens, selectors, rank=0), sg.partition(weights, bits, rank=0), strict=True
+    )
+    for i, (token, weight) in enumerate(parts):
+        g.output(token.zip(weight), f"y{i}")
+    masks = [np.isin(np.arange(4), c) for c in chosen]
+    weighted = [[10 * t + i for i in c] for t, c in enumerate(chosen)]
+    given = {"s": masks, "w": weighted, "t": [*range(len(chosen))]}
+    result = execute(g, given)
+    for i in range(4):
+        expected = [(t, 10 * t + i) for t, c in enumerate(chosen) if i in c]
+        assert numbers_of(result, f"y{i}") == expected
+
+
 @pytest.mark.parametrize("element", ["int8", "bf16", "f32"])
 def test_rows_are_placed_and_columns_masked(element: str) -> None:
     rng = np.random.default_rng(0)
