@@ -85,7 +85,7 @@ def apply_flops(node: Node, policy: Policy) -> sympy.Expr:
 
 
 def _inner_of_producer(stream: Stream) -> sympy.Expr:
-    made_by = stream.node
+    made_by = stream.origin.node
     function = made_by.attrs.get("fn")
     if isinstance(function, Function) and function.name == "matmul":
         tile = made_by.inputs[0].dtype

@@ -247,9 +247,7 @@ class Graph:
 
         Whatever is made of the same ranges, also of forks of them, has the same dims.
         """
-        origin = ranges
-        while origin.node.op == "fork":
-            origin = origin.node.inputs[0]
+        origin = ranges.origin
         if origin not in self.spans:
             single = all(d == 1 for d in origin.shape)
             length = self.symbols.fresh("L", "dynamic" if single else "ragged")

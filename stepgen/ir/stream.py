@@ -206,6 +206,14 @@ class Stream:
         depth = self.depth or source.depth
         return Stream(source.node, source.port, source.type, source.totals, source.volume, depth)
 
+    @property
+    def origin(self) -> Stream:
+        """The stream that this one is a copy of: what goes into the first of its forks."""
+        stream = self
+        while stream.node.op == "fork":
+            stream = stream.node.inputs[0]
+        return stream
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and (self.node, self.port) == (other.node, other.port)
 

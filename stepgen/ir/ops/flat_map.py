@@ -73,7 +73,8 @@ def _kept(
         call.fail(f"padding must be a stream of flags ({FLAG}), but {flags.name} is {flags}")
     call.same_dims((*x.shape, pieces), flags.shape, f"{x.name} cut into pieces", flags.name)
     bound = product_bound([pieces] if rank else [x.dim(0), pieces])
-    padded = flags.node.inputs[0] if flags.node.op == "reshape" else None
+    made = flags.origin.node
+    padded = made.inputs[0] if made.op == "reshape" else None
     if rank == 0 and padded is not None:
         return padded.dim(0), padded.totals[0]
     outermost = rank == 0 and x.rank == 0

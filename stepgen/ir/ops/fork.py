@@ -1,0 +1,49 @@
+"""fork: one stream for several consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepgen.ir.dtypes import Selector
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator
+from stepgen.ir.stream import Out, Stream
+
+
+class Fork(Operator):
+    """``[D_a..D_0]`` -> n times the same. Attributes of a node: ``n``."""
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Every copy has the dims of the original, and selectors what is known about them."""
+        x, n = call.inputs[0], call.integer("n", 1)
+        routing = call.graph.routing(x) if isinstance(x.dtype, Selector) else None
+        totals = dict(enumerate(x.totals))
+        return [Out(x.shape, x.dtype, totals, x.volume, routing) for _ in range(n)]
+
+
+def fork(x: Stream, n: int, *, name: str | None = None) -> tuple[Stream, ...]:
+    """Copy a stream for several consumers.
+
+    A program may just as well use a stream many times; the fork makes explicit where the copies
+    part, and each copy asks for a FIFO of its own.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]``.
+    n : int
+        Number of copies, at least 1.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    tuple of Stream
+        `n` streams like `x`.
+
+    Raises
+    ------
+    StepError
+        If `n` is no such number.
+    """
+    return build("fork", (x,), {"n": n}, name)
