@@ -190,6 +190,7 @@ SHAPES: list[tuple[str, Make, str]] = [
     ("promote", lambda g: _x(g, E, 3).promote(1), "int8 1x8; E, 1, 3"),
     ("expand", lambda g: _x(g, E, 1).expand(count=4), "int8 1x8; E, 4"),
     ("expand", lambda g: _x(g, 3, 1, 1).expand(_sel(g, 2, 3, 2, K), rank=2), "int8 1x8; 3, 2, K"),
+    ("fork", lambda g: _x(g, E, 3).fork(2), "int8 1x8; E, 3 | int8 1x8; E, 3"),
     ("zip", lambda g: _x(g, 3, K).zip(_sel(g, 2, 3, K)), "(int8 1x8, selector 2); 3, K"),
 ]
 

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .forks import insert_forks
 from .rewrite import Transformed
+from .tiling import dynamic_tiling, static_tiling
 
-__all__ = ["Transformed", "insert_forks"]
+__all__ = ["Transformed", "dynamic_tiling", "insert_forks", "static_tiling"]

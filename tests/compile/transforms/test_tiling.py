@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from same import ROUTINGS, check_same, draw_routing, small_moe
+from swiglu import swiglu_moe
+
+import stepgen as sg
+from stepgen.compile.transforms import dynamic_tiling, insert_forks, static_tiling
+from stepgen.ir.metrics import metrics
+
+
+def assert_same_costs(a: sg.Graph, b: sg.Graph) -> None:
+    for policy in ("paper", "published"):
+        mine, its = metrics(a, policy), metrics(b, policy)
+        for what in ("traffic", "memory", "flops"):
+            assert (getattr(mine, what) - getattr(its, what)).expand() == 0, (policy, what)
+
+
+CHOSEN = {**ROUTINGS, **{f"drawn {seed}": draw_routing(seed) for seed in range(4)}}
+
+
+@pytest.mark.parametrize("tile", [1, 2, 5])
+@pytest.mark.parametrize("routing", CHOSEN)
+def test_dynamic_tiles_become_static(routing, tile):
+    old, inputs = small_moe(CHOSEN[routing], "dynamic")
+    new = static_tiling(old, tile=tile)
+    assert not [n for n in new.graph.nodes if n.op == "promote" and n.attrs["level"] == 1]
+    check_same(old, new, inputs)
+
+
+@pytest.mark.parametrize("routing", CHOSEN)
+def test_static_tiles_become_dynamic(routing):
+    old, inputs = small_moe(CHOSEN[routing], "static")
+    new = dynamic_tiling(old)
+    assert "reshape" not in {n.op for n in new.graph.nodes}
+    check_same(old, new, inputs)
+    check_same(old, insert_forks(static_tiling(new, tile=2)), inputs)
+
+
+def test_the_other_form_costs_what_it_costs_when_written_by_hand():
+    (static, _), (dynamic, _) = (small_moe([[0, 1]], tiling) for tiling in ("static", "dynamic"))
+    assert_same_costs(static_tiling(dynamic, tile=3).graph, static)
+    assert_same_costs(dynamic_tiling(static).graph, dynamic)
+    static, dynamic = (swiglu_moe(8, 2, 128, 128, tile, tokens=16) for tile in (4, None))
+    assert_same_costs(static_tiling(dynamic, tile=4).graph, static)
+    assert_same_costs(dynamic_tiling(static).graph, dynamic)
+
+
+def packed(g: sg.Graph) -> sg.Stream:
+    x = g.input("x", sg.int8[1, 4], ("T",))
+    return x.promote().accum(sg.fn.retile_row(), rank=1)
+
+
+def test_rows_that_are_not_taken_apart_stay():
+    g = sg.Graph("stays")
+    g.output(packed(g), "y")
+    with pytest.raises(sg.StepError, match="finds no rows to tile in stays"):
+        static_tiling(g, tile=2)
+    with pytest.raises(sg.StepError, match="finds no padded tiles in stays"):
+        dynamic_tiling(g)
+
+
+def test_rows_that_are_columns_of_a_product_stay():
+    g = sg.Graph("keys")
+    keys = packed(g)
+    scores = keys.map(sg.fn.matmul(transpose=True), keys)
+    g.output(scores.flat_map(sg.fn.retile_streamify("row"), rank=0), "y")
+    with pytest.raises(sg.StepError, match="finds no rows"):
+        static_tiling(g, tile=2)
+
+
+def test_padding_that_is_used_otherwise_stays():
+    g = sg.Graph("flags")
+    x = g.input("x", sg.int8[1, 4], ("T",))
+    data, flags = x.reshape(chunk=2)
+    rows = data.accum(sg.fn.retile_row(), rank=1)
+    g.output(rows.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=flags), "y")
+    dynamic_tiling(g)
+    g.output(flags, "flags")
+    with pytest.raises(sg.StepError, match="finds no padded tiles"):
+        dynamic_tiling(g)
+
+
+@pytest.mark.parametrize("tile", [0, True, 2.0])
+def test_a_tile_has_rows(tile):
+    with pytest.raises(sg.StepError, match="at least 1 row"):
+        static_tiling(small_moe([[0]], "dynamic")[0], tile=tile)
