@@ -8,21 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example
-from swiglu import swiglu_layer, swiglu_moe
 
 import stepgen as sg
 from stepgen.ir.metrics import Metrics, Numbers, register_policy
-
-MIXTRAL = {"experts": 8, "top": 2, "width": 4096, "inner": 14336}
-QWEN = {"experts": 128, "top": 8, "width": 2048, "inner": 768}
 
 # Tokens per expert that fall into as many tiles as those behind the published points.
 MIXTRAL_COUNTS = [12, 23, 19, 5, 11, 11, 17, 30]
 QWEN_COUNTS = [20] * 12 + [6] * 32 + [5] * 16 + [0] * 68
 
 
-def _published(model: dict[str, int], counts: list[int], tile: int | None) -> Numbers:
-    metrics = sg.metrics(swiglu_moe(**model, tile=tile), "published")
+def _experts(model: str, tile: int | None) -> sg.Graph:
+    tiling = {"tiling": "dynamic"} if tile is None else {"tiling": "static", "tile": tile}
+    graph: sg.Graph = example("moe_swiglu").moe_swiglu(model, data=False, **tiling)[0]
+    return graph
+
+
+def _published(model: str, counts: list[int], tile: int | None) -> Numbers:
+    metrics = sg.metrics(_experts(model, tile), "published")
     return metrics.evaluate({f"E{i}": n for i, n in enumerate(counts)})
 
 
@@ -34,7 +36,8 @@ def _published(model: dict[str, int], counts: list[int], tile: int | None) -> Nu
 def test_swiglu_layer_moves_the_published_bytes(
     policy: str, batch: int, inner: int, traffic: int
 ) -> None:
-    assert sg.metrics(swiglu_layer(batch, inner), policy).traffic == traffic
+    graph = example("swiglu").swiglu(tile_batch=batch, tile_inner=inner, data=False)[0]
+    assert sg.metrics(graph, policy).traffic == traffic
 
 
 @pytest.mark.parametrize(
@@ -47,7 +50,7 @@ def test_swiglu_layer_moves_the_published_bytes(
     ],
 )
 def test_mixtral_as_published(tile: int | None, traffic: int, memory: int) -> None:
-    got = _published(MIXTRAL, MIXTRAL_COUNTS, tile)
+    got = _published("mixtral", MIXTRAL_COUNTS, tile)
     assert (got.traffic, got.memory) == (traffic, memory)
 
 
@@ -56,13 +59,13 @@ def test_mixtral_as_published(tile: int | None, traffic: int, memory: int) -> No
     [(16, 680264704, 151015426), (64, 567018496, 302010370), (None, 567018496, 59789314)],
 )
 def test_qwen_as_published(tile: int | None, traffic: int, memory: int) -> None:
-    got = _published(QWEN, QWEN_COUNTS, tile)
+    got = _published("qwen", QWEN_COUNTS, tile)
     assert (got.traffic, got.memory) == (traffic, memory)
 
 
 def test_published_silu_is_charged_per_column_of_the_model() -> None:
     counts = {f"E{i}": n for i, n in enumerate(QWEN_COUNTS)}
-    graph = swiglu_moe(**QWEN, tile=32)
+    graph = _experts("qwen", 32)
     true = sg.metrics(graph, "paper").evaluate(counts).flops
     published = sg.metrics(graph, "published").evaluate(counts).flops
     assert published / true == pytest.approx(14 / 6, rel=2e-3)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from programs import example
-from swiglu import swiglu_layer, swiglu_moe
 
 import stepgen as sg
 from stepgen.ir.text import dumps, loads
@@ -40,8 +39,8 @@ def _everything() -> sg.Graph:
         _everything(),
         example("moe").moe(tiling="static")[0],
         example("moe").moe(tiling="dynamic")[0],
-        swiglu_layer(16, 64),
-        swiglu_moe(4, 2, 128, 128, None),
+        example("swiglu").swiglu(data=False)[0],
+        example("moe_swiglu").moe_swiglu(data=False)[0],
     ],
     ids=lambda g: g.name,
 )

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 from same import ROUTINGS, check_same, draw_routing, small_moe
-from swiglu import swiglu_moe
 
 import stepgen as sg
+from examples.moe_swiglu import moe_swiglu
 from stepgen.compile.transforms import dynamic_tiling, insert_forks, static_tiling
 from stepgen.ir.metrics import metrics
 
@@ -41,7 +41,7 @@ def test_the_other_form_costs_what_it_costs_when_written_by_hand():
     (static, _), (dynamic, _) = (small_moe([[0, 1]], tiling) for tiling in ("static", "dynamic"))
     assert_same_costs(static_tiling(dynamic, tile=3).graph, static)
     assert_same_costs(dynamic_tiling(static).graph, dynamic)
-    static, dynamic = (swiglu_moe(8, 2, 128, 128, tile, tokens=16) for tile in (4, None))
+    static, dynamic = (moe_swiglu(tiling=t, tile=4, data=False)[0] for t in ("static", "dynamic"))
     assert_same_costs(static_tiling(dynamic, tile=4).graph, static)
     assert_same_costs(dynamic_tiling(static).graph, dynamic)
 

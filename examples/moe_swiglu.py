@@ -1,0 +1,246 @@
+"""A mixture-of-experts layer whose experts are SwiGLU layers, as in Mixtral and Qwen3.
+
+Figures 9, 10, 12, 13, 19 and 20 of the paper, in bf16 with sums in f32. Tokens are sent to the
+experts that the routing names; each expert packs its tokens into tiles, of `tile` rows (static
+tiling) or of all of them (dynamic tiling), and reads its weights once for each tile. Results are
+weighted with the token's scores and added up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+import stepgen as sg
+from stepgen.flow import traces
+
+
+class Sizes(NamedTuple):
+    """Experts, how many of them a token is sent to, width of a token, inner width of an expert."""
+
+    experts: int
+    top: int
+    width: int
+    inner: int
+
+
+MODELS = {"mixtral": Sizes(8, 2, 4096, 14336), "qwen": Sizes(128, 8, 2048, 768)}
+"""Mixtral-8x7B and Qwen3-30B-A3B."""
+
+SMALL = Sizes(4, 2, 64, 128)
+"""Runs on numpy in a moment."""
+
+
+def moe_swiglu(
+    model: str | None = None,
+    experts: int | None = None,
+    top: int | None = None,
+    width: int | None = None,
+    inner: int | None = None,
+    tokens: int = 64,
+    tiling: str = "dynamic",
+    tile: int = 16,
+    columns: int = 64,
+    routing: npt.NDArray[np.int64] | None = None,
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[sg.Graph, dict[str, Any]]:
+    """Build the layer and what it works on.
+
+    Parameters
+    ----------
+    model : {"mixtral", "qwen"}, optional
+        Where sizes come from that are not given; a small layer without it.
+    experts, top : int, optional
+        How many experts there are, and how many of them a token is sent to.
+    width, inner : int, optional
+        Columns of a token, and of an expert's gate and up weights.
+    tokens : int
+        How many there are.
+    tiling : {"static", "dynamic"}
+        How the tokens of an expert are grouped.
+    tile : int
+        Rows of a static tile.
+    columns : int
+        Columns of a tile of gate and up weights, rows of a tile of down weights.
+    routing : int array of shape [tokens, top], optional
+        Experts chosen for each token, such as a trace; drawn where it is missing, as skewed as
+        routings of the model are.
+    seed : int
+        Of all that is drawn.
+    data : bool
+        Whether to draw tokens, scores and weights; without them the program can be costed and
+        timed at full size.
+
+    Returns
+    -------
+    graph : Graph
+    inputs : dict
+        Selectors and, with `data`, activations, scores (of a token's experts in the order of their
+        numbers) and weights, by name.
+    """
+    sizes = sizes_of(model, experts, top, width, inner)
+    if tiling not in ("static", "dynamic"):
+        raise sg.StepError(f'moe_swiglu needs tiling "static" or "dynamic", not {tiling!r}')
+    routing = checked_routing(routing, model, sizes, tokens, seed)
+    g = sg.Graph(f"moe_swiglu_{tiling}")
+    x = g.tensor("x", (tokens, sizes.width), sg.bf16)
+    scores = g.tensor("scores", (tokens, sizes.top), sg.bf16)
+    y = g.tensor("y", (tokens, sizes.width), sg.f32)
+    route = g.input("route", sg.Selector(sizes.experts, hot=sizes.top), (tokens,))
+    rows = sg.linear_offchip_load(
+        x, tile=(1, sizes.width), shape=(tokens, 1), stride=(1, 0), name="x"
+    )
+    score = sg.linear_offchip_load(
+        scores, tile=(1, 1), shape=(tokens, sizes.top), stride=(sizes.top, 1), name="scores"
+    )
+    rows_of_tile = tile if tiling == "static" else None
+    sums = experts_layer(rows, route, score, sizes, tile=rows_of_tile, columns=columns)
+    sg.linear_offchip_store(sums, y, name="y")
+    inputs: dict[str, Any] = {"route": selectors(routing, sizes.experts)}
+    if data:
+        rng = np.random.default_rng(seed)
+        inputs["x"] = drawn(rng, (tokens, sizes.width), 1)
+        inputs["scores"] = rng.dirichlet(np.full(sizes.top, 4.0), tokens).astype(ml_dtypes.bfloat16)
+        inputs |= draw_experts(rng, sizes)
+    return g, inputs
+
+
+def experts_layer(
+    rows: sg.Stream,
+    route: sg.Stream,
+    scores: sg.Stream,
+    sizes: Sizes,
+    *,
+    tile: int | None,
+    columns: int,
+) -> sg.Stream:
+    """The experts, from tokens to weighted sums.
+
+    Parameters
+    ----------
+    rows : Stream
+        Tokens ``[B, 1]`` as bf16 tiles of 1 x width.
+    route : Stream
+        Selectors ``[B]`` over the experts.
+    scores : Stream
+        ``[B, top]`` bf16 scalars, of a token's experts in the order of their numbers.
+    sizes : Sizes
+        Of the layer.
+    tile : int or None
+        Rows of a static tile; None for one dynamic tile per expert.
+    columns : int
+        Columns of a tile of gate and up weights.
+
+    Returns
+    -------
+    Stream
+        ``[B]`` of f32 tiles of 1 x width.
+    """
+    if columns < 1 or sizes.inner % columns:
+        raise sg.StepError(
+            f"experts need an inner width divisible by columns, not {sizes.inner} by {columns}"
+        )
+    parts = sg.partition(rows, route, rank=1)
+    weights = sg.partition(scores, route.flat_map(sg.fn.one_hot(), rank=1), rank=0)
+    results = [
+        _expert(i, part, sizes, tile, columns).map(sg.fn.mul(), weight.map(sg.fn.convert(sg.f32)))
+        for i, (part, weight) in enumerate(zip(parts, weights, strict=True))
+    ]
+    merged = sg.reassemble(results, route, rank=0, order="arrival")
+    return merged.accum(sg.fn.add(), rank=1)
+
+
+def _expert(
+    number: int, tokens: sg.Stream, sizes: Sizes, tile: int | None, columns: int
+) -> sg.Stream:
+    """Tokens ``[E, 1]`` of one expert through its three weights, ``[E]``."""
+    g, (_, _, width, inner) = tokens.graph, sizes
+    flat = tokens.flatten(0, 1)
+    chunks, padding = (flat.promote(), None) if tile is None else flat.reshape(chunk=tile)
+    packed = chunks.accum(sg.fn.retile_row(), rank=1)
+    repeated = packed.promote(0).expand(count=inner // columns)
+
+    def load(name: str, shape: tuple[int, int], tile: tuple[int, int]) -> sg.Stream:
+        return sg.linear_offchip_load(
+            g.tensor(f"{name}{number}", shape, sg.bf16),
+            tile=tile,
+            shape=(inner // columns,),
+            stride=(1,),
+            ref=packed,
+            name=f"{name}{number}",
+        )
+
+    gate = load("gate", (width, inner), (width, columns))
+    up = load("up", (width, inner), (width, columns))
+    gated = repeated.map(sg.fn.matmul(), gate).map(sg.fn.silu())
+    hidden = gated.map(sg.fn.mul(), repeated.map(sg.fn.matmul(), up))
+    down = load("down", (inner, width), (columns, width))
+    result = hidden.map(sg.fn.convert(sg.bf16)).accum(sg.fn.matmul(), down, rank=1)
+    return result.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
+
+
+def sizes_of(
+    model: str | None,
+    experts: int | None = None,
+    top: int | None = None,
+    width: int | None = None,
+    inner: int | None = None,
+) -> Sizes:
+    """The sizes of a model, but for those that are given."""
+    if model is not None and model not in MODELS:
+        raise sg.StepError(f"there is no model {model!r}, those are {', '.join(MODELS)}")
+    base = SMALL if model is None else MODELS[model]
+    own = (experts, top, width, inner)
+    given = Sizes(*(b if n is None else n for b, n in zip(base, own, strict=True)))
+    if not 1 <= given.top <= given.experts or min(given) < 1:
+        raise sg.StepError(f"an expert layer can't have the sizes {given}")
+    return given
+
+
+def checked_routing(
+    routing: npt.NDArray[np.int64] | None, model: str | None, sizes: Sizes, tokens: int, seed: int
+) -> npt.NDArray[np.int64]:
+    """The routing that is given, if it fits; otherwise one that is drawn."""
+    if routing is None:
+        spread, idle = traces.SKEWS[model or "mixtral"]
+        return traces.draw_routing(
+            tokens, sizes.experts, sizes.top, spread=spread, idle=idle, seed=seed
+        )
+    if routing.shape != (tokens, sizes.top):
+        raise sg.StepError(
+            f"{tokens} tokens need a routing to {sizes.top} experts each, not one of shape "
+            f"{list(routing.shape)}"
+        )
+    if not (routing.min() >= 0 and routing.max() < sizes.experts):
+        raise sg.StepError(
+            f"there are the experts 0 to {sizes.experts - 1}, but the routing names "
+            f"{routing.min() if routing.min() < 0 else routing.max()}"
+        )
+    return routing
+
+
+def selectors(routing: npt.NDArray[np.int64], experts: int) -> npt.NDArray[np.bool_]:
+    """A routing as one vector of bits per token."""
+    bits = np.zeros((len(routing), experts), np.bool_)
+    np.put_along_axis(bits, routing, True, axis=1)
+    return bits
+
+
+def draw_experts(rng: np.random.Generator, sizes: Sizes) -> dict[str, Any]:
+    """Weights of all experts by the names of their tensors."""
+    shapes = {name: (sizes.width, sizes.inner) for name in ("gate", "up")}
+    shapes["down"] = (sizes.inner, sizes.width)
+    return {
+        f"{name}{i}": drawn(rng, shape, shape[0] ** -0.5)
+        for i in range(sizes.experts)
+        for name, shape in shapes.items()
+    }
+
+
+def drawn(rng: np.random.Generator, shape: tuple[int, int], deviation: float) -> npt.NDArray[Any]:
+    """Normal bf16 numbers."""
+    return rng.normal(0, deviation, shape).astype(ml_dtypes.bfloat16)

@@ -1,0 +1,80 @@
+"""The SwiGLU layer of a transformer: ``silu(x @ gate) * (x @ up) @ down``.
+
+Figure 8 of the paper, by default with its sizes: gate, up and down are streamed once per tile of
+the batch, in tiles of `tile_inner` columns (rows for down), and `down` is accumulated over them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import stepgen as sg
+
+
+def swiglu(
+    batch: int = 64,
+    width: int = 256,
+    inner: int = 512,
+    tile_batch: int = 16,
+    tile_inner: int = 64,
+    element: str = "f32",
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[sg.Graph, dict[str, Any]]:
+    """Build the layer and what it works on.
+
+    Parameters
+    ----------
+    batch, width : int
+        Rows and columns of the activations.
+    inner : int
+        Columns of gate and up, rows of down.
+    tile_batch, tile_inner : int
+        Rows of a tile of activations, columns of a tile of gate and up.
+    element : {"f32", "bf16"}
+        What activations and weights are made of; sums and the result are f32.
+    seed : int
+        Of all that is drawn.
+    data : bool
+        Whether to draw activations and weights; without them the program can be costed and timed.
+
+    Returns
+    -------
+    graph : Graph
+    inputs : dict
+        Activations and weights, by name.
+    """
+    if element not in ("f32", "bf16"):
+        raise sg.StepError(f"swiglu works on f32 or bf16, not on {element}")
+    for what, whole, part in (("batch", batch, tile_batch), ("inner", inner, tile_inner)):
+        if part < 1 or whole % part:
+            raise sg.StepError(f"swiglu needs {what} divisible by its tile, not {whole} by {part}")
+    g = sg.Graph("swiglu")
+    shapes = {"x": (batch, width), "gate": (width, inner), "up": (width, inner)}
+    shapes["down"] = (inner, width)
+    tensors = {name: g.tensor(name, shape, element) for name, shape in shapes.items()}
+    y = g.tensor("y", (batch, width), sg.f32)
+
+    def load(name: str, tile: tuple[int, int], stride: tuple[int, int]) -> sg.Stream:
+        shape = (batch // tile_batch, inner // tile_inner)
+        return sg.linear_offchip_load(
+            tensors[name], tile=tile, shape=shape, stride=stride, name=name
+        )
+
+    rows = load("x", (tile_batch, width), (1, 0))
+    gate = rows.map(sg.fn.matmul(), load("gate", (width, tile_inner), (0, 1)))
+    up = rows.map(sg.fn.matmul(), load("up", (width, tile_inner), (0, 1)))
+    hidden = gate.map(sg.fn.silu()).map(sg.fn.mul(), up)
+    if element == "bf16":
+        hidden = hidden.map(sg.fn.convert(sg.bf16))
+    result = hidden.accum(sg.fn.matmul(), load("down", (tile_inner, width), (0, 1)), rank=1)
+    sg.linear_offchip_store(result, y, name="y")
+    if not data:
+        return g, {}
+    rng = np.random.default_rng(seed)
+    return g, {
+        name: rng.normal(0, 1 if name == "x" else shape[0] ** -0.5, shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
