@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numba as nb
 
-from . import simple
+from . import dram_steps, simple
+from .dram import DDR4, HBM2, Dram
 from .simple import DONE, KIND, KIND_SIMPLE, MODEL, SimpleMemory
 
-__all__ = ["DONE", "SimpleMemory", "advance", "start"]
+__all__ = ["DDR4", "DONE", "HBM2", "Dram", "SimpleMemory", "advance", "start"]
 
 
 @nb.njit
@@ -37,9 +38,13 @@ def start(M, port, t, address, rows, row_bytes, write):  # type: ignore[no-untyp
     """
     if M[M[port + MODEL] + KIND] == KIND_SIMPLE:
         simple.start(M, port, t, rows, row_bytes)
+    else:
+        dram_steps.start(M, port, t, address, rows, row_bytes, row_bytes, write)
 
 
 @nb.njit
 def advance(M, port, t):  # type: ignore[no-untyped-def]
     """Go on with the tile in cycle `t`; returns 0 when all is offered, else when to look again."""
-    return simple.advance(M, port, t)
+    if M[M[port + MODEL] + KIND] == KIND_SIMPLE:
+        return simple.advance(M, port, t)
+    return dram_steps.advance(M, port, t)

@@ -1,0 +1,157 @@
+"""Measured bandwidth of an off-chip memory under streams of tiles, by the engine's own interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from ...ir.errors import StepError
+from ..layout import Layout
+from .memory import DONE, Dram, SimpleMemory, advance, start
+
+PATTERNS = ("sequential", "streams", "random")
+SPACE = 1 << 32
+"""Bytes of memory that tiles are drawn from."""
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """What a memory gave.
+
+    Attributes
+    ----------
+    pattern : str
+        How the addresses of tiles follow each other.
+    tile, ports, writes : int
+        Bytes of a tile, operators that ask at the same time, and how many of those write.
+    bytes, cycles : int
+        What was moved, and how long that took.
+    per_cycle : float
+        Bytes per cycle.
+    share : float
+        The same as a share of the memory's peak.
+    """
+
+    pattern: str
+    tile: int
+    ports: int
+    writes: int
+    bytes: int
+    cycles: int
+    per_cycle: float
+    share: float
+
+
+def bandwidth(
+    memory: SimpleMemory | Dram,
+    pattern: str = "sequential",
+    *,
+    bytes: int = 1 << 23,
+    ports: int = 4,
+    writes: int = 0,
+    tile: int = 8192,
+    in_flight: int = 2,
+    seed: int = 0,
+) -> Bandwidth:
+    """Measure the bandwidth of a memory under streams of tiles.
+
+    Parameters
+    ----------
+    memory : SimpleMemory or Dram
+        The memory.
+    pattern : {"sequential", "streams", "random"}
+        Whether the ports take turns over tiles that follow each other, whether each does so alone in
+        a region of its own, or whether tiles lie anywhere.
+    bytes : int
+        What is moved in all, rounded up to whole tiles for every port.
+    ports : int
+        Operators that ask at the same time.
+    writes : int
+        How many of the ports write.
+    tile : int
+        Bytes of a tile.
+    in_flight : int
+        Tiles that a port may have asked for and not yet received.
+    seed : int
+        Decides where random tiles lie.
+
+    Returns
+    -------
+    Bandwidth
+
+    Raises
+    ------
+    StepError
+        For another pattern, or numbers that are not positive.
+    """
+    if pattern not in PATTERNS:
+        raise StepError(f"bandwidth: a pattern is one of {', '.join(PATTERNS)}, not {pattern!r}")
+    if min(bytes, ports, tile, in_flight) < 1 or not 0 <= writes <= ports:
+        raise StepError(
+            f"bandwidth: {bytes} bytes through {ports} ports ({writes} of them writing) in tiles of "
+            f"{tile} bytes, {in_flight} in flight, cannot be measured"
+        )
+    count = -(-bytes // (tile * ports))
+    places = SPACE // tile
+    if pattern == "random":
+        numbers = np.random.default_rng(seed).integers(0, places, (ports, count))
+    elif pattern == "streams":
+        apart = places // ports
+        numbers = (np.arange(ports)[:, None] * apart + np.arange(count)) % places
+    else:
+        numbers = (np.arange(ports)[:, None] + np.arange(count) * ports) % places
+    layout = Layout("bandwidth")
+    address = memory.lay_out(layout)
+    records = np.array([memory.port(layout, address) for _ in range(ports)])
+    kinds = (np.arange(ports) < writes).astype(np.int64)
+    cycles = int(_measure(layout.build(), records, numbers * tile, tile, kinds, in_flight))
+    moved = count * ports * tile
+    per_cycle = moved / cycles
+    return Bandwidth(
+        pattern, tile, ports, writes, moved, cycles, per_cycle, per_cycle / memory.peak
+    )
+
+
+@nb.njit(cache=True)
+def _measure(
+    M: npt.NDArray[np.int64],
+    records: npt.NDArray[np.int64],
+    addresses: npt.NDArray[np.int64],
+    tile: int,
+    writes: npt.NDArray[np.int64],
+    in_flight: int,
+) -> int:
+    """Let each port transfer its tiles, in order of time; returns when the last one is there."""
+    ports, count = addresses.shape
+    look = np.zeros(ports, dtype=np.int64)
+    begun = np.zeros(ports, dtype=np.int64)
+    busy = np.zeros(ports, dtype=np.bool_)
+    answers = np.zeros((ports, in_flight), dtype=np.int64)
+    left = ports
+    end = 0
+    while left:
+        p = np.argmin(look)
+        t = look[p]
+        port = records[p]
+        if busy[p]:
+            then = advance(M, port, t)
+            if then:
+                look[p] = then
+                continue
+            busy[p] = False
+            answers[p, begun[p] % in_flight] = M[port + DONE]
+            end = max(end, M[port + DONE])
+            begun[p] += 1
+        if begun[p] == count:
+            look[p] = NEVER
+            left -= 1
+        elif answers[p, begun[p] % in_flight] > t:
+            look[p] = answers[p, begun[p] % in_flight]
+        else:
+            start(M, port, t, addresses[p, begun[p]], 1, tile, writes[p])
+            busy[p] = True
+    return end

@@ -1,0 +1,146 @@
+"""Off-chip memory as DRAM: channels with banks, open rows, refresh and turnaround of the bus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ...ir.errors import StepError
+from ..layout import Layout
+from . import dram_steps as d
+from .dram_timings import DDR4_3200, HBM2_2000, Timings
+
+
+@dataclass(frozen=True)
+class Dram:
+    """DRAM channels, and which byte lies where.
+
+    `interleave` consecutive bytes lie in one channel, the next ones in the next channel. Within a
+    channel consecutive bursts take turns over `turn` bank groups until a row of each is used up; then
+    comes the next set of banks, and after the last set the next row. Which channel and which set come
+    first is scattered, so that tiles at round addresses do not all meet in one place. When a burst is
+    served is said in `dram_steps`.
+
+    Parameters
+    ----------
+    timings : Timings
+        What has to lie between two commands.
+    clock_mhz : int
+        Clock of the machine whose cycles are counted.
+    channels, bank_groups, banks : int
+        Channels, bank groups of each, and banks of each group.
+    row_bytes, burst_bytes : int
+        Bytes of a row of one bank, and bytes that a column command moves.
+    interleave : int
+        Consecutive bytes in one channel.
+    turn : int
+        Bank groups that consecutive bursts of a channel take turns over.
+    window : int
+        A row may be opened for a burst when fewer bursts of its channel are before it.
+    latency_ps : int
+        Time between an operator and the commands, there and back.
+    request_bytes : int
+        Bytes of one request of an operator.
+    requests_per_cycle : int
+        How many requests an operator offers in a cycle.
+
+    Raises
+    ------
+    StepError
+        Where a number is not positive, or one does not divide another that it has to.
+    """
+
+    timings: Timings
+    clock_mhz: int
+    channels: int
+    bank_groups: int = 4
+    banks: int = 4
+    row_bytes: int = 2048
+    burst_bytes: int = 64
+    interleave: int = 512
+    turn: int = 2
+    window: int = 16
+    latency_ps: int = 20_000
+    request_bytes: int = 64
+    requests_per_cycle: int = 16
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name != "timings" and (not isinstance(value, int) or value < 1):
+                raise StepError(f"DRAM: {item.name} must be at least 1, not {value}")
+        for whole, part in (
+            ("row_bytes", "burst_bytes"),
+            ("interleave", "burst_bytes"),
+            ("request_bytes", "burst_bytes"),
+            ("bank_groups", "turn"),
+        ):
+            if getattr(self, whole) % getattr(self, part):
+                raise StepError(
+                    f"DRAM: {part} of {getattr(self, part)} does not divide {whole} of "
+                    f"{getattr(self, whole)}"
+                )
+        if self.turn * self.row_bytes % self.interleave:
+            raise StepError(
+                f"DRAM: an interleave of {self.interleave} bytes does not divide the "
+                f"{self.turn * self.row_bytes} bytes of the rows that bursts take turns over"
+            )
+
+    def ticks(self, clocks: int) -> int:
+        """Ticks of so many clocks of the memory, rounded up."""
+        return -(-clocks * self.timings.clock_ps * self.clock_mhz * d.TICKS // 1_000_000)
+
+    @property
+    def latency(self) -> int:
+        """Cycles between an operator and the commands, there and back."""
+        return -(-self.latency_ps * self.clock_mhz // 1_000_000)
+
+    @property
+    def peak(self) -> float:
+        """Bytes per cycle if no data bus ever rests."""
+        return self.channels * self.burst_bytes * d.TICKS / self.ticks(self.timings.ccd_s)
+
+    def lay_out(self, layout: Layout) -> int:
+        """Put the record of the memory into the array and return its address."""
+        banks = self.bank_groups * self.banks
+        first_bank = d.GROUP_RECORDS + d.GROUP_SIZE * self.bank_groups
+        rings = first_bank + d.BANK_SIZE * banks
+        size = rings + d.ACTIVATES + self.window
+        channels = np.zeros((self.channels, size), dtype=np.int64)
+        # All at once: a tile lies in all channels, and would wait for each in turn.
+        channels[:, d.REFRESH] = self.ticks(self.timings.refi)
+        channels[:, first_bank + d.ROW : rings : d.BANK_SIZE] = d.NO_ROW
+        channels[:, rings:] = d.LONG_AGO
+        record = [0] * d.TIMES
+        record[d.KIND] = d.KIND_DRAM
+        record[d.CHANNELS] = self.channels
+        record[d.FIRST] = layout.reserve(channels.reshape(-1))
+        record[d.CHANNEL_SIZE] = size
+        record[d.BURST_BYTES] = self.burst_bytes
+        record[d.BURSTS] = self.request_bytes // self.burst_bytes
+        record[d.REQUEST_BYTES] = self.request_bytes
+        record[d.LATENCY] = self.latency
+        record[d.INTERLEAVE] = self.interleave // self.burst_bytes
+        record[d.TURN] = self.turn
+        record[d.BLOCK] = self.turn * self.row_bytes // self.burst_bytes
+        record[d.SETS] = banks // self.turn
+        record[d.GROUPS] = self.bank_groups
+        record[d.BANKS] = banks
+        record[d.WINDOW] = self.window
+        times = (self.ticks(getattr(self.timings, name)) for name in d.TIMES_KEPT)
+        return layout.reserve([*record, *times])
+
+    def port(self, layout: Layout, memory: int) -> int:
+        """Put the record of an operator's port into the array and return its address."""
+        return layout.reserve([memory, self.requests_per_cycle, *[0] * (d.PORT_SIZE - 2)])
+
+
+HBM2 = Dram(HBM2_2000, clock_mhz=2000, channels=64)
+"""Eight stacks of HBM2 at 1024 B per cycle of a machine at 2 GHz, the peak of the paper's machine.
+
+A stack has eight channels of 128 bits. The two pseudo-channels of each take half of every burst, so
+they always do the same, and are one channel here, with rows of 2 x 1 KiB."""
+
+DDR4 = Dram(DDR4_3200, clock_mhz=1000, channels=2, row_bytes=8192)
+"""Two channels of DDR4-3200, each eight parts of 8 bits, at 51.2 B per cycle of a machine at 1 GHz."""
