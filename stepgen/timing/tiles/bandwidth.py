@@ -1,4 +1,4 @@
-"""Measured bandwidth of an off-chip memory under streams of tiles, by the engine's own interface."""
+"""Measured bandwidth of an off-chip memory under streams of tiles."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def bandwidth(
     memory : SimpleMemory or Dram
         The memory.
     pattern : {"sequential", "streams", "random"}
-        Whether the ports take turns over tiles that follow each other, whether each does so alone in
-        a region of its own, or whether tiles lie anywhere.
+        Whether the ports take turns over tiles that follow each other, each has such a stream of its
+        own, or tiles lie anywhere.
     bytes : int
         What is moved in all, rounded up to whole tiles for every port.
     ports : int
@@ -90,10 +90,10 @@ def bandwidth(
     """
     if pattern not in PATTERNS:
         raise StepError(f"bandwidth: a pattern is one of {', '.join(PATTERNS)}, not {pattern!r}")
-    if min(bytes, ports, tile, in_flight) < 1 or not 0 <= writes <= ports:
+    if min(bytes, ports, tile, in_flight) < 1 or tile * ports > SPACE or not 0 <= writes <= ports:
         raise StepError(
-            f"bandwidth: {bytes} bytes through {ports} ports ({writes} of them writing) in tiles of "
-            f"{tile} bytes, {in_flight} in flight, cannot be measured"
+            f"bandwidth: cannot move {bytes} bytes through {ports} ports, {writes} of them writing, "
+            f"in tiles of {tile} bytes with {in_flight} in flight"
         )
     count = -(-bytes // (tile * ports))
     places = SPACE // tile

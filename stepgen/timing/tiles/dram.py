@@ -17,10 +17,10 @@ class Dram:
     """DRAM channels, and which byte lies where.
 
     `interleave` consecutive bytes lie in one channel, the next ones in the next channel. Within a
-    channel consecutive bursts take turns over `turn` bank groups until a row of each is used up; then
-    comes the next set of banks, and after the last set the next row. Which channel and which set come
-    first is scattered, so that tiles at round addresses do not all meet in one place. When a burst is
-    served is said in `dram_steps`.
+    channel consecutive bursts take turns over `turn` bank groups until a row of each is used up;
+    then comes the next set of banks, and after the last set the next row. Which channel and which
+    set come first is scattered, so that tiles at round addresses do not all meet in one place. When
+    a burst is served is said in `dram_steps`.
 
     Parameters
     ----------
@@ -142,5 +142,5 @@ HBM2 = Dram(HBM2_2000, clock_mhz=2000, channels=64)
 A stack has eight channels of 128 bits. The two pseudo-channels of each take half of every burst, so
 they always do the same, and are one channel here, with rows of 2 x 1 KiB."""
 
-DDR4 = Dram(DDR4_3200, clock_mhz=1000, channels=2, row_bytes=8192)
-"""Two channels of DDR4-3200, each eight parts of 8 bits, at 51.2 B per cycle of a machine at 1 GHz."""
+DDR4 = Dram(DDR4_3200, clock_mhz=2000, channels=2, row_bytes=8192)
+"""Two channels of DDR4-3200, eight parts of 8 bits each, for the same machine: 25.6 B per cycle."""

@@ -1,10 +1,10 @@
 """How DRAM serves the bursts of tiles: records in the flat array, and the functions that step them.
 
 Each channel serves its bursts strictly in order of arrival: their column commands, and their
-activates, go in that order. While a burst waits its row may be opened already, if fewer than `WINDOW`
-bursts of the channel are before it. So the commands of a burst follow from those before it, and a
-burst costs a few comparisons. What is not modelled: conflicts on the command bus, and controllers
-that change the order of requests.
+activates, go in that order. While a burst waits its row may be opened already, if fewer than
+`WINDOW` bursts of the channel are before it. So the commands of a burst follow from those before
+it, and a burst costs a few comparisons. What is not modelled: conflicts on the command bus, and
+controllers that change the order of requests.
 
 Times are in ticks, `TICKS` to a cycle, so that a clock of the memory need not be a whole cycle.
 """
@@ -19,7 +19,7 @@ KIND_DRAM = 1
 TICKS = 16
 """Parts of a cycle in which times are kept."""
 CHUNK = 16
-"""Bursts taken at once; a port that offers fewer in a cycle is looked at once for several cycles."""
+"""Bursts taken at once, over several cycles from a port that offers fewer in a cycle."""
 ACTIVATES = 4
 """Activates allowed in a window of tFAW."""
 SCATTER = 0x9E3779B1
