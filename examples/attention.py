@@ -1,0 +1,219 @@
+"""Decode attention: one new token per request against all keys and values in its cache.
+
+Figures 14, 15, 16 and 21 of the paper: requests of different lengths, one key-value head of `width`
+columns with `rows` query rows, caches read and written in tiles of `tile` rows. The new key and
+value are placed in the last tile of their cache, which is written back on the way.
+
+The softmax is either the published one, ``exp(s) / sum(exp(s))`` over whole tiles, which overflows
+for large scores and counts the places of the last tile that are not filled; or a safe one: scores
+are scaled and masked, and kept on chip until their maximum is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import stepgen as sg
+from stepgen.flow import traces
+
+AHEAD = 16
+"""Requests whose numbers may run ahead of their tiles."""
+
+WRITE_BACK = 4
+"""Tiles that may wait for being written back."""
+
+
+class Requests(NamedTuple):
+    """What is known of each request, as streams ``[B]``.
+
+    Attributes
+    ----------
+    spans : Stream
+        Number of the first tile of its cache, and how many tiles it has with the new row.
+    places : Stream
+        Row of the last tile where the new key and value go.
+    filled : Stream or None
+        How many rows of the last tile are valid then; for the safe softmax.
+    """
+
+    spans: sg.Stream
+    places: sg.Stream
+    filled: sg.Stream | None
+
+
+def attention(
+    lengths: list[int] | npt.NDArray[np.int64] | None = None,
+    batch: int = 8,
+    mean: float = 48,
+    stdev: float = 32,
+    rows: int = 8,
+    width: int = 64,
+    tile: int = 32,
+    softmax: str = "safe",
+    element: str = "bf16",
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[sg.Graph, dict[str, Any]]:
+    """Build attention of one key-value head and what it works on.
+
+    Parameters
+    ----------
+    lengths : sequence of int, optional
+        Rows in the cache of each request, without the new one.
+    batch, mean, stdev : int, float, float
+        Where `lengths` is missing: how many to draw, and their statistics; none is longer than the
+        mean and four standard deviations.
+    rows : int
+        Query rows per key-value head.
+    width : int
+        Columns of queries, keys and values.
+    tile : int
+        Rows of a tile of the caches.
+    softmax : {"safe", "published"}
+        How scores become weights.
+    element : {"bf16", "f32"}
+        What queries, keys and values are made of; sums and the result are f32.
+    seed : int
+        Of all that is drawn.
+    data : bool
+        Whether to draw queries and caches; without them the program can be costed and timed.
+
+    Returns
+    -------
+    graph : Graph
+    inputs : dict
+        Streams about the requests, and, with `data`, tensors, by name.
+    """
+    if softmax not in ("safe", "published"):
+        raise sg.StepError(f'attention needs softmax "safe" or "published", not {softmax!r}')
+    if element not in ("f32", "bf16"):
+        raise sg.StepError(f"attention works on f32 or bf16, not on {element}")
+    if lengths is None:
+        lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
+    lengths = np.asarray(lengths, np.int64)
+    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 0:
+        raise sg.StepError(f"attention needs a list of lengths of at least 0, not {lengths}")
+    batch, room = len(lengths), tiles_of(lengths, tile).max()
+    g = sg.Graph(f"attention_{softmax}")
+    requests = declare(g, batch, softmax)
+    shapes = {"query": (batch * rows, width), "key": (batch, width), "value": (batch, width)}
+    shapes |= dict.fromkeys(("keys", "values"), (batch * int(room) * tile, width))
+    tensors = {name: g.tensor(name, shape, element) for name, shape in shapes.items()}
+    y = g.tensor("y", (batch * rows, width), sg.f32)
+    number = g.input("request", sg.address[1, 1], (batch,))
+    query, key, value = (
+        sg.linear_offchip_load(tensors[n], tile=(r, width), shape=(batch,), stride=(1,), name=n)
+        for n, r in (("query", rows), ("key", 1), ("value", 1))
+    )
+    caches = tensors["keys"], tensors["values"]
+    result = attend(query, key, value, requests, caches, tile=tile, softmax=softmax)
+    sg.random_offchip_store(number.fifo(AHEAD), result, y, tile=(rows, width), name="y")
+    inputs: dict[str, Any] = describe(lengths, tile, softmax)
+    inputs["request"] = np.arange(batch).reshape(batch, 1, 1)
+    if data:
+        rng = np.random.default_rng(seed)
+        inputs |= {n: rng.normal(size=shapes[n]) for n in ("query", "key", "value")}
+        filled = _valid(lengths, int(room) * tile).ravel()[:, None]
+        inputs |= {n: filled * rng.normal(size=shapes[n]) for n in ("keys", "values")}
+    return g, inputs
+
+
+def tiles_of(lengths: npt.NDArray[np.int64], tile: int) -> npt.NDArray[np.int64]:
+    """How many tiles each cache has with the new row."""
+    return (lengths + tile) // tile
+
+
+def declare(g: sg.Graph, batch: int, softmax: str) -> Requests:
+    """Inputs of a program that say where the caches of the requests lie."""
+    spans = g.input("span", sg.address[1, 2], (batch,))
+    places = g.input("place", sg.address[1, 1], (batch,))
+    safe = softmax == "safe"
+    return Requests(spans, places, g.input("filled", sg.address[1, 1], (batch,)) if safe else None)
+
+
+def describe(lengths: npt.NDArray[np.int64], tile: int, softmax: str) -> dict[str, Any]:
+    """Contents of what `declare` made; caches lie at equal distances."""
+    count, batch = tiles_of(lengths, tile), len(lengths)
+    spans = np.stack([np.arange(batch) * count.max(), count], axis=1)
+    places = (lengths % tile).reshape(batch, 1, 1)
+    found = {"span": spans.reshape(batch, 1, 2), "place": places}
+    return found | {"filled": places + 1} if softmax == "safe" else found
+
+
+def attend(
+    query: sg.Stream,
+    key: sg.Stream,
+    value: sg.Stream,
+    requests: Requests,
+    caches: tuple[sg.Tensor, sg.Tensor],
+    *,
+    tile: int,
+    softmax: str,
+) -> sg.Stream:
+    """Attention of one key-value head.
+
+    Parameters
+    ----------
+    query, key, value : Stream
+        ``[B]`` of rows x width, and of the new rows 1 x width.
+    requests : Requests
+        Where the caches lie.
+    caches : tuple of Tensor
+        Of keys and values; read, and written with the new rows.
+    tile : int
+        Rows of a tile of the caches.
+    softmax : {"safe", "published"}
+        How scores become weights.
+
+    Returns
+    -------
+    Stream
+        ``[B]`` of f32 tiles of rows x width.
+    """
+    keys = _cache(key, requests, caches[0], tile)
+    values = _cache(value, requests, caches[1], tile)
+    scores = query.promote(0).expand(keys).map(sg.fn.matmul(transpose=True), keys)
+    if softmax == "safe":
+        scores = _below_maximum(scores, requests, query.dtype.cols.static)
+    weights = scores.map(sg.fn.exp())
+    total = weights.accum(sg.fn.add(), rank=1).map(sg.fn.row_sum())
+    if values.dtype.element == sg.bf16:
+        weights = weights.map(sg.fn.convert(sg.bf16))
+    return weights.accum(sg.fn.matmul(), values, rank=1).map(sg.fn.div(), total)
+
+
+def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> sg.Stream:
+    """All tiles of each request's cache ``[B, L]``, with the new row, which is written back."""
+    spans, shape = requests.spans.fifo(AHEAD), (tile, cache.shape[1])
+    addresses = spans.flat_map(sg.fn.span(), rank=1)
+    tiles = sg.random_offchip_load(addresses, cache, tile=shape, name=f"{cache.name}_read")
+    is_last = spans.flat_map(sg.fn.span_last(), rank=1)
+    last, others = sg.partition(tiles, is_last, rank=0)
+    placed = last.map(sg.fn.place_row(), row, requests.places.fifo(AHEAD))
+    where = spans.map(sg.fn.span_end()).fifo(AHEAD)
+    back = placed.fifo(WRITE_BACK)
+    sg.random_offchip_store(where, back, cache, tile=shape, name=f"{cache.name}_write")
+    return sg.reassemble([placed, others], is_last, rank=0).flatten(0, 1)
+
+
+def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stream:
+    """Scores ``[B, L]``, scaled and without the places that are not filled, minus their maximum.
+
+    Only the last tile has such places. As the maximum is known only when all tiles have passed,
+    they are kept on chip until then.
+    """
+    is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(), rank=1)
+    last, others = sg.partition(scores.map(sg.fn.scale(width**-0.5)), is_last, rank=0)
+    masked = last.map(sg.fn.mask_cols(float("-inf")), requests.filled.fifo(AHEAD))
+    valid = sg.reassemble([masked, others], is_last, rank=0).flatten(0, 1)
+    highest = valid.map(sg.fn.row_max()).accum(sg.fn.maximum(), rank=1)
+    kept = valid.bufferize(rank=1).streamify(highest)
+    return kept.map(sg.fn.sub(), highest.promote(0).expand(kept))
+
+
+def _valid(lengths: npt.NDArray[np.int64], room: int) -> npt.NDArray[np.bool_]:
+    """Which rows of caches of `room` rows are in use, ``[B, room]``."""
+    return np.arange(room) < lengths[:, None]
