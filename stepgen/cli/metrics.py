@@ -35,10 +35,10 @@ def command(
     from stepgen.flow import report
     from stepgen.ir.metrics import metrics as costs_of
 
-    loaded = program.load()
+    loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)
-    dims, numbers = _numbers(loaded, costs)
+    dims, numbers = _numbers(program, loaded, costs)
     if json:
         report.show_json(_document(costs, dims, numbers))
         return
@@ -57,11 +57,18 @@ def command(
         report.show(f"no numbers: the inputs do not decide {', '.join(open_dims)}")
 
 
-def _numbers(program: Program, costs: Metrics) -> tuple[dict[str, int], dict[str, Any]]:
-    """Dims as the inputs decide them, and the totals with them where all are known."""
+def _numbers(
+    options: ProgramOptions, program: Program, costs: Metrics
+) -> tuple[dict[str, int], dict[str, Any]]:
+    """Dims as the inputs decide them, and the totals with them where all are known.
+
+    What the program does not return is drawn only where it is needed: weights of full size are not.
+    """
     from stepgen.flow import values
 
-    dims = values.dims(program, costs.symbols)
+    dims = values.dims(program, costs.symbols, run=False)
+    if len(dims) < len(costs.symbols):
+        dims = values.dims(options.load(), costs.symbols)
     if len(dims) < len(costs.symbols):
         return dims, {}
     given = {s: dims[s.name] for s in costs.symbols}

@@ -41,6 +41,15 @@ class ProgramOptions:
             show_default=False,
         ),
     ] = None
+    lengths: Annotated[
+        Path | None,
+        typer.Option(
+            "--lengths",
+            metavar="FILE",
+            help="Length of each request (npz, npy, csv), for a program that takes lengths.",
+            show_default=False,
+        ),
+    ] = None
     inputs: Annotated[
         Path | None,
         typer.Option(
@@ -56,13 +65,14 @@ class ProgramOptions:
 
     def load(self, *, draw: bool = True) -> Program:
         """Find the program and build it."""
-        from stepgen.flow import program, routing
+        from stepgen.flow import program, traces
         from stepgen.flow.settings import pairs
 
         return program.load(
             self.program,
             pairs(self.settings, "--set"),
-            routing=None if self.routing is None else routing.read(self.routing),
+            routing=None if self.routing is None else traces.load_routing(self.routing),
+            lengths=None if self.lengths is None else traces.load_lengths(self.lengths),
             inputs=self.inputs,
             seed=self.seed,
             draw=draw,

@@ -20,6 +20,7 @@ from . import inputs as program_inputs
 from .files import shipped
 from .routing import Routing
 from .settings import bind, parameters
+from .traces import Lengths
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def load(
     settings: Mapping[str, str] | None = None,
     *,
     routing: Routing | None = None,
+    lengths: Lengths | None = None,
     inputs: Path | None = None,
     seed: int = 0,
     draw: bool = True,
@@ -68,6 +70,8 @@ def load(
     settings : mapping of str to str
         Parameters of the function, as texts.
     routing : int array of shape [tokens, top], optional
+        For a function with a parameter of this name.
+    lengths : int array of shape [requests], optional
         For a function with a parameter of this name.
     inputs : Path, optional
         An ``.npz`` file with inputs; they replace those that the function returns.
@@ -85,8 +89,10 @@ def load(
     StepError
         If there is no such program, or it can't be built.
     """
+    traces = {"routing": routing, "lengths": lengths}
+    traces = {what: trace for what, trace in traces.items() if trace is not None}
     if spec.endswith(".json"):
-        return _from_text(spec, settings or {}, routing, inputs, seed, draw)
+        return _from_text(spec, settings or {}, traces, inputs, seed, draw)
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
@@ -95,10 +101,10 @@ def load(
         known = parameters(function)
         if "seed" in known:
             given["seed"] = seed
-        if routing is not None:
-            if "routing" not in known:
-                raise StepError(f"{name} takes no routing: it has no parameter of that name")
-            given["routing"] = routing
+        for what in traces:
+            if what not in known:
+                raise StepError(f"{name} takes no {what}: it has no parameter of that name")
+        given |= traces
         arguments = bind(function, settings or {}, given, name)
         try:
             made = function(**arguments)
@@ -110,16 +116,33 @@ def load(
     return _complete(graph, own, name, inputs, seed, draw)
 
 
+def find(spec: str) -> Callable[..., Any]:
+    """The function of a program, to be called with values of its own.
+
+    Parameters
+    ----------
+    spec : str
+        ``path.py:function``, the name of an example, or ``example:function``.
+
+    Raises
+    ------
+    StepError
+        If there is no such function.
+    """
+    path, function_name = _locate(spec)
+    return _function(_import(path), path, function_name)
+
+
 def _from_text(
     spec: str,
     settings: Mapping[str, str],
-    routing: Routing | None,
+    traces: Mapping[str, Any],
     inputs: Path | None,
     seed: int,
     draw: bool,
 ) -> Program:
-    for what, value in (("parameters", settings), ("routing", routing)):
-        if value is not None and len(value):
+    for what, value in {"parameters": settings, **traces}.items():
+        if len(value):
             raise StepError(f"{spec} is a finished graph and takes no {what}")
     return _complete(text.load(spec), {}, Path(spec).name, inputs, seed, draw)
 

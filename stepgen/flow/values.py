@@ -19,11 +19,12 @@ from .program import Program
 Dims = dict[str, int]
 
 
-def dims(program: Program, wanted: Iterable[sympy.Symbol]) -> Dims:
+def dims(program: Program, wanted: Iterable[sympy.Symbol], *, run: bool = True) -> Dims:
     """Values of dims, as far as the inputs decide them.
 
-    Selectors and the inputs' own structure tell most; where that is not enough the reference runs
-    and its streams are measured.
+    Selectors, ranges and the inputs' own structure tell most; where that is not enough the
+    reference runs and its streams are measured. The length of a range is that of the longest,
+    which is what a buffer has to be made for.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ def dims(program: Program, wanted: Iterable[sympy.Symbol]) -> Dims:
         With its inputs.
     wanted : iterable of sympy.Symbol
         The dims.
+    run : bool
+        Whether the reference may run.
 
     Returns
     -------
@@ -48,7 +51,11 @@ def dims(program: Program, wanted: Iterable[sympy.Symbol]) -> Dims:
                 shape = (*[1] * stream.rank, -1, len(graph.routings[stream].counts))
                 counts = selector_counts(graph, node.name, mask.reshape(shape))
                 known |= {name: int(np.asarray(n)) for name, n in counts.items()}
-    if any(name not in known for name in names):
+            if stream in graph.spans:
+                length, total = graph.spans[stream]
+                lengths = [int(span[0, 1]) for span in values(tokens)]
+                known |= {str(total): sum(lengths), str(length): max(lengths, default=0)}
+    if run and any(name not in known for name in names):
         result = executor.run(graph, program.inputs)
         for node in graph.nodes:
             for stream in node.outputs:

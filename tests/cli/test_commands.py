@@ -121,6 +121,19 @@ def test_routing(stepgen, here):
     assert data["dims"] == {"E0": 0, "E1": 8}
 
 
+def test_lengths(stepgen, here):
+    (here / "n.csv").write_text("40\n3\n")
+    data = stepgen("metrics attention --set softmax=published --lengths n.csv --json").json
+    assert data["dims"] == {"sum_L0_0": 3}
+    data = stepgen("metrics attention --set data=false --lengths n.csv --json").json
+    assert data["dims"] == {"L0": 2, "sum_L0_0": 3}
+
+
+def test_full_size_needs_no_weights(stepgen):
+    data = stepgen("metrics moe_swiglu --set model=mixtral --set data=false --json").json
+    assert data["numbers"]["traffic"] > 2e9
+
+
 def test_time(stepgen, here):
     said = stepgen(f"time {MOE} --timeline t.png --perfetto t.json")
     assert said.code == 0

@@ -41,6 +41,8 @@ MISTAKES = [
         "moe has the experts 0 to 1, but the routing names 3",
     ),
     ("show moe --routing twice.csv", "twice.csv is no routing: it sends token 0 to expert 1 twice"),
+    ("show moe --lengths n.csv", "moe.py:moe takes no lengths: it has no parameter of that name"),
+    ("show attention --lengths nix.csv", "can't read the list of lengths nix.csv: No such file .*"),
     # Inputs
     ("run p.py:dynamic", "the input x is .*N.*can't be drawn.*--inputs"),
     ("run p.py:layer --inputs nix.npz", "can't read the inputs nix.npz: No such file or .*"),
@@ -88,6 +90,7 @@ MISTAKES = [
 def files(here):
     (here / "bad.py").write_text("def f(:\n")
     (here / "r.csv").write_text("0,1\n3,0\n")
+    (here / "n.csv").write_text("5\n7\n")
     (here / "twice.csv").write_text("1,1\n")
     np.savez(here / "wrong.npz", w=np.zeros((4, 8)))
     np.savez(here / "short.npz", x=np.zeros((3, 1, 8)))

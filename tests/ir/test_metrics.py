@@ -162,3 +162,12 @@ def test_merged_dynamic_tiles_are_summed() -> None:
     g.output(product, "y")
     got = sg.metrics(g).evaluate({"E0": 5, "E1": 7, product.dtype.rows: 7})
     assert got.flops == 2 * (5 + 7) * 32 * 16
+
+
+def test_what_goes_through_buffers_once_keeps_its_total() -> None:
+    g = sg.Graph()
+    x = g.input("x", sg.bf16[4, 8], (5, sg.ragged("K")))
+    buffers = x.bufferize(rank=1)
+    assert buffers.streamify().totals == x.totals
+    assert buffers.streamify(x.accum(sg.fn.add(), rank=1)).totals == x.totals
+    assert buffers.streamify(count=3).totals[1:] == (15, 5)

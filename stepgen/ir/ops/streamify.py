@@ -43,7 +43,22 @@ class Streamify(Operator):
         else:
             outer, above = buffers.shape, buffers.totals
         totals = {level + len(inner): total for level, total in enumerate(above)}
-        return [Out((*outer, *inner), buffer.tile, totals)]
+        volume = None
+        if len(outer) == len(buffers.shape) and call.attrs["shape"] is None:
+            totals, volume = _read_once(buffers, totals)
+        return [Out((*outer, *inner), buffer.tile, totals, volume)]
+
+
+def _read_once(
+    buffers: Stream, totals: dict[int, sympy.Expr]
+) -> tuple[dict[int, sympy.Expr], sympy.Expr | None]:
+    """What went into the buffers comes out of them when each of them is read once."""
+    while buffers.node.op == "fork":
+        buffers = buffers.node.inputs[0]
+    if buffers.node.op != "bufferize":
+        return totals, None
+    stored = buffers.node.inputs[0]
+    return dict(enumerate(stored.totals)) | totals, stored.volume
 
 
 def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
