@@ -18,6 +18,7 @@ from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
+from stepgen.ir.uniform import one_size
 
 if TYPE_CHECKING:
     from stepgen.ir.stream import Routing
@@ -197,7 +198,7 @@ class Folding(Binary):
         if len(tiles) != 1:
             call.fail(f"{self} folds 1 stream, not {len(tiles)}")
         self.check(call, [tiles[0], tiles[0]])
-        if any(d.is_ragged for d in tiles[0].dims):
+        if not one_size(call, tiles[0].dims):
             call.fail(f"{self} can't fold tiles of different sizes, {tiles[0]}")
         return tiles[0]
 

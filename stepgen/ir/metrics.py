@@ -142,10 +142,18 @@ class _Exact(NumPyPrinter):  # type: ignore[misc]
         return f"(-(-({self._print(above)}) // ({self._print(below)})))"
 
     def _print_Min(self, expr: sympy.Expr) -> str:
-        first, *rest = (self._print(a) for a in expr.args)
-        for other in rest:
-            first = f"minimum({first}, {other})"
-        return str(first)
+        return self._of_two("minimum", expr)
+
+    def _print_Max(self, expr: sympy.Expr) -> str:
+        return self._of_two("maximum", expr)
+
+    def _of_two(self, name: str, expr: sympy.Expr) -> str:
+        terms = [str(self._print(a)) for a in expr.args]
+        # In pairs, since Python nests no more than 200 deep.
+        while len(terms) > 1:
+            pairs = [f"{name}({a}, {b})" for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[2 * len(pairs) :]
+        return terms[0]
 
 
 _providers: dict[str, Provider] = {}
@@ -184,7 +192,8 @@ def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
     """
     for known in (PAPER, PUBLISHED):
         if known.name == policy:
-            return Metrics(policy, {n.name: _cost(n, known) for n in graph.nodes})
+            largest = _largest(graph)
+            return Metrics(policy, {n.name: _cost(n, known, largest) for n in graph.nodes})
     if policy not in _providers:
         names = [PAPER.name, PUBLISHED.name, *_providers]
         raise StepError(f"there is no policy {policy!r}, those are {', '.join(names)}")
@@ -224,9 +233,23 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
     return {str(d): counts[..., i] for i, d in enumerate(known.counts)}
 
 
-def _cost(node: Any, policy: Policy) -> Cost:
+def _largest(graph: Graph) -> dict[sympy.Expr, sympy.Expr]:
+    """For a ragged dim of merged streams the largest of those that it stands for.
+
+    So much memory has to be there for whatever the merge lets through.
+    """
+    largest: dict[sympy.Expr, sympy.Expr] = {}
+    for routing in graph.routings.values():
+        for dim, parts in routing.merged.items():
+            extents = {d.expr.xreplace(largest) for d in parts}
+            largest[dim.expr] = sympy.Max(*sorted(extents, key=str), evaluate=False)
+    return largest
+
+
+def _cost(node: Any, policy: Policy, largest: Mapping[sympy.Expr, sympy.Expr]) -> Cost:
     face = operators()[node.op]
-    return Cost(*(f(node, policy) for f in (face.traffic, face.memory, face.flops)))
+    memory = face.memory(node, policy).xreplace(largest)
+    return Cost(face.traffic(node, policy), memory, face.flops(node, policy))
 
 
 def _name(key: Any) -> str:

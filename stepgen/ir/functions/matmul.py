@@ -12,6 +12,7 @@ from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Tile, bf16, f32, int8, wide
 from stepgen.ir.function import Function
 from stepgen.ir.operator import Call
+from stepgen.ir.uniform import one_size
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Matmul(Function):
     def state(self, call: Call, *tiles: Tile) -> Tile:
         """The product's tile, which must have one size over the chunk."""
         product = self.tile(call, *tiles)
-        if any(d.is_ragged for d in product.dims):
+        if not one_size(call, product.dims):
             call.fail(f"{self} can't add products of different sizes, {product}")
         return product
 

@@ -10,6 +10,7 @@ from stepgen.ir.dims import Dim, product
 from stepgen.ir.dtypes import Tile, bool_
 from stepgen.ir.function import NUMBERS, Function
 from stepgen.ir.operator import Call
+from stepgen.ir.uniform import one_size
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class RetileCol(Function):
         """The tile with as many cols as the chunk has."""
         self.check(call, tiles)
         tile = tiles[0]
-        if tile.rows.is_ragged:
+        if not one_size(call, [tile.rows]):
             call.fail(f"{self} can't join tiles whose rows differ, {tile}")
         cols = product([*dims, tile.cols], call.symbols)
         return Tile(tile.rows, cols, tile.element)

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of, to_function
+from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of, to_function
+from stepgen.ir.dims import Dim, times
+from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
@@ -32,7 +34,8 @@ class Accum(Operator):
         split = len(x.shape) - rank
         tiles = tiles_of(call, call.inputs)
         tile = function.accumulator(call, x.shape[split:], *tiles)
-        volume = x.volume if function.keeps_volume else None
+        whole = function.keeps_volume
+        volume = x.volume if whole else _volume(call.inputs, tile, x.shape[split:])
         return [Out(x.shape[:split], tile, dict(enumerate(x.totals[rank:])), volume)]
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
@@ -42,6 +45,13 @@ class Accum(Operator):
     def flops(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every element."""
         return apply_flops(node, policy)
+
+
+def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> sympy.Expr | None:
+    """Scalars of all results, where the tiles of a chunk of known length have one ragged size."""
+    if not any(d.is_ragged for d in tile.dims) or any(d.static in (None, 0) for d in chunk):
+        return None
+    return over_all(xs, tile.elements) / times(d.expr for d in chunk)
 
 
 def accum(
