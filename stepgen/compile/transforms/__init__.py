@@ -5,5 +5,6 @@ from __future__ import annotations
 from .forks import insert_forks
 from .rewrite import Transformed
 from .tiling import dynamic_tiling, static_tiling
+from .time_multiplex import time_multiplex
 
-__all__ = ["Transformed", "dynamic_tiling", "insert_forks", "static_tiling"]
+__all__ = ["Transformed", "dynamic_tiling", "insert_forks", "static_tiling", "time_multiplex"]

@@ -71,6 +71,8 @@ class Rewrite:
         for tensor in old.tensors.values():
             self.new.tensor(tensor.name, tensor.shape, tensor.element, tensor.base)
         self.streams: dict[Stream, Stream] = {}
+        self._waiting: list[Node] = []
+        self._unclosed: list[Feedback] = []
         self._taken = {n.name for n in old.nodes} | {f.label for f in old.feedbacks}
         self._dims: dict[Dim, Dim] = {}
         self.feedbacks: dict[Feedback, Feedback] = {}
@@ -85,10 +87,33 @@ class Rewrite:
             yield node
         self._feed(len(self.old.nodes))
 
-    def copy_all(self, nodes: Iterable[Node] | None = None) -> None:
-        """Copy nodes unchanged, by default the whole graph."""
-        for node in self.nodes() if nodes is None else nodes:
+    def copy_all(self) -> None:
+        """Copy the whole graph unchanged."""
+        for node in self.nodes():
             self.copy(node)
+
+    def offer(self, node: Node) -> None:
+        """Copy a node as soon as there is something that stands for each of its inputs."""
+        self._waiting.append(node)
+        self.settle()
+
+    def settle(self) -> None:
+        """Copy the nodes that were offered and have become possible, in their order."""
+        moved = True
+        while moved:
+            moved = False
+            for node in list(self._waiting):
+                if self.is_possible(node):
+                    self._waiting.remove(node)
+                    self.copy(node)
+                    moved = True
+
+    def is_possible(self, node: Node) -> bool:
+        """Whether something stands for each input of an old node."""
+        return all(
+            (node, index) in self.fed or stream in self.streams
+            for index, stream in enumerate(node.inputs)
+        )
 
     def copy(
         self,
@@ -238,6 +263,10 @@ class Rewrite:
             if old.made == number:
                 self.open(old)
             if old.source is not None and old.connected == number:
+                self._unclosed.append(old)
+        for old in list(self._unclosed):
+            if old.source is not None and old.source in self.streams:
+                self._unclosed.remove(old)
                 self.close(old, old.source)
 
 

@@ -134,23 +134,28 @@ def _gather(node: Node, op: str) -> _Gather | None:
     if (op == "promote" and node.attrs["level"] != 1) or node.attrs.get("dim", 0) != 0:
         return None
     uses = node.graph.consumers(node.outputs[0])
-    if len(uses) != 1 or not _packs(uses[0][0]):
+    if len(uses) != 1 or not packs(uses[0][0]):
         return None
     packed = uses[0][0].outputs[0]
     ends = _ends(packed)
     if not ends:
         return None
     if op == "reshape":
+        # Where several gathers share a region, each end drops the padding of its own.
         padding = node.outputs[1]
-        mine = all(len(end.inputs) > 1 and end.inputs[1] == padding for end in ends)
-        if not mine or len(node.graph.consumers(padding)) != len(ends):
+        mine = tuple(end for end in ends if padding in end.inputs)
+        if any(len(end.inputs) < 2 for end in ends) or not mine:
             return None
+        if len(node.graph.consumers(padding)) != len(mine):
+            return None
+        ends = mine
     elif any(len(end.inputs) > 1 for end in ends):
         return None
     return _Gather(node, packed, ends)
 
 
-def _packs(node: Node) -> bool:
+def packs(node: Node) -> bool:
+    """Whether a node puts the rows of a chunk into one tile."""
     return node.op == "accum" and node.attrs["fn"].name == "retile_row" and node.attrs["rank"] == 1
 
 
