@@ -64,8 +64,8 @@ def bandwidth(
     memory : SimpleMemory or Dram
         The memory.
     pattern : {"sequential", "streams", "random"}
-        Whether the ports take turns over tiles that follow each other, each has such a stream of its
-        own, or tiles lie anywhere.
+        Whether the ports take turns over tiles that follow each other, each has such a stream of
+        its own, or tiles lie anywhere.
     bytes : int
         What is moved in all, rounded up to whole tiles for every port.
     ports : int
@@ -92,7 +92,7 @@ def bandwidth(
         raise StepError(f"bandwidth: a pattern is one of {', '.join(PATTERNS)}, not {pattern!r}")
     if min(bytes, ports, tile, in_flight) < 1 or tile * ports > SPACE or not 0 <= writes <= ports:
         raise StepError(
-            f"bandwidth: cannot move {bytes} bytes through {ports} ports, {writes} of them writing, "
+            f"bandwidth: cannot move {bytes} bytes through {ports} ports, of which {writes} write, "
             f"in tiles of {tile} bytes with {in_flight} in flight"
         )
     count = -(-bytes // (tile * ports))
