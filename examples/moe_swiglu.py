@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 import stepgen as sg
 from stepgen.flow import traces
+from stepgen.ir.dims import product_bound
 
 
 class Sizes(NamedTuple):
@@ -47,6 +48,7 @@ def moe_swiglu(
     routing: npt.NDArray[np.int64] | None = None,
     seed: int = 0,
     data: bool = True,
+    queue: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
     """Build the layer and what it works on.
 
@@ -74,6 +76,9 @@ def moe_swiglu(
     data : bool
         Whether to draw tokens, scores and weights; without them the program can be costed and
         timed at full size.
+    queue : bool
+        Whether all tokens have room in front of an expert, so that a busy one never keeps the
+        others waiting; without it FIFOs are as the machine has them.
 
     Returns
     -------
@@ -98,7 +103,7 @@ def moe_swiglu(
         scores, tile=(1, 1), shape=(tokens, sizes.top), stride=(sizes.top, 1), name="scores"
     )
     rows_of_tile = tile if tiling == "static" else None
-    sums = experts_layer(rows, route, score, sizes, tile=rows_of_tile, columns=columns)
+    sums = experts_layer(rows, route, score, sizes, tile=rows_of_tile, columns=columns, queue=queue)
     sg.linear_offchip_store(sums, y, name="y")
     inputs: dict[str, Any] = {"route": selectors(routing, sizes.experts)}
     if data:
@@ -117,6 +122,7 @@ def experts_layer(
     *,
     tile: int | None,
     columns: int,
+    queue: bool = True,
 ) -> sg.Stream:
     """The experts, from tokens to weighted sums.
 
@@ -134,6 +140,8 @@ def experts_layer(
         Rows of a static tile; None for one dynamic tile per expert.
     columns : int
         Columns of a tile of gate and up weights.
+    queue : bool
+        Whether all tokens have room in front of each expert.
 
     Returns
     -------
@@ -144,13 +152,18 @@ def experts_layer(
         raise sg.StepError(
             f"experts need an inner width divisible by columns, not {sizes.inner} by {columns}"
         )
+    room = max(2, product_bound(route.shape) or 2)
     parts = sg.partition(rows, route, rank=1)
-    weights = sg.partition(scores, route.flat_map(sg.fn.one_hot(), rank=1), rank=0)
+    if queue:
+        parts = tuple(part.fifo(room) for part in parts)
+    # Scores and results come after the tokens, whose selectors must not wait for theirs.
+    later = route.fifo(room)
+    weights = sg.partition(scores, later.flat_map(sg.fn.one_hot(), rank=1), rank=0)
     results = [
         _expert(i, part, sizes, tile, columns).map(sg.fn.mul(), weight.map(sg.fn.convert(sg.f32)))
         for i, (part, weight) in enumerate(zip(parts, weights, strict=True))
     ]
-    merged = sg.reassemble(results, route, rank=0, order="arrival")
+    merged = sg.reassemble(results, later, rank=0, order="arrival")
     return merged.accum(sg.fn.add(), rank=1)
 
 

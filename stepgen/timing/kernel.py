@@ -43,6 +43,7 @@ _inline = nb.njit(inline="always")
 
 # Header of M
 LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
+ARENA, ARENA_END = range(10, 12)
 HEADER = 16
 
 # Record of a channel
@@ -230,9 +231,11 @@ def note(M, channel_id, t):  # type: ignore[no-untyped-def]
     M[LOG] += 1
 
 
-FINISHED, QUIET, LOG_FULL, LIMIT = range(4)
+FINISHED, QUIET, LOG_FULL, LIMIT, ARENA_FULL = range(5)
 LOG_PER_ACTOR = 200
 """Space in the log for one action of an actor: all the beats that it may move."""
+ARENA_PER_ACTOR = 8
+"""Words of the arena that one action of an actor may take, where a machine has an arena."""
 CONTROL_CYCLES = 2
 """Cycles from the last end of a stream until the control unit has stopped the clock count."""
 
@@ -263,6 +266,8 @@ def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
             return (FINISHED, limit) if ended else (QUIET, t)
         if M[LOG] + LOG_PER_ACTOR * actors > M[LOG_END] or M[TRACE] + actors > M[TRACE_END]:
             return LOG_FULL, t
+        if M[ARENA_END] and M[ARENA] + ARENA_PER_ACTOR * actors > M[ARENA_END]:
+            return ARENA_FULL, t
         bucket = M[WHEEL] + (t & M[WHEEL_MASK])
         a = M[bucket]
         M[bucket] = 0

@@ -1,7 +1,8 @@
 """Descriptions of machines: what a program is timed on, as data (paper, section 5.1).
 
-A machine holds numbers only. What the published simulator does in its own odd way, and the view *as
-published* has to imitate, is a named field here, off by default; the engine knows rules, not papers.
+A machine holds numbers only. What the published simulator does in its own odd way, and the view
+*as published* has to imitate, is a named field here, off by default; the engine knows rules, not
+papers.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Machine:
     policy : Policy
         How bytes of tiles are counted, on chip and in stores.
     loads_add_up : bool
-        Whether an operator reads its operands from on-chip memory one after the other. The published
-        simulator does; the paper's text gives every operand a memory unit of its own.
+        Whether an operator reads its operands from on-chip memory one after the other. The
+        published simulator does; the paper's text gives every operand a memory unit of its own.
     first_accumulator_is_stored : bool
         Whether an Accum pays for writing what it starts from, not what it has folded. The published
         simulator does, so that a dynamic result is written for nothing.
@@ -74,10 +75,7 @@ class Machine:
     first_accumulator_is_stored: bool = False
 
 
-FIXED = {
-    name: 1
-    for name in ("place_row", "mask_cols", "span_end", "tile_addresses", "span", "span_last", "count")
-}
+FIXED = dict.fromkeys(("place_row", "mask_cols", "span_end", "count"), 1)
 """Functions that only handle addresses or rows: one cycle for each element."""
 
 SDA = Machine(

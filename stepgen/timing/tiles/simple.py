@@ -11,7 +11,7 @@ from ..layout import Layout
 KIND_SIMPLE = 0
 
 # Record of the memory; the first word is the kind of model
-KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART, SERVED_REQUESTS = range(9)
+KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART = range(8)
 # Record of a port
 MODEL, RATE, LEFT, AT, DONE = range(5)
 PORT_SIZE = 5
@@ -59,8 +59,9 @@ class SimpleMemory:
     def lay_out(self, layout: Layout) -> int:
         """Put the record of the memory into the array and return its address."""
         served = self.channels * FINE // self.interval
+        # The cycle in which a tile is passed on separates its answer from the next request.
         return layout.reserve(
-            [KIND_SIMPLE, served, self.latency, 0, 0, 0, self.request_bytes, self.rows_apart, 0]
+            [KIND_SIMPLE, served, self.latency - 1, 0, 0, 0, self.request_bytes, self.rows_apart]
         )
 
     def port(self, layout: Layout, memory: int) -> int:
@@ -88,7 +89,6 @@ def start(M, port, t, rows, row_bytes):  # type: ignore[no-untyped-def]
         requests = (rows * row_bytes + size - 1) // size
     _update(M, memory, t)
     M[memory + OFFERED] += M[port + RATE]
-    M[memory + SERVED_REQUESTS] += requests
     M[port + LEFT] = requests
     M[port + AT] = t + (requests + M[port + RATE] - 1) // M[port + RATE]
 

@@ -1,0 +1,205 @@
+"""What the actors of all operators share: their records, and tiles as one word.
+
+An actor of a program handles one element at a time. What it needs of a tile is its extents and how
+much of it is padding; these fit into the word that a beat carries besides its structure. Selectors
+carry the address of their bits, addresses their value, buffers and tuples an address of words in
+the arena.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from ..kernel import (
+    ARENA,
+    CHANNEL_SIZE,
+    OWN,
+    READY,
+    REASON,
+    WHEEL_MASK,
+    WORKING,
+    acted,
+    aux_of,
+    head,
+    kind_of,
+    low_of,
+    make_beat,
+    pop,
+    push,
+    ready,
+    room,
+    step,
+    stop_of,
+)
+
+__all__ = [
+    "BARE",
+    "BUSY_UNTIL",
+    "DONE",
+    "ELEMENT_BYTES",
+    "IDLE",
+    "LARGEST",
+    "MAX_EXTENT",
+    "MAX_PAD",
+    "NOW",
+    "PADDED",
+    "PEAK",
+    "PORTS",
+    "READY",
+    "TOKENS",
+    "TRAFFIC",
+    "USEFUL",
+    "VALUE",
+    "acted",
+    "area",
+    "aux_of",
+    "bare",
+    "cols_of",
+    "done_beat",
+    "grab",
+    "head",
+    "hold",
+    "inline",
+    "is_done",
+    "kind_of",
+    "later",
+    "low_of",
+    "make_beat",
+    "pad_cols_of",
+    "pad_rows_of",
+    "ready",
+    "room",
+    "rows_of",
+    "send",
+    "step",
+    "stop_of",
+    "take",
+    "tile_word",
+    "value",
+]
+
+inline = nb.njit(inline="always")
+
+# Words of the header of M that the kernel leaves free: bytes held on chip, now and at most
+NOW, PEAK = range(12, 14)
+
+# Fields that every actor has, after the kernel's
+BUSY_UNTIL, TOKENS, USEFUL, PADDED, TRAFFIC, LARGEST = range(OWN, OWN + 6)
+PORTS = OWN + 6
+IDLE = -1
+"""Value of `BUSY_UNTIL` while an actor works on nothing."""
+
+# A channel of a program knows how many bytes an element of its tiles has on chip
+ELEMENT_BYTES = CHANNEL_SIZE
+
+VALUE, BARE, DONE = 0, 1, 2
+
+# A tile in one word: extents and how many rows and columns at the end are padding
+EXTENT_BITS, PAD_BITS = 15, 10
+MAX_EXTENT, MAX_PAD = (1 << EXTENT_BITS) - 1, (1 << PAD_BITS) - 1
+COLS_AT = EXTENT_BITS
+PAD_ROWS_AT = 2 * EXTENT_BITS
+PAD_COLS_AT = PAD_ROWS_AT + PAD_BITS
+
+
+@inline
+def tile_word(rows, cols, pad_rows, pad_cols):  # type: ignore[no-untyped-def]
+    """A tile in one word."""
+    return rows | cols << COLS_AT | pad_rows << PAD_ROWS_AT | pad_cols << PAD_COLS_AT
+
+
+@inline
+def rows_of(tile):  # type: ignore[no-untyped-def]
+    """Rows of a tile, padding included."""
+    return tile & MAX_EXTENT
+
+
+@inline
+def cols_of(tile):  # type: ignore[no-untyped-def]
+    """Columns of a tile, padding included."""
+    return (tile >> COLS_AT) & MAX_EXTENT
+
+
+@inline
+def pad_rows_of(tile):  # type: ignore[no-untyped-def]
+    """Rows at the end that are padding."""
+    return (tile >> PAD_ROWS_AT) & MAX_PAD
+
+
+@inline
+def pad_cols_of(tile):  # type: ignore[no-untyped-def]
+    """Columns at the end that are padding."""
+    return (tile >> PAD_COLS_AT) & MAX_PAD
+
+
+@inline
+def area(tile):  # type: ignore[no-untyped-def]
+    """Elements of a tile."""
+    return rows_of(tile) * cols_of(tile)
+
+
+@inline
+def value(aux, stop):  # type: ignore[no-untyped-def]
+    """A beat with a value."""
+    return make_beat(VALUE, stop, 0, aux)
+
+
+@inline
+def bare(low, stop):  # type: ignore[no-untyped-def]
+    """A beat for an empty group."""
+    return make_beat(BARE, stop, low, 0)
+
+
+@inline
+def done_beat():  # type: ignore[no-untyped-def]
+    """The beat that ends a stream."""
+    return make_beat(DONE, 0, 0, 0)
+
+
+@inline
+def is_done(beat):  # type: ignore[no-untyped-def]
+    """Whether a beat ends its stream."""
+    return kind_of(beat) == DONE
+
+
+@inline
+def hold(M, size):  # type: ignore[no-untyped-def]
+    """Note that `size` more bytes are held on chip (fewer, if negative)."""
+    M[NOW] += size
+    if M[NOW] > M[PEAK]:
+        M[PEAK] = M[NOW]
+
+
+@inline
+def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
+    """Push a beat and count it."""
+    push(M, c, t, beat)
+    if kind_of(beat) == VALUE:
+        M[a + TOKENS] += 1
+        if M[c + ELEMENT_BYTES]:
+            M[a + LARGEST] = max(M[a + LARGEST], area(aux_of(beat)))
+            hold(M, M[c + ELEMENT_BYTES] * area(aux_of(beat)))
+
+
+@inline
+def take(M, c, t):  # type: ignore[no-untyped-def]
+    """Pop a beat."""
+    beat = pop(M, c, t)
+    if M[c + ELEMENT_BYTES] and kind_of(beat) == VALUE:
+        hold(M, -M[c + ELEMENT_BYTES] * area(aux_of(beat)))
+    return beat
+
+
+@inline
+def later(M, t, when):  # type: ignore[no-untyped-def]
+    """When to look again: at `when`, or as far ahead as the kernel can plan."""
+    M[REASON] = WORKING
+    return max(t + 1, min(when, t + M[WHEEL_MASK]))
+
+
+@inline
+def grab(M, words):  # type: ignore[no-untyped-def]
+    """Take words from the arena and return their address."""
+    address = M[ARENA]
+    M[ARENA] += words
+    return address

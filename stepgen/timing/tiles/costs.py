@@ -1,0 +1,139 @@
+"""What it costs to apply a function to tiles: cycles, FLOPs, and the tile that comes out.
+
+An element takes as long as the slowest of reading its operands from on-chip memory, computing, and
+writing the result (paper, section 5.1). Operands that come straight from another unit are read for
+free, and so is a result that goes straight to one.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from ...ir.dtypes import Tile, bf16
+from ...ir.function import Function
+from .actor import cols_of, pad_cols_of, pad_rows_of, rows_of, tile_word
+
+# Record of a cost
+FORM, PER_ELEMENT, FLOPS_PER_CYCLE, FIXED, BANDWIDTH, ADD_UP, OF_INPUT = range(7)
+OF_OUTPUT, SHAPE, COLS, TRANSPOSED, STORED = range(OF_INPUT + 3, OF_INPUT + 8)
+
+ELEMENTWISE, PRODUCT = range(2)
+SAME, JOINED, MULTIPLIED, ONE_COLUMN, ALL_COLUMNS, PLACED = range(6)
+
+_SHAPES = {"matmul": MULTIPLIED, "row_sum": ONE_COLUMN, "row_max": ONE_COLUMN}
+_SHAPES |= {"row_broadcast": ALL_COLUMNS, "place_row": PLACED, "mask_cols": SAME}
+
+
+def record(
+    function: Function,
+    *,
+    flops: int,
+    fixed: int,
+    bandwidth: int,
+    add_up: bool,
+    read: list[int],
+    written: int,
+    stored: int,
+) -> list[int]:
+    """The record of one use of a function.
+
+    Parameters
+    ----------
+    function : Function
+        What is applied.
+    flops : int
+        FLOPs per cycle.
+    fixed : int
+        Cycles for each element besides.
+    bandwidth : int
+        Bytes per cycle of an on-chip memory unit.
+    add_up : bool
+        Whether operands are read one after the other.
+    read : list of int
+        By operand, bytes of a tile element that is read from on-chip memory, else 0.
+    written : int
+        Bytes of a tile element of the result that goes to on-chip memory, else 0.
+    stored : int
+        Elements that an Accum is charged for storing; negative for those of the result.
+    """
+    one = Tile(1, 1, bf16)
+    units = [one] * max(1, function.arity)
+    form = PRODUCT if function.name == "matmul" else ELEMENTWISE
+    each = 0 if fixed or form == PRODUCT else int(function.flops(*units))
+    shape = _SHAPES.get(function.name, JOINED)
+    reads = [*read, 0, 0, 0][:3]
+    parameters = function.parameters()
+    cols, transposed = parameters.get("cols", 0), parameters.get("transpose", False)
+    return [
+        form, each, flops, fixed, bandwidth, add_up, *reads, written, shape, cols, transposed, stored
+    ]  # fmt: skip
+
+
+@nb.njit
+def result(M, w, a, b, c):  # type: ignore[no-untyped-def]
+    """The tile that comes out of the operands `a`, `b` and `c` (0 where there is none)."""
+    shape = M[w + SHAPE]
+    if shape == PLACED:
+        return tile_word(rows_of(a), cols_of(a), max(0, rows_of(a) - c - 1), 0)
+    if shape == SAME:
+        return a
+    if shape == MULTIPLIED:
+        if M[w + TRANSPOSED]:
+            return tile_word(rows_of(a), rows_of(b), pad_rows_of(a), pad_rows_of(b))
+        return tile_word(rows_of(a), cols_of(b), pad_rows_of(a), pad_cols_of(b))
+    if shape == ONE_COLUMN:
+        return tile_word(rows_of(a), 1, pad_rows_of(a), 0)
+    if shape == ALL_COLUMNS:
+        return tile_word(rows_of(a), M[w + COLS], pad_rows_of(a), 0)
+    if b == 0:
+        return a
+    wide = a if cols_of(a) >= cols_of(b) else b
+    tall = a if rows_of(a) >= rows_of(b) else b
+    return tile_word(rows_of(tall), cols_of(wide), pad_rows_of(tall), pad_cols_of(wide))
+
+
+@nb.njit
+def flops(M, w, a, b):  # type: ignore[no-untyped-def]
+    """FLOPs for one element: all, and those that do not work on padding."""
+    if M[w + FORM] == PRODUCT:
+        out = result(M, w, a, b, 0)
+        inner = max(pad_cols_of(a), pad_cols_of(b) if M[w + TRANSPOSED] else pad_rows_of(b))
+        rows, cols = rows_of(out) - pad_rows_of(out), cols_of(out) - pad_cols_of(out)
+        total = 2 * rows_of(out) * cols_of(a) * cols_of(out)
+        return total, 2 * rows * (cols_of(a) - inner) * cols
+    each = M[w + PER_ELEMENT]
+    if M[w + SHAPE] == JOINED and b != 0:
+        a = result(M, w, a, b, 0)
+    rows, cols = rows_of(a) - pad_rows_of(a), cols_of(a) - pad_cols_of(a)
+    return each * rows_of(a) * cols_of(a), each * rows * cols
+
+
+@nb.njit(inline="always")
+def _over(amount, rate):  # type: ignore[no-untyped-def]
+    return (amount + rate - 1) // rate
+
+
+@nb.njit
+def cycles(M, w, total, a, b, c, out):  # type: ignore[no-untyped-def]
+    """Cycles for one element.
+
+    Parameters
+    ----------
+    M : int64 array
+        The machine.
+    w : int
+        Address of the cost.
+    total : int
+        FLOPs.
+    a, b, c : int
+        Elements of the operands, 0 where there is none.
+    out : int
+        Elements of the result that are written now.
+    """
+    bandwidth = M[w + BANDWIDTH]
+    first = _over(a * M[w + OF_INPUT], bandwidth)
+    second = _over(b * M[w + OF_INPUT + 1], bandwidth)
+    third = _over(c * M[w + OF_INPUT + 2], bandwidth)
+    load = first + second + third if M[w + ADD_UP] else max(first, second, third)
+    compute = _over(total, M[w + FLOPS_PER_CYCLE]) + M[w + FIXED]
+    return max(load, compute, _over(out * M[w + OF_OUTPUT], bandwidth))

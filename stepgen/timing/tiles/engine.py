@@ -1,0 +1,157 @@
+"""The timing engine on tiles: how long a program takes on a described machine, and what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir.errors import StepError
+from ...ir.graph import Graph
+from ...ir.wire import Beats
+from .. import kernel as k
+from ..deadlock import Deadlock, explain, smallest_depths
+from .actor import PEAK
+from .allocation import allocated
+from .machines import Machine
+from .program import Program
+from .report import Operator, Run
+
+ARENA_WORDS = 1 << 16
+LIMIT = 1 << 42
+
+
+def run(
+    graph: Graph,
+    given: Mapping[str, Beats],
+    machine: Machine,
+    *,
+    depths: Mapping[str, int] | None = None,
+) -> Run:
+    """Time a program.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    given : mapping of str to Beats
+        What enters through each input stream, one beat per token: bits of selectors, numbers of
+        address tiles, rows and columns of other tiles. What tensors hold is not needed.
+    machine : Machine
+        What it runs on.
+    depths : mapping of str to int, optional
+        FIFO depths of streams, by name, instead of the program's and the machine's.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    Deadlock
+        With the cycle of waiting streams, where the run can never end.
+    StepError
+        Where an input is missing or an address is out of range.
+    """
+    own = dict(depths or {})
+    fifos: set[str] = set()
+
+    def attempt(changes: Mapping[str, int]) -> Run:
+        program = Program(graph, given, machine, {**own, **changes})
+        fifos.update(program.names.values())
+        return _run(program)
+
+    def stuck(changes: Mapping[str, int]) -> Deadlock | None:
+        try:
+            attempt(changes)
+        except Deadlock as deadlock:
+            return deadlock
+        return None
+
+    try:
+        return attempt({})
+    except Deadlock as deadlock:
+        deadlock.advise(smallest_depths(deadlock, frozenset(fifos), stuck))
+        raise
+
+
+def _run(program: Program) -> Run:
+    M, t, notes, trace = execute(program)
+    machine = program.machine
+    operators = {}
+    for node in program.graph.nodes:
+        records = [_counts(M, a, t) for a in program.addresses.get(node.name, [])]
+        if records:
+            total = {key: sum(r[key] for r in records) for key in records[0]}
+            total["tokens"] = max(r["tokens"] for r in records)
+            largest = max(r["largest"] for r in records)
+            total.pop("largest")
+            memory = allocated(node, machine.policy, total["tokens"], largest)
+            operators[node.name] = Operator(
+                node.name, node.op, memory=memory, compute=_compute(node, machine), **total
+            )
+    return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), trace)
+
+
+def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
+    """Run the actors of a program; returns the array, the cycles, and what was noted."""
+    M = program.build()
+    M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA_WORDS
+    M = np.concatenate([M, np.zeros(ARENA_WORDS, dtype=np.int64)])
+    steps = program.step_table()
+    log, trace = int(M[k.LOG]), int(M[k.TRACE])
+    logs, traces = [], []
+    why, t = k.LOG_FULL, 0
+    while why in (k.LOG_FULL, k.ARENA_FULL):
+        why, t = k.run(steps, M, t, LIMIT)
+        logs.append(M[log : M[k.LOG]].copy())
+        traces.append(M[trace : M[k.TRACE]].copy())
+        M[k.LOG], M[k.TRACE] = log, trace
+        if why == k.ARENA_FULL:
+            M = np.concatenate([M, np.zeros(M[k.ARENA_END] - len(M) + len(M), dtype=np.int64)])
+            M[k.ARENA_END] = len(M)
+    if why == k.QUIET:
+        for actor, channel, limit, error in program.checks:
+            head = _head(M, channel)
+            if head is not None and M[actor + k.ASLEEP_ON] == k.NEVER and head >= limit:
+                raise error(head)
+        raise explain(program, M, t)
+    if why == k.LIMIT:
+        raise StepError(f"{program.title} takes more than {LIMIT} cycles")
+    return M, int(t) - k.CONTROL_CYCLES + 1, np.concatenate(logs), np.concatenate(traces)
+
+
+def _head(M: npt.NDArray[np.int64], channel: int) -> int | None:
+    popped, pushed = int(M[channel + k.POPPED]), int(M[channel + k.PUSHED])
+    if popped == pushed:
+        return None
+    slot = M[channel + k.RING] + k.SLOT * (popped & M[channel + k.MASK])
+    beat = int(M[slot + 2])
+    return beat >> k.AUX_SHIFT if beat & 3 == 0 else None
+
+
+def _counts(M: npt.NDArray[np.int64], a: int, cycles: int) -> dict[str, int]:
+    states = M[a + k.BUSY : a + k.BUSY + 3].copy()
+    states[M[a + k.STATE]] += max(0, cycles - M[a + k.LAST])
+    names = ("tokens", "useful", "padding", "traffic", "largest")
+    counters = M[a + k.OWN + 1 : a + k.OWN + 6]
+    own = {name: int(n) for name, n in zip(names, counters, strict=True)}
+    return {"busy": int(states[0]), "starved": int(states[1]), "full": int(states[2]), **own}
+
+
+def _compute(node: Any, machine: Machine) -> int:
+    function = node.attrs.get("fn")
+    if node.op not in ("map", "accum", "scan") or function is None:
+        return 0
+    return machine.compute.of(function.name)
+
+
+def _choices(program: Program, notes: npt.NDArray[np.int64]) -> dict[str, list[int]]:
+    """The inputs that each merge took, in order of time."""
+    choices: dict[str, list[int]] = {}
+    for entry in notes:
+        node, index = program.notes[int(entry & ((1 << 20) - 1)) >> 1]
+        choices.setdefault(node, []).append(index)
+    return choices

@@ -1,0 +1,102 @@
+"""Loads in two actors: one asks for tiles, one passes on those that have come.
+
+Between them is a line of as many places as tiles may be in flight. A place is taken from the first
+request of a tile until the tile has been passed on.
+"""
+
+from __future__ import annotations
+
+from ...ir.stream import Node
+from ..kernel import POPPED, PUSHED, push
+from . import memory
+from .actor import (
+    BUSY_UNTIL,
+    IDLE,
+    PORTS,
+    READY,
+    TRAFFIC,
+    VALUE,
+    acted,
+    head,
+    hold,
+    inline,
+    is_done,
+    kind_of,
+    later,
+    ready,
+    room,
+    send,
+    step,
+    take,
+    value,
+)
+from .program import Program
+
+PORT, LINE, ARRIVALS, MASK, BASE, ROWS, ROW_BYTES, TILE, STOP = range(PORTS, PORTS + 9)
+FIRST = PORTS + 9
+"""First field of an actor that asks for tiles, after those above."""
+
+
+@inline
+def fetch(M, a, t, number, stop):  # type: ignore[no-untyped-def]
+    """Begin to ask for tile `number`, which will close `stop` dims; when to look again."""
+    size = M[a + ROWS] * M[a + ROW_BYTES]
+    memory.start(M, M[a + PORT], t, M[a + BASE] + number * size, M[a + ROWS], M[a + ROW_BYTES], 0)
+    hold(M, size)
+    M[a + TRAFFIC] += size
+    M[a + STOP] = stop
+    M[a + BUSY_UNTIL] = t
+    return asked(M, a, t)
+
+
+@inline
+def asked(M, a, t):  # type: ignore[no-untyped-def]
+    """Go on asking; `READY` when the tile is on its way, else when to look again."""
+    when = memory.advance(M, M[a + PORT], t)
+    if when:
+        return later(M, t, when)
+    line = M[a + LINE]
+    M[M[a + ARRIVALS] + (M[line + PUSHED] & M[a + MASK])] = M[M[a + PORT] + memory.DONE]
+    push(M, line, t, value(M[a + TILE], M[a + STOP]))
+    M[a + BUSY_UNTIL] = IDLE
+    return READY
+
+
+OUT, FROM, TIMES, TIMES_MASK, SIZE = range(PORTS, PORTS + 5)
+
+
+@step
+def deliver(M, a, t):  # type: ignore[no-untyped-def]
+    line, out = M[a + FROM], M[a + OUT]
+    wait = ready(M, line, t)
+    if wait != READY:
+        return wait
+    arrives = M[M[a + TIMES] + (M[line + POPPED] & M[a + TIMES_MASK])]
+    beat = head(M, line)
+    if kind_of(beat) == VALUE and t < arrives:
+        return later(M, t, arrives)
+    wait = room(M, out, t)
+    if wait != READY:
+        return wait
+    take(M, line, t)
+    if kind_of(beat) == VALUE:
+        hold(M, -M[a + SIZE])
+    send(M, a, out, t, beat)
+    return -2 if is_done(beat) else acted(M, t)
+
+
+def build(node: Node, to: Program) -> tuple[int, list[int]]:
+    """Add what passes tiles on; returns the line and the first fields of what asks for them."""
+    tensor = to.graph.tensors[node.attrs["tensor"]]
+    rows, cols = node.attrs["tile"]
+    row_bytes = cols * tensor.element.bytes
+    places = to.machine.tiles_in_flight
+    mask = (1 << (places - 1).bit_length()) - 1
+    arrivals = to.reserve([0] * (mask + 1))
+    line = to.internal(f"{node.name} on its way", places)
+    out = to.output(node)
+    own = [out, line, arrivals, mask, rows * row_bytes]
+    to.add(node, deliver, own, reads=[line], writes=[out], name="passes on")
+    port = to.port()
+    word = to.tile(rows, cols)
+    return line, [port, line, arrivals, mask, to.base(tensor), rows, row_bytes, word, 0]

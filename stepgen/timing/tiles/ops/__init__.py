@@ -1,0 +1,1 @@
+"""When each operator acts: one file per operator, found by name."""

@@ -1,0 +1,150 @@
+"""flat_map: pieces of an element, one per cycle."""
+
+from ....ir.stream import Node
+from ..actor import (
+    BARE,
+    READY,
+    VALUE,
+    acted,
+    aux_of,
+    bare,
+    cols_of,
+    head,
+    inline,
+    is_done,
+    kind_of,
+    low_of,
+    pad_cols_of,
+    pad_rows_of,
+    ready,
+    room,
+    rows_of,
+    step,
+    stop_of,
+    take,
+    tile_word,
+    value,
+)
+from ..holding import FIRST, OUT, close, put
+from ..program import Program
+from .map import SPAN_LENGTH_BITS
+
+IN, FLAGS, RANK, KIND, COUNT, PIECE, BITS = range(FIRST, FIRST + 7)
+NO_FLAGS = 0
+BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, LAST_OF_RANGE, BITS_SET = range(7)
+
+
+@inline
+def pieces(M, a, x):  # type: ignore[no-untyped-def]
+    """How many pieces an element has."""
+    kind = M[a + KIND]
+    if kind == BY_ROWS:
+        return rows_of(x)
+    if kind == BY_COLS:
+        return cols_of(x)
+    if kind in (OF_SELECTOR, OF_ADDRESS):
+        return M[a + COUNT]
+    if kind == BITS_SET:
+        found = 0
+        for n in range(M[a + COUNT]):
+            found += M[x + n]
+        return found
+    return x & ((1 << SPAN_LENGTH_BITS) - 1)
+
+
+@inline
+def piece(M, a, x, i):  # type: ignore[no-untyped-def]
+    """Piece `i` of an element."""
+    kind = M[a + KIND]
+    if kind == BY_ROWS:
+        padding = i >= rows_of(x) - pad_rows_of(x)
+        return tile_word(1, cols_of(x), int(padding), pad_cols_of(x))
+    if kind == BY_COLS:
+        padding = i >= cols_of(x) - pad_cols_of(x)
+        return tile_word(rows_of(x), 1, pad_rows_of(x), int(padding))
+    if kind == OF_SELECTOR:
+        n = 0
+        while M[a + BITS] > 1 and M[x + n] == 0:
+            n += 1
+        return n * M[a + COUNT] + i
+    if kind == OF_ADDRESS:
+        return x * M[a + COUNT] + i
+    if kind == OF_RANGE:
+        return (x >> SPAN_LENGTH_BITS) + i
+    if kind == BITS_SET:
+        n, found = -1, -1
+        while found < i:
+            n += 1
+            found += M[x + n]
+        return M[a + BITS] + n * M[a + COUNT]
+    return M[a + BITS] + (0 if i + 1 == pieces(M, a, x) else 2)
+
+
+@step
+def cut(M, a, t):  # type: ignore[no-untyped-def]
+    x, flags, rank = M[a + IN], M[a + FLAGS], M[a + RANK]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = room(M, M[a + OUT], t)
+    if wait != READY:
+        return wait
+    if flags != NO_FLAGS:
+        wait = ready(M, flags, t)
+        if wait != READY:
+            return wait
+    beat = head(M, x)
+    kind, stop = kind_of(beat), stop_of(beat)
+    if kind != VALUE:
+        sent = bare(low_of(beat) + rank, stop + rank) if kind == BARE else beat
+        if put(M, a, t, sent, True):
+            take(M, x, t)
+            if flags != NO_FLAGS:
+                take(M, flags, t)
+            if is_done(beat):
+                return -2
+        return acted(M, t)
+    count, i = pieces(M, a, aux_of(beat)), M[a + PIECE]
+    ends = i + 1 >= count
+    dropped = count == 0 or (flags != NO_FLAGS and aux_of(head(M, flags)) != 0)
+    closes = stop + rank if ends else 0
+    if not dropped:
+        if not put(M, a, t, value(piece(M, a, aux_of(beat), i), closes), closes > 0):
+            return acted(M, t)
+    elif closes:
+        close(M, a, t, 1, closes)
+    if flags != NO_FLAGS:
+        take(M, flags, t)
+    if ends:
+        M[a + PIECE] = 0
+        take(M, x, t)
+    else:
+        M[a + PIECE] += 1
+    return acted(M, t)
+
+
+KINDS = {"tile_addresses": OF_ADDRESS, "span": OF_RANGE, "span_last": LAST_OF_RANGE}
+KINDS["one_hot"] = BITS_SET
+
+
+def build(node: Node, to: Program) -> None:
+    """Rows, columns, addresses or selectors."""
+    ins, out = to.inputs(node), to.output(node)
+    function, stream, bits = node.attrs["fn"], node.inputs[0], 0
+    rank = node.attrs["rank"]
+    parameters = function.parameters()
+    kind = KINDS.get(function.name, BY_COLS if parameters.get("axis") == "col" else BY_ROWS)
+    if kind == OF_ADDRESS and to.is_selector(stream):
+        kind, bits = OF_SELECTOR, stream.dtype.n  # type: ignore[attr-defined]
+    elif kind == LAST_OF_RANGE:
+        bits = to.reserve([1, 0, 0, 1])
+    count = parameters.get("count", 0)
+    if kind == BITS_SET:
+        count = stream.dtype.n  # type: ignore[attr-defined]
+        bits = to.reserve([int(i == j) for i in range(count) for j in range(count)])
+    cut_short = len(ins) > 1 and rank + stream.rank > 0
+    vanishing = rank == 0 and stream.rank > 0 and function.may_vanish(stream.dtype)
+    flags = ins[1] if len(ins) > 1 else NO_FLAGS
+    own = [out, cut_short or vanishing, 0, 0, ins[0], flags, rank, kind]
+    own += [count, 0, bits]
+    to.add(node, cut, own, reads=ins, writes=[out])

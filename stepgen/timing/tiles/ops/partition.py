@@ -1,0 +1,83 @@
+"""partition: one element per cycle, to all consumers that its selector names."""
+
+from ....ir.stream import Node
+from ...selector import selected
+from .. import buffers
+from ..actor import (
+    BARE,
+    PORTS,
+    READY,
+    acted,
+    aux_of,
+    head,
+    is_done,
+    kind_of,
+    low_of,
+    make_beat,
+    ready,
+    room,
+    send,
+    step,
+    stop_of,
+    take,
+)
+from ..program import Program, holds_buffers
+
+IN, SELECTOR, RANK, ENDED, OF_BUFFERS, COUNT, OUTS = range(PORTS, PORTS + 7)
+
+
+@step
+def route(M, a, t):  # type: ignore[no-untyped-def]
+    x, selectors, rank, count = M[a + IN], M[a + SELECTOR], M[a + RANK], M[a + COUNT]
+    if M[a + ENDED]:
+        # On a cycle selectors may outnumber the chunks: what is left over is dropped.
+        wait = ready(M, selectors, t)
+        if wait != READY:
+            return wait
+        take(M, selectors, t)
+        return acted(M, t)
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    beat = head(M, x)
+    if is_done(beat):
+        for n in range(count):
+            wait = room(M, M[a + OUTS + n], t)
+            if wait != READY:
+                return wait
+        for n in range(count):
+            send(M, a, M[a + OUTS + n], t, beat)
+        take(M, x, t)
+        M[a + ENDED] = 1
+        return acted(M, t)
+    wait = ready(M, selectors, t)
+    if wait != READY:
+        return wait
+    selector = head(M, selectors)
+    if kind_of(beat) != BARE or low_of(beat) <= rank:
+        for n in range(count):
+            if selected(M, selector, n, count):
+                wait = room(M, M[a + OUTS + n], t)
+                if wait != READY:
+                    return wait
+        sent = make_beat(kind_of(beat), min(stop_of(beat), rank), low_of(beat), aux_of(beat))
+        if M[a + OF_BUFFERS]:
+            readers = 0
+            for n in range(count):
+                readers += selected(M, selector, n, count)
+            buffers.share(M, beat, readers)
+        for n in range(count):
+            if selected(M, selector, n, count):
+                send(M, a, M[a + OUTS + n], t, sent)
+    take(M, x, t)
+    if stop_of(beat) >= rank:
+        take(M, selectors, t)
+    return acted(M, t)
+
+
+def build(node: Node, to: Program) -> None:
+    """The end goes to all consumers as soon as the elements end, whatever selectors are left."""
+    x, selectors = to.inputs(node)
+    outs = to.outputs(node)
+    own = [x, selectors, node.attrs["rank"], 0, holds_buffers(node.inputs[0]), len(outs), *outs]
+    to.add(node, route, own, reads=[x, selectors], writes=outs)

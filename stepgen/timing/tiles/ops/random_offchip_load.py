@@ -1,0 +1,70 @@
+"""random_offchip_load: one tile per address."""
+
+from ....ir.errors import StepError
+from ....ir.stream import Node
+from ...kernel import push
+from .. import loading
+from ..actor import (
+    BUSY_UNTIL,
+    IDLE,
+    READY,
+    VALUE,
+    acted,
+    aux_of,
+    head,
+    is_done,
+    kind_of,
+    ready,
+    room,
+    step,
+    stop_of,
+    take,
+)
+from ..loading import FIRST, LINE, asked, fetch
+from ..program import Program
+
+ADDRESSES, TILES = range(FIRST, FIRST + 2)
+
+
+@step
+def load(M, a, t):  # type: ignore[no-untyped-def]
+    addresses, line = M[a + ADDRESSES], M[a + LINE]
+    if M[a + BUSY_UNTIL] != IDLE:
+        wait = asked(M, a, t)
+        if wait != READY:
+            return wait
+    wait = ready(M, addresses, t)
+    if wait != READY:
+        return wait
+    wait = room(M, line, t)
+    if wait != READY:
+        return wait
+    beat = head(M, addresses)
+    if kind_of(beat) == VALUE and not 0 <= aux_of(beat) < M[a + TILES]:
+        return -2
+    take(M, addresses, t)
+    if kind_of(beat) != VALUE:
+        push(M, line, t, beat)
+        return -2 if is_done(beat) else acted(M, t)
+    wait = fetch(M, a, t, aux_of(beat), stop_of(beat))
+    return acted(M, t) if wait == READY else wait
+
+
+def build(node: Node, to: Program) -> None:
+    """Addresses are numbers of tiles."""
+    (addresses,) = to.inputs(node)
+    line, own = loading.build(node, to)
+    tensor = to.graph.tensors[node.attrs["tensor"]]
+    grid = tensor.grid(node.attrs["tile"])
+    tiles = grid[0] * grid[1]
+    address = to.add(
+        node, load, [*own, addresses, tiles], reads=[addresses], writes=[line], name="asks"
+    )
+
+    def out_of_range(number: int) -> StepError:
+        return StepError(
+            f"{node.name} ({node.where}): {node.inputs[0].name} asks for tile {number} of tensor "
+            f"{tensor.name}, which has {tiles} tiles"
+        )
+
+    to.check_head(address, addresses, tiles, out_of_range)

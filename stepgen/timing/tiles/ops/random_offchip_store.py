@@ -1,0 +1,72 @@
+"""random_offchip_store: one tile per address, acknowledged when it is written."""
+
+from ....ir.stream import Node
+from ...kernel import finish
+from .. import storing
+from ..actor import (
+    BUSY_UNTIL,
+    IDLE,
+    READY,
+    VALUE,
+    acted,
+    aux_of,
+    head,
+    is_done,
+    kind_of,
+    ready,
+    room,
+    send,
+    step,
+    stop_of,
+    take,
+    value,
+)
+from ..program import Program
+from ..storing import FIRST, begin, written
+
+ADDRESSES, DATA, OUT = range(FIRST, FIRST + 3)
+
+
+@step
+def store(M, a, t):  # type: ignore[no-untyped-def]
+    addresses, data, out = M[a + ADDRESSES], M[a + DATA], M[a + OUT]
+    if M[a + BUSY_UNTIL] != IDLE:
+        wait = written(M, a, t)
+        if wait != READY:
+            return wait
+        M[a + BUSY_UNTIL] = t
+        wait = room(M, out, t)
+        if wait != READY:
+            return wait
+        M[a + BUSY_UNTIL] = IDLE
+        send(M, a, out, t, value(1, stop_of(head(M, addresses))))
+        take(M, addresses, t)
+        take(M, data, t)
+    wait = ready(M, addresses, t)
+    if wait != READY:
+        return wait
+    wait = ready(M, data, t)
+    if wait != READY:
+        return wait
+    beat = head(M, addresses)
+    if kind_of(beat) == VALUE:
+        begin(M, a, t, aux_of(beat))
+        return written(M, a, t)
+    wait = room(M, out, t)
+    if wait != READY:
+        return wait
+    send(M, a, out, t, beat)
+    take(M, addresses, t)
+    take(M, data, t)
+    if is_done(beat):
+        finish(M, a)
+        return -2
+    return acted(M, t)
+
+
+def build(node: Node, to: Program) -> None:
+    """The acknowledgement has the structure of the address."""
+    addresses, data = to.inputs(node)
+    out = to.output(node)
+    own = [*storing.fields(node, to, *node.attrs["tile"]), addresses, data, out]
+    to.add(node, store, own, reads=[addresses, data], writes=[out], finishes=True)

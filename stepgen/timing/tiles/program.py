@@ -1,0 +1,303 @@
+"""A program laid out on a machine: its operators as actors, its streams as FIFOs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir import registry
+from ...ir.dims import product_bound
+from ...ir.dtypes import FLAG, Buffer, Selector, Tile, address
+from ...ir.errors import StepError
+from ...ir.graph import Graph, Tensor
+from ...ir.stream import Node, Stream
+from ...ir.wire import VALUE, Beats
+from .. import kernel as k
+from ..layout import Layout
+from . import costs
+from .actor import BUSY_UNTIL, IDLE, MAX_EXTENT, tile_word
+from .machines import Machine
+from .streams import element_bytes, holds_tiles, is_written, rests
+
+OPERATORS = "stepgen.timing.tiles.ops"
+LATENCY = 1
+PAGE = 4096
+"""Alignment of tensors in off-chip memory, in bytes."""
+FAR = 1 << 14
+"""How many cycles ahead an actor may plan; one that waits longer looks again in between."""
+FLAGS_DEPTH = 1 << 14
+"""Padding flags that may wait for their tiles, where the types give no bound."""
+SPAN_LENGTH_BITS = 20
+"""A range of addresses in one word: its start, and its length in as many bits."""
+
+
+class Program(Layout):
+    """The array under construction; operators add their actors.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    given : mapping of str to Beats
+        What enters through each input stream, one beat per token: bits of selectors, numbers of
+        address tiles, rows and columns of other tiles.
+    machine : Machine
+        What it runs on.
+    depths : mapping of str to int
+        FIFO depths of streams by name, instead of the program's and the machine's.
+    record : int
+        How many elements of each stream to remember, at least.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        given: Mapping[str, Beats],
+        machine: Machine,
+        depths: Mapping[str, int],
+        record: int = 1,
+    ) -> None:
+        super().__init__(f"program {graph.name} on {machine.name}")
+        self.graph, self.machine = graph, machine
+        self.horizon = FAR
+        self.notes: list[tuple[str, int]] = []
+        self.addresses: dict[str, list[int]] = {}
+        self.checks: list[tuple[int, int, int, Callable[[int], StepError]]] = []
+        self._given, self._record = given, record
+        self._depths = depths
+        self._memory = machine.memory.lay_out(self)
+        self._base = 0
+        self._bases: dict[str, int] = {}
+        self._sources: dict[tuple[str, int], int] = {}
+        self._uses: dict[tuple[str, int], int] = {}
+        self._channels()
+        build = registry.modules(OPERATORS)
+        for node in graph.nodes:
+            build[node.op].build(node, self)
+
+    def _channels(self) -> None:
+        readers: dict[Stream, list[tuple[Node, int]]] = {}
+        for node in self.graph.nodes:
+            for index, stream in enumerate(node.inputs):
+                readers.setdefault(stream.resolved(), []).append((node, index))
+        for node in self.graph.nodes:
+            for stream in node.outputs:
+                self._connect(stream, readers.get(stream, []))
+
+    def _connect(self, stream: Stream, uses: list[tuple[Node, int]]) -> None:
+        """One FIFO for one consumer; a fork for several; a drain where nobody reads."""
+        forks = registry.modules(OPERATORS)
+        key = (stream.node.name, stream.port)
+        if len(uses) == 1:
+            node, index = uses[0]
+            depth = node.inputs[index].resolved().depth
+            self._sources[key] = self._uses[node.name, index] = self._fifo(
+                stream.name, stream, depth
+            )
+            return
+        self._sources[key] = source = self._fifo(stream.name, stream, None)
+        if not uses:
+            step = forks["output"].drain
+            self._actor(stream.node.name, "drops", step, [source], reads=[source], writes=[])
+            return
+        outs = []
+        for node, index in uses:
+            name = f"{stream.name} to {node.name}"
+            outs.append(self._fifo(name, stream, node.inputs[index].resolved().depth))
+            self._uses[node.name, index] = outs[-1]
+        own = [source, len(outs), holds_buffers(stream), *outs]
+        self._actor(stream.name, "forks", forks["fork"].copy, own, reads=[source], writes=outs)
+
+    def _fifo(self, name: str, stream: Stream, asked: int | None) -> int:
+        depth = self._depths.get(name, asked or self.machine.fifo_depth)
+        if name not in self._depths and asked is None and stream.dtype == FLAG:
+            # Flags of padding wait until their tile comes back.
+            depth = max(depth, product_bound(stream.shape) or FLAGS_DEPTH)
+        size = self.element_bytes(stream) if holds_tiles(stream) else 0
+        return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=[size])
+
+    def input(self, node: Node, index: int) -> int:
+        """Address of the FIFO in front of an input."""
+        return self._uses[node.name, index]
+
+    def inputs(self, node: Node) -> list[int]:
+        """Addresses of the FIFOs in front of all inputs."""
+        return [self.input(node, index) for index in range(len(node.inputs))]
+
+    def output(self, node: Node) -> int:
+        """Address of the FIFO behind the only output."""
+        return self._sources[node.name, 0]
+
+    def outputs(self, node: Node) -> list[int]:
+        """Addresses of the FIFOs behind all outputs."""
+        return [self._sources[node.name, port] for port in range(len(node.outputs))]
+
+    def internal(self, name: str, depth: int) -> int:
+        """A FIFO inside an operator."""
+        return self.new_channel(name, depth, LATENCY, -1, more=[0])
+
+    def add(
+        self,
+        node: Node,
+        step: k.Step,
+        own: Sequence[int],
+        *,
+        reads: Sequence[int] = (),
+        writes: Sequence[int] = (),
+        finishes: bool = False,
+        name: str = "works",
+    ) -> int:
+        """Add an actor of an operator; `own` are its fields from `actor.PORTS` on."""
+        address = self._actor(
+            node.name, name, step, own, reads=reads, writes=writes, finishes=finishes
+        )
+        self.addresses.setdefault(node.name, []).append(address)
+        return address
+
+    def _actor(
+        self,
+        unit: str,
+        name: str,
+        step: k.Step,
+        own: Sequence[int],
+        *,
+        reads: Sequence[int],
+        writes: Sequence[int],
+        finishes: bool = False,
+    ) -> int:
+        counters = [IDLE, 0, 0, 0, 0, 0]
+        return self.actor(
+            unit, name, step, [*counters, *own], reads=reads, writes=writes, finishes=finishes
+        )
+
+    def note(self, node: str, index: int) -> int:
+        """An id under which a merge notes that it took input `index`."""
+        self.notes.append((node, index))
+        return len(self.notes) - 1
+
+    def check_head(
+        self, actor: int, channel: int, limit: int, error: Callable[[int], StepError]
+    ) -> None:
+        """Have an actor that stopped at a value of `limit` or more explained."""
+        self.checks.append((actor, channel, limit, error))
+
+    def port(self) -> int:
+        """A new port to off-chip memory."""
+        return self.machine.memory.port(self, self._memory)
+
+    def base(self, tensor: Tensor) -> int:
+        """Byte address of a tensor."""
+        if tensor.name not in self._bases:
+            self._bases[tensor.name] = self._base
+            self._base += -(-tensor.bytes // PAGE) * PAGE
+        return self._bases[tensor.name]
+
+    def tile(self, rows: int, cols: int) -> int:
+        """The word of a tile without padding.
+
+        Raises
+        ------
+        StepError
+            If it is larger than a word can tell.
+        """
+        if max(rows, cols) > MAX_EXTENT:
+            raise StepError(
+                f"the timing on tiles takes tiles of at most {MAX_EXTENT} rows and columns, not "
+                f"{rows}x{cols}"
+            )
+        return rows | cols << 15
+
+    def static_tile(self, node: Node) -> int:
+        """The word of what an Accum gives for an empty chunk."""
+        tile = self.tile_type(node.outputs[0])
+        return self.tile(tile.rows.static or 0, tile.cols.static or 0)
+
+    def tile_type(self, stream: Stream) -> Tile:
+        """The tile type of a stream."""
+        assert isinstance(stream.dtype, Tile)
+        return stream.dtype
+
+    def is_selector(self, stream: Stream) -> bool:
+        """Whether a stream carries selectors."""
+        return isinstance(stream.dtype, Selector)
+
+    def element_bytes(self, stream: Stream) -> int:
+        """Bytes of a tile element of a stream on chip."""
+        return element_bytes(stream, self.machine.policy)
+
+    def stored(self, node: Node) -> int:
+        """Elements that an Accum is charged for storing; -1 for those of its result."""
+        if not self.machine.first_accumulator_is_stored:
+            return -1
+        tile = self.tile_type(node.outputs[0])
+        grows = node.attrs["fn"].name in ("retile_row", "retile_col")
+        return 0 if grows else (tile.rows.static or 0) * (tile.cols.static or 0)
+
+    def cost(self, node: Node, stored: int) -> int:
+        """The record of what applying a node's function costs."""
+        function, compute = node.attrs["fn"], self.machine.compute
+        read = [self.element_bytes(s) if rests(s.resolved()) else 0 for s in node.inputs]
+        out = node.outputs[0]
+        return self.reserve(
+            costs.record(
+                function,
+                flops=compute.of(function.name),
+                fixed=compute.fixed.get(function.name, 0),
+                bandwidth=self.machine.onchip_bandwidth,
+                add_up=self.machine.loads_add_up,
+                read=read,
+                written=self.element_bytes(out) if is_written(out) else 0,
+                stored=stored,
+            )
+        )
+
+    def walk(self, node: Node) -> list[int]:
+        """Number of tiles of an affine reading, then number and stop of each; empty if linear."""
+        shape, stride = node.attrs["shape"], node.attrs["stride"]
+        if shape is None:
+            return []
+        words = []
+        for place in np.ndindex(*shape):
+            closed = [i + 1 == n for i, n in zip(place, shape, strict=True)][::-1]
+            stop = closed.index(False) if False in closed else len(shape)
+            words += [sum(i * s for i, s in zip(place, stride, strict=True)), stop]
+        return [len(words) // 2, *words]
+
+    def given(self, node: Node) -> npt.NDArray[np.int64]:
+        """The words of what enters through a source."""
+        if node.name not in self._given:
+            raise StepError(f"the input {node.name} of the program {self.graph.name} was not given")
+        beats = self._given[node.name]
+        words = (
+            beats.kind.astype(np.int64)
+            | beats.stop.astype(np.int64) << k.STOP_SHIFT
+            | beats.low.astype(np.int64) << k.LOW_SHIFT
+        )
+        aux = np.where(beats.kind == VALUE, self._contents(node.outputs[0], beats), 0)
+        return words | aux << k.AUX_SHIFT
+
+    def _contents(self, stream: Stream, beats: Beats) -> Any:
+        data = beats.data.astype(np.int64)
+        dtype = stream.dtype
+        if isinstance(dtype, Selector):
+            if dtype.n == 1:
+                return data[:, 0]
+            return self.reserve(data.reshape(-1)) + dtype.n * np.arange(len(beats))
+        if isinstance(dtype, Tile) and dtype.element == address and data.shape[1] == 2:
+            return data[:, 0] << SPAN_LENGTH_BITS | data[:, 1]
+        if not holds_tiles(stream):
+            return data[:, 0]
+        if len(data) and data.max() > MAX_EXTENT:
+            self.tile(int(data.max()), 1)
+        return tile_word(data[:, 0], data[:, 1], 0, 0)
+
+
+def holds_buffers(stream: Stream) -> bool:
+    """Whether a stream carries references to on-chip memory."""
+    return isinstance(stream.dtype, Buffer)
+
+
+assert BUSY_UNTIL == k.OWN

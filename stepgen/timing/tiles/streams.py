@@ -1,0 +1,59 @@
+"""Where the tiles of a stream lie: in on-chip memory, or nowhere between two units."""
+
+from __future__ import annotations
+
+from ...ir.dtypes import FLAG, Tile, address
+from ...ir.policy import Policy
+from ...ir.stream import Stream
+
+LOADS = ("linear_offchip_load", "random_offchip_load")
+PASSING = ("flatten", "promote", "reshape", "expand", "fork")
+"""Operators that hand tiles on as they lie."""
+GATHERING = ("retile_row", "retile_col", "retile_streamify")
+"""Functions whose result lies where their operand did."""
+
+
+def holds_tiles(stream: Stream) -> bool:
+    """Whether a beat of the stream tells the extents of a tile, not a number or a flag."""
+    dtype = stream.dtype
+    return isinstance(dtype, Tile) and dtype != FLAG and dtype.element != address
+
+
+def origin(stream: Stream) -> Stream:
+    """The stream whose tiles these are, before operators that hand them on."""
+    stream = stream.resolved()
+    while stream.node.op in PASSING:
+        stream = stream.node.inputs[0].resolved()
+    return stream
+
+
+def rests(stream: Stream) -> bool:
+    """Whether a consumer reads the tiles from on-chip memory.
+
+    Tiles that were loaded or read from a buffer lie there, and those that their producer writes
+    there; all others come straight from the unit that made them, or through a crossbar.
+    """
+    stream = origin(stream)
+    node = stream.node
+    if node.op in (*LOADS, "streamify"):
+        return True
+    function = node.attrs.get("fn")
+    if function is not None and function.name in GATHERING:
+        return rests(node.inputs[0])
+    return function is not None and is_written(stream)
+
+
+def is_written(stream: Stream) -> bool:
+    """Whether an operator writes its result to on-chip memory: for a buffer, or for a store."""
+    users = [node for node, _ in stream.graph.consumers(stream)]
+    return any(n.op in ("bufferize", "linear_offchip_store", "random_offchip_store") for n in users)
+
+
+def element_bytes(stream: Stream, policy: Policy) -> int:
+    """Bytes of a tile element on chip: of its type where it was loaded, else as the policy says."""
+    tile = stream.dtype
+    if not isinstance(tile, Tile):
+        return 0
+    if origin(stream).node.op in LOADS:
+        return tile.element.bytes
+    return policy.bytes_per_element(tile)
