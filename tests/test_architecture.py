@@ -23,6 +23,9 @@ MAY_IMPORT = {
     "hw": ("stepgen.ir", "stepgen.hw", *_FACTS),
     "timing": ("stepgen.ir", "stepgen.timing", *_FACTS),
     "flow": tuple(f"stepgen.{p}" for p in ("ir", "semantics", "compile", "hw", "timing", "flow")),
+    "study": tuple(
+        f"stepgen.{p}" for p in ("ir", "semantics", "compile", "hw", "timing", "flow", "study")
+    ),
     "cli": ("stepgen",),
 }
 

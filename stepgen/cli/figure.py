@@ -1,0 +1,64 @@
+"""``stepgen figure``: the paper's evaluation, and the studies that it left open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepgen.cli.options import Json
+
+
+def command(
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE",
+            help="8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, combined, or all.",
+            show_default=False,
+        ),
+    ],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for CSV and pictures.")
+    ] = Path("figures"),
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="Folder with routing/*.npz and kv_lengths/*.npy, else $STEPGEN_DATA; what is "
+            "missing is drawn.",
+            show_default=False,
+        ),
+    ] = None,
+    view: Annotated[
+        str, typer.Option("--view", help="published (the paper's settings), fair, or both.")
+    ] = "both",
+    executor: Annotated[
+        str,
+        typer.Option(
+            "--executor", help="serial, processes, dask, or dask://HOST:PORT.", show_default=False
+        ),
+    ] = "processes",
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes or workers.")] = 1,
+    json: Json = False,
+) -> None:
+    """Time what a figure of the paper shows, and write its table and picture."""
+    from stepgen.flow import report
+    from stepgen.study import executors, study, traces
+
+    wanted, views = study.chosen(figure), study.views(view)
+    who = executors.named(executor, jobs)
+    with report.progress(quiet=json) as progress:
+        outcomes = study.run(
+            wanted, traces.found(data), out, views=views, executor=who, progress=progress
+        )
+    if json:
+        report.show_json({"figures": {o.figure.name: o.document() for o in outcomes}})
+        return
+    for outcome in outcomes:
+        report.show(*outcome.parts())
+    files = [path for outcome in outcomes for path in outcome.files.values()]
+    report.show(*(f"written to {path}" for path in files))

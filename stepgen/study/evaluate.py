@@ -1,0 +1,82 @@
+"""Evaluates one point: builds the program, transforms it, and times it on the machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..compile import transforms
+from ..flow import program
+from ..flow.tiles import simulate
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from .point import Point
+from .variants import variant
+
+Numbers = dict[str, int | float]
+"""What a run is measured by, by name."""
+
+SECONDS = "seconds"
+"""Name of the wall time, which no table of results may depend on."""
+
+COPIED = (
+    "cycles",
+    "traffic",
+    "memory_peak",
+    "memory_allocated",
+    "flops_useful",
+    "flops_padding",
+    "compute_utilization",
+    "bandwidth_utilization",
+)
+"""Numbers that the engine reports as they are: cycles, bytes, FLOPs, and shares from 0 to 1."""
+
+
+def evaluate(point: Point) -> Numbers:
+    """Time one point.
+
+    Parameters
+    ----------
+    point : Point
+
+    Returns
+    -------
+    dict of str to number
+        Of `COPIED`; ``compute_allocated``, the FLOPs per cycle of all operators that compute;
+        ``nodes``, how many operators the program has; and the wall time in seconds.
+
+    Raises
+    ------
+    StepError
+        If the point can't be built or run; the sentence names it.
+    """
+    begin = time.perf_counter()
+    try:
+        graph, inputs = build(point)
+        machine = variant(point.machine, point.changes)
+        run = simulate(graph, inputs, machine)
+    except StepError as error:
+        raise StepError(f"{point.name}: {error}") from None
+    numbers: Numbers = {name: _plain(getattr(run, name)) for name in COPIED}
+    numbers["compute_allocated"] = run.compute
+    numbers["nodes"] = len(graph.nodes)
+    return numbers | {SECONDS: time.perf_counter() - begin}
+
+
+def build(point: Point) -> tuple[Graph, Mapping[str, Any]]:
+    """The program of a point with its inputs, transformed."""
+    function = program.find(point.workload)
+    traces = {name: trace.array for name, trace in point.traces.items()}
+    graph, inputs = function(**point.options, **traces)
+    made: Any = graph
+    for step in point.transforms:
+        made = getattr(transforms, step.name)(made, **step.options)
+    if made is graph:
+        return graph, inputs
+    return made.graph, made.inputs(inputs)
+
+
+def _plain(value: Any) -> int | float:
+    number = value.item() if hasattr(value, "item") else value
+    return int(number) if isinstance(number, int) else float(number)

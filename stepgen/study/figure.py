@@ -1,0 +1,106 @@
+"""What a figure is: the runs that it is made of, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .evaluate import SECONDS, Numbers
+from .point import PUBLISHED, Point, Value
+from .traces import Traces
+
+Labels = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of a figure.
+
+    Parameters
+    ----------
+    labels : mapping of str to Value
+        What people tell it apart by: model, batch, tile.
+    point : Point
+    known : mapping of str to number
+        What the paper's figure plotted, by the names of our numbers.
+    """
+
+    labels: Labels
+    point: Point
+    known: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run and its numbers."""
+
+    row: Row
+    numbers: Numbers
+
+    def __getitem__(self, name: str) -> Any:
+        """A label or a number."""
+        if name in self.row.labels:
+            return self.row.labels[name]
+        return self.numbers[name]
+
+    def error(self, name: str) -> float | None:
+        """Relative difference from the published number.
+
+        None where there is none, or where the run's input is not that of the paper or its settings
+        are others.
+        """
+        point, known = self.row.point, self.row.known.get(name)
+        if known is None or point.view != PUBLISHED or point.origin != PUBLISHED:
+            return None
+        return float(self.numbers[name]) / known - 1
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain data, one column each."""
+        columns: dict[str, Any] = {"view": self.row.point.view, **self.row.labels}
+        columns["input"] = self.row.point.origin
+        columns |= {name: value for name, value in self.numbers.items() if name != SECONDS}
+        for name, known in self.row.known.items():
+            columns[f"published_{name}"] = known
+            columns[f"error_{name}"] = self.error(name)
+        return columns
+
+
+Derive = Callable[[list[Result]], list[Result]]
+
+
+def _as_they_are(results: list[Result]) -> list[Result]:
+    return results
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the paper, or a study of our own.
+
+    Parameters
+    ----------
+    name : str
+        Number or name.
+    title : str
+    differs : str
+        One sentence: what differs between the views.
+    rows : callable
+        From traces and a view to the runs.
+    draw : callable
+        Draws the results of one view into a figure of matplotlib.
+    shown : sequence of str
+        Numbers that the readable table shows.
+    derive : callable
+        Adds numbers that follow from several runs, such as ratios.
+    size : pair of float
+        Inches of the picture of one view.
+    """
+
+    name: str
+    title: str
+    differs: str
+    rows: Callable[[Traces, str], list[Row]]
+    draw: Callable[[Any, Sequence[Result]], None]
+    shown: Sequence[str] = ("cycles", "traffic", "memory_allocated")
+    derive: Derive = _as_they_are
+    size: tuple[float, float] = (9.0, 3.6)

@@ -1,0 +1,33 @@
+"""Figure 10: cycles against on-chip memory, static and dynamic tiles, 1024 tokens."""
+
+from __future__ import annotations
+
+from ..figure import Figure, Row
+from ..moe import DIFFERS, UNBOUNDED, draw_frontiers, tiling_row, with_distance
+from ..point import PUBLISHED
+from ..traces import Traces
+
+TILES = (16, 32, 64, 128, 256, 512, 1024)
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    tiles = (2, 4) if traces.small else TILES
+    found = []
+    for model in ("mixtral", "qwen"):
+        # The published runs of Qwen with 1024 tokens had no bound on FIFOs.
+        depth = UNBOUNDED if model == "qwen" and view == PUBLISHED else 2
+        found += [
+            tiling_row(traces, view, model, 1024, tile, depth) for tile in (*tiles, "dynamic")
+        ]
+    return found
+
+
+FIGURE = Figure(
+    "10",
+    "Mixture of experts, 1024 tokens: cycles against on-chip memory",
+    DIFFERS,
+    _rows,
+    draw_frontiers,
+    shown=("cycles", "traffic", "memory_allocated", "memory_peak", "pareto_distance"),
+    derive=with_distance,
+)

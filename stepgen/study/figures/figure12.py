@@ -1,0 +1,71 @@
+"""Figure 12: compute utilization and cycles when experts share fewer and fewer regions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import plots
+from ..figure import Figure, Result, Row
+from ..moe import region_counts, regions_row
+from ..traces import Traces
+
+DIFFERS = (
+    "Both views give every operator 1024 FLOPs/cycle; as published, each load waits for a tile "
+    "before it asks for the next and operands are read one after the other, fair, loads keep two "
+    "tiles in flight and operands lie in memories of their own. Published utilization counted SiLU "
+    "too often and is shown without that."
+)
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    return [
+        regions_row(traces, view, tiling, regions)
+        for tiling in ("static", "dynamic")
+        for regions in region_counts(traces, tiling)
+    ]
+
+
+def _draw(part: Any, results: Sequence[Result]) -> None:
+    panels = part.subplots(1, 2, sharey=True)
+    seconds = []
+    for axes, tiling in zip(panels, ("static", "dynamic"), strict=True):
+        own = [r for r in results if r["tiling"] == tiling]
+        names = [f"{r['regions']}\n({r['experts per region']})" for r in own]
+        used = "compute_utilization"
+        plots.lines(
+            axes,
+            names,
+            {"compute used": [100 * r[used] for r in own]},
+            published={"compute used": [_percent(r.row.known.get(used)) for r in own]},
+        )
+        other = axes.twinx()
+        plots.lines(
+            other,
+            names,
+            {"cycles": [r["cycles"] for r in own]},
+            colors={"cycles": plots.CYCLE[1]},
+            published={"cycles": [r.row.known.get("cycles") for r in own]},
+            marker="s",
+        )
+        other.set_ylim(0, 1.1 * max(r["cycles"] for r in results))
+        axes.set_xlabel(f"parallel regions (experts per region)\n{tiling} tiles")
+        seconds.append(other)
+    panels[0].set_ylabel("compute used (%)")
+    panels[0].set_ylim(0, None)
+    seconds[1].set_ylabel("cycles")
+    plots.legend(part, [*panels, *seconds])
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+FIGURE = Figure(
+    "12",
+    "Configuration time-multiplexing of Qwen3-30B-A3B, 64 tokens: utilization and cycles",
+    DIFFERS,
+    _rows,
+    _draw,
+    shown=("cycles", "compute_utilization", "compute_allocated"),
+)

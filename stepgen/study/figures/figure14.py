@@ -1,0 +1,47 @@
+"""Figure 14: speedup of dynamic parallelization over round robin, batch 64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import plots
+from ..attention import DIFFERS, batch_rows, with_speedup
+from ..figure import Figure, Result, Row
+from ..traces import Traces
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    return batch_rows(traces, view, [64], ["interleaved", "dynamic"])
+
+
+def _draw(part: Any, results: Sequence[Result]) -> None:
+    axes = part.subplots()
+    own = [r for r in results if r["schedule"] == "interleaved"]
+    ratio = "dynamic_speedup"
+    name = "dynamic over interleaved"
+    plots.bars(
+        axes,
+        [f"{r['variation']}\n{r['stdev']}" for r in own],
+        {name: [r[ratio] for r in own]},
+        colors={name: plots.COLORS["interleaved"]},
+        published={name: [r.row.known.get(ratio) for r in own]},
+        numbers="%.2f",
+    )
+    axes.axhline(1, color="grey")
+    axes.set_ylim(0.8, None)
+    axes.set_xlabel("variation of KV lengths (standard deviation)")
+    axes.set_ylabel("speedup")
+    plots.legend(part, [axes])
+
+
+FIGURE = Figure(
+    "14",
+    "Decode attention, batch 64: dynamic parallelization over round robin",
+    DIFFERS,
+    _rows,
+    _draw,
+    shown=("cycles", "dynamic_speedup"),
+    derive=with_speedup,
+    size=(8.0, 3.4),
+)

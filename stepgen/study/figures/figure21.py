@@ -1,0 +1,58 @@
+"""Figure 21: three ways to parallelize attention, over batch sizes and variation of lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import plots, published
+from ..attention import DIFFERS, batch_rows, geomean, with_speedup
+from ..figure import Figure, Result, Row
+from ..traces import Traces
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    return batch_rows(traces, view, [16, 64, 80], published.SCHEDULES)
+
+
+def _draw(part: Any, results: Sequence[Result]) -> None:
+    sizes = list(dict.fromkeys(r["batch"] for r in results))
+    panels = part.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
+    ratio = "dynamic_speedup"
+    for axes, size in zip(panels, sizes, strict=True):
+        own = [r for r in results if r["batch"] == size]
+        kinds = list(dict.fromkeys(str(r["variation"]) for r in own))
+        groups = {
+            how: [
+                [r for r in own if r["schedule"] == how and r["variation"] == kind]
+                for kind in kinds
+            ]
+            for how in published.SCHEDULES
+        }
+        plots.bars(
+            axes,
+            kinds,
+            {how: [geomean([r[ratio] for r in g]) for g in gs] for how, gs in groups.items()},
+            colors=plots.COLORS,
+            published={
+                how: [geomean([r.row.known[ratio] for r in g]) for g in gs]
+                for how, gs in groups.items()
+            },
+            numbers="%.2f",
+        )
+        axes.axhline(1, color="grey", linewidth=0.8)
+        axes.set_xlabel(f"variation of KV lengths\nB={size}" if size != 80 else "\nB=64+16")
+    panels[0].set_ylabel("cycles over dynamic\n(geometric mean)")
+    plots.legend(part, panels)
+
+
+FIGURE = Figure(
+    "21",
+    "Decode attention: three ways to parallelize",
+    DIFFERS,
+    _rows,
+    _draw,
+    shown=("cycles", "dynamic_speedup"),
+    derive=with_speedup,
+    size=(10.0, 3.6),
+)

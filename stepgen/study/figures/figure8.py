@@ -1,0 +1,82 @@
+"""Figure 8: cycles against off-chip traffic of a SwiGLU layer, over tile sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import plots, published
+from ..figure import Figure, Result, Row
+from ..point import PUBLISHED, Point, Value
+from ..traces import Traces
+
+BATCH_TILES, INNER_TILES = (16, 32, 64), (16, 32, 64, 128, 256)
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    if traces.small:
+        tiles, sizes = [(8, 16), (16, 32)], {"batch": 16, "width": 16, "inner": 32}
+    else:
+        tiles = [(batch, inner) for batch in BATCH_TILES for inner in INNER_TILES]
+        sizes = {"batch": 64, "width": 256, "inner": 512}
+    return [_row(view, sizes, batch, inner) for batch, inner in tiles]
+
+
+def _row(view: str, sizes: dict[str, int], batch: int, inner: int) -> Row:
+    changes = {
+        "compute.flops": 4096,
+        "onchip_bandwidth": 256,
+        "memory.channels": 8,
+        "memory.requests_per_cycle": 4,
+        "fifo_depth": 1 if view == PUBLISHED else 2,
+    }
+    options: dict[str, Value] = {
+        **sizes,
+        "tile_batch": batch,
+        "tile_inner": inner,
+        "element": "f32",
+        "data": False,
+    }
+    point = Point(
+        "swiglu",
+        options,
+        machine="sda-published" if view == PUBLISHED else "sda",
+        changes=changes,
+        view=view,
+    )
+    known = published.SWIGLU.get((batch, inner), {})
+    return Row({"batch tile": batch, "inner tile": inner}, point, known)
+
+
+def _draw(part: Any, results: Sequence[Result]) -> None:
+    axes = part.subplots()
+    for i, tile in enumerate(dict.fromkeys(r["batch tile"] for r in results)):
+        own = [r for r in results if r["batch tile"] == tile]
+        axes.plot(
+            [r["traffic"] / 1e6 for r in own], [r["cycles"] for r in own], "o",
+            color=plots.CYCLE[i], label=f"stepgen, batch tile {tile}",
+        )  # fmt: skip
+    known = [r.row.known for r in results if r.row.known]
+    plots.hollow(axes, [(k["traffic"] / 1e6, k["cycles"]) for k in known], "published simulator")
+    if known:
+        axes.plot(
+            [k["traffic"] / 1e6 for k in known], [k["hdl_cycles"] for k in known], "kx",
+            label="published HDL",
+        )  # fmt: skip
+    axes.set_xlabel("off-chip traffic (MB)")
+    axes.set_ylabel("cycles")
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize="small")
+
+
+FIGURE = Figure(
+    "8",
+    "A SwiGLU layer of 64 rows over tile sizes",
+    "As published, FIFOs hold one tile, an operator reads its operands one after the other, and "
+    "each load waits for a tile before it asks for the next; fair, FIFOs hold two, operands lie in "
+    "memories of their own, and loads keep two tiles in flight.",
+    _rows,
+    _draw,
+    shown=("cycles", "traffic", "bandwidth_utilization"),
+    size=(7.0, 4.0),
+)

@@ -1,0 +1,29 @@
+"""Figure 9: cycles against on-chip memory, static and dynamic tiles, 64 tokens."""
+
+from __future__ import annotations
+
+from ..figure import Figure, Row
+from ..moe import DIFFERS, draw_frontiers, tiling_row, with_distance
+from ..traces import Traces
+
+TILES = (8, 16, 32, 64)
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    tiles = (2, 4) if traces.small else TILES
+    return [
+        tiling_row(traces, view, model, 64, tile)
+        for model in ("mixtral", "qwen")
+        for tile in (*tiles, "dynamic")
+    ]
+
+
+FIGURE = Figure(
+    "9",
+    "Mixture of experts, 64 tokens: cycles against on-chip memory",
+    DIFFERS,
+    _rows,
+    draw_frontiers,
+    shown=("cycles", "traffic", "memory_allocated", "memory_peak", "pareto_distance"),
+    derive=with_distance,
+)

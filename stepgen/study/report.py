@@ -1,0 +1,144 @@
+"""What a study leaves: tables for people, CSV, and pictures."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+
+from ..flow.report import table
+from ..flow.whole import whole_file
+from .figure import Figure, Result
+from .point import VIEWS
+
+SUFFIXES = (".csv", ".png", ".pdf")
+
+VIEW_NAMES = {"published": "as published", "fair": "fair"}
+
+HEADINGS = {
+    "cycles": "cycles",
+    "traffic": "off-chip bytes",
+    "memory_allocated": "on-chip bytes",
+    "memory_peak": "on-chip bytes, peak",
+    "compute_allocated": "FLOPs/cycle",
+    "compute_utilization": "compute used",
+    "bandwidth_utilization": "bandwidth used",
+    "flops_useful": "useful FLOPs",
+    "flops_padding": "padding FLOPs",
+}
+
+INPUTS = {"published": "trace", "counts": "drawn, same counts", "drawn": "drawn"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A figure with its results by view, and the files that were written."""
+
+    figure: Figure
+    results: Mapping[str, Sequence[Result]]
+    files: Mapping[str, Path]
+
+    def document(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "title": self.figure.title,
+            "differs": self.figure.differs,
+            "rows": [r.document() for results in self.results.values() for r in results],
+            "files": self.files,
+        }
+
+    def parts(self) -> Iterator[RenderableType]:
+        """For people: a table per view."""
+        yield f"{self.figure.title}. {self.figure.differs}"
+        for view, results in self.results.items():
+            yield view_table(self.figure, view, results)
+
+
+def view_table(figure: Figure, view: str, results: Sequence[Result]) -> RenderableType:
+    """The results of one view, beside published numbers where they are known."""
+    labels = list(dict.fromkeys(name for r in results for name in r.row.labels))
+    compared = [n for n in figure.shown if any(n in r.row.known for r in results)]
+    columns = [*labels, "input"]
+    for name in figure.shown:
+        columns.append(HEADINGS.get(name, name))
+        if name in compared:
+            columns += ["published", "error"]
+    rows = []
+    for result in results:
+        cells: list[Any] = [_plain(result.row.labels.get(name)) for name in labels]
+        cells.append(INPUTS[result.row.point.origin])
+        for name in figure.shown:
+            cells.append(_cell(name, result.numbers.get(name)))
+            if name in compared:
+                cells.append(_cell(name, result.row.known.get(name)))
+                cells.append(_signed(result.error(name)))
+        rows.append(cells)
+    title = f"{_heading(figure)}, {VIEW_NAMES[view]}"
+    return table(title, *columns, rows=rows, left=len(labels) + 1)
+
+
+def _heading(figure: Figure) -> str:
+    return f"Figure {figure.name}" if figure.name.isdecimal() else figure.title
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _cell(name: str, value: float | None) -> Any:
+    if value is None:
+        return None
+    if name.endswith("utilization"):
+        return f"{100 * value:.2f} %"
+    return int(value) if float(value).is_integer() and abs(value) >= 10 else f"{value:.3g}"
+
+
+def _signed(error: float | None) -> str | None:
+    return None if error is None else f"{100 * error:+.1f} %"
+
+
+def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) -> Outcome:
+    """Write the CSV and the pictures of a figure.
+
+    Parameters
+    ----------
+    figure : Figure
+    results : mapping of str to sequence of Result
+        By view.
+    out : Path
+        Folder; made where it is missing.
+    """
+    stem = f"figure{figure.name}" if figure.name.isdecimal() else figure.name
+    files = {suffix[1:]: out / f"{stem}{suffix}" for suffix in SUFFIXES}
+    documents = [r.document() for view in results for r in results[view]]
+    fields = list(dict.fromkeys(name for document in documents for name in document))
+    with whole_file(files["csv"]) as place, place.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fields)
+        writer.writeheader()
+        writer.writerows(documents)
+    picture = _picture(figure, results)
+    for suffix in ("png", "pdf"):
+        with whole_file(files[suffix]) as place:
+            picture.savefig(place, dpi=150, metadata=_UNDATED[suffix])
+    return Outcome(figure, results, files)
+
+
+_UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
+"""The same results give the same files."""
+
+
+def _picture(figure: Figure, results: Mapping[str, Sequence[Result]]) -> Any:
+    from matplotlib.figure import Figure as Picture
+
+    width, height = figure.size
+    views = [view for view in VIEWS if view in results]
+    picture = Picture(figsize=(width, (height + 0.3) * len(views)), layout="constrained")
+    parts = picture.subfigures(len(views), 1, squeeze=False)[:, 0]
+    for view, part in zip(views, parts, strict=True):
+        part.suptitle(f"{_heading(figure)}, {VIEW_NAMES[view]}", fontsize="medium")
+        figure.draw(part, results[view])
+    return picture

@@ -1,0 +1,88 @@
+"""Runs figures: one sweep over the points of all of them, then tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..flow.objects import Progress, quiet
+from ..ir.errors import StepError
+from . import evaluate as timing
+from .evaluate import Numbers
+from .executors import Executor
+from .figure import Figure, Result
+from .figures import figures
+from .point import VIEWS, Point
+from .report import Outcome, write
+from .sweep import sweep
+from .traces import Traces
+
+ALL = "all"
+
+
+def chosen(name: str) -> list[Figure]:
+    """The figures that a name means: a number, the name of a study, or ``all``.
+
+    Raises
+    ------
+    StepError
+        If there is no such figure.
+    """
+    known = figures()
+    if name == ALL:
+        return list(known.values())
+    if name not in known:
+        raise StepError(f"there is no figure {name!r}, only {', '.join([*known, ALL])}")
+    return [known[name]]
+
+
+def views(name: str) -> tuple[str, ...]:
+    """The views that a name means: one of them, or ``both``.
+
+    Raises
+    ------
+    StepError
+        If there is no such view.
+    """
+    if name == "both":
+        return VIEWS
+    if name not in VIEWS:
+        raise StepError(f"there is no view {name!r}, only {', '.join(VIEWS)} and both")
+    return (name,)
+
+
+def run(
+    wanted: Sequence[Figure],
+    traces: Traces,
+    out: Path,
+    *,
+    views: Sequence[str] = VIEWS,
+    executor: Executor | None = None,
+    progress: Progress = quiet,
+    evaluate: Callable[[Point], Numbers] = timing.evaluate,
+) -> list[Outcome]:
+    """Make figures.
+
+    Parameters
+    ----------
+    wanted : sequence of Figure
+    traces : Traces
+        Where their inputs come from.
+    out : Path
+        Folder for CSV and pictures.
+    views : sequence of str
+        Of `VIEWS`.
+    executor : Executor, optional
+        Who evaluates points.
+    progress : Progress
+    evaluate : callable
+        From a point to its numbers.
+    """
+    rows = [(figure, view, figure.rows(traces, view)) for figure in wanted for view in views]
+    points = [row.point for _, _, some in rows for row in some]
+    numbers = iter(sweep(points, executor=executor, evaluate=evaluate, progress=progress))
+    by_figure: dict[str, dict[str, list[Result]]] = {figure.name: {} for figure in wanted}
+    for figure, view, some in rows:
+        results = [Result(row, next(numbers)) for row in some]
+        by_figure[figure.name][view] = figure.derive(results)
+    return [write(figure, by_figure[figure.name], out) for figure in wanted]

@@ -1,0 +1,155 @@
+"""Routings and lengths of the paper's runs, from a folder of data or drawn in their place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ..flow import traces
+from ..ir.errors import StepError
+from .point import Trace, Value
+
+VARIABLE = "STEPGEN_DATA"
+"""Environment variable that names the folder where the command line does not."""
+
+MEAN_LENGTH = 1100
+"""Of drawn batches: about the mean of the batches in the folder."""
+
+LONGEST = {16: 4672, 64: 6464, 80: 6528}
+"""By batch: room of a request in the KV cache of the paper's runs, in tokens."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A mixture-of-experts model.
+
+    Parameters
+    ----------
+    name : str
+        As the workloads call it.
+    title : str
+        As people call it.
+    file : str
+        Beginning of the name of its routings in a folder of data.
+    sizes : mapping of str to int
+        Experts, experts per token, width of a token and inner width of an expert.
+    """
+
+    name: str
+    title: str
+    file: str
+    sizes: Mapping[str, int]
+
+    @property
+    def options(self) -> dict[str, Value]:
+        """Sizes as options of a workload."""
+        return dict(self.sizes)
+
+
+def _model(name: str, title: str, file: str, **sizes: int) -> Model:
+    return Model(name, title, file, MappingProxyType(sizes))
+
+
+MODELS = (
+    _model("mixtral", "Mixtral-8x7B", "mixtral8x7b", experts=8, top=2, width=4096, inner=14336),
+    _model("qwen", "Qwen3-30B-A3B", "qwen3_30b_a3b", experts=128, top=8, width=2048, inner=768),
+)
+
+SMALL = (
+    _model("mixtral", "Mixtral, small", "", experts=4, top=2, width=32, inner=192),
+    _model("qwen", "Qwen, small", "", experts=8, top=2, width=16, inner=192),
+)
+"""In place of the models, for tests."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Where figures get their inputs.
+
+    Parameters
+    ----------
+    data : Path or None
+        Folder with ``routing/*.npz`` and ``kv_lengths/*.npy``; without it everything is drawn.
+    small : bool
+        Small models, batches and lengths, for tests.
+    seed : int
+        Of all that is drawn.
+    """
+
+    data: Path | None = None
+    small: bool = False
+    seed: int = 0
+
+    def model(self, name: str) -> Model:
+        """A model by its name."""
+        return next(m for m in (SMALL if self.small else MODELS) if m.name == name)
+
+    def batch(self, size: int) -> int:
+        """Requests or tokens of a batch."""
+        return min(size, 8) if self.small else size
+
+    def routing(self, model: Model, batch: int) -> Trace:
+        """Experts chosen for each token of a batch."""
+        name = f"{model.file}_batch{batch}"
+        path = self._file("routing", f"{name}.npz")
+        if path is not None:
+            return Trace.of(name, "published", traces.load_routing(path))
+        spread, idle = traces.SKEWS[model.name]
+        sizes = model.sizes
+        drawn = traces.draw_routing(
+            self.batch(batch), sizes["experts"], sizes["top"], spread=spread, idle=idle,
+            seed=self.seed,
+        )  # fmt: skip
+        return Trace.of(name, "drawn", drawn)
+
+    def lengths(self, batch: int, stdev: int, first: int) -> Trace:
+        """Lengths of the KV caches of a batch.
+
+        Parameters
+        ----------
+        batch : int
+        stdev : int
+            Of its lengths.
+        first : int
+            Its first request in the trace.
+        """
+        name = f"azure_batch{batch}_stdev{stdev:04}_{first:04}_{first + batch - 1:04}"
+        path = self._file("kv_lengths", f"{name}.npy")
+        if path is not None:
+            return Trace.of(name, "published", traces.load_lengths(path))
+        if self.small:
+            drawn = traces.draw_lengths(self.batch(batch), 40, stdev / 50, most=200, seed=first)
+        else:
+            drawn = traces.draw_lengths(
+                batch, MEAN_LENGTH, stdev, most=LONGEST[batch], seed=self.seed + first
+            )
+        return Trace.of(name, "drawn", drawn)
+
+    def _file(self, folder: str, name: str) -> Path | None:
+        if self.data is None or self.small:
+            return None
+        path = self.data / folder / name
+        return path if path.is_file() else None
+
+
+def found(data: Path | None) -> Traces:
+    """The traces of a folder, or of the one that the environment names.
+
+    Raises
+    ------
+    StepError
+        If there is no such folder, or it holds no traces.
+    """
+    if data is None:
+        named = os.environ.get(VARIABLE)
+        if not named:
+            return Traces()
+        data = Path(named)
+    if not data.is_dir():
+        raise StepError(f"there is no folder {data} of routings and KV lengths")
+    if not any((data / name).is_dir() for name in ("routing", "kv_lengths")):
+        raise StepError(f"{data} holds no traces: it has neither a folder routing nor kv_lengths")
+    return Traces(data)

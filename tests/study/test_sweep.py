@@ -1,0 +1,104 @@
+"""Sweeps: every point once, kept as soon as it is there, the same under every executor."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from stepgen.ir.errors import StepError
+from stepgen.study import executors, sweep
+from stepgen.study.executors import Dask, Processes, Serial
+from stepgen.study.point import Point
+
+POINTS = [Point("square", {"n": n}) for n in (3, 1, 2, 3)]
+
+
+def square(point):
+    """Stands in for the engine; other processes import it from here."""
+    return {"cycles": point.options["n"] ** 2}
+
+
+class Counting:
+    """Counts evaluations, and fails or is interrupted at one of them."""
+
+    def __init__(self, at=None, error=None):
+        self.seen = []
+        self.at, self.error = at, error
+
+    def __call__(self, point):
+        if len(self.seen) == self.at:
+            raise self.error
+        self.seen.append(point.options["n"])
+        return square(point)
+
+
+def test_results_come_in_order_and_equal_points_are_evaluated_once(tmp_path):
+    count = Counting()
+    found = sweep.sweep(POINTS, evaluate=count, place=tmp_path)
+    assert [n["cycles"] for n in found] == [9, 1, 4, 9]
+    assert count.seen == [3, 1, 2]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), StepError("this point is odd")])
+def test_a_sweep_goes_on_where_it_was_interrupted(tmp_path, error):
+    first, second = Counting(2, error), Counting()
+    with pytest.raises(type(error)):
+        sweep.sweep(POINTS, evaluate=first, place=tmp_path)
+    assert first.seen == [3, 1]
+    found = sweep.sweep(POINTS, evaluate=second, place=tmp_path)
+    assert second.seen == [2]
+    assert [n["cycles"] for n in found] == [9, 1, 4, 9]
+
+
+def test_a_damaged_result_is_made_again(tmp_path):
+    sweep.sweep(POINTS, evaluate=square, place=tmp_path)
+    (tmp_path / f"{POINTS[1].key}.json").write_text('{"numbers"')
+    count = Counting()
+    sweep.sweep(POINTS, evaluate=count, place=tmp_path)
+    assert count.seen == [1]
+
+
+def test_progress_is_told_of_every_point(tmp_path):
+    told = []
+    sweep.sweep(POINTS, evaluate=square, place=tmp_path, progress=lambda *said: told.append(said))
+    assert [share for _, share in told] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert told[-1][0] == "timing programs (3/3)"
+
+
+def test_results_belong_to_the_version_of_the_sources():
+    assert len(sweep.sources()) == 20
+    assert sweep.folder().name == sweep.sources()
+
+
+@pytest.mark.parametrize("executor", [Processes(2), Dask(None, 2)], ids=["processes", "dask"])
+def test_every_executor_gives_what_one_process_gives(tmp_path, executor):
+    serial = sweep.sweep(POINTS, executor=Serial(), evaluate=square, place=tmp_path / "a")
+    other = sweep.sweep(POINTS, executor=executor, evaluate=square, place=tmp_path / "b")
+    assert other == serial
+
+
+def test_a_cluster_that_runs_is_reached_by_its_address(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        executor = executors.named(f"dask://{address}", 1)
+        found = sweep.sweep(POINTS, executor=executor, evaluate=square, place=tmp_path)
+    assert [n["cycles"] for n in found] == [9, 1, 4, 9]
+
+
+def test_a_missing_dask_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(StepError, match=r"^the dask executor needs the extra dask: .*"):
+        list(Dask().run(square, POINTS))
+
+
+def test_names_of_executors():
+    assert executors.named("serial", 4) == Serial()
+    assert executors.named("processes", 1) == Serial()
+    assert executors.named("processes", 3) == Processes(3)
+    assert executors.named("dask", 2) == Dask(None, 2)
+    assert executors.named("dask://host:8786", 2) == Dask("tcp://host:8786", 2)
+    with pytest.raises(StepError, match="there is no executor 'slurm', only serial, processes"):
+        executors.named("slurm", 1)
