@@ -138,9 +138,7 @@ def _refresh(M, memory, channel):  # type: ignore[no-untyped-def]
     last = first + BANK_SIZE * M[memory + BANKS]
     begin = M[channel + REFRESH]
     for bank in range(first, last, BANK_SIZE):
-        if M[bank + ROW] == NO_ROW:
-            begin = max(begin, M[bank + ACTIVATE])
-        else:
+        if M[bank + ROW] != NO_ROW:
             begin = max(begin, M[bank + CLOSE] + M[memory + RP])
             M[bank + ROW] = NO_ROW
     for bank in range(first, last, BANK_SIZE):

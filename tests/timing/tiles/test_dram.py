@@ -122,6 +122,13 @@ def test_a_window_of_one_opens_rows_one_after_the_other():
     assert ends(ONE, *requests)[1] - first < T.rcd
 
 
+def test_rows_of_a_tile_are_offered_without_gaps():
+    wide = replace(ONE, channels=64, interleave=64, requests_per_cycle=4)
+    tile = Request(0, 0, 2, 3 * 64, 1024, False)
+    first = T.rcd + T.cl + T.burst
+    assert run(wide, [[tile]]) == [[(2, 1 + first + wide.latency)]]
+
+
 @pytest.mark.parametrize("timings", [HBM2_2000, DDR4_3200], ids=["hbm2", "ddr4"])
 def test_refresh_takes_its_share(timings):
     memory = replace(ONE, timings=replace(timings, clock_ps=1000))
