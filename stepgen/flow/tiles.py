@@ -70,7 +70,5 @@ def to_beats(stream: Stream, tokens: list[Token]) -> Beats:
             data[i] = np.asarray(token.value).reshape(-1)[:width]
         else:
             data[i] = token.value.shape
-    structure = (
-        np.array([getattr(t, f) for t in tokens], dtype=np.uint8) for f in ("kind", "stop", "low")
-    )
-    return Beats(*structure, data)
+    kind, stop, low = np.array([[t.kind, t.stop, t.low] for t in tokens], dtype=np.uint8).T
+    return Beats(kind, stop, low, data)

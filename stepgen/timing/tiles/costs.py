@@ -64,9 +64,8 @@ def record(
     reads = [*read, 0, 0, 0][:3]
     parameters = function.parameters()
     cols, transposed = parameters.get("cols", 0), parameters.get("transpose", False)
-    return [
-        form, each, flops, fixed, bandwidth, add_up, *reads, written, shape, cols, transposed, stored
-    ]  # fmt: skip
+    first = [form, each, flops, fixed, bandwidth, add_up]
+    return [*first, *reads, written, shape, cols, transposed, stored]
 
 
 @nb.njit
