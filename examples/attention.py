@@ -116,7 +116,7 @@ def attention(
     if data:
         rng = np.random.default_rng(seed)
         inputs |= {n: rng.normal(size=shapes[n]) for n in ("query", "key", "value")}
-        filled = _valid(lengths, int(room) * tile).ravel()[:, None]
+        filled = valid_rows(lengths, int(room) * tile).ravel()[:, None]
         inputs |= {n: filled * rng.normal(size=shapes[n]) for n in ("keys", "values")}
     return g, inputs
 
@@ -214,6 +214,6 @@ def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stre
     return kept.map(sg.fn.sub(), highest.promote(0).expand(kept))
 
 
-def _valid(lengths: npt.NDArray[np.int64], room: int) -> npt.NDArray[np.bool_]:
+def valid_rows(lengths: npt.NDArray[np.int64], room: int) -> npt.NDArray[np.bool_]:
     """Which rows of caches of `room` rows are in use, ``[B, room]``."""
     return np.arange(room) < lengths[:, None]

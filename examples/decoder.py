@@ -1,0 +1,200 @@
+"""A whole decoder layer at one decoding step: attention over caches, then a mixture of experts.
+
+Figure 17 of the paper. The batch is one tile: normalised, projected to queries, keys and values
+with streamed weights, taken apart into requests for attention, put together again for the output
+projection, added to what came in, normalised, and taken apart into tokens for the experts.
+
+Positions are not encoded (a rotation of queries and keys that moves no data off chip), the weights
+of the norms are part of the projections behind them, and which experts a token is sent to, with
+which scores, is an input.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from attention import attend, declare, describe, tiles_of, valid_rows
+from moe_swiglu import checked_routing, draw_experts, drawn, experts_layer, selectors, sizes_of
+
+import stepgen as sg
+from stepgen.flow import traces
+
+EPSILON = 1e-6
+"""Of the norm, against division by zero."""
+
+
+class Heads(NamedTuple):
+    """Query heads, key-value heads, and columns of a head."""
+
+    query: int
+    kv: int
+    width: int
+
+
+MODELS = {"mixtral": Heads(32, 8, 128), "qwen": Heads(32, 4, 128)}
+"""Mixtral-8x7B and Qwen3-30B-A3B."""
+
+SMALL = Heads(4, 2, 16)
+"""Runs on numpy in a moment."""
+
+
+def decoder(
+    model: str | None = None,
+    lengths: list[int] | npt.NDArray[np.int64] | None = None,
+    batch: int = 8,
+    mean: float = 48,
+    stdev: float = 32,
+    kv_heads: int | None = None,
+    head: int | None = None,
+    cache_tile: int = 32,
+    softmax: str = "safe",
+    norm: bool = True,
+    tiling: str = "dynamic",
+    tile: int = 16,
+    columns: int = 64,
+    routing: npt.NDArray[np.int64] | None = None,
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[sg.Graph, dict[str, Any]]:
+    """Build the layer and what it works on.
+
+    Parameters
+    ----------
+    model : {"mixtral", "qwen"}, optional
+        Where sizes come from; a small layer without it.
+    lengths : sequence of int, optional
+        Rows in the cache of each request, without the new one.
+    batch, mean, stdev : int, float, float
+        Where `lengths` is missing: how many to draw, and their statistics.
+    kv_heads : int, optional
+        How many of the model's key-value heads the program has, each with its query heads.
+    head : int, optional
+        Columns of a head, if not the model's.
+    cache_tile : int
+        Rows of a tile of the caches.
+    softmax : {"safe", "published"}
+        How scores become weights.
+    norm : bool
+        Whether attention and experts work on normalised rows.
+    tiling : {"static", "dynamic"}
+        How the tokens of an expert are grouped.
+    tile, columns : int
+        Rows of a static tile of tokens, columns of a tile of gate and up weights.
+    routing : int array of shape [batch, top], optional
+        Experts chosen for each token; drawn where it is missing.
+    seed : int
+        Of all that is drawn.
+    data : bool
+        Whether to draw tensors; without them the program can be costed and timed.
+
+    Returns
+    -------
+    graph : Graph
+    inputs : dict
+        Selectors, streams about the requests and, with `data`, tensors, by name.
+    """
+    if tiling not in ("static", "dynamic"):
+        raise sg.StepError(f'decoder needs tiling "static" or "dynamic", not {tiling!r}')
+    sizes = sizes_of(model)
+    heads = SMALL if model is None else MODELS[model]
+    group, head = heads.query // heads.kv, head or heads.width
+    kv_heads = heads.kv if kv_heads is None else kv_heads
+    if not 1 <= kv_heads <= heads.kv:
+        raise sg.StepError(f"decoder has 1 to {heads.kv} key-value heads, not {kv_heads}")
+    if lengths is None:
+        lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
+    lengths = np.asarray(lengths, np.int64)
+    batch = len(lengths)
+    routing = checked_routing(routing, model, sizes, batch, seed)
+
+    g = sg.Graph("decoder")
+    x = g.tensor("x", (batch, sizes.width), sg.bf16)
+    y = g.tensor("y", (batch, sizes.width), sg.f32)
+    scores = g.tensor("scores", (batch, sizes.top), sg.bf16)
+    room = int(tiles_of(lengths, cache_tile).max()) * cache_tile
+    shapes = {"q": (sizes.width, group * head), "o": (group * head, sizes.width)}
+    shapes |= dict.fromkeys(("k", "v"), (sizes.width, head))
+    shapes |= dict.fromkeys(("keys", "values"), (batch * room, head))
+    weights = {
+        f"{name}{h}": g.tensor(f"{name}{h}", shape, sg.bf16)
+        for h in range(kv_heads)
+        for name, shape in shapes.items()
+    }
+    requests = declare(g, batch, softmax)
+    route = g.input("route", sg.Selector(sizes.experts, hot=sizes.top), (batch,))
+
+    whole = sg.linear_offchip_load(x, tile=x.shape, shape=(1,), stride=(1,), name="x")
+    total = whole.map(sg.fn.convert(sg.f32))
+    tokens = _narrow(_normalised(total) if norm else total)
+    for h in range(kv_heads):
+        query, key, value = (_project(tokens, weights[f"{n}{h}"], head) for n in "qkv")
+        caches = weights[f"keys{h}"], weights[f"values{h}"]
+        attended = attend(query, key, value, requests, caches, tile=cache_tile, softmax=softmax)
+        total = total.map(sg.fn.add(), _joined(attended, weights[f"o{h}"]))
+    rows = sg.fn.retile_streamify("row")
+    tokens = _narrow(_normalised(total) if norm else total).flat_map(rows, rank=0)
+    score = sg.linear_offchip_load(
+        scores, tile=(1, 1), shape=scores.shape, stride=(sizes.top, 1), name="scores"
+    )
+    rows_of_tile = tile if tiling == "static" else None
+    mixed = experts_layer(
+        tokens.promote(0), route, score, sizes, tile=rows_of_tile, columns=columns
+    )
+    sg.linear_offchip_store(mixed.map(sg.fn.add(), total.flat_map(rows, rank=0)), y, name="y")
+
+    inputs: dict[str, Any] = {"route": selectors(routing, sizes.experts)}
+    inputs |= describe(lengths, cache_tile, softmax)
+    if data:
+        rng = np.random.default_rng(seed)
+        inputs["x"] = drawn(rng, x.shape, 1)
+        inputs["scores"] = rng.dirichlet(np.full(sizes.top, 4.0), batch).astype(ml_dtypes.bfloat16)
+        filled = valid_rows(lengths, room).reshape(-1, 1)
+        for name, tensor in weights.items():
+            cached = name.startswith(("keys", "values"))
+            numbers = drawn(rng, tensor.shape, 1 if cached else tensor.shape[0] ** -0.5)
+            inputs[name] = np.where(filled, numbers, 0) if cached else numbers
+        inputs |= draw_experts(rng, sizes)
+    return g, inputs
+
+
+def _narrow(x: sg.Stream) -> sg.Stream:
+    return x.map(sg.fn.convert(sg.bf16))
+
+
+def _normalised(x: sg.Stream) -> sg.Stream:
+    """Rows divided by the root of their mean square (RMS norm)."""
+    squares = x.map(sg.fn.square()).map(sg.fn.row_sum()).map(sg.fn.scale(1 / x.dtype.cols.static))
+    return x.map(sg.fn.mul(), squares.map(sg.fn.offset(EPSILON)).map(sg.fn.rsqrt()))
+
+
+def _project(tokens: sg.Stream, weight: sg.Tensor, head: int) -> sg.Stream:
+    """The batch ``[1]`` times a weight, as one tile of heads x head for each request, ``[B]``.
+
+    Products come head by head for the whole batch; a buffer that is read in another order than it
+    was written in gives them request by request.
+    """
+    batch, count = tokens.dtype.rows.static, weight.shape[1] // head
+    tile = (weight.shape[0], head)
+    load = sg.linear_offchip_load(
+        weight, tile=tile, shape=(1, count), stride=(0, 1), name=weight.name
+    )
+    products = _narrow(tokens.promote(0).expand(count=count).map(sg.fn.matmul(), load))
+    rows = products.flat_map(sg.fn.retile_streamify("row"), rank=1).bufferize(rank=2)
+    by_request = rows.streamify(shape=(batch, count), stride=(1, batch))
+    return by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1)
+
+
+def _joined(attended: sg.Stream, weight: sg.Tensor) -> sg.Stream:
+    """Requests ``[B]`` of heads x head, as the batch ``[1]`` times the output projection."""
+    batch, (count, head) = attended.dim(0).static, (d.static for d in attended.dtype.dims)
+    rows = _narrow(attended).flat_map(sg.fn.retile_streamify("row"), rank=1).promote()
+    by_head = rows.bufferize(rank=2).streamify(shape=(count, batch), stride=(1, count))
+    tiles = by_head.accum(sg.fn.retile_row(), rank=1)
+    tile = (head, weight.shape[1])
+    load = sg.linear_offchip_load(
+        weight, tile=tile, shape=(1, count), stride=(0, 1), name=weight.name
+    )
+    return tiles.accum(sg.fn.matmul(), load, rank=1)

@@ -1,0 +1,94 @@
+"""The decoder layer against numpy, and at full size."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import example
+
+import stepgen as sg
+from stepgen.semantics.executor import run
+from stepgen.semantics.shapes import measure
+
+LENGTHS = [5, 0, 3, 8]
+HEADS, GROUP, HEAD, TILE = 2, 2, 16, 4
+
+
+def normalised(x: Any) -> Any:
+    return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-6)
+
+
+def reference(inputs: dict[str, Any], kv_heads: int, softmax: str, norm: bool) -> Any:
+    """Plain numpy, request by request and token by token."""
+    w = {name: np.asarray(value).astype(float) for name, value in inputs.items()}
+    total, tokens = w["x"].copy(), normalised(w["x"]) if norm else w["x"]
+    for h in range(kv_heads):
+        for request, length in enumerate(LENGTHS):
+            keys, values = (
+                w[f"{n}{h}"].reshape(len(LENGTHS), -1, HEAD)[request] for n in ("keys", "values")
+            )
+            keys[length], values[length] = (
+                tokens[request] @ w[f"k{h}"],
+                tokens[request] @ w[f"v{h}"],
+            )
+            count = length + 1 if softmax == "safe" else (length // TILE + 1) * TILE
+            queries = (tokens[request] @ w[f"q{h}"]).reshape(GROUP, HEAD)
+            scores = queries @ keys[:count].T * (HEAD**-0.5 if softmax == "safe" else 1)
+            weights = np.exp(scores)
+            attended = weights / weights.sum(axis=1, keepdims=True) @ values[:count]
+            total[request] += attended.ravel() @ w[f"o{h}"]
+    tokens = normalised(total) if norm else total.copy()
+    for token, chosen in enumerate(inputs["route"]):
+        for place, e in enumerate(np.flatnonzero(chosen)):
+            gated = tokens[token] @ w[f"gate{e}"]
+            hidden = gated / (1 + np.exp(-gated)) * (tokens[token] @ w[f"up{e}"])
+            total[token] += w["scores"][token, place] * (hidden @ w[f"down{e}"])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("kv_heads", "softmax", "tiling", "norm"),
+    [(2, "safe", "dynamic", True), (1, "published", "static", False)],
+)
+def test_it_is_a_decoder_layer(kv_heads: int, softmax: str, tiling: str, norm: bool) -> None:
+    graph, inputs = example("decoder").decoder(
+        lengths=LENGTHS,
+        kv_heads=kv_heads,
+        cache_tile=TILE,
+        softmax=softmax,
+        norm=norm,
+        tiling=tiling,
+        tile=3,
+        seed=4,
+    )
+    graph.check()
+    result = run(graph, inputs)
+    measure(graph, result)
+    expected = reference(inputs, kv_heads, softmax, norm)
+    np.testing.assert_allclose(result.tensors["y"], expected, atol=0.05, rtol=0.05)
+    key = result.tensors["keys0"].astype(float).reshape(len(LENGTHS), -1, HEAD)[0, LENGTHS[0]]
+    tokens = np.asarray(inputs["x"]).astype(float)
+    tokens = normalised(tokens) if norm else tokens
+    np.testing.assert_allclose(key, tokens[0] @ inputs["k0"].astype(float), atol=0.05, rtol=0.05)
+
+
+@pytest.mark.parametrize(("model", "heads", "kv"), [("mixtral", 32, 8), ("qwen", 32, 4)])
+def test_full_layers_are_built_in_a_moment(model: str, heads: int, kv: int) -> None:
+    lengths = np.array([1063, 17, 31, 4000])
+    start = time.perf_counter()
+    graph, inputs = example("decoder").decoder(model, lengths, data=False)
+    assert time.perf_counter() - start < 10
+    assert set(inputs) == {"route", "span", "place", "filled"}
+    width = graph.tensors["x"].shape[1]
+    projections = [graph.tensors[f"{n}{h}"].shape for n in "qkvo" for h in range(kv)]
+    assert sum(a * b for a, b in projections) == 2 * width * 128 * (heads + kv)
+
+
+def test_a_model_has_only_so_many_heads() -> None:
+    with pytest.raises(sg.StepError, match="decoder has 1 to 2 key-value heads, not 3"):
+        example("decoder").decoder(kv_heads=3)
+    with pytest.raises(sg.StepError, match="decoder needs tiling"):
+        example("decoder").decoder(tiling="no")
