@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from stepgen.cli import demo, doctor, figure, metrics, run, show, test, time, verilog
+from stepgen.cli import (
+    demo,
+    doctor,
+    figure,
+    machine,
+    metrics,
+    run,
+    show,
+    test,
+    time,
+    verilog,
+)
 from stepgen.cli.groups import grouped
 from stepgen.ir.errors import StepError
 
@@ -23,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (show, metrics, run, time, verilog, test, figure, doctor, demo):
+for module in (show, metrics, run, time, verilog, test, figure, machine, doctor, demo):
     app.command(module.__name__.rpartition(".")[2])(grouped(module.command))
 
 

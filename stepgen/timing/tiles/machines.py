@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ...ir.errors import StepError
 from ...ir.policy import PAPER, PUBLISHED, Policy
+from .dram import DDR4, HBM2, Dram
 from .simple import SimpleMemory
 
 
@@ -65,7 +67,7 @@ class Machine:
     """
 
     name: str
-    memory: SimpleMemory
+    memory: SimpleMemory | Dram
     compute: Compute = Compute()
     onchip_bandwidth: int = 64
     fifo_depth: int = 2
@@ -78,9 +80,13 @@ class Machine:
 FIXED = dict.fromkeys(("place_row", "mask_cols", "span_end", "count"), 1)
 """Functions that only handle addresses or rows: one cycle for each element."""
 
+SDA_MEMORY = SimpleMemory(
+    channels=32, request_bytes=64, interval=2, latency=18, requests_per_cycle=16
+)
+
 SDA = Machine(
     "sda",
-    SimpleMemory(channels=32, request_bytes=64, interval=2, latency=18, requests_per_cycle=16),
+    SDA_MEMORY,
     Compute(4096, fixed=FIXED),
 )
 """The paper's machine: 16x16 bf16 compute tiles, 64 B/cycle on-chip memory units, HBM2 with
@@ -89,7 +95,7 @@ SDA = Machine(
 SDA_PUBLISHED = replace(
     SDA,
     name="sda-published",
-    memory=replace(SDA.memory, requests_per_cycle=1, rows_apart=True),
+    memory=replace(SDA_MEMORY, requests_per_cycle=1, rows_apart=True),
     tiles_in_flight=1,
     policy=PUBLISHED,
     loads_add_up=True,
@@ -97,3 +103,25 @@ SDA_PUBLISHED = replace(
 )
 """As the published simulator has it: loads wait for a whole tile before they ask for the next, and
 offer one request per cycle."""
+
+SDA_HBM2 = replace(SDA, name="sda-hbm2", memory=HBM2)
+"""The paper's machine with its HBM2 as DRAM: 1024 B/cycle if no bus ever rests."""
+
+SDA_DDR4 = replace(SDA, name="sda-ddr4", memory=DDR4)
+"""The same machine with two channels of DDR4-3200."""
+
+MACHINES = {m.name: m for m in (SDA, SDA_PUBLISHED, SDA_HBM2, SDA_DDR4)}
+"""Machines by name."""
+
+
+def named(name: str) -> Machine:
+    """The machine of that name.
+
+    Raises
+    ------
+    StepError
+        If there is none.
+    """
+    if name not in MACHINES:
+        raise StepError(f"there is no machine {name!r}, only {', '.join(MACHINES)}")
+    return MACHINES[name]

@@ -1,0 +1,36 @@
+"""``stepgen machine``: what a machine is, and what its off-chip memory gives."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stepgen.cli.options import Json
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A machine; without it, all are listed.", show_default=False
+        ),
+    ] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Show a machine's numbers, and measure its off-chip bandwidth on streams of tiles."""
+    from stepgen.flow import machines, report
+    from stepgen.timing.tiles.machines import MACHINES, named
+
+    if name is None:
+        if json:
+            report.show_json({"machines": list(MACHINES)})
+        else:
+            report.show(machines.summary())
+        return
+    data = machines.document(named(name))
+    if json:
+        report.show_json(data)
+    else:
+        report.show(*machines.tables(data))
