@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from dram_reference import Request, answers, place
 
+from examples.swiglu import swiglu
+from stepgen.flow.tiles import simulate
 from stepgen.ir.errors import StepError
 from stepgen.timing.layout import Layout
 from stepgen.timing.tiles import dram_steps
 from stepgen.timing.tiles.bandwidth import PATTERNS, bandwidth
 from stepgen.timing.tiles.dram import DDR4, HBM2, Dram
 from stepgen.timing.tiles.dram_timings import DDR4_3200, HBM2_2000, Timings
+from stepgen.timing.tiles.machines import SDA, SDA_DDR4, SDA_HBM2
 from stepgen.timing.tiles.memory import DONE, SimpleMemory
 
 CLOCK = replace(HBM2_2000, clock_ps=1000)
@@ -181,6 +184,15 @@ def test_more_channels_are_never_slower(base):
         for n in (1, 2, 4, 8, 16, 32, 64)
     ]
     assert cycles == sorted(cycles, reverse=True)
+
+
+def test_a_program_on_each_memory():
+    graph, inputs = swiglu(batch=8, width=32, inner=64, tile_batch=4, tile_inner=16)
+    simple, hbm2, ddr4 = (simulate(graph, inputs, m) for m in (SDA, SDA_HBM2, SDA_DDR4))
+    assert simple.traffic == hbm2.traffic == ddr4.traffic > 0
+    assert simple.cycles < hbm2.cycles < ddr4.cycles
+    assert ddr4.cycles >= ddr4.traffic / DDR4.peak
+    assert simulate(graph, inputs, SDA_DDR4).cycles == ddr4.cycles
 
 
 def test_peaks():
