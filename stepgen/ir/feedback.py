@@ -81,7 +81,7 @@ class Feedback(Stream):
             node.inputs = (*node.inputs[:index], handle, *node.inputs[index + 1 :])
         known = graph.routings.pop(self, None)
         if known is not None:
-            graph.routings.setdefault(real, known)
+            graph.routings.setdefault(real.origin, known)
         self.connected = len(graph.nodes)
         self.node.stands_for = real
 

@@ -230,7 +230,11 @@ class Graph:
         return [(n, i) for n in self.nodes for i, used in enumerate(n.inputs) if used == real]
 
     def routing(self, selectors: Stream) -> Routing:
-        """How often each consumer is selected; fresh dims for a stream that is not known yet."""
+        """How often each consumer is selected; fresh dims for a stream that is not known yet.
+
+        Forks of the same selectors have the same dims.
+        """
+        selectors = selectors.origin
         known = self.routings.get(selectors)
         if known is None:
             assert isinstance(selectors.dtype, Selector)

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from .forks import insert_forks
+from .parallelize import parallelize
 from .rewrite import Transformed
 from .tiling import dynamic_tiling, static_tiling
 from .time_multiplex import time_multiplex
 
-__all__ = ["Transformed", "dynamic_tiling", "insert_forks", "static_tiling", "time_multiplex"]
+__all__ = [
+    "Transformed",
+    "dynamic_tiling",
+    "insert_forks",
+    "parallelize",
+    "static_tiling",
+    "time_multiplex",
+]

@@ -19,7 +19,7 @@ class EagerMerge(Operator):
     Attributes of a node: ``rank``.
     """
 
-    optional_outputs: ClassVar[frozenset[int]] = frozenset({1})
+    optional_outputs: ClassVar[frozenset[int]] = frozenset({0, 1})
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The order is decided at run time, the shape is not."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepgen.ir.dtypes import Selector
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.stream import Out, Stream
@@ -14,11 +13,9 @@ class Fork(Operator):
     """``[D_a..D_0]`` -> n times the same. Attributes of a node: ``n``."""
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """Every copy has the dims of the original, and selectors what is known about them."""
+        """Every copy has the dims of the original; for selectors see `Stream.origin`."""
         x, n = call.inputs[0], call.integer("n", 1)
-        routing = call.graph.routing(x) if isinstance(x.dtype, Selector) else None
-        totals = dict(enumerate(x.totals))
-        return [Out(x.shape, x.dtype, totals, x.volume, routing) for _ in range(n)]
+        return [Out(x.shape, x.dtype, dict(enumerate(x.totals)), x.volume) for _ in range(n)]
 
 
 def fork(x: Stream, n: int, *, name: str | None = None) -> tuple[Stream, ...]:

@@ -30,7 +30,7 @@ class Reassemble(Operator):
             call.fail(f"order must be one of {', '.join(ORDERS)}, not {call.attrs['order']!r}")
         rank = call.integer("rank", 0)
         inner, dtype, _ = common_type(call, xs, rank)
-        known = call.graph.routings.get(sel)
+        known = call.graph.routings.get(sel.origin)
         if known is not None:
             _check_counts(call, xs, sel, known.counts)
         if selector.hot is None:

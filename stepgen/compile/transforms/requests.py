@@ -1,0 +1,164 @@
+"""Which part of a program works on one request after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...ir.errors import StepError
+from ...ir.graph import Graph
+from ...ir.stream import Node, Stream
+
+_IN_ORDER = ("output", "linear_offchip_store")
+"""Operators that take results in the order of requests."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a program that there is to be once per region.
+
+    Attributes
+    ----------
+    count : int
+        How many requests there are.
+    requests : tuple of Stream
+        Where they come from: streams whose outermost dim counts them.
+    cloned : tuple of Node
+        What works on them, in the order of the graph.
+    results : tuple of Stream
+        What leaves the part, to be put back in the order of requests.
+    done : Stream
+        Tells with one rank-`rank` chunk for each request that it is finished.
+    """
+
+    count: int
+    requests: tuple[Stream, ...]
+    cloned: tuple[Node, ...]
+    results: tuple[Stream, ...]
+    done: Stream
+
+
+def part_of(
+    graph: Graph,
+    requests: Sequence[str | Stream] | None,
+    until: Sequence[str | Stream],
+    done: str | Stream | None,
+) -> Part:
+    """Everything behind requests, up to the program's results.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    requests : sequence of str or Stream, optional
+        Streams whose outermost dim counts requests, or nodes by name; by default all inputs and
+        all loads without a reference.
+    until : sequence of str or Stream
+        Streams behind which requests are in order again.
+    done : str or Stream, optional
+        What tells that a request is finished; by default the last thing that is written or leaves.
+
+    Raises
+    ------
+    StepError
+        If requests are not counted alike, or the part can't be told apart from the rest.
+    """
+    if requests is None:
+        named = [n.outputs[0] for n in graph.nodes if n.outputs and not n.inputs]
+    else:
+        named = [_stream(graph, name) for name in requests]
+    if not named:
+        raise StepError(f"parallelize needs streams of requests, {graph.name} has no inputs")
+    count = _count(named)
+    stops = {_stream(graph, name) for name in until}
+    cloned: set[Node] = set()
+    results: dict[Stream, None] = {}
+    sinks: list[tuple[Node, Stream]] = []
+    front, seen = list(named), set(named)
+    while front:
+        stream = front.pop()
+        if stream in stops:
+            results[stream] = None
+            continue
+        for node, _ in graph.consumers(stream):
+            if node.op in _IN_ORDER:
+                results[stream] = None
+                sinks.append((node, stream))
+            elif node not in cloned:
+                cloned.add(node)
+                new = [s for s in node.outputs if s not in seen]
+                seen.update(new)
+                front += new
+                if node.op == "random_offchip_store":
+                    sinks.append((node, node.outputs[0]))
+    ordered = tuple(node for node in graph.nodes if node in cloned)
+    _check_closed(graph, ordered, {*named, *(s for node in ordered for s in node.outputs)})
+    for stream in results:
+        if stream.shape[0].static != count:
+            raise StepError(
+                f"parallelize can't put {stream.name} back in the order of the {count} requests, "
+                f"since its type is {stream}"
+            )
+    ends = [stream for node in graph.nodes for sink, stream in sinks if sink is node]
+    ends += [stream for stream in results if stream in stops]
+    if done is None and not ends:
+        raise StepError(
+            f"parallelize needs something that tells that a request is finished, but nothing "
+            f"behind {named[0].name} leaves the program"
+        )
+    end = ends[-1] if done is None else _stream(graph, done)
+    if end not in seen or end.shape[0].static != count:
+        raise StepError(
+            f"parallelize needs a stream that tells of each of the {count} requests that it is "
+            f"finished, but {end.name} is {end}"
+        )
+    return Part(count, tuple(named), ordered, tuple(results), end)
+
+
+def _stream(graph: Graph, name: str | Stream) -> Stream:
+    """A stream by the name of its node, with or without the number of the output."""
+    if isinstance(name, Stream):
+        if name.graph is not graph:
+            raise StepError(f"parallelize: {name.name} belongs to another graph")
+        return name.resolved()
+    stem, _, port = name.rpartition(".")
+    node = graph.node(stem if stem and port.isdigit() else name)
+    number = int(port) if stem and port.isdigit() else 0
+    if number >= len(node.outputs):
+        raise StepError(f"parallelize: {node.op} {node.name} has no output {number}")
+    return node.outputs[number]
+
+
+def _count(requests: Sequence[Stream]) -> int:
+    first = requests[0]
+    count = first.shape[0].static
+    if not count:
+        raise StepError(
+            f"parallelize needs a known number of requests of at least 1, but {first.name} is "
+            f"{first}"
+        )
+    for stream in requests:
+        if stream.shape[0].static != count:
+            raise StepError(
+                f"parallelize needs streams with as many requests, but {first.name} is {first} "
+                f"and {stream.name} is {stream}"
+            )
+    return count
+
+
+def _check_closed(graph: Graph, cloned: Sequence[Node], inside: set[Stream]) -> None:
+    """Check that whatever goes into the part belongs to requests, and that it has no cycles."""
+    for node in cloned:
+        for stream in node.inputs:
+            if stream not in inside:
+                raise StepError(
+                    f"parallelize: {node.name} at {node.where} works on requests and on "
+                    f"{stream.name}, which does not come from requests; name where it comes from "
+                    f"among the requests"
+                )
+    for feedback in graph.feedbacks:
+        if feedback.source in inside or any(node in cloned for node, _ in feedback.uses):
+            raise StepError(
+                f"parallelize can't copy the cycle that feedback {feedback.label} at "
+                f"{feedback.where} closes"
+            )
