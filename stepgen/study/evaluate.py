@@ -27,10 +27,12 @@ COPIED = (
     "memory_allocated",
     "flops_useful",
     "flops_padding",
-    "compute_utilization",
     "bandwidth_utilization",
 )
-"""Numbers that the engine reports as they are: cycles, bytes, FLOPs, and shares from 0 to 1."""
+"""Numbers that the engine reports as they are: cycles, bytes, FLOPs, and a share from 0 to 1."""
+
+MOVES = ("convert", "retile_row", "retile_col")
+"""Functions that pass elements on or round them; what applies them is given no arithmetic."""
 
 
 def evaluate(point: Point) -> Numbers:
@@ -43,8 +45,11 @@ def evaluate(point: Point) -> Numbers:
     Returns
     -------
     dict of str to number
-        Of `COPIED`; ``compute_allocated``, the FLOPs per cycle of all operators that compute;
-        ``nodes``, how many operators the program has; and the wall time in seconds.
+        Of `COPIED`; ``memory_used``, the bytes given to operators that ever worked;
+        ``compute_allocated``, the FLOPs per cycle of all operators that compute, used
+        or not; ``compute_utilization`` and ``compute_occupancy``, the shares of it that did useful
+        work, and any work; ``nodes``, how many operators the program has; and the wall time in
+        seconds.
 
     Raises
     ------
@@ -59,7 +64,14 @@ def evaluate(point: Point) -> Numbers:
     except StepError as error:
         raise StepError(f"{point.name}: {error}") from None
     numbers: Numbers = {name: _plain(getattr(run, name)) for name in COPIED}
-    numbers["compute_allocated"] = run.compute
+    functions = {node.name: node.attrs["fn"].name for node in graph.nodes if "fn" in node.attrs}
+    working = [o for o in run.operators.values() if functions.get(o.name) not in MOVES]
+    given = sum(o.compute for o in working)
+    useful, padding = sum(o.useful for o in working), sum(o.padding for o in working)
+    numbers["memory_used"] = sum(o.memory for o in run.operators.values() if o.busy or o.tokens)
+    numbers["compute_allocated"] = given
+    numbers["compute_utilization"] = useful / max(1, given * run.cycles)
+    numbers["compute_occupancy"] = (useful + padding) / max(1, given * run.cycles)
     numbers["nodes"] = len(graph.nodes)
     return numbers | {SECONDS: time.perf_counter() - begin}
 

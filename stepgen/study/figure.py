@@ -47,11 +47,13 @@ class Result:
     def error(self, name: str) -> float | None:
         """Relative difference from the published number.
 
-        None where there is none, or where the run's input is not that of the paper or its settings
-        are others.
+        None where one of the two is missing, or where the run's input or settings are not those of
+        the paper.
         """
         point, known = self.row.point, self.row.known.get(name)
-        if known is None or point.view != PUBLISHED or point.origin != PUBLISHED:
+        if known is None or name not in self.numbers:
+            return None
+        if point.view != PUBLISHED or point.origin != PUBLISHED:
             return None
         return float(self.numbers[name]) / known - 1
 
@@ -62,7 +64,8 @@ class Result:
         columns |= {name: value for name, value in self.numbers.items() if name != SECONDS}
         for name, known in self.row.known.items():
             columns[f"published_{name}"] = known
-            columns[f"error_{name}"] = self.error(name)
+            if name in self.numbers:
+                columns[f"error_{name}"] = self.error(name)
         return columns
 
 
@@ -92,6 +95,8 @@ class Figure:
         Numbers that the readable table shows.
     derive : callable
         Adds numbers that follow from several runs, such as ratios.
+    by : str
+        Label that has a table of its own for each of its values.
     size : pair of float
         Inches of the picture of one view.
     """
@@ -103,4 +108,5 @@ class Figure:
     draw: Callable[[Any, Sequence[Result]], None]
     shown: Sequence[str] = ("cycles", "traffic", "memory_allocated")
     derive: Derive = _as_they_are
+    by: str = ""
     size: tuple[float, float] = (9.0, 3.6)

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from ..flow.report import table
 from ..flow.whole import whole_file
 from .figure import Figure, Result
-from .point import VIEWS
+from .point import PUBLISHED, VIEWS
 
 SUFFIXES = (".csv", ".png", ".pdf")
 
@@ -23,9 +23,13 @@ HEADINGS = {
     "cycles": "cycles",
     "traffic": "off-chip bytes",
     "memory_allocated": "on-chip bytes",
-    "memory_peak": "on-chip bytes, peak",
+    "memory_used": "used bytes",
+    "memory_peak": "peak bytes",
+    "pareto_distance": "Pareto distance",
+    "dynamic_speedup": "over dynamic",
     "compute_allocated": "FLOPs/cycle",
-    "compute_utilization": "compute used",
+    "compute_utilization": "useful",
+    "compute_occupancy": "occupied",
     "bandwidth_utilization": "bandwidth used",
     "flops_useful": "useful FLOPs",
     "flops_padding": "padding FLOPs",
@@ -54,14 +58,19 @@ class Outcome:
     def parts(self) -> Iterator[RenderableType]:
         """For people: a table per view."""
         yield f"{self.figure.title}. {self.figure.differs}"
+        by = self.figure.by
         for view, results in self.results.items():
-            yield view_table(self.figure, view, results)
+            for part in dict.fromkeys(r.row.labels.get(by) for r in results):
+                own = [r for r in results if r.row.labels.get(by) == part]
+                yield view_table(self.figure, view, own, part)
 
 
-def view_table(figure: Figure, view: str, results: Sequence[Result]) -> RenderableType:
+def view_table(
+    figure: Figure, view: str, results: Sequence[Result], part: Any = None
+) -> RenderableType:
     """The results of one view, beside published numbers where they are known."""
-    labels = list(dict.fromkeys(name for r in results for name in r.row.labels))
-    compared = [n for n in figure.shown if any(n in r.row.known for r in results)]
+    labels = [name for name in results[0].row.labels if len({r[name] for r in results}) > 1]
+    compared = [n for n in figure.shown if _comparable(view, n, results)]
     columns = [*labels, "input"]
     for name in figure.shown:
         columns.append(HEADINGS.get(name, name))
@@ -78,7 +87,14 @@ def view_table(figure: Figure, view: str, results: Sequence[Result]) -> Renderab
                 cells.append(_signed(result.error(name)))
         rows.append(cells)
     title = f"{_heading(figure)}, {VIEW_NAMES[view]}"
+    if part is not None:
+        title += f", {part if isinstance(part, str) else f'{figure.by} {part}'}"
     return table(title, *columns, rows=rows, left=len(labels) + 1)
+
+
+def _comparable(view: str, name: str, results: Sequence[Result]) -> bool:
+    """Whether there is something published beside which the numbers of a view may stand."""
+    return view == PUBLISHED and any(name in r.row.known for r in results)
 
 
 def _heading(figure: Figure) -> str:
@@ -92,7 +108,7 @@ def _plain(value: Any) -> str:
 def _cell(name: str, value: float | None) -> Any:
     if value is None:
         return None
-    if name.endswith("utilization"):
+    if name.endswith(("utilization", "occupancy")):
         return f"{100 * value:.2f} %"
     return int(value) if float(value).is_integer() and abs(value) >= 10 else f"{value:.3g}"
 

@@ -32,12 +32,16 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
     for axes, tiling in zip(panels, ("static", "dynamic"), strict=True):
         own = [r for r in results if r["tiling"] == tiling]
         names = [f"{r['regions']}\n({r['experts per region']})" for r in own]
-        used = "compute_utilization"
+        used = "compute_occupancy"
         plots.lines(
             axes,
             names,
-            {"compute used": [100 * r[used] for r in own]},
-            published={"compute used": [_percent(r.row.known.get(used)) for r in own]},
+            {
+                "compute occupied": [100 * r[used] for r in own],
+                "by useful work": [100 * r["compute_utilization"] for r in own],
+            },
+            colors={"by useful work": plots.CYCLE[2]},
+            published={"compute occupied": [_percent(r.row.known.get(used)) for r in own]},
         )
         other = axes.twinx()
         plots.lines(
@@ -51,7 +55,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
         other.set_ylim(0, 1.1 * max(r["cycles"] for r in results))
         axes.set_xlabel(f"parallel regions (experts per region)\n{tiling} tiles")
         seconds.append(other)
-    panels[0].set_ylabel("compute used (%)")
+    panels[0].set_ylabel("compute occupied (%)")
     panels[0].set_ylim(0, None)
     seconds[1].set_ylabel("cycles")
     plots.legend(part, [*panels, *seconds])
@@ -67,5 +71,6 @@ FIGURE = Figure(
     DIFFERS,
     _rows,
     _draw,
-    shown=("cycles", "compute_utilization", "compute_allocated"),
+    by="tiling",
+    shown=("cycles", "compute_occupancy", "compute_utilization", "compute_allocated"),
 )

@@ -7,7 +7,8 @@ from typing import Any
 
 from .. import plots
 from ..figure import Figure, Result, Row
-from ..moe import memory, region_counts, regions_row
+from ..moe import FAIR_MEMORY, region_counts, regions_row
+from ..point import PUBLISHED
 from ..traces import Traces
 from .figure12 import DIFFERS
 
@@ -19,7 +20,7 @@ def _rows(traces: Traces, view: str) -> list[Row]:
 def _draw(part: Any, results: Sequence[Result]) -> None:
     panels = part.subplots(1, 2)
     names = [f"{r['regions']}\n({r['experts per region']})" for r in results]
-    held = memory(results[0].row.point.view)
+    held = "memory_used" if results[0].row.point.view == PUBLISHED else FAIR_MEMORY
     axes = _series(panels[0], names, results, "cycles", "cycles", 0, "o")
     other = _series(panels[0].twinx(), names, results, held, "on-chip memory (bytes)", 2, "s")
     third = _series(
@@ -65,7 +66,7 @@ FIGURE = Figure(
     _rows,
     _draw,
     shown=(
-        "cycles", "memory_allocated", "memory_peak", "compute_allocated", "bandwidth_utilization",
+        "cycles", "memory_used", "memory_peak", "compute_allocated", "bandwidth_utilization",
     ),
     size=(11.0, 3.6),
 )  # fmt: skip

@@ -24,5 +24,6 @@ FIGURE = Figure(
     DIFFERS,
     _rows,
     draw_ratios,
+    by="model",
     shown=("cycles", "traffic", "memory_allocated", "memory_peak"),
 )

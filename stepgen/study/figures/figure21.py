@@ -52,6 +52,7 @@ FIGURE = Figure(
     DIFFERS,
     _rows,
     _draw,
+    by="batch",
     shown=("cycles", "dynamic_speedup"),
     derive=with_speedup,
     size=(10.0, 3.6),

@@ -24,6 +24,7 @@ FIGURE = Figure(
     DIFFERS,
     _rows,
     draw_frontiers,
+    by="model",
     shown=("cycles", "traffic", "memory_allocated", "memory_peak", "pareto_distance"),
     derive=with_distance,
 )
