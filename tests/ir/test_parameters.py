@@ -24,6 +24,7 @@ fn = sg.fn
             'retile_streamify needs the axis "row" or "col", not',
         ),
         (lambda: fn.tile_addresses(0), "tile_addresses needs a count of at least 1, not 0"),
+        (lambda: fn.shift_cols(0), "shift_cols needs to shift by at least 1, not 0"),
         (lambda: fn.mask_cols("x"), "mask_cols needs a number as its value, not 'x'"),
         (lambda: fn.row_broadcast(0), "row_broadcast needs at least 1 column, not 0"),
         (lambda: fn.matmul(1, 2), "function matmul takes 1 parameters, not 2"),

@@ -31,7 +31,7 @@ def test_every_parameter_is_documented(name: str) -> None:
 def test_a_function_knows_the_name_of_its_file(name: str) -> None:
     required = {"scale": {"c": 2}, "offset": {"c": 2}, "compare": {"op": "lt"}}
     required |= {"convert": {"to": "f32"}, "row_broadcast": {"cols": 2}}
-    required |= {"tile_addresses": {"count": 2}, "mask_cols": {"value": 0}}
+    required |= {"tile_addresses": {"count": 2}, "mask_cols": {"value": 0}, "at_least": {"c": 0}}
     made = function(name, **required.get(name, {}))
     assert made.name == name
     assert function(name, **made.parameters()) == made

@@ -295,6 +295,9 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.row_sum(), [sg.int8["M", 8]], "int32 Mx1", "8*M"),
     (fn.row_max(), [sg.int8["M", 8]], "int8 Mx1", "8*M"),
     (fn.row_broadcast(16), [sg.f32["M", 1]], "f32 Mx16", "0"),
+    (fn.at_least(0), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
+    (fn.shift_cols(2), [sg.int8["M", 8]], "int8 Mx8", "0"),
+    (fn.running_max(3), [sg.int32[2, 8]], "int32 2x8", "32"),
     (fn.mask_cols(-1), [sg.int8["M", 8], sg.address[1, 1]], "int8 Mx8", "0"),
     (fn.place_row(), [sg.f32[4, 8], sg.f32[1, 8], sg.address[1, 1]], "f32 4x8", "0"),
     (fn.span_end(), [sg.address[1, 2]], "address 1x1", "0"),
@@ -311,7 +314,7 @@ def test_function(function: sg.Function, tiles: list[sg.Tile], out: str, flops: 
 
 def test_every_function_has_a_tile_here() -> None:
     only_folding = {"retile_row", "retile_col", "retile_streamify", "count"}
-    only_folding |= {"tile_addresses", "span", "span_last", "one_hot"}
+    only_folding |= {"tile_addresses", "span", "span_first", "span_last", "one_hot"}
     assert {f.name for f, _, _, _ in TILES} == set(function_types()) - only_folding
 
 

@@ -103,6 +103,30 @@ def test_lengths_are_one_symbol() -> None:
 
 @few
 @given(st.data())
+def test_the_first_of_a_span_is_told_from_the_others(data: st.DataObject) -> None:
+    ranges, tiles = _ranges(data, 0, 1)
+    g = sg.Graph()
+    x = g.input("x", RANGE, shape(0))
+    addresses, first = (x.flat_map(fn, rank=1) for fn in (sg.fn.span(), sg.fn.span_first()))
+    starts, others = sg.partition(addresses, first, rank=0)
+    g.output(starts, "starts")
+    g.output(others, "others")
+    assert (starts.totals, others.totals[0]) == ((x.totals[0],), addresses.totals[0] - x.totals[0])
+    result = execute(g, {"x": tiles})
+    assert numbers_of(result, "starts") == [start for start, _ in ranges]
+    rest = [start + i for start, length in ranges for i in range(1, length)]
+    assert numbers_of(result, "others") == rest
+
+
+def test_counts_become_numbers() -> None:
+    g = sg.Graph()
+    x = g.input("x", SCALAR, shape(1))
+    g.output(x.accum(sg.fn.count(), rank=1).map(sg.fn.convert(sg.f32)), "n")
+    assert numbers_of(execute(g, {"x": [[1, 2], [], [3]]}), "n") == [2.0, 0.0, 1.0]
+
+
+@few
+@given(st.data())
 def test_bits_of_selectors_are_routed_as_the_selectors_are(data: st.DataObject) -> None:
     hot = data.draw(st.sampled_from([None, 2]))
     sizes = data.draw(st.lists(st.integers(0, 4), max_size=4))

@@ -107,6 +107,20 @@ def test_rows(element: str) -> None:
     assert plain(wide) == plain(np.repeat(x[:, :1], 3, 1))
 
 
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+def test_columns(element: str) -> None:
+    x = tile(np.random.default_rng(12), 5, 6, element)
+    assert plain(apply(sg.fn.at_least(2), x).astype(float)) == plain(np.maximum(x, 2).astype(float))
+    shifted = np.concatenate([np.full((5, 2), 7, x.dtype), x[:, :4]], axis=1)
+    assert plain(apply(sg.fn.shift_cols(2, fill=7), x)) == plain(shifted)
+    assert (apply(sg.fn.shift_cols(9), x) == 0).all()
+    small = (x.astype(float) % 8).astype(x.dtype)
+    expected = small.astype(float)
+    for j in range(1, 6):
+        expected[:, j] = np.maximum(expected[:, j], expected[:, j - 1] - 2)
+    assert plain(apply(sg.fn.running_max(2), small).astype(float)) == plain(expected)
+
+
 def test_row_sum_adds_in_the_order_of_lanes() -> None:
     x = np.random.default_rng(8).standard_normal((50, 8)).astype(np.float32)
     a, b, c, d, e, f, g, h = x.T

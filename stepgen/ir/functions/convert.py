@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from stepgen.ir.dtypes import ElementType, Tile, bool_, element
+from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import NUMBERS, Unary
 from stepgen.ir.operator import Call
@@ -23,7 +23,7 @@ class Convert(Unary):
 
     to: ElementType
 
-    elements: ClassVar = (*NUMBERS, bool_)
+    elements: ClassVar = (*NUMBERS, bool_, address)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "to", element(self.to))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepgen.ir.dims import static
-from stepgen.ir.dtypes import DataType, Tile, address
+from stepgen.ir.dims import regular, static
+from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.function import Function, Pieces
 from stepgen.ir.operator import Call
-from stepgen.ir.stream import Stream
+from stepgen.ir.stream import Routing, Stream
 
 RANGE = Tile(1, 2, address)
 """A range of addresses: its start and its length."""
@@ -42,3 +42,12 @@ def range_stream(call: Call, function: Function, rank: int) -> Stream:
     if rank != 1:
         call.fail(f"{function} makes streams of rank 1, not {rank}")
     return ranges
+
+
+def one_of_each(call: Call, function: Function, rank: int) -> Pieces:
+    """Selectors over 2 consumers, one per address, that name consumer 0 once per range."""
+    ranges = range_stream(call, function, rank)
+    length, total = call.graph.span(ranges)
+    count = ranges.totals[0]
+    routing = Routing((regular(count, None), regular(total - count, None)), {})
+    return Pieces((static(1), length), Selector(2, hot=1), total, routing)

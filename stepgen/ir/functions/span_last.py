@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepgen.ir.dims import regular, static
-from stepgen.ir.dtypes import DataType, Selector
+from stepgen.ir.dtypes import DataType
 from stepgen.ir.function import Function, Pieces
-from stepgen.ir.functions.span import range_stream
+from stepgen.ir.functions.span import one_of_each
 from stepgen.ir.operator import Call
-from stepgen.ir.stream import Routing
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,4 @@ class SpanLast(Function):
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, L]`` selectors, L being that of `span`; consumer 0 is named once per range."""
-        ranges = range_stream(call, self, rank)
-        length, total = call.graph.span(ranges)
-        count = ranges.totals[0]
-        routing = Routing((regular(count, None), regular(total - count, None)), {})
-        return Pieces((static(1), length), Selector(2, hot=1), total, routing)
+        return one_of_each(call, self, rank)

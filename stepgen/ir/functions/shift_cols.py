@@ -1,0 +1,37 @@
+"""shift_cols: columns moved to the right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import FLOATS, Function
+from stepgen.ir.operator import Call
+
+
+@dataclass(frozen=True)
+class ShiftCols(Function):
+    """``[R, C]`` -> the same, column j holding what column j - by held; the first are `fill`.
+
+    Parameters
+    ----------
+    by : int
+        How many columns to the right.
+    fill : number
+        A whole number where the elements are integers.
+    """
+
+    by: int = 1
+    fill: float = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.by, bool) or not isinstance(self.by, int) or self.by < 1:
+            raise StepError(f"shift_cols needs to shift by at least 1, not {self.by!r}")
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        self.check(call, tiles)
+        if tiles[0].element not in FLOATS and not float(self.fill).is_integer():
+            call.fail(f"{self} needs a whole number for {tiles[0]}, not {self.fill}")
+        return tiles[0]
