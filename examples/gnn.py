@@ -1,0 +1,119 @@
+"""A layer of a graph neural network: ``relu(aggregate(neighbours) @ w)``.
+
+Nodes have any number of neighbours, none too: a ragged dim. The list of all neighbours lies in
+memory node after node; each node's part of it is a range of addresses. What is found there is the
+number of a neighbour, whose features are fetched by that address. A node counts among its own
+neighbours, so that isolated ones have a mean. The weight is read once and kept on chip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import stepgen as sg
+
+
+def gnn(
+    neighbours: Sequence[Sequence[int]] | None = None,
+    nodes: int = 24,
+    degree: float = 3,
+    width: int = 16,
+    hidden: int = 32,
+    tile: int = 8,
+    columns: int = 16,
+    aggregate: str = "mean",
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[sg.Graph, dict[str, Any]]:
+    """Build the layer and what it works on.
+
+    Parameters
+    ----------
+    neighbours : sequence of sequences of int, optional
+        The neighbours of each node; drawn where it is missing.
+    nodes, degree : int, float
+        For drawing: how many nodes there are, and neighbours on average; about a quarter of the
+        nodes has none, some have many.
+    width, hidden : int
+        Features of a node before and after.
+    tile : int
+        Nodes that are multiplied with the weight at a time.
+    columns : int
+        Columns of a tile of the weight.
+    aggregate : {"mean", "sum"}
+        What becomes of the features of a node and its neighbours.
+    seed : int
+        Of all that is drawn.
+    data : bool
+        Whether to draw features and weights; without them the program can be costed. The list of
+        neighbours is always there, since addresses come from it.
+
+    Returns
+    -------
+    graph : Graph
+    inputs : dict
+        Ranges, list of neighbours and, with `data`, features and weights, by name.
+    """
+    if aggregate not in ("mean", "sum"):
+        raise sg.StepError(f'gnn needs aggregate "mean" or "sum", not {aggregate!r}')
+    if columns < 1 or hidden % columns:
+        raise sg.StepError(f"gnn needs hidden divisible by columns, not {hidden} by {columns}")
+    rng = np.random.default_rng(seed)
+    if neighbours is None:
+        neighbours = _drawn(rng, nodes, degree)
+    nodes = len(neighbours)
+    lists = [int(node) for near in neighbours for node in near]
+    if not nodes or any(not 0 <= node < nodes for node in lists):
+        raise sg.StepError(f"gnn needs neighbours within its {nodes} nodes")
+    lengths = np.array([len(near) for near in neighbours])
+    starts = np.cumsum(lengths) - lengths
+
+    g = sg.Graph(f"gnn_{aggregate}")
+    x = g.tensor("x", (nodes, width), sg.f32)
+    w = g.tensor("w", (width, hidden), sg.f32)
+    y = g.tensor("y", (nodes, hidden), sg.f32)
+    edges = g.tensor("edges", (max(1, len(lists)), 1), sg.address)
+    ranges = g.input("ranges", sg.address[1, 2], (nodes,))
+
+    places = ranges.flat_map(sg.fn.span(), rank=1)
+    near = sg.random_offchip_load(places, edges, tile=(1, 1), name="edges")
+    features = sg.random_offchip_load(near, x, tile=(1, width), name="neighbours")
+    own = sg.linear_offchip_load(x, tile=(1, width), shape=(nodes,), stride=(1,), name="x")
+    total = features.accum(sg.fn.add(), rank=1).map(sg.fn.add(), own)
+    if aggregate == "mean":
+        count = features.accum(sg.fn.count(), rank=1).map(sg.fn.convert(sg.f32))
+        total = total.map(sg.fn.div(), count.map(sg.fn.offset(1)))
+
+    rows, padding = total.reshape(chunk=tile)
+    tiles = rows.accum(sg.fn.retile_row(), rank=1).promote()
+    steps = hidden // columns
+    weight = sg.linear_offchip_load(
+        w, tile=(width, columns), shape=(1, steps), stride=(0, 1), name="w"
+    )
+    kept = weight.bufferize(rank=1).streamify(tiles)
+    product = tiles.promote(0).expand(count=steps).map(sg.fn.matmul(), kept)
+    wide = product.map(sg.fn.at_least(0)).accum(sg.fn.retile_col(), rank=1).flatten(0, 1)
+    result = wide.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
+    sg.linear_offchip_store(result, y, name="y")
+
+    inputs: dict[str, Any] = {
+        "ranges": np.stack([starts, lengths], axis=1).reshape(nodes, 1, 2),
+        "edges": np.array(lists or [0], np.uint64).reshape(-1, 1),
+    }
+    if data:
+        inputs["x"] = rng.normal(size=(nodes, width)).astype(np.float32)
+        inputs["w"] = rng.normal(0, width**-0.5, (width, hidden)).astype(np.float32)
+    return g, inputs
+
+
+def _drawn(rng: np.random.Generator, nodes: int, degree: float) -> list[list[int]]:
+    """Neighbour lists whose lengths are heavy-tailed, a quarter of them empty."""
+    popularity = rng.pareto(2.0, nodes) + 1
+    wanted = popularity * (rng.random(nodes) > 0.25)
+    lengths = rng.poisson(wanted * degree * nodes / max(wanted.sum(), 1))
+    lengths = np.minimum(lengths, nodes - 1)
+    share = popularity / popularity.sum()
+    return [sorted(rng.choice(nodes, n, replace=False, p=share).tolist()) for n in lengths]
