@@ -64,6 +64,20 @@ def small_moe(
     return graph, inputs | {"route": multi_hot(chosen, experts)}
 
 
+def expert(
+    g: sg.Graph, rows: sg.Stream, number: int, *, shift: int = 1, steps: int = 2
+) -> sg.Stream:
+    """Rows ``[E]`` of 1 x 4, all in one dynamic tile, through one weight and some steps."""
+    packed = rows.promote().accum(sg.fn.retile_row(), rank=1)
+    weight = g.tensor(f"w{number}", (4, 8), sg.int8)
+    tiles = sg.linear_offchip_load(weight, tile=(4, 4), shape=(2,), stride=(1,), ref=packed)
+    product = packed.promote(0).expand(count=2).map(sg.fn.matmul(), tiles)
+    for _ in range(steps):
+        product = product.map(sg.fn.offset(shift))
+    wide = product.accum(sg.fn.retile_col(), rank=1)
+    return wide.flat_map(sg.fn.retile_streamify("row"), rank=0)
+
+
 def draw_routing(seed: int, experts: int = 4) -> list[list[int]]:
     """A drawn routing: some tokens go nowhere, some experts are crowded."""
     rng = np.random.default_rng(seed)

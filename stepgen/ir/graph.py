@@ -89,6 +89,8 @@ class Graph:
         self.spans: dict[Stream, tuple[Dim, sympy.Expr]] = {}
         self._names: dict[str, Node | Feedback] = {}
         self._counts: dict[str, int] = {}
+        self._uses: dict[Stream, list[tuple[Node, int]]] = {}
+        self._counted = (0, 0)
 
     def input(self, name: str, dtype: DataType, shape: Iterable[DimLike]) -> Stream:
         """A stream that comes from outside.
@@ -226,8 +228,14 @@ class Graph:
 
     def consumers(self, stream: Stream) -> list[tuple[Node, int]]:
         """Every use of a stream: the node and the number of its input."""
-        real = stream.resolved()
-        return [(n, i) for n in self.nodes for i, used in enumerate(n.inputs) if used == real]
+        state = len(self.nodes), sum(f.source is not None for f in self.feedbacks)
+        if self._counted != state:
+            self._uses = {}
+            for node in self.nodes:
+                for index, used in enumerate(node.inputs):
+                    self._uses.setdefault(used, []).append((node, index))
+            self._counted = state
+        return list(self._uses.get(stream.resolved(), ()))
 
     def routing(self, selectors: Stream) -> Routing:
         """How often each consumer is selected; fresh dims for a stream that is not known yet.

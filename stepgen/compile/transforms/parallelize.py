@@ -37,6 +37,7 @@ def parallelize(
     done: str | Stream | None = None,
     per_region: int | None = None,
     in_flight: int = 1,
+    routed: bool = False,
 ) -> Transformed:
     """Copy what works on requests, so that several are worked on at a time.
 
@@ -67,6 +68,10 @@ def parallelize(
         default so many that each gets some once.
     in_flight : int
         For `dynamic`: requests that each region is given before it has finished any.
+    routed : bool
+        For `coarse` and `interleaved`: inputs and loads of requests stay whole and are routed, so
+        that a region that is behind holds up those whose turn comes after it; by default they are
+        divided where that can be done.
 
     Returns
     -------
@@ -94,7 +99,7 @@ def parallelize(
     else:
         each = per_region or -(-part.count // regions)
         taken = [i // (each if how == "coarse" else 1) % regions for i in range(part.count)]
-        rewrite = _Static(before.graph, part, taken)
+        rewrite = _Static(before.graph, part, taken, routed)
     rewrite.build()
     return before.then(rewrite.new, rewrite.adapted)
 
@@ -230,14 +235,17 @@ class _Static(_Regions):
         What there is to be once per region.
     taken : sequence of int
         By request, the number of its region.
+    routed : bool
+        Whether what is read stays whole.
     """
 
-    def __init__(self, old: Graph, part: Part, taken: Sequence[int]) -> None:
+    def __init__(self, old: Graph, part: Part, taken: Sequence[int], routed: bool = False) -> None:
         used = sorted(set(taken))
         super().__init__(old, part, len(used))
         self._region = [used.index(region) for region in taken]
         self._shares = [[i for i, r in enumerate(taken) if r == region] for region in used]
         self._rows: dict[str, int] = {}
+        self._routed = routed
 
     def make_route(self) -> Stream:
         """The selectors are an input."""
@@ -245,7 +253,7 @@ class _Static(_Regions):
 
     def take(self, node: Node) -> None:
         """Divide what is read, if all requests come from where that can be done."""
-        if not all(split.is_source(stream.node) for stream in self.part.requests):
+        if self._routed or not all(split.is_source(stream.node) for stream in self.part.requests):
             super().take(node)
             return
         (stream,) = node.outputs

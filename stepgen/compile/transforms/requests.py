@@ -148,6 +148,12 @@ def _count(requests: Sequence[Stream]) -> int:
 
 def _check_closed(graph: Graph, cloned: Sequence[Node], inside: set[Stream]) -> None:
     """Check that whatever goes into the part belongs to requests, and that it has no cycles."""
+    for feedback in graph.feedbacks:
+        if feedback.source in inside or any(node in cloned for node, _ in feedback.uses):
+            raise StepError(
+                f"parallelize can't copy the cycle that feedback {feedback.label} at "
+                f"{feedback.where} closes"
+            )
     for node in cloned:
         for stream in node.inputs:
             if stream not in inside:
@@ -156,9 +162,3 @@ def _check_closed(graph: Graph, cloned: Sequence[Node], inside: set[Stream]) -> 
                     f"{stream.name}, which does not come from requests; name where it comes from "
                     f"among the requests"
                 )
-    for feedback in graph.feedbacks:
-        if feedback.source in inside or any(node in cloned for node, _ in feedback.uses):
-            raise StepError(
-                f"parallelize can't copy the cycle that feedback {feedback.label} at "
-                f"{feedback.where} closes"
-            )

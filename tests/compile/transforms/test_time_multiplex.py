@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from same import ROUTINGS, check_same, draw_routing, small_moe
+from same import ROUTINGS, check_same, draw_routing, expert, small_moe
 
 import stepgen as sg
 from examples.moe_swiglu import moe_swiglu
@@ -72,24 +72,12 @@ def test_weights_lie_below_one_another():
     assert new.inputs({"route": inputs["route"]}).keys() == {"route"}
 
 
-def branch(g: sg.Graph, part: sg.Stream, number: int, *, shift: int = 1, steps: int = 2):
-    packed = part.promote().accum(sg.fn.retile_row(), rank=1)
-    weight = g.tensor(f"w{number}", (4, 8), sg.int8)
-    load = {"tile": (4, 4), "shape": (2,), "stride": (1,), "ref": packed}
-    tiles = sg.linear_offchip_load(weight, **load)
-    product = packed.promote(0).expand(count=2).map(sg.fn.matmul(), tiles)
-    for _ in range(steps):
-        product = product.map(sg.fn.offset(shift))
-    wide = product.accum(sg.fn.retile_col(), rank=1)
-    return wide.flat_map(sg.fn.retile_streamify("row"), rank=0)
-
-
 def two(**settings) -> sg.Graph:
     g = sg.Graph("two")
     x = g.input("x", sg.int8[1, 4], (5,))
     route = g.input("route", sg.Selector(2), (5,))
     first, second = sg.partition(x, route, rank=0)
-    results = [branch(g, first, 0), branch(g, second, 1, **settings)]
+    results = [expert(g, first, 0), expert(g, second, 1, **settings)]
     g.output(sg.reassemble(results, route, rank=0), "y")
     return g
 
