@@ -45,8 +45,10 @@ def row(
     """
     as_published = view == PUBLISHED
     options: dict[str, Value] = {"regions": REGIONS, "how": how}
+    if how == "interleaved" and as_published:
+        options["routed"] = True
     if how == "coarse":
-        options["block"] = BLOCK if as_published else -(-len(trace.values) // REGIONS)
+        options["per_region"] = BLOCK if as_published else -(-len(trace.values) // REGIONS)
     point = Point(
         "attention",
         {"softmax": "published" if as_published else "safe", "data": False},
@@ -96,6 +98,7 @@ def with_speedup(results: list[Result]) -> list[Result]:
     return made
 
 
-def geomean(numbers: Sequence[float]) -> float:
-    """The geometric mean."""
-    return prod(numbers) ** (1 / len(numbers))
+def geomean(numbers: Sequence[float | None]) -> float | None:
+    """The geometric mean; None where a number is missing."""
+    known = [n for n in numbers if n is not None]
+    return prod(known) ** (1 / len(known)) if len(known) == len(numbers) else None

@@ -44,16 +44,16 @@ class Result:
             return self.row.labels[name]
         return self.numbers[name]
 
-    def error(self, name: str) -> float | None:
-        """Relative difference from the published number.
+    def published(self, name: str) -> float | None:
+        """The published number, where the run's input and settings are those of the paper."""
+        point = self.row.point
+        comparable = point.view == PUBLISHED and point.origin == PUBLISHED
+        return self.row.known.get(name) if comparable else None
 
-        None where one of the two is missing, or where the run's input or settings are not those of
-        the paper.
-        """
-        point, known = self.row.point, self.row.known.get(name)
+    def error(self, name: str) -> float | None:
+        """Relative difference from the published number; None where that can't be compared."""
+        known = self.published(name)
         if known is None or name not in self.numbers:
-            return None
-        if point.view != PUBLISHED or point.origin != PUBLISHED:
             return None
         return float(self.numbers[name]) / known - 1
 

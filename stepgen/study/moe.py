@@ -112,9 +112,8 @@ def draw_frontiers(part: Any, results: Sequence[Result]) -> None:
         static = [(r[held], r["cycles"], str(r["tile"])) for r in own if r["tile"] != "dynamic"]
         dynamic = next(((r[held], r["cycles"]) for r in own if r["tile"] == "dynamic"), None)
         plots.frontier(axes, sorted(static), dynamic, labels=True)
-        if held == "memory_allocated":
-            known = [r.row.known for r in own if held in r.row.known]
-            plots.hollow(axes, [(k[held], k["cycles"]) for k in known], "published")
+        known = [(r.published(held), r.published("cycles")) for r in own]
+        plots.hollow(axes, [(x, y) for x, y in known if x and y], "published")
         axes.set_xlabel(f"on-chip memory (bytes)\n{model}")
     panels[0].set_ylabel("latency (cycles)")
     plots.legend(part, panels)
@@ -150,17 +149,13 @@ def draw_ratios(part: Any, results: Sequence[Result]) -> None:
     for axes, model in zip(panels, models, strict=True):
         own = [r for r in results if r["model"] == model]
         base = next(r for r in own if r["tile"] == "dynamic")
-        known = base.row.known
         names = [f"tile={r['tile']}" if r["tile"] != "dynamic" else "dynamic" for r in own]
         plots.bars(
             axes,
             ["cycles", "off-chip\ntraffic", "on-chip\nmemory"],
             {n: [r[m] / base[m] for m in metrics] for n, r in zip(names, own, strict=True)},
             published={
-                n: [
-                    r.row.known[m] / known[m] if m in r.row.known and m in known else None
-                    for m in metrics
-                ]
+                n: [_ratio(r.published(m), base.published(m)) for m in metrics]
                 for n, r in zip(names, own, strict=True)
             },
             numbers="%.2f",
@@ -169,3 +164,7 @@ def draw_ratios(part: Any, results: Sequence[Result]) -> None:
         axes.set_xlabel(model)
     panels[0].set_ylabel("ratio to dynamic tiles (log)")
     plots.legend(part, panels)
+
+
+def _ratio(number: float | None, base: float | None) -> float | None:
+    return number / base if number and base else None

@@ -41,7 +41,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
                 "by useful work": [100 * r["compute_utilization"] for r in own],
             },
             colors={"by useful work": plots.CYCLE[2]},
-            published={"compute occupied": [_percent(r.row.known.get(used)) for r in own]},
+            published={"compute occupied": [_percent(r.published(used)) for r in own]},
         )
         other = axes.twinx()
         plots.lines(
@@ -49,7 +49,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             names,
             {"cycles": [r["cycles"] for r in own]},
             colors={"cycles": plots.CYCLE[1]},
-            published={"cycles": [r.row.known.get("cycles") for r in own]},
+            published={"cycles": [r.published("cycles") for r in own]},
             marker="s",
         )
         other.set_ylim(0, 1.1 * max(r["cycles"] for r in results))

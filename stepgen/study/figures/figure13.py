@@ -51,7 +51,7 @@ def _series(
         names,
         {label: [r[number] for r in results]},
         colors={label: plots.CYCLE[color]},
-        published={label: [r.row.known.get(number) for r in results]},
+        published={label: [r.published(number) for r in results]},
         marker=marker,
     )
     axes.set_ylabel(label, color=plots.CYCLE[color])

@@ -25,7 +25,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
         [f"{r['variation']}\n{r['stdev']}" for r in own],
         {name: [r[ratio] for r in own]},
         colors={name: plots.COLORS["interleaved"]},
-        published={name: [r.row.known.get(ratio) for r in own]},
+        published={name: [r.published(ratio) for r in own]},
         numbers="%.2f",
     )
     axes.axhline(1, color="grey")

@@ -37,7 +37,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
         sizes,
         {how: [r["cycles"] for r in own] for how, own in of.items()},
         colors=plots.COLORS,
-        published={how: [r.row.known.get("cycles") for r in own] for how, own in of.items()},
+        published={how: [r.published("cycles") for r in own] for how, own in of.items()},
     )
     for place, slow in enumerate(of["coarse"]):
         axes.annotate(

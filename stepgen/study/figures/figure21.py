@@ -35,7 +35,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             {how: [geomean([r[ratio] for r in g]) for g in gs] for how, gs in groups.items()},
             colors=plots.COLORS,
             published={
-                how: [geomean([r.row.known[ratio] for r in g]) for g in gs]
+                how: [geomean([r.published(ratio) for r in g]) for g in gs]
                 for how, gs in groups.items()
             },
             numbers="%.2f",

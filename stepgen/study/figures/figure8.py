@@ -56,7 +56,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             [r["traffic"] / 1e6 for r in own], [r["cycles"] for r in own], "o",
             color=plots.CYCLE[i], label=f"stepgen, batch tile {tile}",
         )  # fmt: skip
-    known = [r.row.known for r in results if r.row.known]
+    known = [r.row.known for r in results if r.published("cycles")]
     plots.hollow(axes, [(k["traffic"] / 1e6, k["cycles"]) for k in known], "published simulator")
     if known:
         axes.plot(
