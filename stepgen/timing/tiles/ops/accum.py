@@ -1,7 +1,7 @@
 """accum: folds one element at a time; lets go of it before it passes the result on."""
 
 from ....ir.stream import Node
-from .. import costs
+from .. import costs, operands
 from ..actor import (
     BARE,
     BUSY_UNTIL,
@@ -13,7 +13,6 @@ from ..actor import (
     VALUE,
     acted,
     area,
-    aux_of,
     bare,
     cols_of,
     done_beat,
@@ -41,17 +40,22 @@ from ..program import Program
 OUT, COST, RANK, UPDATE, EMPTY, STATE, FOLDED, STATE_BYTES, PENDING, NEXT_BEAT = range(
     PORTS, PORTS + 10
 )
-EVERY, COUNT, INS = range(PORTS + 10, PORTS + 13)
+EVERY, OPERANDS, ARITY, COUNT, INS = range(PORTS + 10, PORTS + 15)
 
 REPLACE, ROWS, COLS, NUMBER = range(4)
 """What folding does to the state: it has the extents of every result, grows, or counts."""
 
 
 @inline
+def operand(M, a, n):  # type: ignore[no-untyped-def]
+    """What operand `n` carries, 0 where there is none."""
+    return operands.operand(M, M[a + OPERANDS], M[a + ARITY], n)
+
+
+@inline
 def folded(M, a):  # type: ignore[no-untyped-def]
     """The state after the elements at the heads."""
-    x = aux_of(head(M, M[a + INS]))
-    y = aux_of(head(M, M[a + INS + 1])) if M[a + COUNT] > 1 else 0
+    x, y = operand(M, a, 0), operand(M, a, 1)
     state, update, fresh = M[a + STATE], M[a + UPDATE], M[a + FOLDED] == 0
     if update == NUMBER:
         return 1 if fresh else state + 1
@@ -75,8 +79,7 @@ def begin(M, a, t):  # type: ignore[no-untyped-def]
     beat, duration = head(M, M[a + INS]), 0
     if kind_of(beat) == VALUE:
         w = M[a + COST]
-        x = aux_of(beat)
-        y = aux_of(head(M, M[a + INS + 1])) if M[a + COUNT] > 1 else 0
+        x, y = operand(M, a, 0), operand(M, a, 1)
         if M[a + UPDATE] == NUMBER:
             duration = M[w + costs.FIXED]
         else:
@@ -155,5 +158,6 @@ def build(node: Node, to: Program, *, every: bool = False) -> None:
     empty = 0 if update == NUMBER else to.static_tile(node)
     cost = to.cost(node, to.stored(node))
     size = to.element_bytes(node.outputs[0])
-    own = [out, cost, node.attrs["rank"], update, empty, 0, 0, size, 0, 0, every, len(ins), *ins]
+    own = [out, cost, node.attrs["rank"], update, empty, 0, 0, size, 0, 0, every]
+    own += [*operands.build(node, to), len(ins), *ins]
     to.add(node, fold, own, reads=ins, writes=[out])

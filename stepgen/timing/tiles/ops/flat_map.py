@@ -44,6 +44,8 @@ def pieces(M, a, x):  # type: ignore[no-untyped-def]
         return cols_of(x)
     if kind in (OF_SELECTOR, OF_ADDRESS):
         return M[a + COUNT]
+    if kind == BITS_SET and M[a + COUNT] == 1:
+        return x
     if kind == BITS_SET:
         found = 0
         for n in range(M[a + COUNT]):
@@ -71,6 +73,8 @@ def piece(M, a, x, i):  # type: ignore[no-untyped-def]
         return x * M[a + COUNT] + i
     if kind == OF_RANGE:
         return (x >> SPAN_LENGTH_BITS) + i
+    if kind == BITS_SET and M[a + COUNT] == 1:
+        return 1
     if kind == BITS_SET:
         n, found = -1, -1
         while found < i:

@@ -2,7 +2,7 @@
 
 from ....ir.dtypes import Tile
 from ....ir.stream import Node
-from .. import costs
+from .. import costs, operands
 from ..actor import (
     BUSY_UNTIL,
     IDLE,
@@ -13,7 +13,6 @@ from ..actor import (
     VALUE,
     acted,
     area,
-    aux_of,
     head,
     inline,
     is_done,
@@ -29,15 +28,15 @@ from ..actor import (
 )
 from ..program import Program
 
-OUT, COST, NUMBER, COUNT, INS = range(PORTS, PORTS + 5)
+OUT, COST, NUMBER, OPERANDS, ARITY, COUNT, INS = range(PORTS, PORTS + 7)
 SPAN_LENGTH_BITS = 20
 TILE, SPAN_END = range(2)
 
 
 @inline
 def operand(M, a, n):  # type: ignore[no-untyped-def]
-    """What operand `n` carries, 0 where there is none; the items of a tuple count as operands."""
-    return aux_of(head(M, M[a + INS + n])) if n < M[a + COUNT] else 0
+    """What operand `n` carries, 0 where there is none."""
+    return operands.operand(M, M[a + OPERANDS], M[a + ARITY], n)
 
 
 @inline
@@ -100,5 +99,5 @@ def build(node: Node, to: Program) -> None:
     tile = node.outputs[0].dtype
     assert isinstance(tile, Tile)
     ins, out = to.inputs(node), to.output(node)
-    own = [out, to.cost(node, -1), number, len(ins), *ins]
+    own = [out, to.cost(node, -1), number, *operands.build(node, to), len(ins), *ins]
     to.add(node, apply, own, reads=ins, writes=[out])

@@ -1,0 +1,49 @@
+"""What a function is given: one operand per tile; the items of tuples count one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...ir.dtypes import FLAG, DataType, TupleType
+from ...ir.stream import Node
+from .actor import aux_of, head, inline, tile_word
+from .program import Program
+
+# Record of an operand
+CHANNEL, IS_FLAG, STEPS, PATH = range(4)
+DEEPEST = 4
+"""Tuples within tuples that a record has room for."""
+OPERAND_SIZE = PATH + DEEPEST
+
+
+@inline
+def operand(M, operands, count, n):  # type: ignore[no-untyped-def]
+    """What operand `n` of `count` is at the heads of its FIFO, 0 where there is none."""
+    if n >= count:
+        return 0
+    at = operands + n * OPERAND_SIZE
+    word = aux_of(head(M, M[at + CHANNEL]))
+    for i in range(M[at + STEPS]):
+        word = M[word + M[at + PATH + i]]
+    # A flag carries its value; as a tile it has one element.
+    return tile_word(1, 1, 0, 0) if M[at + IS_FLAG] else word
+
+
+def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
+    """The items of a data type that are no tuples, and where they are."""
+    if not isinstance(dtype, TupleType):
+        yield dtype, ()
+        return
+    for i, item in enumerate(dtype.items):
+        for leaf, path in leaves(item):
+            yield leaf, (i, *path)
+
+
+def build(node: Node, to: Program) -> tuple[int, int]:
+    """Lay out the records of a node's operands; returns where they lie and how many there are."""
+    words: list[int] = []
+    for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
+        for leaf, path in leaves(stream.dtype):
+            padded = [*path, *[0] * (DEEPEST - len(path))]
+            words += [channel, leaf == FLAG, len(path), *padded]
+    return to.reserve(words), len(words) // OPERAND_SIZE
