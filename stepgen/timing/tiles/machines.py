@@ -61,6 +61,9 @@ class Machine:
     loads_add_up : bool
         Whether an operator reads its operands from on-chip memory one after the other. The
         published simulator does; the paper's text gives every operand a memory unit of its own.
+    crossbars_read : bool
+        Whether a Partition reads tiles that lie in on-chip memory before it passes them on, one
+        after the other. The published simulator does.
     first_accumulator_is_stored : bool
         Whether an Accum pays for writing what it starts from, not what it has folded. The published
         simulator does, so that a dynamic result is written for nothing.
@@ -73,6 +76,7 @@ class Machine:
     fifo_depth: int = 2
     tiles_in_flight: int = 2
     policy: Policy = PAPER
+    crossbars_read: bool = False
     loads_add_up: bool = False
     first_accumulator_is_stored: bool = False
 
@@ -99,6 +103,7 @@ SDA_PUBLISHED = replace(
     tiles_in_flight=1,
     policy=PUBLISHED,
     loads_add_up=True,
+    crossbars_read=True,
     first_accumulator_is_stored=True,
 )
 """As the published simulator has it: loads wait for a whole tile before they ask for the next, and

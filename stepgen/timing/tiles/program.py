@@ -100,7 +100,7 @@ class Program(Layout):
             return
         self._sources[key] = source = self._fifo(stream.name, stream, None)
         if not uses:
-            step = forks["output"].drain
+            step = forks["output"].drop
             self._actor(stream.node.name, "drops", step, [source], reads=[source], writes=[])
             return
         outs = []

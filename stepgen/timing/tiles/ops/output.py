@@ -15,7 +15,16 @@ def drain(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     if is_done(take(M, M[a + IN], t)):
         finish(M, a)
+        return -2
     return acted(M, t)
+
+
+@step
+def drop(M, a, t):  # type: ignore[no-untyped-def]
+    wait = ready(M, M[a + IN], t)
+    if wait != READY:
+        return wait
+    return -2 if is_done(take(M, M[a + IN], t)) else acted(M, t)
 
 
 def build(node: Node, to: Program) -> None:

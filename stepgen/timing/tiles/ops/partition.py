@@ -5,13 +5,18 @@ from ...selector import selected
 from .. import buffers
 from ..actor import (
     BARE,
+    BUSY_UNTIL,
+    IDLE,
     PORTS,
     READY,
+    VALUE,
     acted,
+    area,
     aux_of,
     head,
     is_done,
     kind_of,
+    later,
     low_of,
     make_beat,
     ready,
@@ -22,8 +27,9 @@ from ..actor import (
     take,
 )
 from ..program import Program, holds_buffers
+from ..streams import holds_tiles, rests
 
-IN, SELECTOR, RANK, ENDED, OF_BUFFERS, COUNT, OUTS = range(PORTS, PORTS + 7)
+IN, SELECTOR, RANK, ENDED, OF_BUFFERS, BYTES, BANDWIDTH, COUNT, OUTS = range(PORTS, PORTS + 9)
 
 
 @step
@@ -34,8 +40,7 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
         wait = ready(M, selectors, t)
         if wait != READY:
             return wait
-        take(M, selectors, t)
-        return acted(M, t)
+        return -2 if is_done(take(M, selectors, t)) else acted(M, t)
     wait = ready(M, x, t)
     if wait != READY:
         return wait
@@ -54,6 +59,12 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
     if wait != READY:
         return wait
     selector = head(M, selectors)
+    if M[a + BYTES] and kind_of(beat) == VALUE:
+        if M[a + BUSY_UNTIL] == IDLE:
+            read = M[a + BYTES] * area(aux_of(beat))
+            M[a + BUSY_UNTIL] = t + (read + M[a + BANDWIDTH] - 1) // M[a + BANDWIDTH]
+        if t < M[a + BUSY_UNTIL]:
+            return later(M, t, M[a + BUSY_UNTIL])
     if kind_of(beat) != BARE or low_of(beat) <= rank:
         for n in range(count):
             if selected(M, selector, n, count):
@@ -70,6 +81,7 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
             if selected(M, selector, n, count):
                 send(M, a, M[a + OUTS + n], t, sent)
     take(M, x, t)
+    M[a + BUSY_UNTIL] = IDLE
     if stop_of(beat) >= rank:
         take(M, selectors, t)
     return acted(M, t)
@@ -79,5 +91,9 @@ def build(node: Node, to: Program) -> None:
     """The end goes to all consumers as soon as the elements end, whatever selectors are left."""
     x, selectors = to.inputs(node)
     outs = to.outputs(node)
-    own = [x, selectors, node.attrs["rank"], 0, holds_buffers(node.inputs[0]), len(outs), *outs]
+    stream = node.inputs[0]
+    reads = to.machine.crossbars_read and holds_tiles(stream) and rests(stream)
+    size = to.element_bytes(stream) if reads else 0
+    own = [x, selectors, node.attrs["rank"], 0, holds_buffers(stream)]
+    own += [size, to.machine.onchip_bandwidth, len(outs), *outs]
     to.add(node, route, own, reads=[x, selectors], writes=outs)
