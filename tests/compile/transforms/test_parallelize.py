@@ -157,6 +157,17 @@ def test_requests_that_are_computed_are_routed():
         check_same(old, new, inputs)
 
 
+@pytest.mark.parametrize("how", WAYS[:2])
+def test_requests_can_be_routed_as_they_come(how):
+    old, inputs = lookups(LENGTHS["uneven"], "rows")
+    new = parallelize(old, regions=3, how=how, routed=True)
+    assert [n.op for n in new.graph.nodes].count("partition") == 2
+    assert new.inputs(inputs)["regions"].argmax(axis=1).tolist() == (
+        [0, 0, 0, 1, 1, 1, 2] if how == "coarse" else [0, 1, 2, 0, 1, 2, 0]
+    )
+    check_same(old, new, inputs)
+
+
 def after_lookups(lengths: Sequence[int]) -> tuple[sg.Graph, dict[str, Any]]:
     """All requests together go on behind what is done for each."""
     g, inputs = lookups(lengths, "rows")
