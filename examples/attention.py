@@ -105,7 +105,7 @@ def attention(
     y = g.tensor("y", (batch * rows, width), sg.f32)
     number = g.input("request", sg.address[1, 1], (batch,))
     query, key, value = (
-        sg.linear_offchip_load(tensors[n], tile=(r, width), shape=(batch,), stride=(1,), name=n)
+        sg.linear_offchip_load(tensors[n], tile=(r, width), shape=(batch, 1), stride=(1, 1), name=n)
         for n, r in (("query", rows), ("key", 1), ("value", 1))
     )
     caches = tensors["keys"], tensors["values"]
@@ -158,7 +158,7 @@ def attend(
     Parameters
     ----------
     query, key, value : Stream
-        ``[B]`` of rows x width, and of the new rows 1 x width.
+        ``[B, 1]`` of rows x width, and of the new rows 1 x width.
     requests : Requests
         Where the caches lie.
     caches : tuple of Tensor
@@ -175,7 +175,7 @@ def attend(
     """
     keys = _cache(key, requests, caches[0], tile)
     values = _cache(value, requests, caches[1], tile)
-    scores = query.promote(0).expand(keys).map(sg.fn.matmul(transpose=True), keys)
+    scores = query.expand(keys).map(sg.fn.matmul(transpose=True), keys)
     if softmax == "safe":
         scores = _below_maximum(scores, requests, query.dtype.cols.static)
     weights = scores.map(sg.fn.exp())
@@ -192,7 +192,8 @@ def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> s
     tiles = sg.random_offchip_load(addresses, cache, tile=shape, name=f"{cache.name}_read")
     is_last = spans.flat_map(sg.fn.span_last(), rank=1)
     last, others = sg.partition(tiles, is_last, rank=0)
-    placed = last.map(sg.fn.place_row(), row, requests.places.fifo(AHEAD))
+    rows = row.flatten(0, 1)
+    placed = last.map(sg.fn.place_row(), rows, requests.places.fifo(AHEAD))
     where = spans.map(sg.fn.span_end()).fifo(AHEAD)
     back = placed.fifo(WRITE_BACK)
     sg.random_offchip_store(where, back, cache, tile=shape, name=f"{cache.name}_write")

@@ -47,6 +47,9 @@ def row(
     options: dict[str, Value] = {"regions": REGIONS, "how": how}
     if how == "interleaved" and as_published:
         options["routed"] = True
+    if how == "dynamic":
+        # Figure 16: a region is free for the next request when it has read all keys.
+        options["done"] = "keys_read"
     if how == "coarse":
         options["per_region"] = BLOCK if as_published else -(-len(trace.values) // REGIONS)
     point = Point(

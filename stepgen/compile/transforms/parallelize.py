@@ -247,6 +247,10 @@ class _Static(_Regions):
         self._rows: dict[str, int] = {}
         self._routed = routed
 
+    def route(self) -> Stream:
+        """Selectors, all of which may wait: what is known beforehand need not hold anybody up."""
+        return deep(super().route(), max(2, self.part.count))
+
     def make_route(self) -> Stream:
         """The selectors are an input."""
         return self.constant("regions", np.eye(self.count)[self._region], 1)
