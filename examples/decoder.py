@@ -171,7 +171,7 @@ def _normalised(x: sg.Stream) -> sg.Stream:
 
 
 def _project(tokens: sg.Stream, weight: sg.Tensor, head: int) -> sg.Stream:
-    """The batch ``[1]`` times a weight, as one tile of heads x head for each request, ``[B]``.
+    """The batch ``[1]`` times a weight, as one tile of heads x head for each request, ``[B, 1]``.
 
     Products come head by head for the whole batch; a buffer that is read in another order than it
     was written in gives them request by request.
@@ -184,7 +184,7 @@ def _project(tokens: sg.Stream, weight: sg.Tensor, head: int) -> sg.Stream:
     products = _narrow(tokens.promote(0).expand(count=count).map(sg.fn.matmul(), load))
     rows = products.flat_map(sg.fn.retile_streamify("row"), rank=1).bufferize(rank=2)
     by_request = rows.streamify(shape=(batch, count), stride=(1, batch))
-    return by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1)
+    return by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1).promote(0)
 
 
 def _joined(attended: sg.Stream, weight: sg.Tensor) -> sg.Stream:
