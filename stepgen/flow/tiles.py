@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import Selector, Tile, address
+from ..ir.dtypes import FLAG, Selector, Tile, TupleType, address
+from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
 from ..ir.wire import VALUE, Beats
@@ -32,8 +33,8 @@ def simulate(
     graph : Graph
         The program.
     inputs : mapping
-        The contents of every input stream, as for `stepgen.semantics.executor.run`; the contents of
-        tensors are not looked at and may be missing.
+        The contents of every input stream, as for `stepgen.semantics.executor.run`, and of tensors
+        of addresses; the contents of other tensors are not looked at and may be missing.
     machine : Machine
         What it runs on.
     depths : mapping of str to int, optional
@@ -53,20 +54,35 @@ def simulate(
         s.node.name: to_beats(s, to_tokens(inputs[s.node.name], s.type, s.node.name))
         for s in streams
     }
-    return engine.run(graph, given, machine, depths=depths)
+    tensors = {
+        name: inputs[name]
+        for name, tensor in graph.tensors.items()
+        if tensor.element == address and name in inputs
+    }
+    return engine.run(graph, given, machine, depths=depths, tensors=tensors)
 
 
 def to_beats(stream: Stream, tokens: list[Token]) -> Beats:
-    """Tokens as the engine takes them, one beat each."""
+    """Tokens as the engine takes them, one beat each.
+
+    Raises
+    ------
+    StepError
+        If the stream carries tuples, which the engine does not take from outside.
+    """
     dtype = stream.dtype
+    if isinstance(dtype, TupleType):
+        raise StepError(f"the input {stream.node.name} carries {dtype}; give its items apart")
+    told = isinstance(dtype, Selector) or dtype == FLAG
+    told = told or (isinstance(dtype, Tile) and dtype.element == address)
     width = dtype.n if isinstance(dtype, Selector) else 2
-    if isinstance(dtype, Tile) and dtype.element == address and dtype.cols == 1:
+    if isinstance(dtype, Tile) and told and dtype.cols == 1:
         width = 1
     data = np.zeros((len(tokens), width), dtype=np.int64)
     for i, token in enumerate(tokens):
         if token.kind != VALUE:
             continue
-        if isinstance(dtype, Selector) or (isinstance(dtype, Tile) and dtype.element == address):
+        if told:
             data[i] = np.asarray(token.value).reshape(-1)[:width]
         else:
             data[i] = token.value.shape

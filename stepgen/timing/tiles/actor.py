@@ -37,6 +37,7 @@ __all__ = [
     "BUSY_UNTIL",
     "DONE",
     "ELEMENT_BYTES",
+    "FAULT",
     "IDLE",
     "LARGEST",
     "MAX_EXTENT",
@@ -80,8 +81,9 @@ __all__ = [
 
 inline = nb.njit(inline="always")
 
-# Words of the header of M that the kernel leaves free: bytes held on chip, now and at most
-NOW, PEAK = range(12, 14)
+# Words of the header of M that the kernel leaves free: bytes held on chip, now and at most, and the
+# actor that can't go on because a tile has become larger than a word can tell
+NOW, PEAK, FAULT = range(12, 15)
 
 # Fields that every actor has, after the kernel's
 BUSY_UNTIL, TOKENS, USEFUL, PADDED, TRAFFIC, LARGEST = range(OWN, OWN + 6)

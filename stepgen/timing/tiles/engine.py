@@ -13,7 +13,7 @@ from ...ir.graph import Graph
 from ...ir.wire import Beats
 from .. import kernel as k
 from ..deadlock import Deadlock, explain, smallest_depths
-from .actor import PEAK
+from .actor import FAULT, PEAK
 from .allocation import allocated
 from .machines import Machine
 from .program import Program
@@ -29,6 +29,7 @@ def run(
     machine: Machine,
     *,
     depths: Mapping[str, int] | None = None,
+    tensors: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Run:
     """Time a program.
 
@@ -38,11 +39,13 @@ def run(
         The program.
     given : mapping of str to Beats
         What enters through each input stream, one beat per token: bits of selectors, numbers of
-        address tiles, rows and columns of other tiles. What tensors hold is not needed.
+        address tiles, rows and columns of other tiles.
     machine : Machine
         What it runs on.
     depths : mapping of str to int, optional
         FIFO depths of streams, by name, instead of the program's and the machine's.
+    tensors : mapping of str to array, optional
+        What tensors of addresses hold, by name; what others hold is not needed.
 
     Returns
     -------
@@ -59,8 +62,8 @@ def run(
     fifos: set[str] = set()
 
     def attempt(changes: Mapping[str, int]) -> Run:
-        program = Program(graph, given, machine, {**own, **changes})
-        fifos.update(program.names.values())
+        program = Program(graph, given, machine, {**own, **changes}, tensors=tensors)
+        fifos.update(program.fifos)
         return _run(program)
 
     def stuck(changes: Mapping[str, int]) -> Deadlock | None:
@@ -113,6 +116,8 @@ def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
             M = np.concatenate([M, np.zeros(M[k.ARENA_END] - len(M) + len(M), dtype=np.int64)])
             M[k.ARENA_END] = len(M)
     if why == k.QUIET:
+        if M[FAULT]:
+            raise program.faults[int(M[FAULT])]
         for actor, channel, limit, error in program.checks:
             head = _head(M, channel)
             if head is not None and M[actor + k.ASLEEP_ON] == k.NEVER and head >= limit:

@@ -6,6 +6,7 @@ request of a tile until the tile has been passed on.
 
 from __future__ import annotations
 
+from ...ir.errors import StepError
 from ...ir.stream import Node
 from ..kernel import POPPED, PUSHED, push
 from . import memory
@@ -32,8 +33,8 @@ from .actor import (
 )
 from .program import Program
 
-PORT, LINE, ARRIVALS, MASK, BASE, ROWS, ROW_BYTES, TILE, STOP = range(PORTS, PORTS + 9)
-FIRST = PORTS + 9
+PORT, LINE, ARRIVALS, MASK, BASE, ROWS, ROW_BYTES, TILE, STOP, WORDS = range(PORTS, PORTS + 10)
+FIRST = PORTS + 10
 """First field of an actor that asks for tiles, after those above."""
 
 
@@ -45,6 +46,8 @@ def fetch(M, a, t, number, stop):  # type: ignore[no-untyped-def]
     hold(M, size)
     M[a + TRAFFIC] += size
     M[a + STOP] = stop
+    if M[a + WORDS] != 0:
+        M[a + TILE] = M[M[a + WORDS] + number]
     M[a + BUSY_UNTIL] = t
     return asked(M, a, t)
 
@@ -98,5 +101,24 @@ def build(node: Node, to: Program) -> tuple[int, list[int]]:
     own = [out, line, arrivals, mask, rows * row_bytes]
     to.add(node, deliver, own, reads=[line], writes=[out], name="passes on")
     port = to.port()
-    word = to.tile(rows, cols)
-    return line, [port, line, arrivals, mask, to.base(tensor), rows, row_bytes, word, 0]
+    word, words = to.tile(rows, cols), to.addresses_in(tensor, rows * cols)
+    return line, [port, line, arrivals, mask, to.base(tensor), rows, row_bytes, word, 0, words]
+
+
+def tiles_of(node: Node, to: Program) -> int:
+    """How many tiles the tensor of a node has."""
+    rows, cols = to.graph.tensors[node.attrs["tensor"]].grid(node.attrs["tile"])
+    return rows * cols
+
+
+def check_number(node: Node, to: Program, actor: int, addresses: int, verb: str) -> None:
+    """Have an actor explained that stopped at the number of a tile that is not there."""
+    tiles = tiles_of(node, to)
+
+    def out_of_range(number: int) -> StepError:
+        return StepError(
+            f"{node.name} ({node.where}): {node.inputs[0].name} {verb} tile {number} of tensor "
+            f"{node.attrs['tensor']}, which has {tiles} tiles"
+        )
+
+    to.check_head(actor, addresses, tiles, out_of_range)

@@ -17,8 +17,8 @@ from ...ir.stream import Node, Stream
 from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..layout import Layout
-from . import costs
-from .actor import BUSY_UNTIL, IDLE, MAX_EXTENT, tile_word
+from . import costs, known
+from .actor import BUSY_UNTIL, IDLE, MAX_EXTENT, MAX_PAD, tile_word
 from .machines import Machine
 from .streams import element_bytes, holds_tiles, is_written, rests
 
@@ -50,6 +50,8 @@ class Program(Layout):
         FIFO depths of streams by name, instead of the program's and the machine's.
     record : int
         How many elements of each stream to remember, at least.
+    tensors : mapping of str to array, optional
+        What tensors of addresses hold, by name.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Program(Layout):
         machine: Machine,
         depths: Mapping[str, int],
         record: int = 1,
+        tensors: Mapping[str, npt.ArrayLike] | None = None,
     ) -> None:
         super().__init__(f"program {graph.name} on {machine.name}")
         self.graph, self.machine = graph, machine
@@ -66,13 +69,16 @@ class Program(Layout):
         self.notes: list[tuple[str, int]] = []
         self.addresses: dict[str, list[int]] = {}
         self.checks: list[tuple[int, int, int, Callable[[int], StepError]]] = []
-        self._given, self._record = given, record
+        self.faults: dict[int, StepError] = {}
+        self.fifos: set[str] = set()
+        self._given, self._record, self._tensors = given, record, tensors or {}
         self._depths = depths
         self._memory = machine.memory.lay_out(self)
         self._base = 0
         self._bases: dict[str, int] = {}
         self._sources: dict[tuple[str, int], int] = {}
         self._uses: dict[tuple[str, int], int] = {}
+        known.check(graph)
         self._channels()
         build = registry.modules(OPERATORS)
         for node in graph.nodes:
@@ -117,6 +123,9 @@ class Program(Layout):
             # Flags of padding wait until their tile comes back.
             depth = max(depth, product_bound(stream.shape) or FLAGS_DEPTH)
         size = self.element_bytes(stream) if holds_tiles(stream) else 0
+        if size:
+            self.static_tile(stream)
+        self.fifos.add(name)
         return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=[size])
 
     def input(self, node: Node, index: int) -> int:
@@ -184,6 +193,13 @@ class Program(Layout):
         """Have an actor that stopped at a value of `limit` or more explained."""
         self.checks.append((actor, channel, limit, error))
 
+    def explain_growth(self, node: Node, actor: int) -> None:
+        """Have an actor explained that stopped since a tile has become too large."""
+        self.faults[actor] = StepError(
+            f"{node.name} ({node.where}) makes a tile of more than {MAX_EXTENT} rows or columns, "
+            f"or with more than {MAX_PAD} of padding, which the timing on tiles does not take"
+        )
+
     def port(self) -> int:
         """A new port to off-chip memory."""
         return self.machine.memory.port(self, self._memory)
@@ -194,6 +210,21 @@ class Program(Layout):
             self._bases[tensor.name] = self._base
             self._base += -(-tensor.bytes // PAGE) * PAGE
         return self._bases[tensor.name]
+
+    def addresses_in(self, tensor: Tensor, size: int) -> int:
+        """Where the words of a tensor's tiles of `size` addresses lie; 0 for other tensors.
+
+        Raises
+        ------
+        StepError
+            If it is not known what the tensor holds, on which the run depends.
+        """
+        if tensor.element != address:
+            return 0
+        if tensor.name not in self._tensors:
+            raise StepError(f"the tensor {tensor.name} of addresses was not given")
+        tiles = np.asarray(self._tensors[tensor.name]).astype(np.int64).reshape(-1, size)
+        return self.reserve(tiles[:, 0] if size == 1 else _range_words(tiles))
 
     def tile(self, rows: int, cols: int) -> int:
         """The word of a tile without padding.
@@ -210,10 +241,15 @@ class Program(Layout):
             )
         return rows | cols << 15
 
-    def static_tile(self, node: Node) -> int:
-        """The word of what an Accum gives for an empty chunk."""
-        tile = self.tile_type(node.outputs[0])
+    def static_tile(self, stream: Stream) -> int:
+        """The word of a tile of the extents that the type tells, 0 where it does not."""
+        tile = self.tile_type(stream)
         return self.tile(tile.rows.static or 0, tile.cols.static or 0)
+
+    def extent(self, stream: Stream) -> int:
+        """Elements of a tile of the extents that the type tells."""
+        tile = self.tile_type(stream)
+        return (tile.rows.static or 0) * (tile.cols.static or 0)
 
     def tile_type(self, stream: Stream) -> Tile:
         """The tile type of a stream."""
@@ -232,9 +268,8 @@ class Program(Layout):
         """Elements that an Accum is charged for storing; -1 for those of its result."""
         if not self.machine.first_accumulator_is_stored:
             return -1
-        tile = self.tile_type(node.outputs[0])
         grows = node.attrs["fn"].name in ("retile_row", "retile_col")
-        return 0 if grows else (tile.rows.static or 0) * (tile.cols.static or 0)
+        return 0 if grows else self.extent(node.outputs[0])
 
     def cost(self, node: Node, stored: int) -> int:
         """The record of what applying a node's function costs."""
@@ -287,12 +322,17 @@ class Program(Layout):
                 return data[:, 0]
             return self.reserve(data.reshape(-1)) + dtype.n * np.arange(len(beats))
         if isinstance(dtype, Tile) and dtype.element == address and data.shape[1] == 2:
-            return data[:, 0] << SPAN_LENGTH_BITS | data[:, 1]
+            return _range_words(data)
         if not holds_tiles(stream):
             return data[:, 0]
         if len(data) and data.max() > MAX_EXTENT:
             self.tile(int(data.max()), 1)
         return tile_word(data[:, 0], data[:, 1], 0, 0)
+
+
+def _range_words(ranges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Ranges ``[n, 2]`` of start and length as words."""
+    return ranges[:, 0] << SPAN_LENGTH_BITS | ranges[:, 1]
 
 
 def holds_buffers(stream: Stream) -> bool:

@@ -5,7 +5,10 @@ from .. import costs, operands
 from ..actor import (
     BARE,
     BUSY_UNTIL,
+    FAULT,
     IDLE,
+    MAX_EXTENT,
+    MAX_PAD,
     PADDED,
     PORTS,
     READY,
@@ -70,6 +73,19 @@ def folded(M, a):  # type: ignore[no-untyped-def]
 
 
 @inline
+def outgrows(M, a):  # type: ignore[no-untyped-def]
+    """Whether a tile that grows has become larger than a word can tell."""
+    x, state, update = operand(M, a, 0), M[a + STATE], M[a + UPDATE]
+    if update == ROWS:
+        pads = pad_rows_of(state) + pad_rows_of(x)
+        return rows_of(state) + rows_of(x) > MAX_EXTENT or pads > MAX_PAD
+    if update == COLS:
+        pads = pad_cols_of(state) + pad_cols_of(x)
+        return cols_of(state) + cols_of(x) > MAX_EXTENT or pads > MAX_PAD
+    return False
+
+
+@inline
 def begin(M, a, t):  # type: ignore[no-untyped-def]
     """Start on the next element if all operands are there; how to wait otherwise."""
     for n in range(M[a + COUNT]):
@@ -114,6 +130,9 @@ def fold(M, a, t):  # type: ignore[no-untyped-def]
             return later(M, t, M[a + BUSY_UNTIL])
         beat, rank = head(M, M[a + INS]), M[a + RANK]
         kind = kind_of(beat)
+        if kind == VALUE and outgrows(M, a):
+            M[FAULT] = a
+            return -2
         if kind == VALUE:
             _keep(M, a, folded(M, a))
             M[a + FOLDED] += 1
@@ -155,9 +174,9 @@ def build(node: Node, to: Program, *, every: bool = False) -> None:
     """An accumulator; a Scan passes `every` state on."""
     ins, out = to.inputs(node), to.output(node)
     update = UPDATES.get(node.attrs["fn"].name, REPLACE)
-    empty = 0 if update == NUMBER else to.static_tile(node)
+    empty = 0 if update == NUMBER else to.static_tile(node.outputs[0])
     cost = to.cost(node, to.stored(node))
     size = to.element_bytes(node.outputs[0])
     own = [out, cost, node.attrs["rank"], update, empty, 0, 0, size, 0, 0, every]
     own += [*operands.build(node, to), len(ins), *ins]
-    to.add(node, fold, own, reads=ins, writes=[out])
+    to.explain_growth(node, to.add(node, fold, own, reads=ins, writes=[out]))

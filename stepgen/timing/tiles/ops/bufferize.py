@@ -28,8 +28,9 @@ from ..actor import (
 )
 from ..buffers import AFTER, BEAT, BUFFER_WORDS, ELEMENT_WORDS, READERS, SIZE, START
 from ..program import Program
+from ..streams import holds_tiles
 
-OUT, IN, RANK, ELEMENT, FIRST, LAST, BYTES, SCALARS = range(PORTS, PORTS + 8)
+OUT, IN, RANK, ELEMENT, NUMBERS, FIRST, LAST, BYTES, SCALARS = range(PORTS, PORTS + 9)
 
 
 @step
@@ -57,9 +58,10 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
         M[a + LAST] = fresh
     M[M[a + LAST] + BEAT] = make_beat(kind, min(stop, rank), low, aux_of(beat))
     if kind == VALUE:
-        size = M[a + ELEMENT] * area(aux_of(beat))
+        scalars = M[a + NUMBERS] if M[a + NUMBERS] else area(aux_of(beat))
+        size = M[a + ELEMENT] * scalars
         M[a + BYTES] += size
-        M[a + SCALARS] += area(aux_of(beat))
+        M[a + SCALARS] += scalars
         hold(M, size)
     if stop >= rank:
         buffer = grab(M, BUFFER_WORDS)
@@ -75,4 +77,8 @@ def build(node: Node, to: Program) -> None:
     """The space is given back when the buffer has been read for the last time."""
     (x,), out = to.inputs(node), to.output(node)
     size = to.element_bytes(node.inputs[0])
-    to.add(node, store, [out, x, node.attrs["rank"], size, 0, 0, 0, 0], reads=[x], writes=[out])
+    # Numbers and flags travel as themselves, so their extents are those of the type.
+    stream = node.inputs[0]
+    numbers = 0 if holds_tiles(stream) else to.extent(stream)
+    own = [out, x, node.attrs["rank"], size, numbers, 0, 0, 0, 0]
+    to.add(node, store, own, reads=[x], writes=[out])

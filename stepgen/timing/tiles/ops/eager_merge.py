@@ -50,12 +50,9 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
             if full != READY:
                 return full
         if best == NONE:
-            if M[a + OPEN] < 0:
-                return -2
-            M[a + OPEN] = -1
             send(M, a, out, t, done_beat())
             send(M, a, names, t, done_beat())
-            return acted(M, t)
+            return -2
         M[a + CURRENT] = best
         note(M, M[a + NOTES] + best, t)
         bits = M[a + ONE_HOT] + best * count if count > 1 else 1

@@ -1,6 +1,5 @@
 """random_offchip_load: one tile per address."""
 
-from ....ir.errors import StepError
 from ....ir.stream import Node
 from ...kernel import push
 from .. import loading
@@ -54,17 +53,6 @@ def build(node: Node, to: Program) -> None:
     """Addresses are numbers of tiles."""
     (addresses,) = to.inputs(node)
     line, own = loading.build(node, to)
-    tensor = to.graph.tensors[node.attrs["tensor"]]
-    grid = tensor.grid(node.attrs["tile"])
-    tiles = grid[0] * grid[1]
-    address = to.add(
-        node, load, [*own, addresses, tiles], reads=[addresses], writes=[line], name="asks"
-    )
-
-    def out_of_range(number: int) -> StepError:
-        return StepError(
-            f"{node.name} ({node.where}): {node.inputs[0].name} asks for tile {number} of tensor "
-            f"{tensor.name}, which has {tiles} tiles"
-        )
-
-    to.check_head(address, addresses, tiles, out_of_range)
+    own += [addresses, loading.tiles_of(node, to)]
+    actor = to.add(node, load, own, reads=[addresses], writes=[line], name="asks")
+    loading.check_number(node, to, actor, addresses, "asks for")

@@ -2,7 +2,7 @@
 
 from ....ir.stream import Node
 from ...kernel import finish
-from .. import storing
+from .. import loading, storing
 from ..actor import (
     BUSY_UNTIL,
     IDLE,
@@ -24,7 +24,7 @@ from ..actor import (
 from ..program import Program
 from ..storing import FIRST, begin, written
 
-ADDRESSES, DATA, OUT = range(FIRST, FIRST + 3)
+ADDRESSES, DATA, OUT, TILES = range(FIRST, FIRST + 4)
 
 
 @step
@@ -50,6 +50,8 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     beat = head(M, addresses)
     if kind_of(beat) == VALUE:
+        if not 0 <= aux_of(beat) < M[a + TILES]:
+            return -2
         begin(M, a, t, aux_of(beat))
         return written(M, a, t)
     wait = room(M, out, t)
@@ -69,4 +71,6 @@ def build(node: Node, to: Program) -> None:
     addresses, data = to.inputs(node)
     out = to.output(node)
     own = [*storing.fields(node, to, *node.attrs["tile"]), addresses, data, out]
-    to.add(node, store, own, reads=[addresses, data], writes=[out], finishes=True)
+    own.append(loading.tiles_of(node, to))
+    actor = to.add(node, store, own, reads=[addresses, data], writes=[out], finishes=True)
+    loading.check_number(node, to, actor, addresses, "names")

@@ -1,0 +1,73 @@
+"""What the engine has to know the contents of: numbers of tiles and flags, never tiles.
+
+A run is without data. So a number that says which tile to load, or a flag that drops a piece, must
+come from outside, from counting, or from structure; not from what a tile holds.
+"""
+
+from __future__ import annotations
+
+from ...ir.dtypes import FLAG
+from ...ir.errors import StepError
+from ...ir.graph import Graph
+from ...ir.stream import Node, Stream
+from .streams import LOADS
+
+OF_NUMBERS = ("tile_addresses", "span", "span_last", "span_end")
+"""Functions that look at numbers."""
+
+
+def check(graph: Graph) -> None:
+    """Check that the contents that steer a program are known without data.
+
+    Raises
+    ------
+    StepError
+        If some are computed from data.
+    """
+    for node in graph.nodes:
+        for stream in _steering(node):
+            maker = _decided_by_data(stream, set())
+            if maker is not None:
+                raise StepError(
+                    f"{node.name} ({node.where}) needs the contents of {stream.name}, which "
+                    f"{maker.name} makes of data, but a program is timed without data"
+                )
+
+
+def _steering(node: Node) -> tuple[Stream, ...]:
+    """Inputs whose contents decide what a node does."""
+    if node.op in ("random_offchip_load", "random_offchip_store"):
+        return node.inputs[:1]
+    if node.op == "flat_map" and node.attrs["fn"].name not in OF_NUMBERS:
+        return node.inputs[1:]
+    function = node.attrs.get("fn")
+    return node.inputs if function is not None and function.name in OF_NUMBERS else ()
+
+
+def _decided_by_data(stream: Stream, seen: set[Stream]) -> Node | None:
+    """The node that makes flags or numbers of data, where there is one."""
+    stream = stream.resolved()
+    node = stream.node
+    if stream in seen:
+        return None
+    seen.add(stream)
+    if node.op in LOADS:
+        # Tensors of addresses are given, others are not.
+        return node if stream.dtype == FLAG else None
+    if node.op in ("source", "random_offchip_store"):
+        return None
+    if node.op in ("reshape", "eager_merge") and stream.port == 1:
+        return None
+    inputs = node.inputs
+    function = node.attrs.get("fn")
+    if function is not None:
+        if function.name in ("count", "one_hot"):
+            return None
+        if function.name not in OF_NUMBERS:
+            return node
+    elif node.op == "reassemble":
+        inputs = inputs[:-1]
+    elif node.op in ("partition", "expand", "streamify"):
+        inputs = inputs[:1]
+    found = (_decided_by_data(s, seen) for s in inputs)
+    return next((n for n in found if n is not None), None)
