@@ -152,6 +152,7 @@ def attend(
     *,
     tile: int,
     softmax: str,
+    name: str | None = None,
 ) -> sg.Stream:
     """Attention of one key-value head.
 
@@ -167,6 +168,8 @@ def attend(
         Rows of a tile of the caches.
     softmax : {"safe", "published"}
         How scores become weights.
+    name : str, optional
+        Of the node that gives the result.
 
     Returns
     -------
@@ -182,7 +185,7 @@ def attend(
     total = weights.accum(sg.fn.add(), rank=1).map(sg.fn.row_sum())
     if values.dtype.element == sg.bf16:
         weights = weights.map(sg.fn.convert(sg.bf16))
-    return weights.accum(sg.fn.matmul(), values, rank=1).map(sg.fn.div(), total)
+    return weights.accum(sg.fn.matmul(), values, rank=1).map(sg.fn.div(), total, name=name)
 
 
 def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> sg.Stream:

@@ -130,9 +130,14 @@ def decoder(
     total = whole.map(sg.fn.convert(sg.f32))
     tokens = _narrow(_normalised(total) if norm else total)
     for h in range(kv_heads):
-        query, key, value = (_project(tokens, weights[f"{n}{h}"], head) for n in "qkv")
+        query, key, value = (
+            _project(tokens, weights[f"{n}{h}"], head, name=f"{n}_of_request{h}") for n in "qkv"
+        )
         caches = weights[f"keys{h}"], weights[f"values{h}"]
-        attended = attend(query, key, value, requests, caches, tile=cache_tile, softmax=softmax)
+        attended = attend(
+            query, key, value, requests, caches,
+            tile=cache_tile, softmax=softmax, name=f"attended{h}",
+        )  # fmt: skip
         total = total.map(sg.fn.add(), _joined(attended, weights[f"o{h}"]))
     rows = sg.fn.retile_streamify("row")
     tokens = _narrow(_normalised(total) if norm else total).flat_map(rows, rank=0)
@@ -170,7 +175,7 @@ def _normalised(x: sg.Stream) -> sg.Stream:
     return x.map(sg.fn.mul(), squares.map(sg.fn.offset(EPSILON)).map(sg.fn.rsqrt()))
 
 
-def _project(tokens: sg.Stream, weight: sg.Tensor, head: int) -> sg.Stream:
+def _project(tokens: sg.Stream, weight: sg.Tensor, head: int, *, name: str) -> sg.Stream:
     """The batch ``[1]`` times a weight, as one tile of heads x head for each request, ``[B, 1]``.
 
     Products come head by head for the whole batch; a buffer that is read in another order than it
@@ -184,7 +189,7 @@ def _project(tokens: sg.Stream, weight: sg.Tensor, head: int) -> sg.Stream:
     products = _narrow(tokens.promote(0).expand(count=count).map(sg.fn.matmul(), load))
     rows = products.flat_map(sg.fn.retile_streamify("row"), rank=1).bufferize(rank=2)
     by_request = rows.streamify(shape=(batch, count), stride=(1, batch))
-    return by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1).promote(0)
+    return by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1).promote(0, name=name)
 
 
 def _joined(attended: sg.Stream, weight: sg.Tensor) -> sg.Stream:
