@@ -131,4 +131,4 @@ DDR4_3200 = Timings(
     refi=12480,
     rfc=560,
 )
-"""DDR4-3200AA (22-22-22), 8 Gb parts of 8 bits, bursts of eight: JESD79-4 and vendors' sheets."""
+"""DDR4-3200AA (22-22-22), 8 Gb parts of 8 bits, bursts of eight; from public DRAM simulators."""
