@@ -120,8 +120,8 @@ class Program(Layout):
     def _fifo(self, name: str, stream: Stream, asked: int | None) -> int:
         depth = self._depths.get(name, asked or self.machine.fifo_depth)
         if name not in self._depths and asked is None and stream.dtype == FLAG:
-            # Flags of padding wait until their tile comes back.
-            depth = max(depth, product_bound(stream.shape) or FLAGS_DEPTH)
+            # Flags of padding, and their end, wait until their tile comes back.
+            depth = max(depth, 1 + (product_bound(stream.shape) or FLAGS_DEPTH))
         size = self.element_bytes(stream) if holds_tiles(stream) else 0
         if size:
             self.static_tile(stream)

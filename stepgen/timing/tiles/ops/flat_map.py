@@ -31,7 +31,9 @@ from .map import SPAN_LENGTH_BITS
 
 IN, FLAGS, RANK, KIND, COUNT, PIECE, BITS = range(FIRST, FIRST + 7)
 NO_FLAGS = 0
-BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, LAST_OF_RANGE, BITS_SET = range(7)
+BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = (
+    range(8)
+)
 
 
 @inline
@@ -81,7 +83,8 @@ def piece(M, a, x, i):  # type: ignore[no-untyped-def]
             n += 1
             found += M[x + n]
         return M[a + BITS] + n * M[a + COUNT]
-    return M[a + BITS] + (0 if i + 1 == pieces(M, a, x) else 2)
+    alone = i == 0 if kind == FIRST_OF_RANGE else i + 1 == pieces(M, a, x)
+    return M[a + BITS] + (0 if alone else 2)
 
 
 @step
@@ -127,8 +130,8 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-KINDS = {"tile_addresses": OF_ADDRESS, "span": OF_RANGE, "span_last": LAST_OF_RANGE}
-KINDS["one_hot"] = BITS_SET
+KINDS = {"tile_addresses": OF_ADDRESS, "span": OF_RANGE, "one_hot": BITS_SET}
+KINDS |= {"span_first": FIRST_OF_RANGE, "span_last": LAST_OF_RANGE}
 
 
 def build(node: Node, to: Program) -> None:
@@ -140,7 +143,7 @@ def build(node: Node, to: Program) -> None:
     kind = KINDS.get(function.name, BY_COLS if parameters.get("axis") == "col" else BY_ROWS)
     if kind == OF_ADDRESS and to.is_selector(stream):
         kind, bits = OF_SELECTOR, stream.dtype.n  # type: ignore[attr-defined]
-    elif kind == LAST_OF_RANGE:
+    elif kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         bits = to.reserve([1, 0, 0, 1])
     count = parameters.get("count", 0)
     if kind == BITS_SET:
