@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.dtypes import FLAG, DataType, TupleType
+from ...ir.dtypes import FLAG, DataType, Tile, TupleType, address
 from ...ir.stream import Node
 from .actor import aux_of, head, inline, tile_word
 from .program import Program
@@ -42,8 +42,10 @@ def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
 def build(node: Node, to: Program) -> tuple[int, int]:
     """Lay out the records of a node's operands; returns where they lie and how many there are."""
     words: list[int] = []
+    # A scalar that becomes a number is a tile from here on, also where it carried a value.
+    carries = (FLAG, Tile(1, 1, address)) if node.attrs["fn"].name == "convert" else (FLAG,)
     for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
         for leaf, path in leaves(stream.dtype):
             padded = [*path, *[0] * (DEEPEST - len(path))]
-            words += [channel, leaf == FLAG, len(path), *padded]
+            words += [channel, leaf in carries, len(path), *padded]
     return to.reserve(words), len(words) // OPERAND_SIZE
