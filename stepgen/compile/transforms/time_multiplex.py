@@ -201,4 +201,4 @@ def _add(
 def _most(stream: Stream) -> int | None:
     """How many elements a stream has at most, where a FIFO for all of them makes a difference."""
     bound = stream.shape[0].bound
-    return bound if stream.rank == 0 and bound is not None and bound > 2 else None
+    return bound if stream.rank == 0 and bound is not None and bound > 1 else None

@@ -71,7 +71,7 @@ def decoder(
     summed = rows.accum(sg.fn.add(), rank=1, name="summed")
     parts = sg.partition(summed, route, rank=0)
     results = [expert(g, part, i) for i, part in enumerate(parts)]
-    g.output(sg.reassemble(results, route, rank=0), "y")
+    g.output(sg.reassemble(results, route.fifo(max(2, count)), rank=0), "y")
     inputs = {
         "span": [np.array([[rng.integers(0, room - n + 1), n]]) for n in lengths],
         "route": multi_hot(chosen, experts),
