@@ -1,4 +1,4 @@
-"""Transformed programs end on a machine with short FIFOs, and its orders of arrival mean the same."""
+"""Transformed programs end on a machine with short FIFOs; its orders of arrival mean the same."""
 
 from __future__ import annotations
 
