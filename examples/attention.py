@@ -25,6 +25,9 @@ AHEAD = 16
 WRITE_BACK = 4
 """Tiles that may wait for being written back."""
 
+NOTHING = -3e38
+"""Score of a place that is not filled: below all others, and finite as numbers of JSON are."""
+
 
 class Requests(NamedTuple):
     """What is known of each request, as streams ``[B]``.
@@ -211,7 +214,7 @@ def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stre
     """
     is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(), rank=1)
     last, others = sg.partition(scores.map(sg.fn.scale(width**-0.5)), is_last, rank=0)
-    masked = last.map(sg.fn.mask_cols(float("-inf")), requests.filled.fifo(AHEAD))
+    masked = last.map(sg.fn.mask_cols(NOTHING), requests.filled.fifo(AHEAD))
     valid = sg.reassemble([masked, others], is_last, rank=0).flatten(0, 1)
     highest = valid.map(sg.fn.row_max()).accum(sg.fn.maximum(), rank=1)
     kept = valid.bufferize(rank=1).streamify(highest)

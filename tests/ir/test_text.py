@@ -41,6 +41,8 @@ def _everything() -> sg.Graph:
         example("moe").moe(tiling="dynamic")[0],
         example("swiglu").swiglu(data=False)[0],
         example("moe_swiglu").moe_swiglu(data=False)[0],
+        example("attention").attention(data=False)[0],
+        example("alignment").alignment()[0],
     ],
     ids=lambda g: g.name,
 )
