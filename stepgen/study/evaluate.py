@@ -11,8 +11,8 @@ from ..flow import program
 from ..flow.tiles import simulate
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..timing.tiles.variants import variant
 from .point import Point
-from .variants import variant
 
 Numbers = dict[str, int | float]
 """What a run is measured by, by name."""

@@ -25,7 +25,6 @@ _MATTERS = (
     "timing",
     "flow/tiles.py",
     "study/evaluate.py",
-    "study/variants.py",
 )
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from stepgen.ir.errors import StepError
 from stepgen.study.point import Point, Trace, Transform
-from stepgen.study.variants import variant
 from stepgen.timing.tiles.machines import SDA
+from stepgen.timing.tiles.variants import variant
 
 ROUTING = Trace.of("r", "drawn", np.array([[0, 1], [1, 2]]))
 POINT = Point(

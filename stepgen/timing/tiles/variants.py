@@ -1,0 +1,229 @@
+"""Machines with fields changed: from a program, the command line, or a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...ir.errors import StepError
+from ...ir.function import function_types
+from ...ir.policy import PAPER, PUBLISHED, Policy
+from .dram_timings import DDR4_3200, HBM2_2000, Timings
+from .machines import Machine, named
+
+MOST = 1 << 30
+"""No number of a machine is larger, so that sums of them fit the engine's words."""
+
+_RECORDS: dict[type, dict[str, Any]] = {
+    Policy: {policy.name: policy for policy in (PAPER, PUBLISHED)},
+    Timings: {timings.name: timings for timings in (HBM2_2000, DDR4_3200)},
+}
+"""Records that can be chosen by name."""
+
+_OWN = ("like", "name")
+"""Entries of a file that are no fields to be changed."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A machine as a file describes it.
+
+    Attributes
+    ----------
+    like : str
+        The machine that it differs from.
+    name : str
+        What people call it.
+    changes : dict of str to value
+        Fields that differ, nested ones with dots.
+    """
+
+    like: str
+    name: str
+    changes: dict[str, Any]
+
+    @property
+    def machine(self) -> Machine:
+        """The machine itself."""
+        return dataclasses.replace(changed(named(self.like), self.changes), name=self.name)
+
+
+def find(text: str) -> Machine:
+    """A machine by its name, or from a file.
+
+    Parameters
+    ----------
+    text : str
+        The name of a machine, or the path of a ``.json`` file.
+
+    Raises
+    ------
+    StepError
+        If there is no such machine, or the file describes none.
+    """
+    return described(Path(text)).machine if text.endswith(".json") else named(text)
+
+
+def described(path: Path) -> Description:
+    """Read the description of a machine; the machine itself is checked too.
+
+    Parameters
+    ----------
+    path : Path
+        A JSON object: ``{"like": "sda", "name": "mine", "memory.channels": 16}``. Without a name
+        the machine is called as the file.
+
+    Raises
+    ------
+    StepError
+        If the file can't be read, or says something that no machine has.
+    """
+    try:
+        data = json.loads(path.read_text(), object_pairs_hook=_once)
+    except OSError as error:
+        raise StepError(f"can't read the machine {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise StepError(f"{path} is no machine: {error}") from None
+    if not isinstance(data, dict):
+        raise StepError(f"{path} is no machine: it must hold one JSON object")
+    own = {"name": path.stem, **{key: data[key] for key in _OWN if key in data}}
+    for key, value in own.items():
+        if not isinstance(value, str) or not value:
+            raise StepError(f"{path} is no machine: {key} must be a name, not {_shown(value)}")
+    if "like" not in own:
+        raise StepError(f'{path} is no machine: it lacks "like", the machine that it differs from')
+    changes = {key: value for key, value in data.items() if key not in _OWN}
+    found = Description(own["like"], own["name"], changes)
+    try:
+        found.machine  # noqa: B018  a machine that can't be made is refused here
+    except StepError as error:
+        raise StepError(f"{path}: {error}") from None
+    return found
+
+
+def variant(name: str, changes: Mapping[str, Any]) -> Machine:
+    """A machine with some fields changed.
+
+    Parameters
+    ----------
+    name : str
+        Of the machine.
+    changes : mapping of str to value
+        Nested fields with dots: ``{"memory.channels": 8}``.
+
+    Raises
+    ------
+    StepError
+        If there is no such machine or field, or a value does not fit.
+    """
+    return changed(named(name), changes)
+
+
+def changed(machine: Machine, changes: Mapping[str, Any]) -> Machine:
+    """A machine with some fields changed, all at once.
+
+    Parameters
+    ----------
+    machine : Machine
+        Stays as it is.
+    changes : mapping of str to value
+        Nested fields with dots; a policy or a timing set by its name.
+
+    Raises
+    ------
+    StepError
+        If there is no such field, or a value does not fit.
+    """
+    paths = {tuple(path.split(".")): value for path, value in changes.items()}
+    made: Machine = _changed(machine, paths, f"machine {machine.name}")
+    return made
+
+
+def parsed(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Values of fields as a command line has them: numbers, true, false, and names."""
+    found: dict[str, Any] = {}
+    for path, text in texts.items():
+        try:
+            found[path] = json.loads(text)
+        except ValueError:
+            found[path] = text
+    return found
+
+
+def _changed(record: Any, changes: Mapping[tuple[str, ...], Any], what: str) -> Any:
+    """A record with fields changed; first whole ones, then fields of theirs."""
+    if isinstance(record, dict):
+        return _updated(record, changes, what)
+    fields = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}
+    deeper: dict[str, dict[tuple[str, ...], Any]] = {}
+    for (head, *rest), value in changes.items():
+        if head not in fields:
+            raise StepError(f"{what} has no field {head!r}, it has {', '.join(sorted(fields))}")
+        if rest:
+            deeper.setdefault(head, {})[tuple(rest)] = value
+        else:
+            fields[head] = _fitting(value, getattr(record, head), f"{what}.{head}")
+    for head, inner in deeper.items():
+        old = fields[head]
+        if not (dataclasses.is_dataclass(old) or isinstance(old, dict)):
+            path = ".".join(next(iter(inner)))
+            raise StepError(f"{what}.{head} is {_shown(old)} and has no field {path!r}")
+        fields[head] = _changed(old, inner, f"{what}.{head}")
+    return dataclasses.replace(record, **fields)
+
+
+def _updated(
+    record: Mapping[str, Any], changes: Mapping[tuple[str, ...], Any], what: str
+) -> dict[str, Any]:
+    """A table of numbers by function with some of them changed."""
+    for path in changes:
+        if ".".join(path) not in function_types():
+            raise StepError(f"{what} is by function, and there is no function {'.'.join(path)!r}")
+    return dict(record) | {
+        path[0]: _fitting(value, 1, f"{what}.{path[0]}") for path, value in changes.items()
+    }
+
+
+def _fitting(value: Any, old: Any, what: str) -> Any:
+    """A value that may take the place of another one.
+
+    Raises
+    ------
+    StepError
+        If it may not.
+    """
+    if isinstance(old, bool):
+        if isinstance(value, bool):
+            return value
+        raise StepError(f"{what} must be true or false, not {_shown(value)}")
+    if isinstance(old, int) or old is None:
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST:
+            return value
+        raise StepError(f"{what} must be a whole number from 1 to {MOST}, not {_shown(value)}")
+    if isinstance(old, str):
+        if isinstance(value, str) and value:
+            return value
+        raise StepError(f"{what} must be a name, not {_shown(value)}")
+    known = _RECORDS.get(type(old))
+    if known is None:
+        raise StepError(f"{what} has fields of its own, so change {what}.x for one of them")
+    if isinstance(value, str) and value in known:
+        return known[value]
+    raise StepError(f"{what} must be one of {', '.join(known)}, not {_shown(value)}")
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"{key} is there twice")
+        found[key] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, dict | list | bool | None) else repr(value)
