@@ -182,7 +182,8 @@ class _Regions(Rewrite):
             for stream in node.outputs:
                 if stream in self.part.results:
                     self.put(stream, self._joined(stream))
-        self.replaced.update(self.drop_tensors(set(self.replaced) & set(self.old.tensors)))
+        divided = self.replaced & set(self.old.tensors)
+        self.replaced -= divided - set(self.drop_tensors(divided))
 
     def finish(self, node: Node) -> None:
         """Use what tells that a request is finished."""

@@ -99,8 +99,8 @@ def part_of(
                 f"parallelize can't put {stream.name} back in the order of the {count} requests, "
                 f"since its type is {stream}"
             )
+    sinks += [(stream.node, stream) for stream in results if stream in stops]
     ends = [stream for node in graph.nodes for sink, stream in sinks if sink is node]
-    ends += [stream for stream in results if stream in stops]
     if done is None and not ends:
         raise StepError(
             f"parallelize needs something that tells that a request is finished, but nothing "

@@ -9,6 +9,7 @@ from same import check_same
 
 import stepgen as sg
 from examples.attention import attention
+from examples.gnn import gnn
 from stepgen.compile.transforms import Transformed, insert_forks, parallelize
 from stepgen.semantics.executor import run
 from stepgen.semantics.tokens import encode
@@ -182,6 +183,14 @@ def test_the_program_goes_on_behind(how):
     old, inputs = after_lookups(LENGTHS["uneven"])
     new = parallelize(old, regions=3, how=how, until=["total"])
     assert [n.op for n in new.graph.nodes].count("promote") == 3 + 1
+    check_same(old, new, inputs)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_tensor_that_others_read_too_stays(how):
+    old, inputs = gnn(nodes=9, width=4, columns=4, tile=2)
+    new = parallelize(old, regions=2, how=how, requests=["ranges", "x"], until=["map_3"])
+    assert set(new.graph.tensors) >= {"x"} | ({"x_r0", "x_r1"} if how != "dynamic" else set())
     check_same(old, new, inputs)
 
 
