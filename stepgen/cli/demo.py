@@ -63,10 +63,10 @@ def command(
             columns.append(_column(program, experiment, verdicts[-1]))
         progress("drawing the timeline", 0.99)
         runs = [
-            (f"{tiling} tiles", summary.outline(e.prediction))
+            timeline.of_prediction(f"{tiling} tiles", summary.outline(e.prediction), every=True)
             for tiling, e in zip(TILINGS, experiments, strict=True)
         ]
-        timeline.draw(place / "timeline.png", runs, every_unit=True)
+        timeline.draw(place / "timeline.png", runs)
     kinds = {
         "Verilog": "v",
         "design table": "json",

@@ -133,20 +133,28 @@ class HardwareOptions:
             program.inputs,
             lanes=self.lanes,
             bus=self.bus(),
-            depths=self._depths(),
+            depths=depths_of(self.depths, "beats"),
             **more,
         )
 
-    def _depths(self) -> dict[str, int]:
-        from stepgen.flow.settings import pairs
-        from stepgen.ir.errors import StepError
 
-        found = {}
-        for name, value in pairs(self.depths, "--depth").items():
-            if not value.isdecimal():
-                raise StepError(f"--depth {name} takes a number of beats, not {value!r}")
-            found[name] = int(value)
-        return found
+def depths_of(texts: list[str], what: str) -> dict[str, int]:
+    """What ``--depth`` was given, as numbers of `what` by name.
+
+    Raises
+    ------
+    StepError
+        If one is no number.
+    """
+    from stepgen.flow.settings import pairs
+    from stepgen.ir.errors import StepError
+
+    found = {}
+    for name, value in pairs(texts, "--depth").items():
+        if not value.isdecimal():
+            raise StepError(f"--depth {name} takes a number of {what}, not {value!r}")
+        found[name] = int(value)
+    return found
 
 
 @dataclass(frozen=True)
@@ -240,3 +248,34 @@ class RunOptions:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+PICTURES = (".png", ".pdf", ".svg")
+
+Timeline = Annotated[
+    Path | None,
+    typer.Option("--timeline", metavar="FILE.png", help="Draw who works when.", show_default=False),
+]
+
+Perfetto = Annotated[
+    Path | None,
+    typer.Option(
+        "--perfetto",
+        metavar="FILE.json",
+        help="Write a trace for ui.perfetto.dev.",
+        show_default=False,
+    ),
+]
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture of a kind that can't be drawn.
+
+    Raises
+    ------
+    StepError
+        If the file's name ends otherwise.
+    """
+    from stepgen.ir.errors import StepError
+
+    if path is not None and path.suffix not in PICTURES:
+        raise StepError(f"a timeline is a file that ends in {', '.join(PICTURES)}, not {path}")

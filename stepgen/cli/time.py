@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOptions
-from stepgen.ir.errors import StepError
+from stepgen.cli.options import (
+    HardwareOptions,
+    Json,
+    Perfetto,
+    ProgramOptions,
+    RunOptions,
+    Timeline,
+    check_picture,
+)
 
 if TYPE_CHECKING:
     from stepgen.flow.experiment import Experiment
-
-PICTURES = (".png", ".pdf", ".svg")
 
 
 def command(
@@ -22,21 +26,8 @@ def command(
     when: RunOptions,
     *,
     every: Annotated[bool, typer.Option("--all", help="Show forks and stop units too.")] = False,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(
-            "--timeline", metavar="FILE.png", help="Draw who works when.", show_default=False
-        ),
-    ] = None,
-    perfetto: Annotated[
-        Path | None,
-        typer.Option(
-            "--perfetto",
-            metavar="FILE.json",
-            help="Write a trace for ui.perfetto.dev.",
-            show_default=False,
-        ),
-    ] = None,
+    timeline: Timeline = None,
+    perfetto: Perfetto = None,
     json: Json = False,
 ) -> None:
     """Predict every cycle: how long the run takes, and how each unit spends it."""
@@ -44,20 +35,20 @@ def command(
     from stepgen.flow import timeline as pictures
     from stepgen.flow.whole import whole_file
 
-    if timeline is not None and timeline.suffix not in PICTURES:
-        raise StepError(f"a timeline is a file that ends in {', '.join(PICTURES)}, not {timeline}")
+    check_picture(timeline)
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     with report.progress(quiet=json) as progress:
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, every=every or json)
     prediction = experiment.prediction
+    name = loaded.graph.name
     if timeline is not None:
         with whole_file(timeline) as place:
-            pictures.draw(place, [(loaded.graph.name, prediction)], every_unit=every)
+            pictures.draw(place, [pictures.of_prediction(name, prediction, every=every)])
     if perfetto is not None:
         with whole_file(perfetto) as place:
-            pictures.perfetto(place, prediction)
+            pictures.perfetto(place, pictures.of_prediction(name, prediction, every=True))
     files = {"timeline": timeline, "perfetto": perfetto}
     if json:
         report.show_json({**data, "files": files})

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..timing.model import STATES, Activity, Prediction
+from ..ir.graph import Graph
+from ..timing.activity import STATES, Activity
+from ..timing.model import Prediction
+from ..timing.tiles.report import Run
 
 COLORS = {"works": "#2a9d5c", "waits": "#e9e9e4", "full": "#e07b39"}
 _MEANING = {"works": "works", "waits": "waits for an input", "full": "waits for room"}
@@ -19,6 +22,83 @@ MAIN_KINDS = frozenset(
     ("load", "memory", "partition", "expand", "matmul", "retile_col", "reassemble", "store")
 )
 """Kinds that compute, store or move data; the others follow them beat by beat."""
+
+MAIN_OPERATORS = frozenset(
+    (
+        "map", "accum", "scan", "partition", "reassemble", "eager_merge", "linear_offchip_load",
+        "linear_offchip_store", "random_offchip_load", "random_offchip_store",
+    )
+)  # fmt: skip
+"""Operators that compute, load, store, route or merge; the others follow them."""
+
+MOST_ROWS = 60
+"""Rows that a page has room for."""
+
+WIDEST = 1600
+"""Columns of a picture; where a run has more cycles, a column shows the mean of several."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What there is to see of one run.
+
+    Attributes
+    ----------
+    title : str
+        What ran.
+    cycles : int
+        How long.
+    activities : tuple of Activity
+        A row for each.
+    left_out : int
+        How many more there would be.
+    """
+
+    title: str
+    cycles: int
+    activities: tuple[Activity, ...]
+    left_out: int = 0
+
+
+def of_prediction(title: str, prediction: Prediction, *, every: bool = False) -> Timeline:
+    """The timeline of a circuit.
+
+    Parameters
+    ----------
+    title : str
+    prediction : Prediction
+    every : bool
+        Show the stop units and forks too.
+    """
+    chosen = prediction.activities if every else tuple(main_activities(prediction))
+    return Timeline(title, prediction.cycles, chosen)
+
+
+def of_run(
+    title: str, run: Run, graph: Graph, *, every: bool = False, most: int = MOST_ROWS
+) -> Timeline:
+    """The timeline of a program on a machine.
+
+    Parameters
+    ----------
+    title : str
+    run : Run
+    graph : Graph
+        What ran.
+    every : bool
+        Show all operators, and the forks that streams need.
+    most : int
+        Rows that there may be; the busiest are shown, in the order of the program.
+    """
+    kinds = {node.name: node.op for node in graph.nodes}
+    found = [
+        (number, a)
+        for number, a in enumerate(run.activities)
+        if every or kinds.get(a.unit) in MAIN_OPERATORS
+    ]
+    busiest = sorted(found, key=lambda item: (-item[1].works, item[0]))[:most]
+    rows = tuple(a for _, a in sorted(busiest, key=lambda item: item[0]))
+    return Timeline(title, run.cycles, rows, len(found) - len(rows))
 
 
 def main_activities(prediction: Prediction) -> list[Activity]:
@@ -29,7 +109,9 @@ def main_activities(prediction: Prediction) -> list[Activity]:
 
 def _shares(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Share of each state between neighbouring edges; shape [states, edges - 1]."""
-    points = np.concatenate([[0], activity.changes, [edges[-1]]]).astype(float)
+    # What units do while the run is being ended is not shown.
+    changes = np.minimum(activity.changes, edges[-1])
+    points = np.concatenate([[0], changes, [edges[-1]]]).astype(float)
     states = np.concatenate([[1], activity.states])
     spans = np.diff(points)
     shares = np.empty((len(STATES), len(edges) - 1))
@@ -39,46 +121,42 @@ def _shares(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[n
     return shares / np.diff(edges)
 
 
-def draw(
-    path: Path, predictions: Sequence[tuple[str, Prediction]], *, every_unit: bool = False
-) -> None:
+def draw(path: Path, timelines: Sequence[Timeline]) -> None:
     """Write the timelines of one or several runs below each other, on one time axis.
 
     Parameters
     ----------
     path : Path
         Picture to write; the suffix decides the format.
-    predictions : sequence of (str, Prediction)
-        Title and run.
-    every_unit : bool
-        Show the stop units and forks too.
+    timelines : sequence of Timeline
+        From top to bottom.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import to_rgb
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    rows = [list(p.activities) if every_unit else main_activities(p) for _, p in predictions]
-    heights = [max(1.2, 0.13 * len(r)) for r in rows]
-    figure = Figure(figsize=(13, sum(heights) + 0.9 * len(rows) + 0.6), layout="constrained")
+    heights = [max(1.2, 0.13 * len(t.activities)) for t in timelines]
+    figure = Figure(figsize=(13, sum(heights) + 0.9 * len(heights) + 0.6), layout="constrained")
     FigureCanvasAgg(figure)
-    longest = max(p.cycles for _, p in predictions)
+    longest = max(t.cycles for t in timelines)
     colors = np.array([to_rgb(COLORS[state]) for state in STATES])
-    axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for axis, (title, prediction), activities in zip(axes, predictions, rows, strict=True):
-        edges = np.linspace(0, prediction.cycles, min(1600, prediction.cycles) + 1)
+    axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, timeline in zip(axes, timelines, strict=True):
+        cycles, activities = timeline.cycles, timeline.activities
+        edges = np.linspace(0, cycles, min(WIDEST, cycles) + 1)
         picture = np.stack([np.tensordot(_shares(a, edges), colors, (0, 0)) for a in activities])
         axis.imshow(
             picture,
             aspect="auto",
             interpolation="nearest",
-            extent=(0, prediction.cycles, len(activities), 0),
+            extent=(0, cycles, len(activities), 0),
         )
         axis.set_xlim(0, longest)
         axis.set_yticks(np.arange(len(activities)) + 0.5)
         names = [f"{a.unit} {a.name}" for a in activities]
         axis.set_yticklabels(names, fontsize=6, family="monospace")
-        axis.set_title(f"{title}: {prediction.cycles:,} cycles", fontsize=10, loc="left")
+        axis.set_title(_heading(timeline), fontsize=10, loc="left")
         for edge in ("top", "right"):
             axis.spines[edge].set_visible(False)
     axes[-1].set_xlabel("cycle")
@@ -87,40 +165,35 @@ def draw(
     figure.savefig(path, dpi=130)
 
 
-def perfetto(path: Path, prediction: Prediction) -> None:
+def _heading(timeline: Timeline) -> str:
+    more = f", {timeline.left_out:,} less busy rows left out" if timeline.left_out else ""
+    return f"{timeline.title}: {timeline.cycles:,} cycles{more}"
+
+
+def perfetto(path: Path, timeline: Timeline) -> None:
     """Write a run as a trace for Perfetto (ui.perfetto.dev); a microsecond is a cycle.
 
     Parameters
     ----------
     path : Path
         JSON file to write.
-    prediction : Prediction
+    timeline : Timeline
         The run.
     """
-    events: list[dict[str, Any]] = [
-        {
-            "ph": "M",
-            "pid": 1,
-            "name": "process_name",
-            "args": {"name": prediction.design.name},
-        }
-    ]
-    for tid, activity in enumerate(prediction.activities, start=1):
-        name = f"{activity.unit} {activity.name}"
-        events.append(
-            {"ph": "M", "pid": 1, "tid": tid, "name": "thread_name", "args": {"name": name}}
-        )
-        ends = np.append(activity.changes[1:], prediction.cycles)
-        for start, end, state in zip(activity.changes, ends, activity.states, strict=True):
-            if STATES[state] != "waits":
-                events.append(
-                    {
-                        "ph": "X",
-                        "pid": 1,
-                        "tid": tid,
-                        "name": STATES[state],
-                        "ts": int(start),
-                        "dur": int(end - start),
-                    }
-                )
-    path.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
+    named = {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": timeline.title}}
+    with path.open("w") as file:
+        file.write('{"displayTimeUnit": "ms", "traceEvents": [\n' + json.dumps(named))
+        for tid, activity in enumerate(timeline.activities, start=1):
+            for event in _events(activity, timeline.cycles):
+                file.write(",\n" + json.dumps({"pid": 1, "tid": tid, **event}))
+        file.write("\n]}\n")
+
+
+def _events(activity: Activity, cycles: int) -> Iterable[dict[str, object]]:
+    """Events of one row of a Perfetto trace."""
+    name = f"{activity.unit} {activity.name}"
+    yield {"ph": "M", "name": "thread_name", "args": {"name": name}}
+    ends = np.append(activity.changes[1:], cycles)
+    for start, end, state in zip(activity.changes, ends, activity.states, strict=True):
+        if STATES[state] != "waits" and end > start:
+            yield {"ph": "X", "name": STATES[state], "ts": int(start), "dur": int(end - start)}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from ..compile.design import Design
 from ..ir.errors import StepError
@@ -15,42 +13,9 @@ from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from . import kernel as k
+from .activity import Activity, Cycles, Trace, split
 from .deadlock import Deadlock, explain, smallest_depths
 from .machine import Machine
-
-Cycles = npt.NDArray[np.int64]
-
-WORKS, WAITS, FULL = "works", "waits", "full"
-STATES = (WORKS, WAITS, FULL)
-
-KEY_BITS = 20
-KEY = (1 << KEY_BITS) - 1
-"""Low bits of a log entry that say who; the cycle is above them."""
-
-
-@dataclass(frozen=True)
-class Activity:
-    """What one actor of a unit did: cycles in all, and the cycles at which that changed.
-
-    Attributes
-    ----------
-    unit, name : str
-        The unit, and what the actor does in it.
-    works, waits, full : int
-        Cycles in which it acted, waited for an input, and waited for room at an output.
-    changes : int64 array of shape [n]
-        Cycles at which its state changes.
-    states : int64 array of shape [n]
-        Its state from there on, an index into `STATES`.
-    """
-
-    unit: str
-    name: str
-    works: int
-    waits: int
-    full: int
-    changes: Cycles
-    states: Cycles
 
 
 @dataclass(frozen=True)
@@ -181,51 +146,16 @@ def _run(machine: Machine, limit: int) -> Prediction:
         raise explain(machine, M, t)
     if why == k.LIMIT:
         raise StepError(f"design {design.name} takes more than {limit} cycles")
-    moves = _split(np.concatenate(logs), 2 * (len(design.channels) + len(machine.notes)))
+    moves = split(np.concatenate(logs), 2 * (len(design.channels) + len(machine.notes)))
     names = [c.name for c in design.channels]
     return Prediction(
         design,
         int(t),
         pushes=dict(zip(names, moves[0::2], strict=False)),
         pops=dict(zip(names, moves[1::2], strict=False)),
-        activities=tuple(_activities(machine, M, np.concatenate(traces), int(t))),
+        activities=tuple(Trace.of(machine, M, np.concatenate(traces), int(t)).activities()),
         choices=_choices(machine, moves[0::2]),
     )
-
-
-@nb.njit(cache=True)
-def _sorted(entries, count):  # type: ignore[no-untyped-def]
-    """Log entries by key, in order of time within a key; and where each key's entries end."""
-    ends = np.zeros(count + 1, dtype=np.int64)
-    for entry in entries:
-        ends[(entry & KEY) + 1] += 1
-    ends = np.cumsum(ends)
-    places = ends[:-1].copy()
-    result = np.empty_like(entries)
-    for entry in entries:
-        key = entry & KEY
-        result[places[key]] = entry >> KEY_BITS
-        places[key] += 1
-    return result, ends[1:]
-
-
-def _split(entries: Cycles, count: int) -> list[Cycles]:
-    """Cycles of log entries, by their key in the low bits, which is below `count`."""
-    cycles, ends = _sorted(entries, count)
-    return np.split(cycles, ends[:-1])
-
-
-def _activities(machine: Machine, M: Cycles, trace: Cycles, cycles: int) -> Iterator[Activity]:
-    by_state = _split(trace, 4 * len(machine.actors))
-    for index, actor in enumerate(machine.actors):
-        counts = M[actor.address + k.BUSY : actor.address + k.BUSY + 3].copy()
-        counts[M[actor.address + k.STATE]] += cycles - M[actor.address + k.LAST]
-        own = by_state[4 * index : 4 * index + len(STATES)]
-        changes = np.concatenate(own)
-        states = np.repeat(np.arange(len(STATES)), [len(part) for part in own])
-        order = np.argsort(changes)
-        works, waits, full = map(int, counts)
-        yield Activity(actor.unit, actor.name, works, waits, full, changes[order], states[order])
 
 
 def _choices(machine: Machine, moves: list[Cycles]) -> dict[str, list[int]]:

@@ -12,6 +12,7 @@ from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.wire import Beats
 from .. import kernel as k
+from ..activity import Trace, spent
 from ..deadlock import Deadlock, explain, smallest_depths
 from .actor import FAULT, PEAK
 from .allocation import allocated
@@ -95,7 +96,8 @@ def _run(program: Program) -> Run:
             operators[node.name] = Operator(
                 node.name, node.op, memory=memory, compute=_compute(node, machine), **total
             )
-    return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), trace)
+    noted = Trace.of(program, M, trace, t)
+    return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), noted)
 
 
 def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
@@ -138,8 +140,7 @@ def _head(M: npt.NDArray[np.int64], channel: int) -> int | None:
 
 
 def _counts(M: npt.NDArray[np.int64], a: int, cycles: int) -> dict[str, int]:
-    states = M[a + k.BUSY : a + k.BUSY + 3].copy()
-    states[M[a + k.STATE]] += max(0, cycles - M[a + k.LAST])
+    states = spent(M, a, cycles)
     names = ("tokens", "useful", "padding", "traffic", "largest")
     counters = M[a + k.OWN + 1 : a + k.OWN + 6]
     own = {name: int(n) for name, n in zip(names, counters, strict=True)}

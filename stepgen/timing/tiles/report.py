@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
+from ..activity import Activity, Trace
 from .machines import Machine
 
 
@@ -64,8 +62,8 @@ class Run:
         By node.
     choices : dict of str to list of int
         By merge whose order depends on time, the input that each chunk came from.
-    trace : int64 array
-        When actors changed their state, as the kernel writes it.
+    trace : Trace
+        When actors changed their state; decoded where `activities` is asked for.
     """
 
     machine: Machine
@@ -73,7 +71,7 @@ class Run:
     memory_peak: int
     operators: dict[str, Operator]
     choices: dict[str, list[int]]
-    trace: npt.NDArray[np.int64]
+    trace: Trace
 
     @cached_property
     def traffic(self) -> int:
@@ -99,6 +97,11 @@ class Run:
     def compute(self) -> int:
         """FLOPs per cycle that all operators together were given."""
         return sum(o.compute for o in self.operators.values())
+
+    @cached_property
+    def activities(self) -> tuple[Activity, ...]:
+        """What each actor did when: those of operators, and of the forks that streams need."""
+        return tuple(self.trace.activities())
 
     @property
     def compute_utilization(self) -> float:

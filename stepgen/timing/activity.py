@@ -1,0 +1,113 @@
+"""Who worked, waited or was full when: what the kernel notes of a run, decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from . import kernel as k
+from .layout import Layout
+
+Cycles = npt.NDArray[np.int64]
+
+WORKS, WAITS, FULL = "works", "waits", "full"
+STATES = (WORKS, WAITS, FULL)
+
+KEY_BITS = 20
+KEY = (1 << KEY_BITS) - 1
+"""Low bits of a log entry that say who; the cycle is above them."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What one actor of a unit did: cycles in all, and the cycles at which that changed.
+
+    Attributes
+    ----------
+    unit, name : str
+        The unit, and what the actor does in it.
+    works, waits, full : int
+        Cycles in which it acted, waited for an input, and waited for room at an output.
+    changes : int64 array of shape [n]
+        Cycles at which its state changes.
+    states : int64 array of shape [n]
+        Its state from there on, an index into `STATES`.
+    """
+
+    unit: str
+    name: str
+    works: int
+    waits: int
+    full: int
+    changes: Cycles
+    states: Cycles
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the kernel noted of a run's actors, a word for each change of a state.
+
+    Attributes
+    ----------
+    names : tuple of (str, str)
+        Unit and name of each actor.
+    counts : int64 array of shape [actors, states]
+        Cycles in each state.
+    entries : int64 array
+        Changes, in order of time: the cycle, and in its low bits the actor and the new state.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    counts: Cycles
+    entries: Cycles
+
+    @classmethod
+    def of(cls, layout: Layout, M: Cycles, entries: Cycles, cycles: int) -> Trace:
+        """What is left in `M` after a run, and the entries that were taken out of it."""
+        names = tuple((actor.unit, actor.name) for actor in layout.actors)
+        counts = np.array([spent(M, actor.address, cycles) for actor in layout.actors])
+        return cls(names, counts.reshape(len(names), len(STATES)), entries)
+
+    def activities(self) -> Iterator[Activity]:
+        """All actors, in the order in which they were laid out."""
+        by_state = split(self.entries, 4 * len(self.names))
+        for index, (unit, name) in enumerate(self.names):
+            own = by_state[4 * index : 4 * index + len(STATES)]
+            changes = np.concatenate(own)
+            states = np.repeat(np.arange(len(STATES)), [len(part) for part in own])
+            order = np.argsort(changes)
+            works, waits, full = map(int, self.counts[index])
+            yield Activity(unit, name, works, waits, full, changes[order], states[order])
+
+
+def spent(M: Cycles, actor: int, cycles: int) -> Cycles:
+    """Cycles that an actor spent in each state until the end of a run."""
+    counts: Cycles = M[actor + k.BUSY : actor + k.BUSY + len(STATES)].copy()
+    counts[M[actor + k.STATE]] += max(0, cycles - int(M[actor + k.LAST]))
+    return counts
+
+
+@nb.njit(cache=True)
+def _sorted(entries, count):  # type: ignore[no-untyped-def]
+    """Log entries by key, in order of time within a key; and where each key's entries end."""
+    ends = np.zeros(count + 1, dtype=np.int64)
+    for entry in entries:
+        ends[(entry & KEY) + 1] += 1
+    ends = np.cumsum(ends)
+    places = ends[:-1].copy()
+    result = np.empty_like(entries)
+    for entry in entries:
+        key = entry & KEY
+        result[places[key]] = entry >> KEY_BITS
+        places[key] += 1
+    return result, ends[1:]
+
+
+def split(entries: Cycles, count: int) -> list[Cycles]:
+    """Cycles of log entries, by their key in the low bits, which is below `count`."""
+    cycles, ends = _sorted(entries, count)
+    return np.split(cycles, ends[:-1])
