@@ -26,7 +26,7 @@ def check(graph: Graph) -> None:
     """
     for node in graph.nodes:
         for stream in _steering(node):
-            maker = _decided_by_data(stream, set())
+            maker = decided_by_data(stream)
             if maker is not None:
                 raise StepError(
                     f"{node.name} ({node.where}) needs the contents of {stream.name}, which "
@@ -44,10 +44,11 @@ def _steering(node: Node) -> tuple[Stream, ...]:
     return node.inputs if function is not None and function.name in OF_NUMBERS else ()
 
 
-def _decided_by_data(stream: Stream, seen: set[Stream]) -> Node | None:
+def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | None:
     """The node that makes flags or numbers of data, where there is one."""
     stream = stream.resolved()
     node = stream.node
+    seen = set() if seen is None else seen
     if stream in seen:
         return None
     seen.add(stream)
@@ -69,5 +70,5 @@ def _decided_by_data(stream: Stream, seen: set[Stream]) -> Node | None:
         inputs = inputs[:-1]
     elif node.op in ("partition", "expand", "streamify"):
         inputs = inputs[:1]
-    found = (_decided_by_data(s, seen) for s in inputs)
+    found = (decided_by_data(s, seen) for s in inputs)
     return next((n for n in found if n is not None), None)

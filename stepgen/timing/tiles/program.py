@@ -274,7 +274,10 @@ class Program(Layout):
     def cost(self, node: Node, stored: int) -> int:
         """The record of what applying a node's function costs."""
         function, compute = node.attrs["fn"], self.machine.compute
-        read = [self.element_bytes(s) if rests(s.resolved()) else 0 for s in node.inputs]
+        read = [
+            self.element_bytes(s) if holds_tiles(s) and rests(s.resolved()) else 0
+            for s in node.inputs
+        ]
         out = node.outputs[0]
         return self.reserve(
             costs.record(

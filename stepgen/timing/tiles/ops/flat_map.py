@@ -1,8 +1,10 @@
 """flat_map: pieces of an element, one per cycle."""
 
+from ....ir.errors import StepError
 from ....ir.stream import Node
 from ..actor import (
     BARE,
+    FAULT,
     READY,
     VALUE,
     acted,
@@ -87,6 +89,20 @@ def piece(M, a, x, i):  # type: ignore[no-untyped-def]
     return M[a + BITS] + (0 if alone else 2)
 
 
+@inline
+def misfit(M, a, x):  # type: ignore[no-untyped-def]
+    """Whether an element is none that the function takes."""
+    kind = M[a + KIND]
+    if kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
+        return pieces(M, a, x) == 0
+    if kind == OF_SELECTOR:
+        found = x if M[a + BITS] == 1 else 0
+        for n in range(M[a + BITS] if M[a + BITS] > 1 else 0):
+            found += M[x + n]
+        return found != 1
+    return False
+
+
 @step
 def cut(M, a, t):  # type: ignore[no-untyped-def]
     x, flags, rank = M[a + IN], M[a + FLAGS], M[a + RANK]
@@ -111,6 +127,9 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
             if is_done(beat):
                 return -2
         return acted(M, t)
+    if misfit(M, a, aux_of(beat)):
+        M[FAULT] = a
+        return -2
     count, i = pieces(M, a, aux_of(beat)), M[a + PIECE]
     ends = i + 1 >= count
     dropped = count == 0 or (flags != NO_FLAGS and aux_of(head(M, flags)) != 0)
@@ -154,4 +173,6 @@ def build(node: Node, to: Program) -> None:
     flags = ins[1] if len(ins) > 1 else NO_FLAGS
     own = [out, cut_short or vanishing, 0, 0, ins[0], flags, rank, kind]
     own += [count, 0, bits]
-    to.add(node, cut, own, reads=ins, writes=[out])
+    actor = to.add(node, cut, own, reads=ins, writes=[out])
+    wanted = "one-hot selectors" if kind == OF_SELECTOR else "ranges of at least 1"
+    to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} needs {wanted}")

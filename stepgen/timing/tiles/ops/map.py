@@ -1,10 +1,12 @@
 """map: works on one element at a time and passes it on before it lets go of its operands."""
 
 from ....ir.dtypes import Tile
+from ....ir.errors import StepError
 from ....ir.stream import Node
 from .. import costs, operands
 from ..actor import (
     BUSY_UNTIL,
+    FAULT,
     IDLE,
     PADDED,
     PORTS,
@@ -77,6 +79,9 @@ def apply(M, a, t):  # type: ignore[no-untyped-def]
     if kind_of(beat) == VALUE:
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
         if M[a + NUMBER] == SPAN_END:
+            if x & ((1 << SPAN_LENGTH_BITS) - 1) == 0:
+                M[FAULT] = a
+                return -2
             made = (x >> SPAN_LENGTH_BITS) + (x & ((1 << SPAN_LENGTH_BITS) - 1)) - 1
         else:
             made = costs.result(M, M[a + COST], x, y, z)
@@ -100,4 +105,6 @@ def build(node: Node, to: Program) -> None:
     assert isinstance(tile, Tile)
     ins, out = to.inputs(node), to.output(node)
     own = [out, to.cost(node, -1), number, *operands.build(node, to), len(ins), *ins]
-    to.add(node, apply, own, reads=ins, writes=[out])
+    actor = to.add(node, apply, own, reads=ins, writes=[out])
+    needs = f"{function} needs ranges of at least 1"
+    to.faults[actor] = StepError(f"{node.name} ({node.where}): {needs}")
