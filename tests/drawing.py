@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,14 +75,18 @@ class Program:
         def nested(level: int) -> Any:
             if level < len(stream.shape):
                 return [nested(level + 1) for _ in range(self.extent(stream.shape[level]))]
-            if isinstance(dtype, sg.Selector):
-                return self.rng.random(dtype.n) < 0.5
-            low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
-            size = (self.extent(dtype.rows), self.extent(dtype.cols))
-            return self.rng.integers(low, high, size).astype(dtype.element.name)
+            return self.value(dtype)
 
         self.inputs[name] = nested(0)
         return stream
+
+    def value(self, dtype: Any) -> Any:
+        """An element of an input."""
+        if isinstance(dtype, sg.Selector):
+            return self.rng.random(dtype.n) < 0.5
+        low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
+        size = (self.extent(dtype.rows), self.extent(dtype.cols))
+        return self.rng.integers(low, high, size).astype(dtype.element.name)
 
     def beside(self, name: str, dtype: Any, like: Stream, *more: int | Dim) -> Stream:
         """A new input with the shape of `like`, and `more` dims inside."""
@@ -100,6 +104,12 @@ class Program:
         if x.rank > 3:
             raise sg.StepError("deep enough")
         return x.promote(self.pick(None, *range(x.rank + 1)))
+
+    def step_fork(self, x: Stream, name: str) -> Stream:
+        first, *others = x.fork(self.number(1, 3))
+        for number, other in enumerate(others):
+            self.graph.output(other, f"{name}_copy{number}")
+        return first
 
     def step_repeat(self, x: Stream, _: str) -> Stream:
         return x.promote(0).expand(count=self.number(1, 3))
@@ -150,11 +160,26 @@ class Program:
         return x.map(sg.fn.matmul(), w)
 
 
-STEPS = tuple(n.removeprefix("step_") for n in dir(Program) if n.startswith("step_"))
+def steps_of(kind: type[Program]) -> tuple[str, ...]:
+    """What a program of this kind can be made of."""
+    return tuple(n.removeprefix("step_") for n in dir(kind) if n.startswith("step_"))
 
 
-def draw(seed: int, size: int = 4) -> tuple[Program, list[str], Counter[str]]:
-    """A program of up to `size` steps that can be built and lowered.
+STEPS = steps_of(Program)
+
+
+def lowers(program: Program) -> None:
+    """Accept programs that have a circuit; raises a `StepError` for others."""
+    lower(program.graph, lanes=LANES)
+
+
+def draw(
+    seed: int,
+    size: int = 4,
+    kind: type[Program] = Program,
+    accept: Callable[[Any], object] = lowers,
+) -> tuple[Any, list[str], Counter[str]]:
+    """A program of up to `size` steps that can be built and is accepted.
 
     Returns
     -------
@@ -167,14 +192,15 @@ def draw(seed: int, size: int = 4) -> tuple[Program, list[str], Counter[str]]:
     rng = np.random.default_rng(seed)
     steps: list[tuple[str, int]] = []
     refused: Counter[str] = Counter()
+    names = steps_of(kind)
     for _ in range(6 * size):
         if len(steps) == size:
             break
-        step = (STEPS[rng.integers(len(STEPS))], int(rng.integers(1 << 30)))
+        step = (names[rng.integers(len(names))], int(rng.integers(1 << 30)))
         try:
-            lower(Program(seed, [*steps, step]).graph, lanes=LANES)
+            accept(kind(seed, [*steps, step]))
         except sg.StepError as error:
             refused[f"{step[0]}: {error}"] += 1
         else:
             steps.append(step)
-    return Program(seed, steps), [name for name, _ in steps], refused
+    return kind(seed, steps), [name for name, _ in steps], refused

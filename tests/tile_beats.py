@@ -1,0 +1,129 @@
+"""What the timing engine on tiles moved, and what the reference says, in comparable form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import stepgen as sg
+from stepgen.flow.tiles import to_beats
+from stepgen.ir.dtypes import FLAG, Buffer, DataType, Selector, TupleType
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Stream
+from stepgen.ir.wire import VALUE
+from stepgen.semantics.inputs import to_tokens
+from stepgen.semantics.tokens import Token
+from stepgen.timing import kernel as k
+from stepgen.timing.deadlock import explain
+from stepgen.timing.tiles import engine
+from stepgen.timing.tiles.actor import cols_of, rows_of
+from stepgen.timing.tiles.buffers import AFTER, BEAT, START
+from stepgen.timing.tiles.machines import Machine
+from stepgen.timing.tiles.program import SPAN_LENGTH_BITS, Program
+
+Beat = tuple[int, int, int, Any]
+"""Kind, stop, low and content."""
+
+ARENA = 1 << 18
+RECORD = 1 << 13
+"""Elements of each stream that are remembered; none of a test has more."""
+
+
+class Recorded:
+    """A run of a program to its very end, whose FIFOs remember all that they carried.
+
+    Attributes
+    ----------
+    choices : dict of str to list of int
+        By merge, where its chunks came from.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Any],
+        machine: Machine,
+        depths: Mapping[str, int] | None = None,
+    ) -> None:
+        sources = [n.outputs[0] for n in graph.nodes if n.op == "source"]
+        given = {
+            s.node.name: to_beats(s, to_tokens(inputs[s.node.name], s.type, s.node.name))
+            for s in sources
+        }
+        tensors = {name: inputs[name] for name in graph.tensors if name in inputs}
+        self.program = Program(graph, given, machine, depths or {}, record=RECORD, tensors=tensors)
+        self.M, notes = self._run()
+        self.choices = engine._choices(self.program, notes)
+
+    def _run(self) -> tuple[Any, Any]:
+        """Go on until nothing moves any more, so that streams that nobody waits for end too."""
+        M = self.program.build()
+        M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
+        M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])
+        ends, log = int(M[k.RUNNING]), int(M[k.LOG])
+        M[k.RUNNING] += ends
+        why, cycle = k.run(self.program.step_table(), M, 0, 1 << 40)
+        assert why == k.QUIET
+        if M[k.RUNNING] > ends:
+            raise explain(self.program, M, cycle)
+        return M, M[log : M[k.LOG]]
+
+    def beats(self, stream: Stream) -> list[Beat]:
+        """All beats of a stream."""
+        M, c = self.M, self.program._sources[stream.node.name, stream.port]
+        count = int(M[c + k.PUSHED])
+        assert count <= RECORD
+        return [self._beat(int(M[k.slot.py_func(M, c, i) + 2]), stream.dtype) for i in range(count)]
+
+    def _beat(self, beat: int, dtype: DataType) -> Beat:
+        kind, aux = beat & 3, beat >> k.AUX_SHIFT
+        stop, low = beat >> k.STOP_SHIFT & k.LEVEL_MASK, beat >> k.LOW_SHIFT & k.LEVEL_MASK
+        return kind, stop, low, self._content(aux, dtype) if kind == VALUE else None
+
+    def _content(self, aux: int, dtype: DataType) -> Any:
+        M = self.M
+        if isinstance(dtype, Selector):
+            return [aux] if dtype.n == 1 else [int(M[aux + i]) for i in range(dtype.n)]
+        if isinstance(dtype, TupleType):
+            return [self._content(int(M[aux + i]), item) for i, item in enumerate(dtype.items)]
+        if isinstance(dtype, Buffer):
+            return [self._beat(int(beat), dtype.tile) for beat in self._chain(aux)]
+        if dtype == FLAG:
+            return aux
+        if dtype.element == sg.address:
+            return [aux >> SPAN_LENGTH_BITS, aux & 0xFFFFF] if dtype.cols == 2 else [aux]
+        return rows_of.py_func(aux), cols_of.py_func(aux)
+
+    def _chain(self, buffer: int) -> Iterator[int]:
+        at = int(self.M[buffer + START])
+        while at:
+            yield int(self.M[at + BEAT])
+            at = int(self.M[at + AFTER])
+
+
+def expected(tokens: list[Token], dtype: DataType) -> list[Beat]:
+    """The reference's tokens in the same form."""
+    return [(t.kind, t.stop, t.low, _value(t.value, dtype)) for t in tokens]
+
+
+def without_contents(beats: list[Beat]) -> list[Beat]:
+    """The structure alone."""
+    return [(kind, stop, low, None) for kind, stop, low, _ in beats]
+
+
+def _value(value: Any, dtype: DataType) -> Any:
+    if value is None:
+        return None
+    if isinstance(dtype, Selector):
+        return [int(bit) for bit in value]
+    if isinstance(dtype, TupleType):
+        return [_value(v, item) for v, item in zip(value, dtype.items, strict=True)]
+    if isinstance(dtype, Buffer):
+        return expected(value.tokens, dtype.tile)
+    if dtype == FLAG:
+        return int(value[0, 0])
+    if dtype.element == sg.address:
+        return [int(n) for n in np.ravel(value)]
+    return value.shape

@@ -1,0 +1,97 @@
+"""The timing engine on tiles moves what the reference says, on drawn programs of everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from drawing import draw, steps_of
+from tile_beats import Recorded, expected, without_contents
+from tile_drawing import TileProgram, runs
+
+from stepgen.flow.tiles import simulate
+from stepgen.ir import registry
+from stepgen.ir.dtypes import FLAG
+from stepgen.ir.function import function_types
+from stepgen.ir.graph import Graph
+from stepgen.semantics import executor
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.tiles import known
+from stepgen.timing.tiles.dram import DDR4
+from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine
+
+PROGRAMS = 240
+MACHINES = (SDA, SDA_PUBLISHED, replace(SDA, name="ddr4", memory=DDR4))
+AMPLE = 4096
+"""A FIFO depth with which every drawn program ends."""
+
+
+@cache
+def drawn(seed: int) -> tuple[TileProgram, list[str]]:
+    with np.errstate(all="ignore"):
+        program, steps, _ = draw(seed, 4, TileProgram, runs)
+    return program, steps
+
+
+def machine_of(seed: int) -> Machine:
+    """A machine with FIFOs of drawn depth."""
+    rng = np.random.default_rng(seed)
+    depth = int(rng.choice([1, 2, 3, 9, 70]))
+    return replace(MACHINES[int(rng.integers(len(MACHINES)))], fifo_depth=depth)
+
+
+def recorded(graph: Graph, inputs: dict[str, Any], machine: Machine) -> Recorded:
+    """A run, with FIFOs that are deep enough."""
+    try:
+        return Recorded(graph, inputs, machine)
+    except Deadlock:
+        return Recorded(graph, inputs, replace(machine, fifo_depth=AMPLE))
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_every_stream_carries_what_the_reference_says(seed: int) -> None:
+    program, _ = drawn(seed)
+    graph = program.graph
+    run = recorded(graph, program.inputs, machine_of(seed))
+    reference = executor.run(graph, program.inputs, choices=by_arrival(graph, run.choices))
+    for stream in (s for node in graph.nodes for s in node.outputs):
+        got, wanted = run.beats(stream), expected(reference.streams[stream.name], stream.dtype)
+        if stream.dtype == FLAG and known.decided_by_data(stream) is not None:
+            got, wanted = without_contents(got), without_contents(wanted)
+        assert got == wanted, f"{stream.name} of {stream.node.op}, {stream}"
+
+
+def by_arrival(graph: Graph, choices: dict[str, list[int]]) -> dict[str, list[int]]:
+    """What every merge in order of arrival took, nothing where nothing came."""
+    merges = [
+        n.name
+        for n in graph.nodes
+        if n.op == "eager_merge" or (n.op == "reassemble" and n.attrs["order"] == "arrival")
+    ]
+    return {name: choices.get(name, []) for name in merges}
+
+
+@pytest.mark.parametrize("seed", range(0, PROGRAMS, 12))
+def test_a_run_repeats_in_everything(seed: int) -> None:
+    program, _ = drawn(seed)
+    machine = replace(machine_of(seed), fifo_depth=AMPLE)
+    first, second = (simulate(program.graph, program.inputs, machine) for _ in range(2))
+    assert np.array_equal(first.trace, second.trace)
+    assert first.__dict__ | {"trace": 0} == second.__dict__ | {"trace": 0}
+
+
+def test_every_step_is_drawn() -> None:
+    counts = Counter(step for seed in range(PROGRAMS) for step in drawn(seed)[1])
+    assert not set(steps_of(TileProgram)) - counts.keys()
+
+
+def test_every_operator_and_function_is_drawn() -> None:
+    nodes = [node for seed in range(PROGRAMS) for node in drawn(seed)[0].graph.nodes]
+    assert {n.op for n in nodes} == set(registry.modules("stepgen.ir.ops"))
+    used = {n.attrs["fn"].name for n in nodes if "fn" in n.attrs}
+    assert used == set(function_types())
