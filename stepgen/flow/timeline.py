@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.graph import Graph
+from ..ir.stream import Node
 from ..timing.activity import STATES, Activity
 from ..timing.model import Prediction
 from ..timing.tiles.report import Run
@@ -30,6 +32,11 @@ MAIN_OPERATORS = frozenset(
     )
 )  # fmt: skip
 """Operators that compute, load, store, route or merge; the others follow them."""
+
+_WORKS = "works"
+_MAIN = (_WORKS, "passes on")
+"""Names of the actors that do what an operator is for; others ask for tiles, or throw away what
+nobody reads."""
 
 MOST_ROWS = 60
 """Rows that a page has room for."""
@@ -86,19 +93,28 @@ def of_run(
     graph : Graph
         What ran.
     every : bool
-        Show all operators, and the forks that streams need.
+        Show all operators and all that they do, and the forks that streams need.
     most : int
         Rows that there may be; the busiest are shown, in the order of the program.
     """
-    kinds = {node.name: node.op for node in graph.nodes}
+    nodes = {node.name: node for node in graph.nodes}
     found = [
-        (number, a)
+        number
         for number, a in enumerate(run.activities)
-        if every or kinds.get(a.unit) in MAIN_OPERATORS
+        if every or (a.unit in nodes and nodes[a.unit].op in MAIN_OPERATORS and a.name in _MAIN)
     ]
-    busiest = sorted(found, key=lambda item: (-item[1].works, item[0]))[:most]
-    rows = tuple(a for _, a in sorted(busiest, key=lambda item: item[0]))
-    return Timeline(title, run.cycles, rows, len(found) - len(rows))
+    chosen = sorted(found, key=lambda number: -run.activities[number].works)[:most]
+    shown = tuple(_called(run.activities[number], nodes) for number in sorted(chosen))
+    return Timeline(title, run.cycles, shown, len(found) - len(shown))
+
+
+def _called(activity: Activity, nodes: Mapping[str, Node]) -> Activity:
+    """An actor that applies a function, called as the function is."""
+    node = nodes.get(activity.unit)
+    function = node.attrs.get("fn") if node else None
+    if function is None or activity.name != _WORKS:
+        return activity
+    return dataclasses.replace(activity, name=function.name)
 
 
 def main_activities(prediction: Prediction) -> list[Activity]:
@@ -160,6 +176,7 @@ def draw(path: Path, timelines: Sequence[Timeline]) -> None:
         for edge in ("top", "right"):
             axis.spines[edge].set_visible(False)
     axes[-1].set_xlabel("cycle")
+    axes[-1].xaxis.set_major_formatter("{x:,.0f}")
     legend = [Patch(facecolor=COLORS[s], edgecolor="#999999", label=_MEANING[s]) for s in STATES]
     figure.legend(handles=legend, loc="outside upper right", ncols=len(STATES), fontsize=8)
     figure.savefig(path, dpi=130)
