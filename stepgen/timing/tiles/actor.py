@@ -13,7 +13,10 @@ import numba as nb
 from ..kernel import (
     ARENA,
     CHANNEL_SIZE,
+    FULL_OUTPUT,
     OWN,
+    POPPED,
+    PUSHED,
     READY,
     REASON,
     WHEEL_MASK,
@@ -27,10 +30,10 @@ from ..kernel import (
     pop,
     push,
     ready,
-    room,
     step,
     stop_of,
 )
+from ..kernel import room as room_in_fifo
 
 __all__ = [
     "BARE",
@@ -66,12 +69,14 @@ __all__ = [
     "later",
     "low_of",
     "make_beat",
+    "moved",
     "pad_cols_of",
     "pad_rows_of",
     "ready",
     "room",
     "rows_of",
     "send",
+    "send_until",
     "step",
     "stop_of",
     "take",
@@ -91,8 +96,9 @@ PORTS = OWN + 6
 IDLE = -1
 """Value of `BUSY_UNTIL` while an actor works on nothing."""
 
-# A channel of a program knows how many bytes an element of its tiles has on chip
-ELEMENT_BYTES = CHANNEL_SIZE
+# A channel of a program knows how many bytes an element of its tiles has on chip, how many elements
+# move in a cycle (0: a tile moves at once), and when the last tile has moved
+ELEMENT_BYTES, RATE, FREE_AT = range(CHANNEL_SIZE, CHANNEL_SIZE + 3)
 
 VALUE, BARE, DONE = 0, 1, 2
 
@@ -173,6 +179,21 @@ def hold(M, size):  # type: ignore[no-untyped-def]
 
 
 @inline
+def room(M, c, t):  # type: ignore[no-untyped-def]
+    """`READY` if one more beat may enter channel `c` in cycle `t`, else how long to wait."""
+    if t < M[c + FREE_AT]:
+        M[REASON] = FULL_OUTPUT
+        return min(M[c + FREE_AT], t + M[WHEEL_MASK])
+    return room_in_fifo(M, c, t)
+
+
+@inline
+def moved(M, c, t):  # type: ignore[no-untyped-def]
+    """When the tile at the head of channel `c` has moved: at most `t` where another follows it."""
+    return max(t, M[c + FREE_AT]) if M[c + PUSHED] - M[c + POPPED] == 1 else t
+
+
+@inline
 def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
     """Push a beat and count it."""
     push(M, c, t, beat)
@@ -181,6 +202,16 @@ def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
         if M[c + ELEMENT_BYTES]:
             M[a + LARGEST] = max(M[a + LARGEST], area(aux_of(beat)))
             hold(M, M[c + ELEMENT_BYTES] * area(aux_of(beat)))
+            if M[c + RATE]:
+                M[c + FREE_AT] = t + (area(aux_of(beat)) + M[c + RATE] - 1) // M[c + RATE]
+
+
+@inline
+def send_until(M, a, c, t, beat, end):  # type: ignore[no-untyped-def]
+    """Push a beat whose last elements come in cycle `end`, where streams move tiles by elements."""
+    send(M, a, c, t, beat)
+    if M[c + RATE]:
+        M[c + FREE_AT] = max(M[c + FREE_AT], end)
 
 
 @inline

@@ -131,7 +131,7 @@ class Dram:
         times = (self.ticks(getattr(self.timings, name)) for name in d.TIMES_KEPT)
         return layout.reserve([*record, *times])
 
-    def port(self, layout: Layout, memory: int) -> int:
+    def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
         """Put the record of an operator's port into the array and return its address."""
         return layout.reserve([memory, self.requests_per_cycle, *[0] * (d.PORT_SIZE - 2)])
 

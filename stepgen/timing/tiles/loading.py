@@ -14,10 +14,13 @@ from .actor import (
     BUSY_UNTIL,
     IDLE,
     PORTS,
+    RATE,
     READY,
     TRAFFIC,
     VALUE,
     acted,
+    area,
+    aux_of,
     head,
     hold,
     inline,
@@ -26,7 +29,7 @@ from .actor import (
     later,
     ready,
     room,
-    send,
+    send_until,
     step,
     take,
     value,
@@ -76,15 +79,19 @@ def deliver(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     arrives = M[M[a + TIMES] + (M[line + POPPED] & M[a + TIMES_MASK])]
     beat = head(M, line)
-    if kind_of(beat) == VALUE and t < arrives:
-        return later(M, t, arrives)
+    # Where streams move tiles by elements, the first go on as soon as the last can follow.
+    rate, first = M[out + RATE], arrives
+    if rate:
+        first -= (area(aux_of(beat)) + rate - 1) // rate
+    if kind_of(beat) == VALUE and t < first:
+        return later(M, t, first)
     wait = room(M, out, t)
     if wait != READY:
         return wait
     take(M, line, t)
     if kind_of(beat) == VALUE:
         hold(M, -M[a + SIZE])
-    send(M, a, out, t, beat)
+    send_until(M, a, out, t, beat, arrives)
     return -2 if is_done(beat) else acted(M, t)
 
 

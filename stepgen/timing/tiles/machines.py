@@ -56,6 +56,10 @@ class Machine:
         Elements that a FIFO holds where the program does not say.
     tiles_in_flight : int
         Tiles that a load may have asked for and not yet passed on.
+    stream_elements : int
+        Elements of a tile that move through a FIFO in one cycle. A consumer sees a tile with its
+        first elements, another follows its last, and rows of a result are passed on as they are
+        made. 0 where tiles move whole and at once, as in the paper.
     policy : Policy
         How bytes of tiles are counted, on chip and in stores.
     loads_add_up : bool
@@ -75,6 +79,7 @@ class Machine:
     onchip_bandwidth: int = 64
     fifo_depth: int = 2
     tiles_in_flight: int = 2
+    stream_elements: int = 0
     policy: Policy = PAPER
     crossbars_read: bool = False
     loads_add_up: bool = False

@@ -126,7 +126,8 @@ class Program(Layout):
         if size:
             self.static_tile(stream)
         self.fifos.add(name)
-        return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=[size])
+        more = [size, self.machine.stream_elements, 0]
+        return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=more)
 
     def input(self, node: Node, index: int) -> int:
         """Address of the FIFO in front of an input."""
@@ -146,7 +147,7 @@ class Program(Layout):
 
     def internal(self, name: str, depth: int) -> int:
         """A FIFO inside an operator."""
-        return self.new_channel(name, depth, LATENCY, -1, more=[0])
+        return self.new_channel(name, depth, LATENCY, -1, more=[0, 0, 0])
 
     def add(
         self,
@@ -200,9 +201,9 @@ class Program(Layout):
             f"or with more than {MAX_PAD} of padding, which the timing on tiles does not take"
         )
 
-    def port(self) -> int:
+    def port(self, *, write: bool = False) -> int:
         """A new port to off-chip memory."""
-        return self.machine.memory.port(self, self._memory)
+        return self.machine.memory.port(self, self._memory, write=write)
 
     def base(self, tensor: Tensor) -> int:
         """Byte address of a tensor."""

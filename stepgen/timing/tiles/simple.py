@@ -12,6 +12,7 @@ KIND_SIMPLE = 0
 
 # Record of the memory; the first word is the kind of model
 KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART = range(8)
+RECORD_SIZE = 8
 # Record of a port
 MODEL, RATE, LEFT, AT, DONE = range(5)
 PORT_SIZE = 5
@@ -42,6 +43,8 @@ class SimpleMemory:
     rows_apart : bool
         Whether each row of a tile is rounded up to whole requests, as in the published simulator;
         else the whole tile, which lies in one piece.
+    stores_apart : bool
+        Whether stores have as many channels of their own, as on an AXI bus.
     """
 
     channels: int = 32
@@ -50,6 +53,7 @@ class SimpleMemory:
     latency: int = 18
     requests_per_cycle: int = 16
     rows_apart: bool = False
+    stores_apart: bool = False
 
     @property
     def peak(self) -> float:
@@ -60,12 +64,13 @@ class SimpleMemory:
         """Put the record of the memory into the array and return its address."""
         served = self.channels * FINE // self.interval
         # The cycle in which a tile is passed on separates its answer from the next request.
-        return layout.reserve(
-            [KIND_SIMPLE, served, self.latency - 1, 0, 0, 0, self.request_bytes, self.rows_apart]
-        )
+        one = [KIND_SIMPLE, served, self.latency - 1, 0, 0, 0, self.request_bytes, self.rows_apart]
+        return layout.reserve(one * (2 if self.stores_apart else 1))
 
-    def port(self, layout: Layout, memory: int) -> int:
+    def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
         """Put the record of an operator's port into the array and return its address."""
+        if write and self.stores_apart:
+            memory += RECORD_SIZE
         return layout.reserve([memory, self.requests_per_cycle, 0, 0, 0])
 
 

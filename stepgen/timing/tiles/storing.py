@@ -41,4 +41,4 @@ def fields(node: Node, to: Program, rows: int, cols: int) -> list[int]:
     """The fields of an actor that writes tiles of these extents."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     row_bytes = cols * to.machine.policy.bytes_per_element(to.tile_type(node.inputs[-1]))
-    return [to.port(), to.base(tensor), rows, row_bytes, 0]
+    return [to.port(write=True), to.base(tensor), rows, row_bytes, 0]

@@ -26,12 +26,13 @@ from ..actor import (
     kind_of,
     later,
     low_of,
+    moved,
     pad_cols_of,
     pad_rows_of,
     ready,
     room,
     rows_of,
-    send,
+    send_until,
     step,
     stop_of,
     take,
@@ -43,7 +44,7 @@ from ..program import Program
 OUT, COST, RANK, UPDATE, EMPTY, STATE, FOLDED, STATE_BYTES, PENDING, NEXT_BEAT = range(
     PORTS, PORTS + 10
 )
-EVERY, OPERANDS, ARITY, COUNT, INS = range(PORTS + 10, PORTS + 15)
+EVERY, OPERANDS, ARITY, MOVED_AT, COUNT, INS = range(PORTS + 10, PORTS + 16)
 
 REPLACE, ROWS, COLS, NUMBER = range(4)
 """What folding does to the state: it has the extents of every result, grows, or counts."""
@@ -136,6 +137,7 @@ def fold(M, a, t):  # type: ignore[no-untyped-def]
         if kind == VALUE:
             _keep(M, a, folded(M, a))
             M[a + FOLDED] += 1
+        M[a + MOVED_AT] = moved(M, M[a + INS], t)
         for n in range(M[a + COUNT]):
             take(M, M[a + INS + n], t)
         M[a + BUSY_UNTIL] = IDLE
@@ -157,7 +159,7 @@ def fold(M, a, t):  # type: ignore[no-untyped-def]
         wait = room(M, M[a + OUT], t)
         if wait != READY:
             return wait
-        send(M, a, M[a + OUT], t, M[a + NEXT_BEAT])
+        send_until(M, a, M[a + OUT], t, M[a + NEXT_BEAT], M[a + MOVED_AT])
         M[a + PENDING] = 0
         if M[a + FOLDED] == 0:
             _keep(M, a, 0)
@@ -178,5 +180,5 @@ def build(node: Node, to: Program, *, every: bool = False) -> None:
     cost = to.cost(node, to.stored(node))
     size = to.element_bytes(node.outputs[0])
     own = [out, cost, node.attrs["rank"], update, empty, 0, 0, size, 0, 0, every]
-    own += [*operands.build(node, to), len(ins), *ins]
+    own += [*operands.build(node, to), 0, len(ins), *ins]
     to.explain_growth(node, to.add(node, fold, own, reads=ins, writes=[out]))

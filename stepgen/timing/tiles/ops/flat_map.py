@@ -15,7 +15,9 @@ from ..actor import (
     inline,
     is_done,
     kind_of,
+    later,
     low_of,
+    moved,
     pad_cols_of,
     pad_rows_of,
     ready,
@@ -31,7 +33,7 @@ from ..holding import FIRST, OUT, close, put
 from ..program import Program
 from .map import SPAN_LENGTH_BITS
 
-IN, FLAGS, RANK, KIND, COUNT, PIECE, BITS = range(FIRST, FIRST + 7)
+IN, FLAGS, RANK, KIND, COUNT, PIECE, BITS, BEGAN = range(FIRST, FIRST + 8)
 NO_FLAGS = 0
 BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = (
     range(8)
@@ -131,6 +133,11 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
         M[FAULT] = a
         return -2
     count, i = pieces(M, a, aux_of(beat)), M[a + PIECE]
+    if i == 0:
+        M[a + BEGAN] = t
+    comes = M[a + BEGAN] + (moved(M, x, t) - M[a + BEGAN]) * i // max(1, count - 1)
+    if t < comes and moved(M, x, t) > t:
+        return later(M, t, comes)
     ends = i + 1 >= count
     dropped = count == 0 or (flags != NO_FLAGS and aux_of(head(M, flags)) != 0)
     closes = stop + rank if ends else 0
@@ -172,7 +179,7 @@ def build(node: Node, to: Program) -> None:
     vanishing = rank == 0 and stream.rank > 0 and function.may_vanish(stream.dtype)
     flags = ins[1] if len(ins) > 1 else NO_FLAGS
     own = [out, cut_short or vanishing, 0, 0, ins[0], flags, rank, kind]
-    own += [count, 0, bits]
+    own += [count, 0, bits, 0]
     actor = to.add(node, cut, own, reads=ins, writes=[out])
     wanted = "one-hot selectors" if kind == OF_SELECTOR else "ranges of at least 1"
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} needs {wanted}")

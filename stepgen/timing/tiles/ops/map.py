@@ -10,6 +10,7 @@ from ..actor import (
     IDLE,
     PADDED,
     PORTS,
+    RATE,
     READY,
     USEFUL,
     VALUE,
@@ -20,9 +21,11 @@ from ..actor import (
     is_done,
     kind_of,
     later,
+    moved,
     ready,
     room,
-    send,
+    rows_of,
+    send_until,
     step,
     stop_of,
     take,
@@ -30,7 +33,7 @@ from ..actor import (
 )
 from ..program import Program
 
-OUT, COST, NUMBER, OPERANDS, ARITY, COUNT, INS = range(PORTS, PORTS + 7)
+OUT, COST, NUMBER, OPERANDS, ARITY, PASSES_AT, PASSED, COUNT, INS = range(PORTS, PORTS + 9)
 SPAN_LENGTH_BITS = 20
 TILE, SPAN_END = range(2)
 
@@ -48,20 +51,47 @@ def begin(M, a, t):  # type: ignore[no-untyped-def]
         wait = ready(M, M[a + INS + n], t)
         if wait != READY:
             return wait
-    duration = 0
+    start, rows, duration = t, 1, 0
     if kind_of(head(M, M[a + INS])) == VALUE:
         w = M[a + COST]
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
         if M[a + NUMBER] != TILE:
             duration = M[w + costs.FIXED]
         else:
-            out = area(costs.result(M, w, x, y, z))
+            made = costs.result(M, w, x, y, z)
+            out, rows = area(made), max(1, rows_of(made))
+            if M[w + costs.FORM] == costs.PRODUCT:
+                start = moved(M, M[a + INS + 1], t)
             total, useful = costs.flops(M, w, x, y)
             M[a + USEFUL] += useful
             M[a + PADDED] += total - useful
             duration = costs.cycles(M, w, total, area(x), area(y), area(z), out)
-    M[a + BUSY_UNTIL] = t + duration
-    return later(M, t, t + duration)
+    end = max(start + duration, moved(M, M[a + INS], t))
+    M[a + PASSES_AT] = start + (end - start) // rows if M[M[a + OUT] + RATE] else end
+    M[a + PASSED], M[a + BUSY_UNTIL] = 0, end
+    return later(M, t, M[a + PASSES_AT])
+
+
+@inline
+def empty_range(M, a):  # type: ignore[no-untyped-def]
+    """Whether the operand is a range of addresses without any."""
+    length = operand(M, a, 0) & ((1 << SPAN_LENGTH_BITS) - 1)
+    return kind_of(head(M, M[a + INS])) == VALUE and length == 0
+
+
+@inline
+def pass_on(M, a, t):  # type: ignore[no-untyped-def]
+    """Push what the operands make; where rows are passed on as they are made, the first of them."""
+    beat = head(M, M[a + INS])
+    if kind_of(beat) == VALUE:
+        x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
+        if M[a + NUMBER] == SPAN_END:
+            made = (x >> SPAN_LENGTH_BITS) + (x & ((1 << SPAN_LENGTH_BITS) - 1)) - 1
+        else:
+            made = costs.result(M, M[a + COST], x, y, z)
+        beat = value(made, stop_of(beat))
+    send_until(M, a, M[a + OUT], t, beat, M[a + BUSY_UNTIL])
+    M[a + PASSED] = 1
 
 
 @step
@@ -70,31 +100,27 @@ def apply(M, a, t):  # type: ignore[no-untyped-def]
         wait = begin(M, a, t)
         if M[a + BUSY_UNTIL] == IDLE:
             return wait
+    if not M[a + PASSED]:
+        if t < M[a + PASSES_AT]:
+            return later(M, t, M[a + PASSES_AT])
+        wait = room(M, M[a + OUT], t)
+        if wait != READY:
+            return wait
+        if M[a + NUMBER] == SPAN_END and empty_range(M, a):
+            M[FAULT] = a
+            return -2
+        M[a + BUSY_UNTIL] += t - M[a + PASSES_AT]
+        pass_on(M, a, t)
     if t < M[a + BUSY_UNTIL]:
         return later(M, t, M[a + BUSY_UNTIL])
-    wait = room(M, M[a + OUT], t)
-    if wait != READY:
-        return wait
     beat = head(M, M[a + INS])
-    if kind_of(beat) == VALUE:
-        x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
-        if M[a + NUMBER] == SPAN_END:
-            if x & ((1 << SPAN_LENGTH_BITS) - 1) == 0:
-                M[FAULT] = a
-                return -2
-            made = (x >> SPAN_LENGTH_BITS) + (x & ((1 << SPAN_LENGTH_BITS) - 1)) - 1
-        else:
-            made = costs.result(M, M[a + COST], x, y, z)
-        send(M, a, M[a + OUT], t, value(made, stop_of(beat)))
-    else:
-        send(M, a, M[a + OUT], t, beat)
     for n in range(M[a + COUNT]):
         take(M, M[a + INS + n], t)
     M[a + BUSY_UNTIL] = IDLE
     if is_done(beat):
         return -2
     begin(M, a, t)
-    return acted(M, t) if M[a + BUSY_UNTIL] == IDLE else later(M, t, M[a + BUSY_UNTIL])
+    return acted(M, t) if M[a + BUSY_UNTIL] == IDLE else later(M, t, M[a + PASSES_AT])
 
 
 def build(node: Node, to: Program) -> None:
@@ -104,7 +130,7 @@ def build(node: Node, to: Program) -> None:
     tile = node.outputs[0].dtype
     assert isinstance(tile, Tile)
     ins, out = to.inputs(node), to.output(node)
-    own = [out, to.cost(node, -1), number, *operands.build(node, to), len(ins), *ins]
+    own = [out, to.cost(node, -1), number, *operands.build(node, to), 0, 0, len(ins), *ins]
     actor = to.add(node, apply, own, reads=ins, writes=[out])
     needs = f"{function} needs ranges of at least 1"
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {needs}")
