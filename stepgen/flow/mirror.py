@@ -1,0 +1,101 @@
+"""Generated hardware as a machine of the timing on tiles: two levels of one program, compared.
+
+The hardware streams tiles: `lanes` elements per cycle through every unit, FIFOs of a few beats, a
+matrix unit of ``lanes**2`` multipliers that loads a tile of weights while it works with another,
+and one bus on which reads and writes are apart. What the mirror leaves out are the beats inside a
+tile: bursts and their arbitration, tiles that are cut off by a full FIFO, pipelines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..ir.dtypes import Tile
+from ..ir.graph import Graph
+from ..timing.tiles.machines import Compute, Machine
+from ..timing.tiles.report import Run
+from ..timing.tiles.simple import SimpleMemory
+from .experiment import Experiment
+from .tiles import simulate
+
+ON_THE_WAY = 4
+"""Cycles of a request from a load to the bus: bursts, grant, arbiter, port."""
+
+WEIGHTS = 2
+"""Tiles of weights in a matrix unit: one that it works with, and the next."""
+
+NEVER_WAITED_FOR = 1 << 20
+"""A rate that the streams' own always stays below."""
+
+
+def mirror(experiment: Experiment) -> Machine:
+    """The machine whose streams, matrix units and memory are those of a design.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Lanes, bus and timing of the memory are looked at.
+    """
+    lanes, timing = experiment.lanes, experiment.memory
+    memory = SimpleMemory(
+        channels=1,
+        request_bytes=experiment.bus.bytes,
+        interval=timing.read_interval,
+        latency=timing.read_latency + ON_THE_WAY,
+        requests_per_cycle=1,
+        stores_apart=True,
+    )
+    return Machine(
+        f"mirror of {experiment.graph.name}",
+        memory,
+        Compute(NEVER_WAITED_FOR, of_functions={"matmul": 2 * lanes * lanes}),
+        onchip_bandwidth=NEVER_WAITED_FOR,
+        fifo_depth=1,
+        tiles_in_flight=1,
+        stream_elements=lanes,
+    )
+
+
+def depths(graph: Graph, lanes: int) -> dict[str, int]:
+    """Tiles that FIFOs hold: two in front of a matrix unit, and what depths in beats come to.
+
+    Parameters
+    ----------
+    graph : Graph
+    lanes : int
+        Elements of a beat.
+
+    Returns
+    -------
+    dict of str to int
+        By the name of a FIFO, for `stepgen.flow.tiles.simulate`.
+    """
+    readers = Counter(s.resolved() for node in graph.nodes for s in node.inputs)
+    found = {}
+    for node in graph.nodes:
+        product = node.op == "map" and node.attrs["fn"].name == "matmul"
+        for index, stream in enumerate(node.inputs):
+            source = stream.resolved()
+            alone = readers[source] == 1
+            name = source.name if alone else f"{source.name} to {node.name}"
+            tile = source.dtype
+            if product and index == 1:
+                found[name] = WEIGHTS
+            elif source.depth and isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
+                beats = tile.rows.static * tile.cols.static // lanes
+                found[name] = max(1, source.depth // max(1, beats))
+    return found
+
+
+def mirrored(experiment: Experiment) -> Run:
+    """Time the program of an experiment on the mirror of its design.
+
+    Raises
+    ------
+    StepError
+        If inputs do not fit, or the program can never end.
+    """
+    graph = experiment.graph
+    return simulate(
+        graph, experiment.inputs, mirror(experiment), depths=depths(graph, experiment.lanes)
+    )
