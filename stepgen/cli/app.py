@@ -17,6 +17,7 @@ from stepgen.cli import (
     metrics,
     run,
     show,
+    simulate,
     test,
     time,
     verilog,
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (show, metrics, run, time, verilog, test, figure, machine, doctor, demo):
+for module in (show, metrics, run, time, verilog, test, simulate, machine, figure, doctor, demo):
     app.command(module.__name__.rpartition(".")[2])(grouped(module.command))
 
 

@@ -13,7 +13,9 @@ def command(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="A machine; without it, all are listed.", show_default=False
+            metavar="NAME",
+            help="A machine, or FILE.json that describes one; without it, all are listed.",
+            show_default=False,
         ),
     ] = None,
     *,
@@ -21,7 +23,8 @@ def command(
 ) -> None:
     """Show a machine's numbers, and measure its off-chip bandwidth on streams of tiles."""
     from stepgen.flow import machines, report
-    from stepgen.timing.tiles.machines import MACHINES, named
+    from stepgen.timing.tiles.machines import MACHINES
+    from stepgen.timing.tiles.variants import find
 
     if name is None:
         if json:
@@ -29,7 +32,7 @@ def command(
         else:
             report.show(machines.summary())
         return
-    data = machines.document(named(name))
+    data = machines.document(find(name))
     if json:
         report.show_json(data)
     else:

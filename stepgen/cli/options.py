@@ -63,8 +63,8 @@ class ProgramOptions:
         int, typer.Option("--seed", min=0, help="Decides what is drawn, and when ports stall.")
     ] = 0
 
-    def load(self, *, draw: bool = True) -> Program:
-        """Find the program and build it."""
+    def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
+        """Find the program and build it; see `stepgen.flow.program.load`."""
         from stepgen.flow import program, traces
         from stepgen.flow.settings import pairs
 
@@ -76,6 +76,7 @@ class ProgramOptions:
             inputs=self.inputs,
             seed=self.seed,
             draw=draw,
+            tensors=tensors,
         )
 
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.dtypes import DataType, Selector, Tile
+from ..ir.dtypes import DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
@@ -54,7 +54,9 @@ def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
                 )
 
 
-def complete(graph: Graph, inputs: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
+def complete(
+    graph: Graph, inputs: Mapping[str, Any], seed: int = 0, *, tensors: bool = True
+) -> dict[str, Any]:
     """Draw what is missing.
 
     Parameters
@@ -65,6 +67,8 @@ def complete(graph: Graph, inputs: Mapping[str, Any], seed: int = 0) -> dict[str
         What is given.
     seed : int
         Another seed, other numbers. Each input has its own, so giving one leaves the others.
+    tensors : bool
+        Whether to draw what tensors hold; those of addresses are drawn all the same.
 
     Returns
     -------
@@ -88,7 +92,11 @@ def complete(graph: Graph, inputs: Mapping[str, Any], seed: int = 0) -> dict[str
         rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
         if stream is not None:
             found[name] = _stream(rng, name, stream)
-        elif uses.get(name) and not set(uses[name]) & set(WRITERS):
+        elif (
+            (tensors or graph.tensors[name].element == address)
+            and uses.get(name)
+            and not set(uses[name]) & set(WRITERS)
+        ):
             tensor = graph.tensors[name]
             found[name] = _numbers(rng, tensor.shape, tensor.element.name)
     return found

@@ -60,6 +60,7 @@ def load(
     inputs: Path | None = None,
     seed: int = 0,
     draw: bool = True,
+    tensors: bool = True,
 ) -> Program:
     """Find a program, build it, and complete its inputs.
 
@@ -79,6 +80,9 @@ def load(
         Decides what is drawn; handed to a function with a parameter of this name.
     draw : bool
         Whether to draw the inputs that are missing.
+    tensors : bool
+        Whether anybody looks at what tensors hold: else it is not drawn, and a function with a
+        parameter ``data`` is told so.
 
     Returns
     -------
@@ -91,8 +95,18 @@ def load(
     """
     traces = {"routing": routing, "lengths": lengths}
     traces = {what: trace for what, trace in traces.items() if trace is not None}
+
+    def complete(graph: Graph, own: Mapping[str, Any], name: str) -> Program:
+        graph.check()
+        program_inputs.check(graph, own)
+        given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
+        found = given
+        if draw:
+            found = program_inputs.complete(graph, given, seed, tensors=tensors)
+        return Program(graph, found, name, frozenset(given))
+
     if spec.endswith(".json"):
-        return _from_text(spec, settings or {}, traces, inputs, seed, draw)
+        return _from_text(spec, settings or {}, traces, complete)
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
@@ -101,6 +115,8 @@ def load(
         known = parameters(function)
         if "seed" in known:
             given["seed"] = seed
+        if "data" in known and not tensors:
+            given["data"] = False
         for what in traces:
             if what not in known:
                 raise StepError(f"{name} takes no {what}: it has no parameter of that name")
@@ -113,7 +129,7 @@ def load(
         except (Exception, SystemExit) as error:
             raise _failure(error, path, f"{name} can't be built") from None
     graph, own = _split(made, name)
-    return _complete(graph, own, name, inputs, seed, draw)
+    return complete(graph, own, name)
 
 
 def find(spec: str) -> Callable[..., Any]:
@@ -137,29 +153,12 @@ def _from_text(
     spec: str,
     settings: Mapping[str, str],
     traces: Mapping[str, Any],
-    inputs: Path | None,
-    seed: int,
-    draw: bool,
+    complete: Callable[[Graph, Mapping[str, Any], str], Program],
 ) -> Program:
     for what, value in {"parameters": settings, **traces}.items():
         if len(value):
             raise StepError(f"{spec} is a finished graph and takes no {what}")
-    return _complete(text.load(spec), {}, Path(spec).name, inputs, seed, draw)
-
-
-def _complete(
-    graph: Graph,
-    own: Mapping[str, Any],
-    name: str,
-    inputs: Path | None,
-    seed: int,
-    draw: bool,
-) -> Program:
-    graph.check()
-    program_inputs.check(graph, own)
-    given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
-    found = program_inputs.complete(graph, given, seed) if draw else given
-    return Program(graph, found, name, frozenset(given))
+    return complete(text.load(spec), {}, Path(spec).name)
 
 
 def _locate(spec: str) -> tuple[Path, str]:

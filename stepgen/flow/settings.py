@@ -6,7 +6,7 @@ import ast
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Union
 
 from ..ir.errors import StepError
@@ -47,7 +47,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Named parameters of a program, with their annotations resolved where that is possible."""
     signature = inspect.signature(function)
     try:
-        hints = typing.get_type_hints(function)
+        hints = typing.get_type_hints(getattr(function, "func", function))  # also of a partial
     except Exception:  # an annotation that can't be evaluated is as good as none
         hints = {}
     return {
@@ -62,6 +62,8 @@ def bind(
     settings: Mapping[str, str],
     given: Mapping[str, Any],
     name: str,
+    *,
+    option: str = "--set {}=...",
 ) -> dict[str, Any]:
     """The arguments to call a program with.
 
@@ -75,6 +77,8 @@ def bind(
         Further arguments, used where the settings do not name them.
     name : str
         What the program is called in messages.
+    option : str
+        How a parameter is given, for messages.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def bind(
     missing = [key for key, p in known.items() if p.default is p.empty and key not in arguments]
     if missing:
         raise StepError(
-            f"{name} needs a value for {', '.join(missing)}: add --set {missing[0]}=..."
+            f"{name} needs a value for {', '.join(missing)}: add {option.format(missing[0])}"
         )
     return arguments
 
@@ -129,8 +133,10 @@ def _convert(text: str, kind: Any) -> Any:
             return kind(text)
         except ValueError:
             raise _Unfit("an integer" if kind is int else "a number") from None
-    if kind in (list, tuple) or origin in (list, tuple):
+    if kind in (list, tuple) or origin in (list, tuple, Sequence):
         inner = args[0] if args else Any
+        if typing.get_origin(inner) in (list, tuple, Sequence):
+            raise _Unfit("set in Python, since the command line has no form for it")
         items = [_convert(part.strip(), inner) for part in text.split(",") if part.strip()]
         return tuple(items) if (origin or kind) is tuple else items
     raise _Unfit("set in Python, since the command line has no form for it")

@@ -34,12 +34,15 @@ MAIN_OPERATORS = frozenset(
 """Operators that compute, load, store, route or merge; the others follow them."""
 
 _WORKS = "works"
-_MAIN = (_WORKS, "passes on")
+MAIN_ACTORS = (_WORKS, "passes on")
 """Names of the actors that do what an operator is for; others ask for tiles, or throw away what
 nobody reads."""
 
 MOST_ROWS = 60
 """Rows that a page has room for."""
+
+FULL_PAGE = 400
+"""Rows of the largest picture."""
 
 WIDEST = 1600
 """Columns of a picture; where a run has more cycles, a column shows the mean of several."""
@@ -101,7 +104,8 @@ def of_run(
     found = [
         number
         for number, a in enumerate(run.activities)
-        if every or (a.unit in nodes and nodes[a.unit].op in MAIN_OPERATORS and a.name in _MAIN)
+        if every
+        or (a.unit in nodes and nodes[a.unit].op in MAIN_OPERATORS and a.name in MAIN_ACTORS)
     ]
     chosen = sorted(found, key=lambda number: -run.activities[number].works)[:most]
     shown = tuple(_called(run.activities[number], nodes) for number in sorted(chosen))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,13 @@ from .program import Program
 Dims = dict[str, int]
 
 
-def dims(program: Program, wanted: Iterable[sympy.Symbol], *, run: bool = True) -> Dims:
+def dims(
+    program: Program,
+    wanted: Iterable[sympy.Symbol],
+    *,
+    run: bool = True,
+    elements: Mapping[str, int] | None = None,
+) -> Dims:
     """Values of dims, as far as the inputs decide them.
 
     Selectors, ranges and the inputs' own structure tell most; where that is not enough the
@@ -34,6 +40,8 @@ def dims(program: Program, wanted: Iterable[sympy.Symbol], *, run: bool = True) 
         The dims.
     run : bool
         Whether the reference may run.
+    elements : mapping of str to int, optional
+        By node with one output, how many it gave in a run.
 
     Returns
     -------
@@ -55,6 +63,9 @@ def dims(program: Program, wanted: Iterable[sympy.Symbol], *, run: bool = True) 
                 length, total = graph.spans[stream]
                 lengths = [int(span[0, 1]) for span in values(tokens)]
                 known |= {str(total): sum(lengths), str(length): max(lengths, default=0)}
+    for node in graph.nodes:
+        if elements and node.name in elements and len(node.outputs) == 1:
+            _learn(node.outputs[0].totals[0], elements[node.name], known)
     if run and any(name not in known for name in names):
         result = executor.run(graph, program.inputs)
         for node in graph.nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def run(
     Deadlock
         With the cycle of waiting streams, where the run can never end.
     StepError
-        Where an input is missing or an address is out of range.
+        Where an input is missing, an address is out of range, or a depth does not fit.
     """
     own = dict(depths or {})
     fifos: set[str] = set()
@@ -65,6 +66,12 @@ def run(
     def attempt(changes: Mapping[str, int]) -> Run:
         program = Program(graph, given, machine, {**own, **changes}, tensors=tensors)
         fifos.update(program.fifos)
+        for name, depth in own.items():
+            if name not in fifos:
+                near = get_close_matches(name, fifos, cutoff=0)
+                raise StepError(f"program {graph.name} has no FIFO {name!r}, but {', '.join(near)}")
+            if depth < 1:
+                raise StepError(f"the FIFO {name} must hold at least 1 element, not {depth}")
         return _run(program)
 
     def stuck(changes: Mapping[str, int]) -> Deadlock | None:
