@@ -19,9 +19,10 @@ BLOCK = 16
 
 DIFFERS = (
     "As published, the coarse schedule gives each region 16 requests, so that batch 16 keeps three "
-    "of four regions idle, the softmax has no maximum subtracted, FIFOs hold one tile, and a load "
-    "waits for a tile before it asks for the next; fair, all schedules spread the batch over four "
-    "regions, the softmax is safe, FIFOs hold two tiles, and loads keep two in flight."
+    "of four regions idle, round robin lets a region that is behind hold up all others, the "
+    "softmax has no maximum subtracted, FIFOs hold one tile, and a load waits for a tile before it "
+    "asks for the next; fair, all schedules spread the batch over four regions, static ones divide "
+    "it beforehand, the softmax is safe, FIFOs hold two tiles, and loads keep two in flight."
 )
 
 

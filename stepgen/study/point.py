@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..flow.objects import digest
 
-Value = bool | int | float | str | None
+Value = bool | int | float | str | list[str] | None
 """What an option of a workload, transform or machine may be."""
 
 PUBLISHED, FAIR = "published", "fair"

@@ -1,0 +1,39 @@
+"""All three dynamic optimizations on the decoder layer, against each alone."""
+
+from __future__ import annotations
+
+from ..decoder import DIFFERS, Schedule, draw, row, with_speedup
+from ..figure import Figure, Row
+from ..traces import Traces
+
+TILE = 32
+PER_REGION = {"mixtral": 2, "qwen": 8}
+"""Experts that share a region, with time-multiplexing."""
+
+
+def _rows(traces: Traces, view: str) -> list[Row]:
+    rows = []
+    for model in ("mixtral", "qwen"):
+        shared = 2 if traces.small else PER_REGION[model]
+        schedules = (
+            Schedule("none", TILE),
+            Schedule("dynamic tiling", None),
+            Schedule("time-multiplexing", TILE, per_region=shared),
+            Schedule("dynamic parallelization", TILE, "dynamic"),
+            Schedule("all three", None, "dynamic", shared),
+        )
+        rows += [row(traces, view, model, schedule) for schedule in schedules]
+    return rows
+
+
+FIGURE = Figure(
+    "combined",
+    "Dynamic optimizations of a decoder layer, each alone and all together",
+    f"{DIFFERS} The paper shows the optimizations one at a time only.",
+    _rows,
+    draw,
+    shown=("cycles", "speedup", "memory_peak", "compute_allocated", "compute_utilization"),
+    derive=with_speedup,
+    by="model",
+    size=(12.0, 3.8),
+)
