@@ -17,6 +17,7 @@ from stepgen.flow.experiment import Experiment
 ROOT = Path(stepgen.__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SAVED = re.compile(r"[Ss]ave this as `([\w.]+)`[^`]*\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FOLDERS = ("stepgen", "tests", "docs", "examples", "benchmarks", "sim", "templates", "boards")
 
 
@@ -67,6 +68,8 @@ def test_the_readme_has_every_command():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_commands_of_a_page(page, folder, capsys):
+    for name, body in SAVED.findall(page.read_text()):
+        (folder / name).write_text(body)
     for command in commands(page):
         tool, *arguments = command.words
         if tool == "make":
@@ -93,6 +96,14 @@ def test_the_first_program_is_short_and_shown_as_it_is(folder, capsys):
     plain = [b for lang, b in BLOCK.findall((ROOT / "README.md").read_text()) if not lang]
     for line in plain[0].splitlines():
         assert line in shown
+
+
+def test_a_report_is_explained_as_it_is(capsys):
+    text = (ROOT / "docs" / "simulate.md").read_text()
+    (shown,) = [body for language, body in BLOCK.findall(text) if not language]
+    assert execute(["simulate", "swiglu"]) == 0
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in shown.splitlines() if line not in printed] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
