@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import os
 import sys
+
+from stepgen.study.traces import VARIABLE
 
 from .table import write
 
-NAMES = ("elaboration", "speed", "bound", "resources")
+NAMES = (
+    "elaboration",
+    "speed",
+    "bound",
+    "resources",
+    "mirror",
+    "points",
+    "growth",
+    "substitution",
+    "figures",
+)
 
 
-def main(names: list[str]) -> None:
-    """Measure and write."""
-    for name in names or NAMES:
+def main(arguments: list[str]) -> None:
+    """Measure and write; ``--data DIR`` names a folder of traces for those that take any."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--data", metavar="DIR", help="folder of traces; without it, drawn ones")
+    asked = parser.parse_args(arguments)
+    if asked.data:
+        os.environ[VARIABLE] = asked.data
+    for name in asked.names or NAMES:
         if name not in NAMES:
             raise SystemExit(f"there is no benchmark {name}, those are {', '.join(NAMES)}")
         print(f"measuring {name}", flush=True)
