@@ -24,8 +24,10 @@ def measure() -> Table:
             for cache in ("empty", "full"):
                 start = perf_counter()
                 subprocess.run(
-                    [sys.executable, "-c", COMMAND, "figure", "all", "-j", str(jobs), "--json"]
-                    + ["--out", f"{folder}/figures"],
+                    [
+                        *(sys.executable, "-c", COMMAND, "figure", "all", "--json"),
+                        *("-j", str(jobs), "--out", f"{folder}/figures"),
+                    ],
                     env={**os.environ, "STEPGEN_CACHE": f"{folder}/cache"},
                     stdout=subprocess.DEVNULL,
                     check=True,

@@ -36,12 +36,12 @@ def measure() -> Table:
     )
 
 
-def _line(tokens: int, tile: str, **tiling: Any) -> tuple[str, ...]:
+def _line(tokens: int, called: str, **tiling: Any) -> tuple[str, ...]:
     graph, inputs = moe_swiglu("mixtral", tokens=tokens, data=False, **tiling)
     seconds, tiles, cycles = min(_run(graph, inputs) for _ in range(REPEATS))
     return (
         f"{tokens:,}",
-        tile,
+        called,
         f"{tiles:,}",
         f"{cycles:,}",
         f"{seconds:.3f}",
