@@ -132,3 +132,14 @@ def test_mistakes_in_files(tmp_path, monkeypatch, arrays, sentence):
         np.savez(path, **arrays)
     with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
         inputs.load(path.relative_to(tmp_path), graph())
+
+
+def test_tensors_need_not_be_drawn():
+    g = sg.Graph("loads")
+    x = g.input("x", sg.int8[1, 4], (3,))
+    a = g.tensor("a", (4, 4), sg.int8)
+    places = g.tensor("places", (3, 1), sg.address)
+    for tensor in (a, places):
+        sg.linear_offchip_load(tensor, tile=(1, 1), shape=(1,), stride=(1,), ref=x)
+    assert set(inputs.complete(g, {})) == {"x", "a", "places"}
+    assert set(inputs.complete(g, {}, tensors=False)) == {"x", "places"}

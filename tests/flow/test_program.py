@@ -145,3 +145,13 @@ def test_mistakes_in_the_file(here):
         program.load("bad.py:f")
     with pytest.raises(StepError, match=r"^p.py:double takes no routing: it has no parameter of"):
         program.load("p.py:double", routing=np.zeros((5, 1), np.int64))
+
+
+def test_data_is_left_out_where_nobody_looks_at_it():
+    loaded = program.load("swiglu", tensors=False)
+    assert loaded.inputs == {}
+    small = {"batch": "4", "tile_batch": "4", "width": "16", "inner": "64"}
+    assert set(program.load("swiglu", small).inputs) == {"x", "gate", "up", "down"}
+    assert set(program.load("swiglu", {**small, "data": "yes"}, tensors=False).inputs) == {
+        "x", "gate", "up", "down"
+    }  # fmt: skip

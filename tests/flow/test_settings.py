@@ -1,4 +1,6 @@
 import re
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -102,3 +104,22 @@ def test_pairs():
         pairs(["=1"], "--set")
     with pytest.raises(StepError, match=r"^--set a is given twice, '1' and '2'$"):
         pairs(["a=1", "a=2"], "--set")
+
+
+def test_a_function_with_some_arguments_already():
+    def transform(program: str, *, regions: int, names: Sequence[str | float] | None = None):
+        pass
+
+    rest = partial(transform, "p")
+    found = bind(rest, {"regions": "3", "names": "a,b"}, {}, "t")
+    assert found == {"regions": 3, "names": ["a", "b"]}
+    with pytest.raises(StepError, match=r"t needs a value for regions: add --do t:regions=\.\.\."):
+        bind(rest, {}, {}, "t", option="--do t:{}=...")
+
+
+def test_lists_of_lists_have_no_form():
+    def graph(neighbours: Sequence[Sequence[int]] | None = None):
+        pass
+
+    with pytest.raises(StepError, match="set in Python"):
+        bind(graph, {"neighbours": "1,2"}, {}, "graph")
