@@ -15,7 +15,8 @@ KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART = ra
 RECORD_SIZE = 8
 # Record of a port
 MODEL, RATE, LEFT, AT, DONE = range(5)
-PORT_SIZE = 5
+SHARE = LEFT
+"""Of the requests that are left, those that are offered in each cycle, in parts."""
 
 FINE = 1 << 12
 """Parts that a request is counted in."""
@@ -78,7 +79,7 @@ class SimpleMemory:
 def _update(M, memory, t):  # type: ignore[no-untyped-def]
     """Bring the queue to cycle `t`: what was offered since, less what was served."""
     backlog = M[memory + BACKLOG]
-    backlog += (M[memory + OFFERED] * FINE - M[memory + SERVED]) * (t - M[memory + UPDATED])
+    backlog += (M[memory + OFFERED] - M[memory + SERVED]) * (t - M[memory + UPDATED])
     M[memory + BACKLOG] = max(backlog, 0)
     M[memory + UPDATED] = t
 
@@ -93,9 +94,11 @@ def start(M, port, t, rows, row_bytes):  # type: ignore[no-untyped-def]
     else:
         requests = (rows * row_bytes + size - 1) // size
     _update(M, memory, t)
-    M[memory + OFFERED] += M[port + RATE]
-    M[port + LEFT] = requests
-    M[port + AT] = t + (requests + M[port + RATE] - 1) // M[port + RATE]
+    cycles = (requests + M[port + RATE] - 1) // M[port + RATE]
+    # All are offered evenly, so that the last cycle counts no more than what is left for it.
+    M[port + SHARE] = requests * FINE // cycles
+    M[memory + OFFERED] += M[port + SHARE]
+    M[port + AT] = t + cycles
 
 
 @nb.njit
@@ -105,8 +108,7 @@ def advance(M, port, t):  # type: ignore[no-untyped-def]
         return M[port + AT]
     memory = M[port + MODEL]
     _update(M, memory, t)
-    M[memory + OFFERED] -= M[port + RATE]
+    M[memory + OFFERED] -= M[port + SHARE]
     queue = (M[memory + BACKLOG] + M[memory + SERVED] - 1) // M[memory + SERVED]
-    M[port + LEFT] = 0
     M[port + DONE] = t + queue + M[memory + LATENCY]
     return 0
