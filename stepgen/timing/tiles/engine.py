@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...ir.errors import StepError
 from ...ir.graph import Graph
+from ...ir.stream import Node
 from ...ir.wire import Beats
 from .. import kernel as k
 from ..activity import Trace, spent
@@ -91,13 +92,20 @@ def run(
 def _run(program: Program) -> Run:
     M, t, notes, trace = execute(program)
     machine = program.machine
-    operators = {}
-    for node in program.graph.nodes:
-        records = [_counts(M, a, t) for a in program.addresses.get(node.name, [])]
+    graph, operators = program.graph, {}
+    counted = {
+        node.name: [_counts(M, a, t) for a in program.addresses.get(node.name, [])]
+        for node in graph.nodes
+    }
+
+    def largest(node: Node) -> int:
+        return max(record["largest"] for record in counted[node.name])
+
+    for node in graph.nodes:
+        records = counted[node.name]
         if records:
             total = {key: sum(r[key] for r in records) for key in records[0]}
             total["tokens"] = max(r["tokens"] for r in records)
-            largest = max(r["largest"] for r in records)
             total.pop("largest")
             memory = allocated(node, machine.policy, total["tokens"], largest)
             operators[node.name] = Operator(
