@@ -106,8 +106,8 @@ class Program(Layout):
             return
         self._sources[key] = source = self._fifo(stream.name, stream, None)
         if not uses:
-            step = forks["output"].drop
-            self._actor(stream.node.name, "drops", step, [source], reads=[source], writes=[])
+            step, own = forks["output"].drop, [source, holds_buffers(stream)]
+            self._actor(stream.node.name, "drops", step, own, reads=[source], writes=[])
             return
         outs = []
         for node, index in uses:

@@ -2,10 +2,20 @@
 
 from ....ir.stream import Node
 from ...kernel import finish
-from ..actor import PORTS, READY, acted, is_done, ready, step, take
-from ..program import Program
+from .. import buffers
+from ..actor import PORTS, READY, acted, inline, is_done, ready, step, take
+from ..program import Program, holds_buffers
 
-IN = PORTS
+IN, OF_BUFFERS = range(PORTS, PORTS + 2)
+
+
+@inline
+def taken(M, a, t):  # type: ignore[no-untyped-def]
+    """Take the next element; a buffer that nobody reads is given back."""
+    beat = take(M, M[a + IN], t)
+    if M[a + OF_BUFFERS]:
+        buffers.share(M, beat, 0)
+    return beat
 
 
 @step
@@ -13,7 +23,7 @@ def drain(M, a, t):  # type: ignore[no-untyped-def]
     wait = ready(M, M[a + IN], t)
     if wait != READY:
         return wait
-    if is_done(take(M, M[a + IN], t)):
+    if is_done(taken(M, a, t)):
         finish(M, a)
         return -2
     return acted(M, t)
@@ -24,10 +34,10 @@ def drop(M, a, t):  # type: ignore[no-untyped-def]
     wait = ready(M, M[a + IN], t)
     if wait != READY:
         return wait
-    return -2 if is_done(take(M, M[a + IN], t)) else acted(M, t)
+    return -2 if is_done(taken(M, a, t)) else acted(M, t)
 
 
 def build(node: Node, to: Program) -> None:
     """The run lasts until the stream has ended."""
     x = to.input(node, 0)
-    to.add(node, drain, [x], reads=[x], finishes=True)
+    to.add(node, drain, [x, holds_buffers(node.inputs[0])], reads=[x], finishes=True)
