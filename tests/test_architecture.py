@@ -103,6 +103,10 @@ def test_every_unit_has_a_circuit_and_a_timing() -> None:
     assert names("stepgen.hw.units") == names("stepgen.timing.units")
 
 
+def test_every_operator_is_timed_on_tiles() -> None:
+    assert names("stepgen.ir.ops") == names("stepgen.timing.tiles.ops")
+
+
 def test_every_operator_has_a_circuit_or_a_reason() -> None:
     operators = names("stepgen.ir.ops")
     lowered = names("stepgen.compile.lowering")

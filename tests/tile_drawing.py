@@ -105,7 +105,7 @@ class TileProgram(Program):
         sel = self.beside(name, sg.Selector(self.number(1, 3)), buffers)
         parts = sg.partition(buffers, sel, rank=0)
         for i, part in enumerate(parts[1:]):
-            self.keep(part.streamify(), f"{name}_{i}")
+            self.keep(self.pick(part, part.streamify()), f"{name}_{i}")
         return parts[0].streamify(count=self.pick(None, 2))
 
     def step_zip(self, x: Stream, name: str) -> Stream:

@@ -1,0 +1,177 @@
+"""What a user is told when a program can't be timed: one sentence with names and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.flow.tiles import simulate
+from stepgen.ir.dtypes import TupleType
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.tiles.machines import SDA, Machine
+
+fn = sg.fn
+
+
+def behind_its_fold(length: int) -> sg.Graph:
+    """Elements wait for the sum of all of them."""
+    g = sg.Graph("late")
+    x = g.input("x", sg.f32[1, 4], (2, length))
+    total = x.accum(fn.add(), rank=1, name="total")
+    g.output(x.map(fn.sub(), total.promote(0).expand(count=length)), "y")
+    return g
+
+
+def ones(*shape: int) -> Any:
+    return np.ones(shape, np.float32)
+
+
+@pytest.mark.parametrize("length", [6, 9, 20])
+def test_a_fifo_too_small_is_told_with_the_smallest_that_is_not(length: int) -> None:
+    graph, inputs = behind_its_fold(length), {"x": ones(2, length, 1, 4)}
+    with pytest.raises(Deadlock) as told:
+        simulate(graph, inputs, SDA)
+    error = told.value
+    assert "program late on sda deadlocks in cycle" in str(error)
+    assert "x.0 to map_0 (full, 2 of 2)" in str(error)
+    (name,) = error.remedy
+    depth = error.remedy[name]
+    assert str(error).endswith(f"a depth of {depth} for {name} frees it")
+    assert simulate(graph, inputs, SDA, depths={name: depth}).cycles > 0
+    with pytest.raises(Deadlock):
+        simulate(graph, inputs, SDA, depths={name: depth - 1})
+    with pytest.raises(Deadlock):
+        simulate(graph, inputs, SDA, depths={name: depth - 1, "x.0": 400})
+
+
+def test_it_runs_with_the_depth_asked_for() -> None:
+    g = sg.Graph("deep")
+    x = g.input("x", sg.f32[1, 4], (9,))
+    total = x.accum(fn.add(), rank=1) if x.rank else x.promote().accum(fn.add(), rank=1)
+    back = x.fifo(12).promote()
+    g.output(back.map(fn.sub(), total.promote(0).expand(back)), "y")
+    assert simulate(g, {"x": ones(9, 1, 4)}, SDA).cycles > 9
+
+
+def test_a_loop_that_nothing_enters_is_told_at_once() -> None:
+    g = sg.Graph("loop")
+    x = g.input("x", sg.f32[1, 4], (3,))
+    back = g.feedback(sg.f32[1, 4], (3,), "back")
+    added = x.map(fn.add(), back, name="added")
+    back.connect(added.map(fn.square(), name="squared"))
+    g.output(added, "y")
+    with pytest.raises(Deadlock, match="no FIFO depth frees it") as told:
+        simulate(g, {"x": ones(3, 1, 4)}, SDA)
+    assert told.value.remedy == {}
+    assert {w.channel for w in told.value.waiting} <= {"squared.0", "added.0", "added.0 to squared"}
+
+
+def look_up(number: int, *, store: bool = False) -> tuple[sg.Graph, dict[str, Any]]:
+    g = sg.Graph("look_up")
+    table = g.tensor("table", (8, 4), sg.f32)
+    place = g.input("place", sg.address[1, 1], (1,))
+    inputs: dict[str, Any] = {"place": np.array([[[number]]])}
+    if store:
+        x = g.input("x", sg.f32[2, 4], (1,))
+        sg.random_offchip_store(place, x, table, tile=(2, 4), name="put")
+        inputs["x"] = ones(1, 2, 4)
+    else:
+        g.output(sg.random_offchip_load(place, table, tile=(2, 4), name="get"), "y")
+    return g, inputs
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_a_tile_that_is_not_there(store: bool) -> None:
+    assert simulate(*look_up(3, store=store), SDA).traffic == 2 * 4 * 4
+    sentence = f"place.0 {'names' if store else 'asks for'} tile 4 of tensor table, which has 4"
+    with pytest.raises(sg.StepError, match=sentence) as told:
+        simulate(*look_up(4, store=store), SDA)
+    assert not isinstance(told.value, Deadlock)
+
+
+def test_an_input_that_is_missing() -> None:
+    with pytest.raises(sg.StepError, match="the input x of the program late was not given"):
+        simulate(behind_its_fold(1), {}, SDA)
+
+
+def test_an_input_that_does_not_fit() -> None:
+    with pytest.raises(sg.StepError, match="x"):
+        simulate(behind_its_fold(3), {"x": ones(2, 3, 1, 5)}, SDA)
+
+
+LARGEST = "tiles of at most 32767 rows and columns, not 1x40000"
+
+
+def test_a_tile_larger_than_the_word_of_a_beat() -> None:
+    g = sg.Graph("wide")
+    tensor = g.tensor("t", (1, 40000), sg.bf16)
+    g.output(sg.linear_offchip_load(tensor, tile=(1, 40000), shape=(1,), stride=(0,)), "y")
+    with pytest.raises(sg.StepError, match=LARGEST):
+        simulate(g, {}, SDA)
+
+
+def test_a_tile_that_becomes_too_large() -> None:
+    g = sg.Graph("growing")
+    tensor = g.tensor("t", (20000, 1), sg.bf16)
+    n = g.input("n", sg.Selector(1), ("N",))
+    rows = sg.linear_offchip_load(tensor, tile=(20000, 1), shape=(1,), stride=(0,), ref=n)
+    joined = rows.flatten(0, 1).promote().accum(fn.retile_row(), rank=1, name="joined")
+    g.output(joined, "y")
+    assert simulate(g, {"n": np.ones((1, 1), bool)}, SDA).traffic == 40000
+    with pytest.raises(sg.StepError, match=r"joined .* makes a tile of more than 32767 rows"):
+        simulate(g, {"n": np.ones((2, 1), bool)}, SDA)
+
+
+def test_a_tile_with_too_much_padding() -> None:
+    g = sg.Graph("padded")
+    x = g.input("x", sg.f32[1, 4], ("N",))
+    data, _ = x.reshape(chunk=2000)
+    g.output(data.accum(fn.retile_row(), rank=1, name="joined"), "y")
+    deep: Machine = replace(SDA, fifo_depth=4000)
+    assert simulate(g, {"x": ones(1000, 1, 4)}, deep).cycles > 2000
+    with pytest.raises(sg.StepError, match="or with more than 1023 of padding"):
+        simulate(g, {"x": ones(900, 1, 4)}, deep)
+
+
+def test_flags_made_of_data() -> None:
+    g = sg.Graph("data")
+    x = g.input("x", sg.f32[1, 1], (4,))
+    flags = x.map(fn.compare(op="lt"), x, name="less").promote(0)
+    g.output(x.flat_map(fn.retile_streamify("row"), rank=0, padding=flags, name="kept"), "y")
+    with pytest.raises(sg.StepError, match=r"kept .* needs the contents of .*, which less makes"):
+        simulate(g, {"x": ones(4, 1, 1)}, SDA)
+
+
+@pytest.mark.parametrize(
+    ("function", "start"), [("span_last", 3), ("span_first", 3), ("span_end", 3)]
+)
+def test_an_empty_range(function: str, start: int) -> None:
+    g = sg.Graph("ranges")
+    ranges = g.input("ranges", sg.address[1, 2], (1,))
+    one = getattr(fn, function)()
+    g.output(ranges.map(one) if function == "span_end" else ranges.flat_map(one, rank=1), "y")
+    assert simulate(g, {"ranges": np.array([[[start, 1]]])}, SDA).cycles > 0
+    with pytest.raises(sg.StepError, match=f"{function}.* needs ranges of at least 1"):
+        simulate(g, {"ranges": np.array([[[start, 0]]])}, SDA)
+
+
+@pytest.mark.parametrize("bits", [[0, 0, 0], [1, 0, 1]])
+def test_selectors_that_are_not_one_hot(bits: list[int]) -> None:
+    g = sg.Graph("named")
+    names = g.input("names", sg.Selector(3), (1,))
+    g.output(names.flat_map(fn.tile_addresses(2), rank=1), "y")
+    assert simulate(g, {"names": np.array([[0, 1, 0]], bool)}, SDA).cycles > 0
+    with pytest.raises(sg.StepError, match=r"tile_addresses.* needs one-hot selectors"):
+        simulate(g, {"names": np.array([bits], bool)}, SDA)
+
+
+def test_tuples_from_outside() -> None:
+    g = sg.Graph("pairs")
+    x = g.input("x", TupleType((sg.f32[1, 1], sg.f32[1, 1])), (1,))
+    g.output(x.map(fn.add()), "y")
+    with pytest.raises(sg.StepError, match=r"the input x carries .*; give its items apart"):
+        simulate(g, {"x": [(ones(1, 1), ones(1, 1))]}, SDA)
