@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .evaluate import SECONDS, Numbers
-from .point import PUBLISHED, Point, Value
+from .point import DRAWN, PUBLISHED, Point, Value
 from .traces import Traces
 
 Labels = Mapping[str, Value]
@@ -45,9 +45,9 @@ class Result:
         return self.numbers[name]
 
     def published(self, name: str) -> float | None:
-        """The published number, where the run's input and settings are those of the paper."""
+        """The published number, where settings and input (or its counts) are the paper's."""
         point = self.row.point
-        comparable = point.view == PUBLISHED and point.origin == PUBLISHED
+        comparable = point.view == PUBLISHED and point.origin != DRAWN
         return self.row.known.get(name) if comparable else None
 
     def error(self, name: str) -> float | None:

@@ -16,8 +16,8 @@ STATIC_FLOPS, DYNAMIC_FLOPS = 4096, 6400
 SHARED_FLOPS = 1024
 """Of the runs with time-multiplexing, per operator."""
 
-UNBOUNDED = 1 << 20
-"""FIFO depth in place of none."""
+UNBOUNDED = 1 << 11
+"""FIFO depth in place of none: more than an expert gets elements."""
 
 FAIR_MEMORY = "memory_peak"
 """What the fair view calls on-chip memory: the most bytes held at any time, by one rule for all."""

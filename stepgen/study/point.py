@@ -15,6 +15,11 @@ from ..flow.objects import digest
 Value = bool | int | float | str | list[str] | None
 """What an option of a workload, transform or machine may be."""
 
+ORIGINS = ("published", "counts", "drawn")
+"""Of a trace, the most faithful first."""
+
+DRAWN = ORIGINS[-1]
+
 PUBLISHED, FAIR = "published", "fair"
 VIEWS = (PUBLISHED, FAIR)
 """The paper's own settings, unequal where they were unequal; and equal ones."""
@@ -112,7 +117,7 @@ class Point:
     def origin(self) -> str:
         """The least faithful origin of its traces; "published" where it has none."""
         origins = [trace.origin for trace in self.traces.values()]
-        return max(origins, key=("published", "counts", "drawn").index, default="published")
+        return max(origins, key=ORIGINS.index, default=ORIGINS[0])
 
     @classmethod
     def parse(cls, text: str) -> Point:

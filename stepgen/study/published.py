@@ -58,6 +58,20 @@ MOE: Mapping[tuple[str, int, int | str], Numbers] = {
 """Figures 9, 10, 19 and 20, by model, tokens and rows of a tile. The artifact's tables for Qwen
 with static tiles count no memory for experts without tokens, the figures do: left out here."""
 
+COUNTS: Mapping[tuple[str, int], tuple[int, ...]] = {
+    ("mixtral", 1024): (236, 219, 279, 215, 164, 414, 301, 220),
+    ("qwen", 1024): (
+        0, 1, 0, 0, 11, 0, 5, 326, 88, 201, 0, 304, 34, 25, 50, 335, 45, 363, 617, 0, 203, 0, 1, 1,
+        42, 2, 12, 4, 1, 76, 101, 0, 0, 41, 0, 2, 2, 32, 0, 30, 74, 1, 3, 204, 22, 697, 0, 1, 0, 0,
+        37, 42, 9, 4, 0, 175, 0, 66, 9, 0, 40, 0, 1, 0, 0, 100, 1, 0, 0, 0, 1, 0, 17, 406, 0, 201,
+        6, 116, 275, 94, 73, 1, 1, 814, 107, 0, 0, 0, 0, 6, 1, 5, 0, 1, 20, 0, 0, 0, 7, 0, 4, 4,
+        403, 29, 0, 4, 0, 0, 60, 10, 22, 5, 0, 0, 30, 228, 0, 231, 0, 95, 0, 77, 0, 188, 147, 0, 0,
+        62,
+    ),
+}  # fmt: skip
+"""Tokens of each expert in routings that are not at hand, by model and tokens. They decide traffic
+and memory, and nearly decide cycles."""
+
 SILU_TOO_OFTEN = 14 * 2048 * 768 + 768, 6 * 2048 * 768 + 9 * 768
 """FLOPs of one row in one expert of Qwen3-30B-A3B, as published and as they are: the published
 count charges SiLU once for every column of the model."""

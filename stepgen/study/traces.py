@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+
 from ..flow import traces
+from ..flow.routing import Routing
 from ..ir.errors import StepError
+from . import published
 from .point import Trace, Value
 
 VARIABLE = "STEPGEN_DATA"
@@ -97,6 +101,10 @@ class Traces:
         path = self._file("routing", f"{name}.npz")
         if path is not None:
             return Trace.of(name, "published", traces.load_routing(path))
+        counts = published.COUNTS.get((model.name, batch))
+        if counts is not None and not self.small:
+            made = with_counts(counts, batch, model.sizes["top"], seed=self.seed)
+            return Trace.of(name, "counts", made)
         spread, idle = traces.SKEWS[model.name]
         sizes = model.sizes
         drawn = traces.draw_routing(
@@ -133,6 +141,31 @@ class Traces:
             return None
         path = self.data / folder / name
         return path if path.is_file() else None
+
+
+def with_counts(counts: Sequence[int], tokens: int, top: int, *, seed: int = 0) -> Routing:
+    """Draw a routing in which every expert gets a given number of tokens.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Tokens of each expert, `tokens` x `top` in all and none more than `tokens`.
+    tokens, top : int
+    seed : int
+
+    Returns
+    -------
+    int64 array of shape [tokens, top]
+    """
+    rng = np.random.default_rng(seed)
+    left = np.array(counts, np.int64)
+    rows = np.empty((tokens, top), np.int64)
+    for token in rng.permutation(tokens):
+        # Whoever has most left goes first: otherwise a token might find too few experts in the end.
+        chosen = np.lexsort((rng.random(len(left)), -left))[:top]
+        left[chosen] -= 1
+        rows[token] = chosen
+    return rows
 
 
 def found(data: Path | None) -> Traces:

@@ -1,0 +1,195 @@
+"""Figures: small ones through the engine, their tables and files, and what may be compared."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from rich.console import Console
+
+from stepgen.cli.app import execute
+from stepgen.ir.errors import StepError
+from stepgen.study import published, study
+from stepgen.study.evaluate import evaluate
+from stepgen.study.figure import Figure, Result, Row
+from stepgen.study.figures import figures
+from stepgen.study.moe import tiling_row, with_distance
+from stepgen.study.point import FAIR, PUBLISHED, VIEWS, Point, Trace
+from stepgen.study.report import view_table
+from stepgen.study.traces import Traces
+
+NAMES = ["8", "9", "10", "12", "13", "14", "15", "17", "19", "20", "21", "combined"]
+SMALL = Traces(small=True)
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """All figures from small inputs, evaluated once."""
+    folder = tmp_path_factory.mktemp("study")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEPGEN_CACHE", str(folder / "cache"))
+        made = study.run(study.chosen("all"), SMALL, folder / "out", evaluate=evaluate)
+    return {outcome.figure.name: outcome for outcome in made}
+
+
+def numbers_of(outcome):
+    return [(view, r) for view, results in outcome.results.items() for r in results]
+
+
+def test_all_figures_are_there_in_order():
+    assert list(figures()) == NAMES
+    assert [f.name for f in study.chosen("all")] == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_has_files_and_sound_numbers(outcomes, name):
+    outcome = outcomes[name]
+    assert list(outcome.results) == list(VIEWS)
+    for view, result in numbers_of(outcome):
+        n = result.numbers
+        assert result.row.point.view == view
+        assert n["cycles"] > 0
+        assert n["traffic"] > 0
+        assert 0 < n["compute_utilization"] <= n["compute_occupancy"] <= 1
+        assert 0 < n["bandwidth_utilization"] <= 1
+        assert result.error("cycles") is None or name == "8"
+    with outcome.files["csv"].open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(numbers_of(outcome))
+    assert [int(row["cycles"]) for row in rows] == [r["cycles"] for _, r in numbers_of(outcome)]
+    assert outcome.files["png"].read_bytes().startswith(b"\x89PNG")
+    assert outcome.files["pdf"].read_bytes().startswith(b"%PDF")
+    assert outcome.figure.differs.endswith(".")
+
+
+def test_the_fair_view_has_equal_machines_and_the_published_one_has_not():
+    def machines(view):
+        rows = figures()["9"].rows(SMALL, view)
+        return {(r.point.machine, r.point.changes["compute.flops"]) for r in rows}
+
+    assert machines(FAIR) == {("sda", 4096)}
+    assert machines(PUBLISHED) == {("sda-published", 4096), ("sda-published", 6400)}
+
+
+@pytest.mark.parametrize("name", ["9", "10", "19", "20"])
+def test_dynamic_tiles_never_move_more_than_static_ones(outcomes, name):
+    for view, results in outcomes[name].results.items():
+        for model in {r["model"] for r in results}:
+            own = {r["tile"]: r["traffic"] for r in results if r["model"] == model}
+            assert own["dynamic"] == min(own.values()), view
+
+
+def test_sharing_regions_moves_the_same_bytes_with_less_compute(outcomes):
+    results = outcomes["12"].results[FAIR]
+    for tiling in ("static", "dynamic"):
+        own = [r for r in results if r["tiling"] == tiling]
+        assert len({r["traffic"] for r in own}) == 1
+        compute = [r["compute_allocated"] for r in own]
+        assert compute == sorted(compute, reverse=True)
+        assert len(set(compute)) == len(own)
+
+
+def test_small_programs_do_not_fill_a_published_region_more_than_its_share(outcomes):
+    for result in outcomes["15"].results[PUBLISHED]:
+        if result["schedule"] == "coarse":
+            assert result.row.point.transforms[0].options["per_region"] == 16
+
+
+def fake(cycles, memory, tile, view=FAIR):
+    point = Point("moe_swiglu", view=view)
+    numbers = {"cycles": cycles, "memory_peak": memory}
+    return Result(Row({"model": "m", "tile": tile}, point), numbers)
+
+
+def test_the_distance_from_the_frontier_is_that_of_the_nearest_point():
+    static = [fake(800, 10, 8), fake(400, 20, 16), fake(200, 50, 32)]
+    best = with_distance([*static, fake(200, 25, "dynamic")])[-1]
+    assert best["pareto_distance"] == 2.0
+    same = with_distance([*static, fake(400, 20, "dynamic")])[-1]
+    assert same["pareto_distance"] == 1.0
+    worse = with_distance([*static, fake(800, 40, "dynamic")])[-1]
+    assert worse["pareto_distance"] == 0.5
+
+
+def results_of(origin, view):
+    trace = Trace("r", origin, ((0, 1),))
+    point = Point("moe_swiglu", traces={"routing": trace}, view=view)
+    return [Result(Row({"tile": 8, "model": "m"}, point, {"cycles": 200}), {"cycles": 210})]
+
+
+@pytest.mark.parametrize(
+    ("origin", "view", "error"),
+    [
+        ("published", PUBLISHED, "+5.0 %"),
+        ("counts", PUBLISHED, "+5.0 %"),
+        ("drawn", PUBLISHED, None),
+        ("published", FAIR, None),
+    ],
+)
+def test_only_the_same_input_and_settings_are_compared(origin, view, error):
+    figure = Figure("9", "Title", "Differs.", lambda *_: [], lambda *_: None, ("cycles",))
+    results = results_of(origin, view)
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(view_table(figure, view, results))
+    text = capture.get()
+    assert (error in text) if error else ("%" not in text)
+    assert ("published " in text.splitlines()[2]) == (view == PUBLISHED)
+    assert "210" in text
+    document = results[0].document()
+    assert (document["published_cycles"], document["input"]) == (200, origin)
+    assert (document["error_cycles"] is None) == (error is None)
+
+
+def test_published_memory_follows_its_formula():
+    """Section 6.1's tiles counted 4 bytes, weight tiles 2: E(6*64*D + 12*t*D) + 10*D + 2."""
+    sizes = {"mixtral": (8, 4096), "qwen": (128, 2048)}
+    for (model, _, tile), known in published.MOE.items():
+        experts, width = sizes[model]
+        if isinstance(tile, int) and "memory_allocated" in known:
+            each = 6 * 64 * width + 12 * tile * width
+            assert known["memory_allocated"] == experts * each + 10 * width + 2
+
+
+def test_published_points_are_compared_under_published_settings_only():
+    row = tiling_row(Traces(), PUBLISHED, "mixtral", 1024, "dynamic")
+    assert row.known["cycles"] == 7942058
+    assert row.point.origin == "counts"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("figure 11", "there is no figure '11', only 8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, "),
+        ("figure 9 --view fairer", "there is no view 'fairer', only published, fair and both"),
+        ("figure 9 --executor slurm", "there is no executor 'slurm', only serial, processes"),
+        ("figure 9 --data nix", "there is no folder nix of routings and KV lengths"),
+        ("figure", "Missing argument 'FIGURE'."),
+        ("figure 9 -j 0", "Invalid value for '-j' / '--jobs': "),
+    ],
+)
+def test_mistakes_on_the_command_line_are_one_sentence(
+    line, sentence, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert execute(line.split()) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"stepgen: {sentence}")
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_writes_a_figure(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("STEPGEN_DATA", raising=False)
+    out = tmp_path / "out"
+    assert execute(["figure", "8", "--out", str(out), "--view", "published"]) == 0
+    said = capsys.readouterr().out
+    assert "Figure 8, as published" in said
+    assert "Figure 8, fair" not in said
+    assert {p.name for p in out.iterdir()} == {"figure8.csv", "figure8.png", "figure8.pdf"}
+
+
+def test_a_view_that_does_not_exist_is_named():
+    with pytest.raises(StepError, match="there is no view"):
+        study.views("odd")

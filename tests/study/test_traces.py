@@ -1,0 +1,69 @@
+"""Inputs of figures: from a folder, with published counts, or drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepgen.ir.errors import StepError
+from stepgen.study import published, traces
+from stepgen.study.traces import Traces, with_counts
+
+
+def test_a_folder_goes_before_what_is_drawn(tmp_path):
+    (tmp_path / "routing").mkdir()
+    (tmp_path / "kv_lengths").mkdir()
+    routing = np.array([[0, 1], [7, 3]])
+    np.savez(tmp_path / "routing" / "mixtral8x7b_batch64.npz", data=routing)
+    np.save(tmp_path / "kv_lengths" / "azure_batch16_stdev0479_1063_1078.npy", np.arange(1, 17))
+    own = traces.found(tmp_path)
+    model = own.model("mixtral")
+    trace = own.routing(model, 64)
+    assert (trace.origin, trace.array.tolist()) == ("published", routing.tolist())
+    assert own.lengths(16, 479, 1063).values == tuple(range(1, 17))
+    assert own.lengths(16, 479, 2477).origin == "drawn"
+
+
+def test_the_environment_may_name_the_folder(tmp_path, monkeypatch):
+    monkeypatch.delenv(traces.VARIABLE, raising=False)
+    assert traces.found(None) == Traces()
+    (tmp_path / "routing").mkdir()
+    monkeypatch.setenv(traces.VARIABLE, str(tmp_path))
+    assert traces.found(None) == Traces(tmp_path)
+
+
+def test_a_folder_without_traces_is_refused(tmp_path):
+    with pytest.raises(StepError, match="holds no traces"):
+        traces.found(tmp_path)
+    with pytest.raises(StepError, match=r"there is no folder .*nix of"):
+        traces.found(tmp_path / "nix")
+
+
+@pytest.mark.parametrize(("model", "tokens"), published.COUNTS)
+def test_a_routing_with_given_counts_has_them(model, tokens):
+    own = Traces()
+    sizes = own.model(model).sizes
+    counts = published.COUNTS[model, tokens]
+    trace = own.routing(own.model(model), tokens)
+    assert trace.origin == "counts"
+    assert np.bincount(trace.array.ravel(), minlength=sizes["experts"]).tolist() == list(counts)
+    assert all(len(set(row)) == sizes["top"] for row in trace.values)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_counts_that_leave_no_choice_are_met(seed):
+    counts = [6, 6, 6, 3, 2, 1]
+    rows = with_counts(counts, 6, 4, seed=seed)
+    assert np.bincount(rows.ravel()).tolist() == counts
+    assert all(len(set(row)) == 4 for row in rows.tolist())
+
+
+@pytest.mark.parametrize("batch", [16, 64, 80])
+def test_drawn_lengths_have_the_stated_spread_and_differ(batch):
+    own, found = Traces(), []
+    for _, stdev, first in published.batches(batch):
+        lengths = own.lengths(batch, stdev, first).array
+        assert lengths.shape == (batch,)
+        assert abs(lengths.std(ddof=1) - stdev) < 3 + 0.02 * stdev
+        found.append(tuple(lengths))
+    assert len(set(found)) == 9
