@@ -59,7 +59,12 @@ def simulate(
         for name, tensor in graph.tensors.items()
         if tensor.element == address and name in inputs
     }
-    return engine.run(graph, given, machine, depths=depths, tensors=tensors)
+    try:
+        return engine.run(graph, given, machine, depths=depths, tensors=tensors)
+    except MemoryError:
+        raise StepError(
+            f"there is not enough memory to time {graph.name} on {machine.name}"
+        ) from None
 
 
 def to_beats(stream: Stream, tokens: list[Token]) -> Beats:

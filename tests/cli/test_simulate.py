@@ -128,6 +128,7 @@ def test_a_machine_file_is_shown(stepgen, here):
         ("swiglu --depth nix=3", "program swiglu has no FIFO 'nix', but .*"),
         ("swiglu --depth x=3.5", "--depth x takes a number of elements, not '3.5'"),
         ("swiglu --depth map_0.0=0", "the FIFO map_0.0 must hold at least 1 element, not 0"),
+        ("swiglu --depth map_0.0=9000000000000000", "there is not enough memory to time swiglu .*"),
         ("swiglu --top 0", "Invalid value for '--top': .*"),
         ("swiglu --timeline t.doc", "a timeline is a file that ends in .*, not t.doc"),
         ("swiglu --transform bake", "there is no transform 'bake', only dynamic_tiling, .*"),

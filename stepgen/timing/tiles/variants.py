@@ -18,6 +18,15 @@ from .machines import Machine, named
 MOST = 1 << 30
 """No number of a machine is larger, so that sums of them fit the engine's words."""
 
+_FEWER = {
+    "fifo_depth": 1 << 16,
+    "channels": 1 << 16,
+    "bank_groups": 64,
+    "banks": 64,
+    "window": 4096,
+}
+"""Numbers of things that take memory while a run lasts."""
+
 _RECORDS: dict[type, dict[str, Any]] = {
     Policy: {policy.name: policy for policy in (PAPER, PUBLISHED)},
     Timings: {timings.name: timings for timings in (HBM2_2000, DDR4_3200)},
@@ -201,9 +210,10 @@ def _fitting(value: Any, old: Any, what: str) -> Any:
             return value
         raise StepError(f"{what} must be true or false, not {_shown(value)}")
     if isinstance(old, int) or old is None:
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST:
+        most = _FEWER.get(what.rpartition(".")[2], MOST)
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
             return value
-        raise StepError(f"{what} must be a whole number from 1 to {MOST}, not {_shown(value)}")
+        raise StepError(f"{what} must be a whole number from 1 to {most}, not {_shown(value)}")
     if isinstance(old, str):
         if isinstance(value, str) and value:
             return value

@@ -68,6 +68,7 @@ def test_a_file_is_a_machine(tmp_path):
         ('{"like": "sda", "flops": 1}', "m.json: machine sda has no field 'flops', it has .*"),
         ('{"like": "sda", "fifo_depth": 2.5}', ".*sda.fifo_depth must be a whole .*, not 2.5"),
         ('{"like": "sda", "fifo_depth": 0}', ".*sda.fifo_depth must be .* from 1 to .*, not 0"),
+        ('{"like": "sda", "fifo_depth": 65537}', ".*fifo_depth must be .* to 65536, not 65537"),
         ('{"like": "sda", "fifo_depth": true}', ".*sda.fifo_depth must be .*, not true"),
         ('{"like": "sda", "fifo_depth.a": 1}', ".*sda.fifo_depth is 2 and has no field 'a'"),
         ('{"like": "sda", "loads_add_up": 1}', ".*loads_add_up must be true or false, not 1"),
