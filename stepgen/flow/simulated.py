@@ -133,7 +133,8 @@ def parts(
     yield (
         f"compute {percent(data['compute_utilization'])} used of "
         f"{data['flops_per_cycle']:,} FLOPs per cycle, off-chip bandwidth "
-        f"{percent(data['bandwidth_utilization'])} of {data['bytes_per_cycle']:,.10g} bytes per cycle"
+        f"{percent(data['bandwidth_utilization'])} of {data['bytes_per_cycle']:,.10g} bytes per "
+        "cycle"
     )
 
 
