@@ -2,6 +2,8 @@
 
 Where loads and stores don't wait for each other this holds exactly: an element comes out as soon as
 its operands are there and there is room, so what comes earlier or has more room delays nothing.
+(Merges in order of arrival might break it, since what comes earlier may change the order; in no
+drawn program they did, so they are held to it too.)
 Where off-chip bandwidth is short it does not, as in every machine with a shared queue: what comes
 earlier may take the turn of what is needed first. Off-chip bandwidth itself showed no such case.
 """

@@ -86,6 +86,15 @@ def test_several_operators(seed: int, rate: int) -> None:
     assert abs(ends[0] - ends[1]) <= tolerance * ends[1]
 
 
+@pytest.mark.parametrize("size", [1, 17, 33])
+def test_no_request_is_counted_that_is_not_made(size: int) -> None:
+    """Tiles that are no multiple of what is offered in a cycle, from operators that take turns."""
+    loads = [Load([size] * 30, 16, start=i) for i in range(24)]
+    serve(loads)
+    model, last = answers(loads), max(load.done[-1] for load in loads)
+    assert abs(max(each[-1] for each in model) - last) <= 0.15 * last
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_tiles_of_drawn_sizes(seed: int) -> None:
     rng = np.random.default_rng(200 + seed)
