@@ -16,9 +16,6 @@ STATIC_FLOPS, DYNAMIC_FLOPS = 4096, 6400
 SHARED_FLOPS = 1024
 """Of the runs with time-multiplexing, per operator."""
 
-UNBOUNDED = 1 << 11
-"""FIFO depth in place of none: more than an expert gets elements."""
-
 FAIR_MEMORY = "memory_peak"
 """What the fair view calls on-chip memory: the most bytes held at any time, by one rule for all."""
 
@@ -35,19 +32,17 @@ def memory(view: str) -> str:
     return "memory_allocated" if view == PUBLISHED else FAIR_MEMORY
 
 
-def machine(view: str, flops: int, depth: int = 2) -> dict[str, Any]:
+def machine(view: str, flops: int) -> dict[str, Any]:
     """Machine and changes of a point of a view."""
     name = "sda-published" if view == PUBLISHED else "sda"
     return {
         "view": view,
         "machine": name,
-        "changes": {"compute.flops": flops, "fifo_depth": depth},
+        "changes": {"compute.flops": flops, "fifo_depth": 2},
     }
 
 
-def tiling_row(
-    traces: Traces, view: str, model_name: str, tokens: int, tile: int | str, depth: int = 2
-) -> Row:
+def tiling_row(traces: Traces, view: str, model_name: str, tokens: int, tile: int | str) -> Row:
     """One layer with tiles of `tile` rows, or ``"dynamic"`` ones."""
     model = traces.model(model_name)
     static = isinstance(tile, int)
@@ -65,7 +60,7 @@ def tiling_row(
         "moe_swiglu",
         options,
         {"routing": traces.routing(model, tokens)},
-        **machine(view, flops, depth),
+        **machine(view, flops),
     )
     known = published.MOE.get((model_name, tokens, tile), {})
     return Row({"model": model.title, "tokens": tokens, "tile": tile}, point, known)

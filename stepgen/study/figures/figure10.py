@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..figure import Figure, Row
-from ..moe import DIFFERS, UNBOUNDED, draw_frontiers, tiling_row, with_distance
-from ..point import PUBLISHED
+from ..moe import DIFFERS, draw_frontiers, tiling_row, with_distance
 from ..traces import Traces
 
 TILES = (16, 32, 64, 128, 256, 512, 1024)
@@ -12,14 +11,11 @@ TILES = (16, 32, 64, 128, 256, 512, 1024)
 
 def _rows(traces: Traces, view: str) -> list[Row]:
     tiles = (2, 4) if traces.small else TILES
-    found = []
-    for model in ("mixtral", "qwen"):
-        # The published runs of Qwen with 1024 tokens had no bound on FIFOs.
-        depth = UNBOUNDED if model == "qwen" and view == PUBLISHED else 2
-        found += [
-            tiling_row(traces, view, model, 1024, tile, depth) for tile in (*tiles, "dynamic")
-        ]
-    return found
+    return [
+        tiling_row(traces, view, model, 1024, tile)
+        for model in ("mixtral", "qwen")
+        for tile in (*tiles, "dynamic")
+    ]
 
 
 FIGURE = Figure(
