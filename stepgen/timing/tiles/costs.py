@@ -86,8 +86,9 @@ def result(M, w, a, b, c):  # type: ignore[no-untyped-def]
         return tile_word(rows_of(a), M[w + COLS], pad_rows_of(a), 0)
     if b == 0:
         return a
-    wide = a if cols_of(a) >= cols_of(b) else b
-    tall = a if rows_of(a) >= rows_of(b) else b
+    # An extent of 1 is repeated, also where the other is 0.
+    wide = b if cols_of(a) == 1 and cols_of(b) != 1 else a
+    tall = b if rows_of(a) == 1 and rows_of(b) != 1 else a
     return tile_word(rows_of(tall), cols_of(wide), pad_rows_of(tall), pad_cols_of(wide))
 
 
