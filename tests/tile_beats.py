@@ -62,11 +62,12 @@ class Recorded:
         M = self.program.build()
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
         M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])
-        ends, log = int(M[k.RUNNING]), int(M[k.LOG])
-        M[k.RUNNING] += ends
+        log = int(M[k.LOG])
+        M[k.RUNNING] += 1
         why, cycle = k.run(self.program.step_table(), M, 0, 1 << 40)
         assert why == k.QUIET
-        if M[k.RUNNING] > ends:
+        waiting = any(M[c + k.PUSHED] > M[c + k.POPPED] for c in self.program.names)
+        if M[k.RUNNING] > 1 or waiting:
             raise explain(self.program, M, cycle)
         return M, M[log : M[k.LOG]]
 

@@ -14,6 +14,7 @@ from programs import example
 from tile_beats import Recorded, expected, without_contents
 from tile_drawing import TileProgram, runs
 
+import stepgen as sg
 from stepgen.compile import transforms
 from stepgen.flow.tiles import simulate
 from stepgen.ir import registry
@@ -82,6 +83,17 @@ def by_arrival(graph: Graph, choices: dict[str, list[int]]) -> dict[str, list[in
         if n.op == "eager_merge" or (n.op == "reassemble" and n.attrs["order"] == "arrival")
     ]
     return {name: choices.get(name, []) for name in merges}
+
+
+def test_an_extent_of_1_is_repeated_no_times() -> None:
+    """A tile without rows joined with one row has none either."""
+    g = Graph("repeated")
+    x, row = g.input("x", sg.f32["N", 4], (2,)), g.input("row", sg.f32[1, 4], (2,))
+    g.output(x.map(sg.fn.add(), row), "left")
+    g.output(row.map(sg.fn.sub(), x), "right")
+    inputs = {"x": np.zeros((2, 0, 4), np.float32), "row": np.zeros((2, 1, 4), np.float32)}
+    conform(g, inputs, SDA)
+    assert simulate(g, inputs, SDA).flops_useful == 0
 
 
 WAYS = {"coarse": {}, "interleaved": {}, "dynamic": {}, "dynamic, ahead": {"in_flight": 2}}
