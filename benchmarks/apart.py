@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 MEGABYTE = 1 << 10
@@ -19,4 +19,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
 
 def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
     result = function(*arguments)
-    return result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
+    # Not getrusage: there a process starts with the peak of the one that it was forked from.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return result, int(peak) / MEGABYTE

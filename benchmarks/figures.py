@@ -12,7 +12,7 @@ from time import perf_counter
 from .apart import MEGABYTE
 from .table import Table
 
-JOBS = (1, 2)
+JOBS = (2,)
 COMMAND = "from stepgen.cli import main; main()"
 
 
