@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from ..flow.report import table
 from ..flow.whole import whole_file
 from .figure import Figure, Result
-from .point import PUBLISHED, VIEWS
+from .point import FAIR, PUBLISHED, VIEWS
 
 SUFFIXES = (".csv", ".png", ".pdf")
 
@@ -35,7 +35,10 @@ HEADINGS = {
     "flops_padding": "padding FLOPs",
 }
 
-INPUTS = {"published": "trace", "counts": "drawn, same counts", "drawn": "drawn"}
+_MEMORY_OF = {"memory_allocated": PUBLISHED, "memory_used": PUBLISHED, "memory_peak": FAIR}
+"""The view that a kind of on-chip memory belongs to, in figures that show two."""
+
+INPUTS = {"published": "trace", "counts": "same counts", "drawn": "drawn"}
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,10 @@ def view_table(
 ) -> RenderableType:
     """The results of one view, beside published numbers where they are known."""
     labels = [name for name in results[0].row.labels if len({r[name] for r in results}) > 1]
-    compared = [n for n in figure.shown if _comparable(view, n, results)]
+    shown = [n for n in figure.shown if _MEMORY_OF.get(n, view) == view or not _both(figure)]
+    compared = [n for n in shown if _comparable(view, n, results)]
     columns = [*labels, "input"]
-    for name in figure.shown:
+    for name in shown:
         columns.append(HEADINGS.get(name, name))
         if name in compared:
             columns += ["published", "error"]
@@ -80,7 +84,7 @@ def view_table(
     for result in results:
         cells: list[Any] = [_plain(result.row.labels.get(name)) for name in labels]
         cells.append(INPUTS[result.row.point.origin])
-        for name in figure.shown:
+        for name in shown:
             cells.append(_cell(name, result.numbers.get(name)))
             if name in compared:
                 cells.append(_cell(name, result.row.known.get(name)))
@@ -90,6 +94,10 @@ def view_table(
     if part is not None:
         title += f", {part if isinstance(part, str) else f'{figure.by} {part}'}"
     return table(title, *columns, rows=rows, left=len(labels) + 1)
+
+
+def _both(figure: Figure) -> bool:
+    return len({_MEMORY_OF[name] for name in figure.shown if name in _MEMORY_OF}) > 1
 
 
 def _comparable(view: str, name: str, results: Sequence[Result]) -> bool:
