@@ -101,7 +101,7 @@ class Dask:
     @contextmanager
     def _client(self, distributed: Any) -> Iterator[Any]:
         if self.address is None:
-            options = {"n_workers": self.jobs, "threads_per_worker": 1, "dashboard_address": None}
+            options = {"n_workers": self.jobs, "threads_per_worker": 1, "dashboard_address": ":0"}
             with (
                 distributed.LocalCluster(**options) as cluster,
                 distributed.Client(cluster) as client,

@@ -64,7 +64,7 @@ class Result:
         columns |= {name: value for name, value in self.numbers.items() if name != SECONDS}
         for name, known in self.row.known.items():
             columns[f"published_{name}"] = known
-            if name in self.numbers:
+            if name in self.numbers and name != SECONDS:
                 columns[f"error_{name}"] = self.error(name)
         return columns
 

@@ -80,7 +80,7 @@ def test_every_executor_gives_what_one_process_gives(tmp_path, executor):
 
 def test_a_cluster_that_runs_is_reached_by_its_address(tmp_path):
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster:
         address = cluster.scheduler_address.removeprefix("tcp://")
         executor = executors.named(f"dask://{address}", 1)
