@@ -61,8 +61,9 @@ def measure() -> Table:
         "e. Timing on tiles against exact cycles",
         f"MoE layer, {TOKENS} tokens, top {TOP} of {EXPERTS} experts, 4 lanes, bus of 64 bits, "
         f"{len(found)} routings (balanced, on two experts, drawn with skews 0 to 2, half of the "
-        "experts idle). The machine mirrors rates, FIFOs and bus of the hardware; one number, how "
-        "many tiles a load has in flight, was chosen by looking at cycles (of other routings). "
+        "experts idle). The machine mirrors rates, FIFOs and bus of the hardware; three numbers "
+        "(tiles in a FIFO, tiles of weights in a matrix unit, tiles that a load has in flight) "
+        "were chosen by looking at cycles (of other routings). "
         "Error of the cycles on tiles by schedule. Of all pairs of schedules under one "
         f"routing, {agree} of {pairs} are ordered alike, Kendall's tau {2 * agree / pairs - 1:.3f} "
         f"on average; no pair is ordered differently whose exact cycles differ by more than "

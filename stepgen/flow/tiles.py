@@ -12,11 +12,16 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
 from ..ir.wire import VALUE, Beats
+from ..semantics import executor
+from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
 from ..semantics.tokens import Token
-from ..timing.tiles import engine
+from ..timing.tiles import engine, known
 from ..timing.tiles.machines import Machine
 from ..timing.tiles.report import Run
+
+TRIES = 16
+"""How often values and the orders of arrival may change each other before they have to agree."""
 
 
 def simulate(
@@ -26,7 +31,7 @@ def simulate(
     *,
     depths: Mapping[str, int] | None = None,
 ) -> Run:
-    """Time a program; tiles need not carry data.
+    """Time a program; tiles carry no data.
 
     Parameters
     ----------
@@ -47,8 +52,66 @@ def simulate(
     Raises
     ------
     StepError
-        If inputs are missing or do not fit, or the program can never end.
+        If inputs are missing or do not fit, the program can never end, or what happens in it
+        depends on data (see `simulate_with_data`).
     """
+    return _timed(graph, inputs, machine, depths, {})
+
+
+def simulate_with_data(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    machine: Machine,
+    *,
+    depths: Mapping[str, int] | None = None,
+    lanes: int = 16,
+) -> tuple[Run, Result]:
+    """Time a program and compute what it computes, in the order in which chunks arrive.
+
+    Numbers and flags that are computed from data may decide what happens: the reference gives them
+    to the timing, and the timing gives the orders of arrival to the reference, until both agree.
+
+    Parameters
+    ----------
+    graph, inputs, machine, depths
+        As for `simulate`, but with the contents of all tensors that are read.
+    lanes : int
+        Lanes of a slice, which decide in what order sums are made.
+
+    Returns
+    -------
+    run : Run
+    result : Result
+        All streams and tensors of the reference.
+
+    Raises
+    ------
+    StepError
+        As `simulate` and `stepgen.semantics.executor.run`; or if values and orders of arrival do
+        not come to agree.
+    """
+    steering = known.decided(graph)
+    choices: dict[str, list[int]] = {}
+    for _ in range(TRIES):
+        result = executor.run(graph, inputs, lanes=lanes, choices=choices)
+        contents = {s.name: to_beats(s, result.streams[s.name]) for s in steering}
+        run = _timed(graph, inputs, machine, depths, contents)
+        if run.choices == choices:
+            return run, result
+        choices = run.choices
+    raise StepError(
+        f"the program {graph.name} on {machine.name} does not settle: what data decides "
+        f"changes the order of arrival, which changes the data, {TRIES} times over"
+    )
+
+
+def _timed(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    machine: Machine,
+    depths: Mapping[str, int] | None,
+    contents: Mapping[str, Beats],
+) -> Run:
     streams = [n.outputs[0] for n in graph.nodes if n.op == "source" and n.name in inputs]
     given = {
         s.node.name: to_beats(s, to_tokens(inputs[s.node.name], s.type, s.node.name))
@@ -59,12 +122,7 @@ def simulate(
         for name, tensor in graph.tensors.items()
         if tensor.element == address and name in inputs
     }
-    try:
-        return engine.run(graph, given, machine, depths=depths, tensors=tensors)
-    except MemoryError:
-        raise StepError(
-            f"there is not enough memory to time {graph.name} on {machine.name}"
-        ) from None
+    return engine.run(graph, given, machine, depths=depths, tensors=tensors, contents=contents)
 
 
 def to_beats(stream: Stream, tokens: list[Token]) -> Beats:

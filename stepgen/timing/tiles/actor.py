@@ -44,7 +44,8 @@ __all__ = [
     "IDLE",
     "LARGEST",
     "MAX_EXTENT",
-    "MAX_PAD",
+    "MAX_PAD_COLS",
+    "MAX_PAD_ROWS",
     "NOW",
     "PADDED",
     "PEAK",
@@ -97,17 +98,19 @@ IDLE = -1
 """Value of `BUSY_UNTIL` while an actor works on nothing."""
 
 # A channel of a program knows how many bytes an element of its tiles has on chip, how many elements
-# move in a cycle (0: a tile moves at once), and when the last tile has moved
-ELEMENT_BYTES, RATE, FREE_AT = range(CHANNEL_SIZE, CHANNEL_SIZE + 3)
+# move in a cycle (0: a tile moves at once), when the last tile has moved, and where the next
+# content lies that data decided (0: its producer knows it)
+ELEMENT_BYTES, RATE, FREE_AT, CONTENTS = range(CHANNEL_SIZE, CHANNEL_SIZE + 4)
 
 VALUE, BARE, DONE = 0, 1, 2
 
 # A tile in one word: extents and how many rows and columns at the end are padding
-EXTENT_BITS, PAD_BITS = 15, 10
-MAX_EXTENT, MAX_PAD = (1 << EXTENT_BITS) - 1, (1 << PAD_BITS) - 1
+EXTENT_BITS, PAD_ROWS_BITS, PAD_COLS_BITS = 15, 11, 8
+MAX_EXTENT = (1 << EXTENT_BITS) - 1
+MAX_PAD_ROWS, MAX_PAD_COLS = (1 << PAD_ROWS_BITS) - 1, (1 << PAD_COLS_BITS) - 1
 COLS_AT = EXTENT_BITS
 PAD_ROWS_AT = 2 * EXTENT_BITS
-PAD_COLS_AT = PAD_ROWS_AT + PAD_BITS
+PAD_COLS_AT = PAD_ROWS_AT + PAD_ROWS_BITS
 
 
 @inline
@@ -131,13 +134,13 @@ def cols_of(tile):  # type: ignore[no-untyped-def]
 @inline
 def pad_rows_of(tile):  # type: ignore[no-untyped-def]
     """Rows at the end that are padding."""
-    return (tile >> PAD_ROWS_AT) & MAX_PAD
+    return (tile >> PAD_ROWS_AT) & MAX_PAD_ROWS
 
 
 @inline
 def pad_cols_of(tile):  # type: ignore[no-untyped-def]
     """Columns at the end that are padding."""
-    return (tile >> PAD_COLS_AT) & MAX_PAD
+    return (tile >> PAD_COLS_AT) & MAX_PAD_COLS
 
 
 @inline
@@ -196,6 +199,9 @@ def moved(M, c, t):  # type: ignore[no-untyped-def]
 @inline
 def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
     """Push a beat and count it."""
+    if M[c + CONTENTS] and kind_of(beat) == VALUE:
+        beat = value(M[M[c + CONTENTS]], stop_of(beat))
+        M[c + CONTENTS] += 1
     push(M, c, t, beat)
     if kind_of(beat) == VALUE:
         M[a + TOKENS] += 1

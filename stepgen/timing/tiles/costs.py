@@ -11,7 +11,7 @@ import numba as nb
 
 from ...ir.dtypes import Tile, bf16
 from ...ir.function import Function
-from .actor import MAX_PAD, cols_of, pad_cols_of, pad_rows_of, rows_of, tile_word
+from .actor import MAX_PAD_COLS, MAX_PAD_ROWS, cols_of, pad_cols_of, pad_rows_of, rows_of, tile_word
 
 # Record of a cost
 FORM, PER_ELEMENT, FLOPS_PER_CYCLE, FIXED, BANDWIDTH, ADD_UP, OF_INPUT = range(7)
@@ -73,12 +73,14 @@ def result(M, w, a, b, c):  # type: ignore[no-untyped-def]
     """The tile that comes out of the operands `a`, `b` and `c` (0 where there is none)."""
     shape = M[w + SHAPE]
     if shape == PLACED:
-        return tile_word(rows_of(a), cols_of(a), min(MAX_PAD, max(0, rows_of(a) - c - 1)), 0)
+        return tile_word(rows_of(a), cols_of(a), min(MAX_PAD_ROWS, max(0, rows_of(a) - c - 1)), 0)
     if shape == SAME:
         return a
     if shape == MULTIPLIED:
         if M[w + TRANSPOSED]:
-            return tile_word(rows_of(a), rows_of(b), pad_rows_of(a), pad_rows_of(b))
+            return tile_word(
+                rows_of(a), rows_of(b), pad_rows_of(a), min(MAX_PAD_COLS, pad_rows_of(b))
+            )
         return tile_word(rows_of(a), cols_of(b), pad_rows_of(a), pad_cols_of(b))
     if shape == ONE_COLUMN:
         return tile_word(rows_of(a), 1, pad_rows_of(a), 0)

@@ -33,6 +33,7 @@ def run(
     *,
     depths: Mapping[str, int] | None = None,
     tensors: Mapping[str, npt.ArrayLike] | None = None,
+    contents: Mapping[str, Beats] | None = None,
 ) -> Run:
     """Time a program.
 
@@ -49,6 +50,9 @@ def run(
         FIFO depths of streams, by name, instead of the program's and the machine's.
     tensors : mapping of str to array, optional
         What tensors of addresses hold, by name; what others hold is not needed.
+    contents : mapping of str to Beats, optional
+        What streams hold whose contents data decides (`known.decided`), by name, in the form of
+        `given`.
 
     Returns
     -------
@@ -65,7 +69,9 @@ def run(
     fifos: set[str] = set()
 
     def attempt(changes: Mapping[str, int]) -> Run:
-        program = Program(graph, given, machine, {**own, **changes}, tensors=tensors)
+        program = Program(
+            graph, given, machine, {**own, **changes}, tensors=tensors, contents=contents
+        )
         fifos.update(program.fifos)
         for name, depth in own.items():
             if name not in fifos:

@@ -18,7 +18,7 @@ from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..layout import Layout
 from . import costs, known
-from .actor import BUSY_UNTIL, IDLE, MAX_EXTENT, MAX_PAD, tile_word
+from .actor import BUSY_UNTIL, IDLE, MAX_EXTENT, MAX_PAD_COLS, MAX_PAD_ROWS, tile_word
 from .machines import Machine
 from .streams import element_bytes, holds_tiles, is_written, rests
 
@@ -52,6 +52,8 @@ class Program(Layout):
         How many elements of each stream to remember, at least.
     tensors : mapping of str to array, optional
         What tensors of addresses hold, by name.
+    contents : mapping of str to Beats, optional
+        What streams hold whose contents data decides, by name, in the form of `given`.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Program(Layout):
         depths: Mapping[str, int],
         record: int = 1,
         tensors: Mapping[str, npt.ArrayLike] | None = None,
+        contents: Mapping[str, Beats] | None = None,
     ) -> None:
         super().__init__(f"program {graph.name} on {machine.name}")
         self.graph, self.machine = graph, machine
@@ -72,13 +75,14 @@ class Program(Layout):
         self.faults: dict[int, StepError] = {}
         self.fifos: set[str] = set()
         self._given, self._record, self._tensors = given, record, tensors or {}
+        self._contents_of = contents or {}
         self._depths = depths
         self._memory = machine.memory.lay_out(self)
         self._base = 0
         self._bases: dict[str, int] = {}
         self._sources: dict[tuple[str, int], int] = {}
         self._uses: dict[tuple[str, int], int] = {}
-        known.check(graph)
+        known.check(graph, self._contents_of)
         self._channels()
         build = registry.modules(OPERATORS)
         for node in graph.nodes:
@@ -97,14 +101,15 @@ class Program(Layout):
         """One FIFO for one consumer; a fork for several; a drain where nobody reads."""
         forks = registry.modules(OPERATORS)
         key = (stream.node.name, stream.port)
+        contents = self._decided(stream)
         if len(uses) == 1:
             node, index = uses[0]
             depth = node.inputs[index].resolved().depth
             self._sources[key] = self._uses[node.name, index] = self._fifo(
-                stream.name, stream, depth
+                stream.name, stream, depth, contents
             )
             return
-        self._sources[key] = source = self._fifo(stream.name, stream, None)
+        self._sources[key] = source = self._fifo(stream.name, stream, None, contents)
         if not uses:
             step, own = forks["output"].drop, [source, holds_buffers(stream)]
             self._actor(stream.node.name, "drops", step, own, reads=[source], writes=[])
@@ -117,7 +122,15 @@ class Program(Layout):
         own = [source, len(outs), holds_buffers(stream), *outs]
         self._actor(stream.name, "forks", forks["fork"].copy, own, reads=[source], writes=outs)
 
-    def _fifo(self, name: str, stream: Stream, asked: int | None) -> int:
+    def _decided(self, stream: Stream) -> int:
+        """Address of what a stream holds that data decides; 0 for other streams."""
+        beats = self._contents_of.get(stream.name)
+        if beats is None:
+            return 0
+        words = self._contents(stream, beats)[beats.kind == VALUE]
+        return self.reserve(words) if len(words) else 0
+
+    def _fifo(self, name: str, stream: Stream, asked: int | None, contents: int = 0) -> int:
         depth = self._depths.get(name, asked or self.machine.fifo_depth)
         if name not in self._depths and asked is None and stream.dtype == FLAG:
             # Flags of padding, and their end, wait until their tile comes back.
@@ -126,7 +139,7 @@ class Program(Layout):
         if size:
             self.static_tile(stream)
         self.fifos.add(name)
-        more = [size, self.machine.stream_elements, 0]
+        more = [size, self.machine.stream_elements, 0, contents]
         return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=more)
 
     def input(self, node: Node, index: int) -> int:
@@ -147,7 +160,7 @@ class Program(Layout):
 
     def internal(self, name: str, depth: int) -> int:
         """A FIFO inside an operator."""
-        return self.new_channel(name, depth, LATENCY, -1, more=[0, 0, 0])
+        return self.new_channel(name, depth, LATENCY, -1, more=[0, 0, 0, 0])
 
     def add(
         self,
@@ -198,7 +211,8 @@ class Program(Layout):
         """Have an actor explained that stopped since a tile has become too large."""
         self.faults[actor] = StepError(
             f"{node.name} ({node.where}) makes a tile of more than {MAX_EXTENT} rows or columns, "
-            f"or with more than {MAX_PAD} of padding, which the timing on tiles does not take"
+            f"or with more than {MAX_PAD_ROWS} rows or {MAX_PAD_COLS} columns of padding, which "
+            "the timing on tiles does not take"
         )
 
     def port(self, *, write: bool = False) -> int:

@@ -8,7 +8,8 @@ from ..actor import (
     FAULT,
     IDLE,
     MAX_EXTENT,
-    MAX_PAD,
+    MAX_PAD_COLS,
+    MAX_PAD_ROWS,
     PADDED,
     PORTS,
     READY,
@@ -79,10 +80,10 @@ def outgrows(M, a):  # type: ignore[no-untyped-def]
     x, state, update = operand(M, a, 0), M[a + STATE], M[a + UPDATE]
     if update == ROWS:
         pads = pad_rows_of(state) + pad_rows_of(x)
-        return rows_of(state) + rows_of(x) > MAX_EXTENT or pads > MAX_PAD
+        return rows_of(state) + rows_of(x) > MAX_EXTENT or pads > MAX_PAD_ROWS
     if update == COLS:
         pads = pad_cols_of(state) + pad_cols_of(x)
-        return cols_of(state) + cols_of(x) > MAX_EXTENT or pads > MAX_PAD
+        return cols_of(state) + cols_of(x) > MAX_EXTENT or pads > MAX_PAD_COLS
     return False
 
 

@@ -3,7 +3,7 @@
 from ....ir.stream import Node
 from ..actor import (
     BARE,
-    MAX_PAD,
+    MAX_PAD_ROWS,
     PORTS,
     READY,
     VALUE,
@@ -48,7 +48,7 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
         ends = M[a + SEEN] == chunk
         stop = M[a + STOP] if ends else 0
         tile = M[a + LAST]
-        blank = tile_word(rows_of(tile), cols_of(tile), min(rows_of(tile), MAX_PAD), 0)
+        blank = tile_word(rows_of(tile), cols_of(tile), min(rows_of(tile), MAX_PAD_ROWS), 0)
         send(M, a, out, t, value(blank, stop))
         send(M, a, flags, t, value(1, stop))
         if ends:
