@@ -1,0 +1,37 @@
+"""Where numba keeps what it has compiled: one folder for each state of the sources.
+
+Numba looks at the time of a function's own file only. Constants and inlined functions of other
+files are compiled in, so after a change there old code would go on working with new records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import numba
+
+KEPT = 3
+"""States of the sources whose compiled code is kept."""
+
+
+def keep_apart() -> None:
+    """Let compiled code lie beside the sources, apart for each state of them.
+
+    Where the sources can't be written to, numba's own place is left as it is: those sources don't
+    change either.
+    """
+    here = Path(__file__).resolve().parent
+    if not os.access(here, os.W_OK) or os.environ.get("NUMBA_CACHE_DIR"):
+        return
+    texts = (path.read_bytes() for path in sorted(here.rglob("*.py")))
+    state = hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
+    folder = here / "__pycache__" / f"compiled-{state}"
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        others = sorted(folder.parent.glob("compiled-*"), key=lambda f: f.stat().st_mtime)
+        for old in others[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
