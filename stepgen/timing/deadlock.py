@@ -13,6 +13,9 @@ from ..ir.errors import StepError
 from . import kernel as k
 from .layout import Layout
 
+MOST_TOLD = 8
+"""How many who wait, or FIFOs to make deeper, a sentence names."""
+
 
 @dataclass(frozen=True)
 class Waiting:
@@ -51,7 +54,11 @@ class Deadlock(StepError):
     def advise(self, remedy: Mapping[str, int]) -> None:
         """Add the smallest depths that let the run end; none if no depth does."""
         self.remedy = dict(remedy)
-        told = " and ".join(f"a depth of {depth} for {name}" for name, depth in remedy.items())
+        if len(remedy) <= MOST_TOLD:
+            told = " and ".join(f"a depth of {depth} for {name}" for name, depth in remedy.items())
+        else:
+            first = ", ".join(list(remedy)[:MOST_TOLD])
+            told = f"a depth of {max(remedy.values())} for each of {len(remedy)} FIFOs ({first}, …)"
         advice = f"{told} frees it" if told else "no FIFO depth frees it"
         self.args = (f"{self.args[0]}; {advice}",)
 
@@ -81,7 +88,9 @@ def explain(machine: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
         waiting = [edges[edge] for edge in nx.find_cycle(waits)]
     except nx.NetworkXNoCycle:
         waiting = list(edges.values())
-    told = ", ".join(str(w) for w in waiting)
+    told = ", ".join(str(w) for w in waiting[:MOST_TOLD])
+    if len(waiting) > MOST_TOLD:
+        told += f" and {len(waiting) - MOST_TOLD} more wait"
     return Deadlock(f"{machine.title} deadlocks in cycle {cycle}: {told}", cycle, waiting)
 
 
@@ -93,6 +102,8 @@ def smallest_depths(
     deadlock: Deadlock, known: frozenset[str], run: Callable[[Mapping[str, int]], Deadlock | None]
 ) -> dict[str, int]:
     """The smallest depths that let a deadlocked run end, or none.
+
+    Of many FIFOs all get one depth, since each search takes some runs.
 
     Parameters
     ----------
@@ -111,13 +122,14 @@ def smallest_depths(
             return {}
         depths |= dict.fromkeys(full, AMPLE)
         stuck = run(depths)
-    for name in depths:
-        low, high = 2, depths[name]
+    together = [list(depths)] if len(depths) > MOST_TOLD else [[name] for name in depths]
+    for names in together:
+        low, high = 2, AMPLE
         while low < high:
             middle = (low + high) // 2
-            if run({**depths, name: middle}) is None:
+            if run({**depths, **dict.fromkeys(names, middle)}) is None:
                 high = middle
             else:
                 low = middle + 1
-        depths[name] = high
+        depths |= dict.fromkeys(names, high)
     return depths

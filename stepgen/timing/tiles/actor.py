@@ -85,7 +85,7 @@ __all__ = [
     "value",
 ]
 
-inline = nb.njit(inline="always")
+inline = nb.njit
 
 # Words of the header of M that the kernel leaves free: bytes held on chip, now and at most, and the
 # actor that can't go on because a tile has become larger than a word can tell

@@ -136,7 +136,7 @@ def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
         traces.append(M[trace : M[k.TRACE]].copy())
         M[k.LOG], M[k.TRACE] = log, trace
         if why == k.ARENA_FULL:
-            M = np.concatenate([M, np.zeros(M[k.ARENA_END] - len(M) + len(M), dtype=np.int64)])
+            M = np.concatenate([M, np.zeros_like(M)])
             M[k.ARENA_END] = len(M)
     if why == k.QUIET:
         if M[FAULT]:

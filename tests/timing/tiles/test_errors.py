@@ -129,12 +129,12 @@ def test_a_tile_that_becomes_too_large() -> None:
 def test_a_tile_with_too_much_padding() -> None:
     g = sg.Graph("padded")
     x = g.input("x", sg.f32[1, 4], ("N",))
-    data, _ = x.reshape(chunk=2000)
+    data, _ = x.reshape(chunk=3500)
     g.output(data.accum(fn.retile_row(), rank=1, name="joined"), "y")
     deep: Machine = replace(SDA, fifo_depth=4000)
-    assert simulate(g, {"x": ones(1000, 1, 4)}, deep).cycles > 2000
-    with pytest.raises(sg.StepError, match="or with more than 1023 of padding"):
-        simulate(g, {"x": ones(900, 1, 4)}, deep)
+    assert simulate(g, {"x": ones(2000, 1, 4)}, deep).cycles > 3000
+    with pytest.raises(sg.StepError, match="or with more than 2047 rows"):
+        simulate(g, {"x": ones(1000, 1, 4)}, deep)
 
 
 def test_flags_made_of_data() -> None:
