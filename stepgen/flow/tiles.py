@@ -122,7 +122,12 @@ def _timed(
         for name, tensor in graph.tensors.items()
         if tensor.element == address and name in inputs
     }
-    return engine.run(graph, given, machine, depths=depths, tensors=tensors, contents=contents)
+    try:
+        return engine.run(graph, given, machine, depths=depths, tensors=tensors, contents=contents)
+    except MemoryError:
+        raise StepError(
+            f"there is not enough memory to time {graph.name} on {machine.name}"
+        ) from None
 
 
 def to_beats(stream: Stream, tokens: list[Token]) -> Beats:
