@@ -157,6 +157,7 @@ def draw_ratios(part: Any, results: Sequence[Result]) -> None:
         )
         axes.set_yscale("log")
         axes.set_xlabel(model)
+    plots.logarithmic(panels[0].yaxis)
     panels[0].set_ylabel("ratio to dynamic tiles (log)")
     plots.legend(part, panels)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 COLORS = {
@@ -50,7 +50,7 @@ def frontier(
         xs, ys, _ = zip(*static, strict=True)
         axes.plot(xs, ys, "o-", color=COLORS["static"], label="static tiles" if labels else None)
         for x, y, name in static:
-            axes.annotate(name, (x, y), (4, 4), textcoords="offset points", fontsize="small")
+            axes.annotate(name, (x, y), (5, 5), textcoords="offset points", fontsize="small")
     if dynamic is not None:
         axes.scatter(
             *dynamic, s=70, color=COLORS["dynamic"], zorder=3,
@@ -58,7 +58,28 @@ def frontier(
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.grid(True, which="both", alpha=0.25)
+    axes.margins(x=0.14, y=0.1)  # room for the texts of the outermost points
+    logarithmic(axes.xaxis)
+    logarithmic(axes.yaxis)
+    axes.grid(True, alpha=0.25)
+
+
+def logarithmic(axis: Any) -> None:
+    """Ticks of a logarithmic axis as whole numbers, `20 M`, as many as there is room for.
+
+    Limits and margins are to be set before.
+    """
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    wide = high > _DENSE * low
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if wide else (1, 1.5, 2, 3, 4, 6, 8)))
+    axis.set_major_formatter(EngFormatter())
+    axis.set_minor_formatter(NullFormatter())
+
+
+_DENSE = 7
+"""From this ratio of its ends on, a logarithmic axis has few ticks per decade."""
 
 
 def bars(
@@ -82,21 +103,28 @@ def bars(
     published : mapping of str to sequence of float or None, optional
         By series.
     numbers : str, optional
-        Format of the number above each bar.
+        Format of the number above each bar and its tick, upright where bars are narrow.
     """
     width = 0.8 / max(1, len(series))
     marked = False
+    text: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": "x-small", "zorder": 5}
+    text["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6}
+    text["rotation"] = "vertical" if len(series) > _MOST_LEVEL else "horizontal"
     for i, (name, values) in enumerate(series.items()):
         places = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
         color = (colors or {}).get(name, CYCLE[i % len(CYCLE)])
         shown = [(x, v) for x, v in zip(places, values, strict=True) if v is not None]
-        drawn = axes.bar(
+        axes.bar(
             [x for x, _ in shown], [v for _, v in shown], width * 0.94, label=name, color=color,
             edgecolor="black", linewidth=0.6, zorder=2,
         )  # fmt: skip
+        known = (published or {}).get(name, [None] * len(places))
         if numbers:
-            axes.bar_label(drawn, fmt=numbers, fontsize="x-small", padding=1)
-        for x, v in zip(places, (published or {}).get(name, ()), strict=False):
+            for x, v, other in zip(places, values, known, strict=True):
+                if v is not None:
+                    above = (x, v if other is None else max(v, other))
+                    axes.annotate(numbers % v, above, (0, 3), textcoords="offset points", **text)
+        for x, v in zip(places, known, strict=True):
             if v is not None:
                 axes.hlines(
                     v, x - width / 2, x + width / 2, color="black", linewidth=2.2, zorder=4,
@@ -104,7 +132,12 @@ def bars(
                 )  # fmt: skip
                 marked = True
     axes.set_xticks(range(len(groups)), groups)
+    axes.margins(y=0.15 if len(series) > _MOST_LEVEL else 0.1)
     axes.grid(True, axis="y", alpha=0.3)
+
+
+_MOST_LEVEL = 4
+"""Bars of a group whose numbers fit beside each other."""
 
 
 def lines(
@@ -115,16 +148,18 @@ def lines(
     colors: Mapping[str, str] | None = None,
     published: Mapping[str, Sequence[float | None]] | None = None,
     marker: str = "o",
+    dashed: Collection[str] = (),
 ) -> None:
-    """Lines over categories, with published values as grey rings."""
+    """Lines over categories, published values as grey rings; `dashed` ones may lie on others."""
     places = range(len(xs))
     marked = False
     for i, (name, values) in enumerate(series.items()):
         color = (colors or {}).get(name, CYCLE[i % len(CYCLE)])
         shown = [(x, v) for x, v in zip(places, values, strict=True) if v is not None]
         axes.plot(
-            [x for x, _ in shown], [v for _, v in shown], marker + "-", color=color, label=name
-        )
+            [x for x, _ in shown], [v for _, v in shown], marker, color=color, label=name,
+            linestyle="--" if name in dashed else "-", markersize=4 if name in dashed else None,
+        )  # fmt: skip
         known = (published or {}).get(name, ())
         rings = [(x, v) for x, v in zip(places, known, strict=False) if v is not None]
         hollow(axes, rings, None if marked else "published")

@@ -118,11 +118,18 @@ def _cell(name: str, value: float | None) -> Any:
         return None
     if name.endswith(("utilization", "occupancy")):
         return f"{100 * value:.2f} %"
-    return int(value) if float(value).is_integer() and abs(value) >= 10 else f"{value:.3g}"
+    return int(value) if float(value).is_integer() and abs(value) >= 10 else f"{value:.2f}"
 
 
 def _signed(error: float | None) -> str | None:
-    return None if error is None else f"{100 * error:+.1f} %"
+    """A relative difference in per cent: ``=`` only where there is none at all."""
+    if not error:
+        return None if error is None else "="
+    return f"{100 * error:+.1f} %" if abs(error) >= _SMALL else f"{100 * error:+.1g} %"
+
+
+_SMALL = 0.0005
+"""Relative differences below would be shown as 0.0 %."""
 
 
 def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) -> Outcome:

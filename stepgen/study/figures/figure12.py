@@ -42,6 +42,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             },
             colors={"by useful work": plots.CYCLE[2]},
             published={"compute occupied": [_percent(r.published(used)) for r in own]},
+            dashed=("by useful work",),
         )
         other = axes.twinx()
         plots.lines(

@@ -28,7 +28,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
         published={name: [r.published(ratio) for r in own]},
         numbers="%.2f",
     )
-    axes.axhline(1, color="grey")
+    axes.axhline(1, color="grey", linewidth=0.8)
     axes.set_ylim(0.8, None)
     axes.set_xlabel("variation of KV lengths (standard deviation)")
     axes.set_ylabel("speedup")

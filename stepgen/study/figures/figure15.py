@@ -39,13 +39,15 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
         colors=plots.COLORS,
         published={how: [r.published("cycles") for r in own] for how, own in of.items()},
     )
-    for place, slow in enumerate(of["coarse"]):
+    for place, (slow, other) in enumerate(zip(of["coarse"], of["dynamic"], strict=True)):
+        above = max(slow["cycles"], other["cycles"])
         axes.annotate(
-            f"{slow['dynamic_speedup']:.2f}x", (place, slow["cycles"]), (0, 6),
+            f"{slow['dynamic_speedup']:.2f}x", (place, above), (0, 8),
             textcoords="offset points", ha="center", fontsize="small",
         )  # fmt: skip
     axes.set_yscale("log")
     axes.margins(y=0.15)
+    plots.logarithmic(axes.yaxis)
     axes.set_xlabel("batch size")
     axes.set_ylabel("latency (cycles)")
     plots.legend(part, [axes])

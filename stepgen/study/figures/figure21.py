@@ -41,7 +41,8 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             numbers="%.2f",
         )
         axes.axhline(1, color="grey", linewidth=0.8)
-        axes.set_xlabel(f"variation of KV lengths\nB={size}" if size != 80 else "\nB=64+16")
+        batch = "64+16" if size == 80 else size
+        axes.set_xlabel(f"variation of KV lengths\nB={batch}")
     panels[0].set_ylabel("cycles over dynamic\n(geometric mean)")
     plots.legend(part, panels)
 

@@ -53,7 +53,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
     for i, tile in enumerate(dict.fromkeys(r["batch tile"] for r in results)):
         own = [r for r in results if r["batch tile"] == tile]
         axes.plot(
-            [r["traffic"] / 1e6 for r in own], [r["cycles"] for r in own], "o",
+            [r["traffic"] / 1e6 for r in own], [r["cycles"] for r in own], "os^"[i % 3],
             color=plots.CYCLE[i], label=f"stepgen, batch tile {tile}",
         )  # fmt: skip
     known = [r.row.known for r in results if r.published("cycles")]
