@@ -18,10 +18,10 @@ from stepgen.semantics.tokens import Token
 from stepgen.timing import kernel as k
 from stepgen.timing.deadlock import explain
 from stepgen.timing.tiles import engine
-from stepgen.timing.tiles.actor import cols_of, rows_of
+from stepgen.timing.tiles.actor import SPAN_LENGTH_BITS, cols_of, rows_of
 from stepgen.timing.tiles.buffers import AFTER, BEAT, START
 from stepgen.timing.tiles.machines import Machine
-from stepgen.timing.tiles.program import SPAN_LENGTH_BITS, Program
+from stepgen.timing.tiles.program import Program
 
 Beat = tuple[int, int, int, Any]
 """Kind, stop, low and content."""

@@ -16,6 +16,13 @@ from .report import MOST_UNITS, percent, table
 from .timeline import MAIN_ACTORS
 
 _STATES = ("busy", "starved", "full")
+_NUMBERS = {
+    "elements": "elements",
+    "off_chip_bytes": "off-chip bytes",
+    "on_chip_bytes": "on-chip bytes",
+    "flops": "FLOPs",
+}
+"""Columns of both tables, by the keys of an operator's entry."""
 
 
 def document(program: Program, run: Run) -> dict[str, Any]:
@@ -31,12 +38,12 @@ def document(program: Program, run: Run) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``program``, ``machine``, ``cycles``; ``off_chip_bytes`` (``moved``, ``symbolic``: by the
-        formula of the machine's policy, None where some dims are not known, and ``open``: which
-        those are), ``on_chip_bytes`` (``peak``, ``given``), ``flops`` (``useful``,
-        ``padding``), ``flops_per_cycle`` and ``bytes_per_cycle`` at most, ``compute_utilization``,
-        ``bandwidth_utilization``; ``operators``, the busiest first; and ``choices``, the inputs
-        that each merge took in order of time.
+        ``program``, ``machine``, ``policy``, ``cycles``; ``off_chip_bytes`` (``moved``,
+        ``symbolic``: by the formula of the machine's policy, None where some dims are not known,
+        and ``open``: which those are), ``on_chip_bytes`` (``peak``, ``given``), ``flops``
+        (``useful``, ``padding``), ``flops_per_cycle`` and ``bytes_per_cycle`` at most,
+        ``compute_utilization``, ``bandwidth_utilization``; ``operators``, the busiest first; and
+        ``choices``, the inputs that each merge took in order of time.
     """
     symbolic, missing = _symbolic_traffic(program, run)
     functions = {n.name: n.attrs["fn"].name for n in program.graph.nodes if "fn" in n.attrs}
@@ -182,12 +189,3 @@ def _kinds(operators: Sequence[Mapping[str, Any]]) -> RenderableType:
     ]
     heads = ("kind", "operators", *_STATES, *_NUMBERS.values(), "busiest", "busy")
     return table("Kinds of operators, shares on average", *heads, rows=rows)
-
-
-_NUMBERS = {
-    "elements": "elements",
-    "off_chip_bytes": "off-chip bytes",
-    "on_chip_bytes": "on-chip bytes",
-    "flops": "FLOPs",
-}
-"""Columns of both tables, by the keys of an operator's entry."""

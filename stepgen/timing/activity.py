@@ -17,9 +17,8 @@ Cycles = npt.NDArray[np.int64]
 WORKS, WAITS, FULL = "works", "waits", "full"
 STATES = (WORKS, WAITS, FULL)
 
-KEY_BITS = 20
-KEY = (1 << KEY_BITS) - 1
-"""Low bits of a log entry that say who; the cycle is above them."""
+KEY = (1 << k.KEY_BITS) - 1
+"""Those bits of a log entry that say who."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def _sorted(entries, count):  # type: ignore[no-untyped-def]
     result = np.empty_like(entries)
     for entry in entries:
         key = entry & KEY
-        result[places[key]] = entry >> KEY_BITS
+        result[places[key]] = entry >> k.KEY_BITS
         places[key] += 1
     return result, ends[1:]
 

@@ -60,18 +60,21 @@ NEVER = -2
 AWAKE = 0
 READY = 0
 
+KEY_BITS = 20
+"""Low bits of a log entry that say who; the cycle is above them."""
+
 # Why an actor did nothing, and the states of its timeline
 WORKING, EMPTY_INPUT, FULL_OUTPUT = 0, 1, 2
 
 # A beat in one word: kind, stop and low as on the wire; above them what units look at (mask, flag)
 STOP_SHIFT, LOW_SHIFT, AUX_SHIFT = 2, 8, 14
-LEVEL_MASK = 63
+KIND_MASK, LEVEL_MASK = 3, 63
 
 
 @_inline
 def kind_of(beat):  # type: ignore[no-untyped-def]
     """Kind of a beat: ``VALUE``, ``BARE`` or ``DONE``."""
-    return beat & 3
+    return beat & KIND_MASK
 
 
 @_inline
@@ -170,7 +173,7 @@ def schedule(M, a, t):  # type: ignore[no-untyped-def]
 def log(M, c, t, side):  # type: ignore[no-untyped-def]
     """Note that a beat moved: `side` 0 into channel `c`, 1 out of it."""
     if M[c + CHANNEL_ID] >= 0:
-        M[M[LOG]] = (t << 20) | (M[c + CHANNEL_ID] << 1) | side
+        M[M[LOG]] = (t << KEY_BITS) | (M[c + CHANNEL_ID] << 1) | side
         M[LOG] += 1
 
 
@@ -227,7 +230,7 @@ def held_back(M, t):  # type: ignore[no-untyped-def]
 @_inline
 def note(M, channel_id, t):  # type: ignore[no-untyped-def]
     """Note in the log a decision that depended on time, under an id of its own."""
-    M[M[LOG]] = (t << 20) | (channel_id << 1)
+    M[M[LOG]] = (t << KEY_BITS) | (channel_id << 1)
     M[LOG] += 1
 
 
@@ -283,7 +286,7 @@ def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
             M[REASON] = WORKING
             if now != before:
                 M[a + STATE] = now
-                M[M[TRACE]] = (t << 20) | (M[a + ACTOR_ID] << 2) | now
+                M[M[TRACE]] = (t << KEY_BITS) | (M[a + ACTOR_ID] << 2) | now
                 M[TRACE] += 1
             if then > 0:
                 schedule(M, a, then)

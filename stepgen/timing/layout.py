@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.errors import StepError
 from . import kernel as k
 
 LOG_WORDS = 1 << 18
 STEPS = 64
+ACTORS = 1 << k.KEY_BITS - 2
+"""An entry of the trace has an actor's number above two bits for its state."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,17 @@ class Layout:
         return (*self.steps, *[self.steps[0]] * (STEPS - len(self.steps)))
 
     def build(self) -> npt.NDArray[np.int64]:
-        """The array, with every actor awake in cycle 0."""
+        """The array, with every actor awake in cycle 0.
+
+        Raises
+        ------
+        StepError
+            If there are more actors than a log entry can tell apart.
+        """
+        if len(self.actors) > ACTORS:
+            raise StepError(
+                f"{self.title} needs {len(self.actors)} actors, but the engine takes {ACTORS}"
+            )
         wheel_size = 1 << (self.horizon + 2).bit_length()
         sizes = [
             wheel_size,

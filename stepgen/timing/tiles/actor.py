@@ -14,6 +14,7 @@ from ..kernel import (
     ARENA,
     CHANNEL_SIZE,
     FULL_OUTPUT,
+    NEVER,
     OWN,
     POPPED,
     PUSHED,
@@ -46,6 +47,7 @@ __all__ = [
     "MAX_EXTENT",
     "MAX_PAD_COLS",
     "MAX_PAD_ROWS",
+    "NEVER",
     "NOW",
     "PADDED",
     "PEAK",
@@ -63,8 +65,8 @@ __all__ = [
     "done_beat",
     "grab",
     "head",
+    "helper",
     "hold",
-    "inline",
     "is_done",
     "kind_of",
     "later",
@@ -78,6 +80,8 @@ __all__ = [
     "rows_of",
     "send",
     "send_until",
+    "span_length",
+    "span_start",
     "step",
     "stop_of",
     "take",
@@ -85,7 +89,8 @@ __all__ = [
     "value",
 ]
 
-inline = nb.njit
+helper = nb.njit
+"""Compiles what steps have in common; what is worth it is inlined by the compiler."""
 
 # Words of the header of M that the kernel leaves free: bytes held on chip, now and at most, and the
 # actor that can't go on because a tile has become larger than a word can tell
@@ -112,68 +117,83 @@ COLS_AT = EXTENT_BITS
 PAD_ROWS_AT = 2 * EXTENT_BITS
 PAD_COLS_AT = PAD_ROWS_AT + PAD_ROWS_BITS
 
+# A range of addresses in one word: its start, and its length in as many bits
+SPAN_START_BITS, SPAN_LENGTH_BITS = 30, 20
 
-@inline
+
+@helper
 def tile_word(rows, cols, pad_rows, pad_cols):  # type: ignore[no-untyped-def]
     """A tile in one word."""
     return rows | cols << COLS_AT | pad_rows << PAD_ROWS_AT | pad_cols << PAD_COLS_AT
 
 
-@inline
+@helper
 def rows_of(tile):  # type: ignore[no-untyped-def]
     """Rows of a tile, padding included."""
     return tile & MAX_EXTENT
 
 
-@inline
+@helper
 def cols_of(tile):  # type: ignore[no-untyped-def]
     """Columns of a tile, padding included."""
     return (tile >> COLS_AT) & MAX_EXTENT
 
 
-@inline
+@helper
 def pad_rows_of(tile):  # type: ignore[no-untyped-def]
     """Rows at the end that are padding."""
     return (tile >> PAD_ROWS_AT) & MAX_PAD_ROWS
 
 
-@inline
+@helper
 def pad_cols_of(tile):  # type: ignore[no-untyped-def]
     """Columns at the end that are padding."""
     return (tile >> PAD_COLS_AT) & MAX_PAD_COLS
 
 
-@inline
+@helper
+def span_start(span):  # type: ignore[no-untyped-def]
+    """First address of a range."""
+    return span >> SPAN_LENGTH_BITS
+
+
+@helper
+def span_length(span):  # type: ignore[no-untyped-def]
+    """How many addresses a range has."""
+    return span & ((1 << SPAN_LENGTH_BITS) - 1)
+
+
+@helper
 def area(tile):  # type: ignore[no-untyped-def]
     """Elements of a tile."""
     return rows_of(tile) * cols_of(tile)
 
 
-@inline
+@helper
 def value(aux, stop):  # type: ignore[no-untyped-def]
     """A beat with a value."""
     return make_beat(VALUE, stop, 0, aux)
 
 
-@inline
+@helper
 def bare(low, stop):  # type: ignore[no-untyped-def]
     """A beat for an empty group."""
     return make_beat(BARE, stop, low, 0)
 
 
-@inline
+@helper
 def done_beat():  # type: ignore[no-untyped-def]
     """The beat that ends a stream."""
     return make_beat(DONE, 0, 0, 0)
 
 
-@inline
+@helper
 def is_done(beat):  # type: ignore[no-untyped-def]
     """Whether a beat ends its stream."""
     return kind_of(beat) == DONE
 
 
-@inline
+@helper
 def hold(M, size):  # type: ignore[no-untyped-def]
     """Note that `size` more bytes are held on chip (fewer, if negative)."""
     M[NOW] += size
@@ -181,7 +201,7 @@ def hold(M, size):  # type: ignore[no-untyped-def]
         M[PEAK] = M[NOW]
 
 
-@inline
+@helper
 def room(M, c, t):  # type: ignore[no-untyped-def]
     """`READY` if one more beat may enter channel `c` in cycle `t`, else how long to wait."""
     if t < M[c + FREE_AT]:
@@ -190,13 +210,13 @@ def room(M, c, t):  # type: ignore[no-untyped-def]
     return room_in_fifo(M, c, t)
 
 
-@inline
+@helper
 def moved(M, c, t):  # type: ignore[no-untyped-def]
     """When the tile at the head of channel `c` has moved: at most `t` where another follows it."""
     return max(t, M[c + FREE_AT]) if M[c + PUSHED] - M[c + POPPED] == 1 else t
 
 
-@inline
+@helper
 def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
     """Push a beat and count it."""
     if M[c + CONTENTS] and kind_of(beat) == VALUE:
@@ -212,7 +232,7 @@ def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
                 M[c + FREE_AT] = t + (area(aux_of(beat)) + M[c + RATE] - 1) // M[c + RATE]
 
 
-@inline
+@helper
 def send_until(M, a, c, t, beat, end):  # type: ignore[no-untyped-def]
     """Push a beat whose last elements come in cycle `end`, where streams move tiles by elements."""
     send(M, a, c, t, beat)
@@ -220,7 +240,7 @@ def send_until(M, a, c, t, beat, end):  # type: ignore[no-untyped-def]
         M[c + FREE_AT] = max(M[c + FREE_AT], end)
 
 
-@inline
+@helper
 def take(M, c, t):  # type: ignore[no-untyped-def]
     """Pop a beat."""
     beat = pop(M, c, t)
@@ -229,14 +249,14 @@ def take(M, c, t):  # type: ignore[no-untyped-def]
     return beat
 
 
-@inline
+@helper
 def later(M, t, when):  # type: ignore[no-untyped-def]
     """When to look again: at `when`, or as far ahead as the kernel can plan."""
     M[REASON] = WORKING
     return max(t + 1, min(when, t + M[WHEEL_MASK]))
 
 
-@inline
+@helper
 def grab(M, words):  # type: ignore[no-untyped-def]
     """Take words from the arena and return their address."""
     address = M[ARENA]

@@ -15,7 +15,8 @@ from .memory import DONE, Dram, SimpleMemory, advance, start
 PATTERNS = ("sequential", "streams", "random")
 SPACE = 1 << 32
 """Bytes of memory that tiles are drawn from."""
-NEVER = np.iinfo(np.int64).max
+AFTER_ALL = np.iinfo(np.int64).max
+"""When a port is looked at again that has moved all its tiles."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ def bandwidth(
         numbers = (np.arange(ports)[:, None] + np.arange(count) * ports) % places
     layout = Layout("bandwidth")
     address = memory.lay_out(layout)
-    records = np.array([memory.port(layout, address) for _ in range(ports)])
     kinds = (np.arange(ports) < writes).astype(np.int64)
+    records = np.array([memory.port(layout, address, write=bool(kind)) for kind in kinds])
     cycles = int(_measure(layout.build(), records, numbers * tile, tile, kinds, in_flight))
     moved = count * ports * tile
     per_cycle = moved / cycles
@@ -147,7 +148,7 @@ def _measure(
             end = max(end, M[port + DONE])
             begun[p] += 1
         if begun[p] == count:
-            look[p] = NEVER
+            look[p] = AFTER_ALL
             left -= 1
         elif answers[p, begun[p] % in_flight] > t:
             look[p] = answers[p, begun[p] % in_flight]

@@ -44,7 +44,7 @@ def record(
     flops : int
         FLOPs per cycle.
     fixed : int
-        Cycles for each element besides.
+        Cycles for each element, whatever its FLOPs; 0 where these decide.
     bandwidth : int
         Bytes per cycle of an on-chip memory unit.
     add_up : bool
@@ -59,7 +59,7 @@ def record(
     one = Tile(1, 1, bf16)
     units = [one] * max(1, function.arity)
     form = PRODUCT if function.name == "matmul" else ELEMENTWISE
-    each = 0 if fixed or form == PRODUCT else int(function.flops(*units))
+    each = 0 if form == PRODUCT else int(function.flops(*units))
     shape = _SHAPES.get(function.name, JOINED)
     reads = [*read, 0, 0, 0][:3]
     parameters = function.parameters()
@@ -137,5 +137,7 @@ def cycles(M, w, total, a, b, c, out):  # type: ignore[no-untyped-def]
     second = _over(b * M[w + OF_INPUT + 1], bandwidth)
     third = _over(c * M[w + OF_INPUT + 2], bandwidth)
     load = first + second + third if M[w + ADD_UP] else max(first, second, third)
-    compute = _over(total, M[w + FLOPS_PER_CYCLE]) + M[w + FIXED]
+    compute = M[w + FIXED]
+    if compute == 0:
+        compute = _over(total, M[w + FLOPS_PER_CYCLE])
     return max(load, compute, _over(out * M[w + OF_OUTPUT], bandwidth))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...ir.errors import StepError
 from ..layout import Layout
 from . import dram_steps as d
+from . import whole
 from .dram_timings import DDR4_3200, HBM2_2000, Timings
 
 
@@ -66,20 +67,17 @@ class Dram:
     requests_per_cycle: int = 16
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name != "timings" and (not isinstance(value, int) or value < 1):
-                raise StepError(f"DRAM: {item.name} must be at least 1, not {value}")
-        for whole, part in (
+        whole.check("DRAM", whole.numbers(self))
+        for larger, part in (
             ("row_bytes", "burst_bytes"),
             ("interleave", "burst_bytes"),
             ("request_bytes", "burst_bytes"),
             ("bank_groups", "turn"),
         ):
-            if getattr(self, whole) % getattr(self, part):
+            if getattr(self, larger) % getattr(self, part):
                 raise StepError(
-                    f"DRAM: {part} of {getattr(self, part)} does not divide {whole} of "
-                    f"{getattr(self, whole)}"
+                    f"DRAM: {part} of {getattr(self, part)} does not divide {larger} of "
+                    f"{getattr(self, larger)}"
                 )
         if self.turn * self.row_bytes % self.interleave:
             raise StepError(
@@ -119,7 +117,6 @@ class Dram:
         record[d.CHANNEL_SIZE] = size
         record[d.BURST_BYTES] = self.burst_bytes
         record[d.BURSTS] = self.request_bytes // self.burst_bytes
-        record[d.REQUEST_BYTES] = self.request_bytes
         record[d.LATENCY] = self.latency
         record[d.INTERLEAVE] = self.interleave // self.burst_bytes
         record[d.TURN] = self.turn

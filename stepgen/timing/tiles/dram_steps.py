@@ -26,10 +26,10 @@ SCATTER = 0x9E3779B1
 LONG_AGO = -(1 << 60)
 NO_ROW = -1
 
-# Record of the memory; words 0, 6 and 8 are those of the simple model
-(KIND, CHANNELS, FIRST, CHANNEL_SIZE, BURST_BYTES, BURSTS, REQUEST_BYTES, LATENCY) = range(8)
-(SERVED_REQUESTS, INTERLEAVE, TURN, BLOCK, SETS, GROUPS, BANKS, WINDOW) = range(8, 16)
-TIMES = 16
+# Record of the memory; the first word is the kind of model, as in the simple one
+KIND, CHANNELS, FIRST, CHANNEL_SIZE, BURST_BYTES, BURSTS, LATENCY = range(7)
+INTERLEAVE, TURN, BLOCK, SETS, GROUPS, BANKS, WINDOW = range(7, 14)
+TIMES = 14
 TIMES_KEPT = (
     *("burst", "cl", "cwl", "rcd", "rp", "ras", "ccd_s", "ccd_l", "rrd_s", "rrd_l", "faw"),
     *("wr", "rtp", "wtr_s", "wtr_l", "rtw", "refi", "rfc"),
@@ -127,8 +127,6 @@ def _next_row(M, port, memory):  # type: ignore[no-untyped-def]
     M[port + LEFT] = (address + M[port + ROW_BYTES] + size - 1) // size - address // size
     M[port + ROW_ADDRESS] = address + M[port + PITCH]
     M[port + ROWS] -= 1
-    bursts = M[memory + BURSTS]
-    M[memory + SERVED_REQUESTS] += (M[port + LEFT] + bursts - 1) // bursts
 
 
 @nb.njit

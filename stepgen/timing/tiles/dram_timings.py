@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ...ir.errors import StepError
+from . import whole
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,7 @@ class Timings:
     rfc: int
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name != "name" and (not isinstance(value, int) or value < 1):
-                raise StepError(
-                    f"timing set {self.name}: {item.name} must be at least 1, not {value}"
-                )
+        whole.check(f"timing set {self.name}", whole.numbers(self))
         if self.burst > min(self.ccd_s, self.ccd_l) or self.cl + self.burst > self.cwl + self.rtw:
             raise StepError(
                 f"timing set {self.name}: ccd_s {self.ccd_s}, ccd_l {self.ccd_l} or rtw {self.rtw} "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,9 @@ from ...ir.graph import Graph
 from ...ir.stream import Node
 from ...ir.wire import Beats
 from .. import kernel as k
-from ..activity import Trace, spent
+from ..activity import KEY, Cycles, Trace, spent
 from ..deadlock import Deadlock, explain, smallest_depths
-from .actor import FAULT, PEAK
+from .actor import FAULT, PEAK, PORTS, TOKENS, VALUE
 from .allocation import allocated
 from .machines import Machine
 from .program import Program
@@ -66,13 +65,14 @@ def run(
         Where an input is missing, an address is out of range, or a depth does not fit.
     """
     own = dict(depths or {})
-    fifos: set[str] = set()
+    fifos: dict[str, int] = {}
 
     def attempt(changes: Mapping[str, int]) -> Run:
         program = Program(
             graph, given, machine, {**own, **changes}, tensors=tensors, contents=contents
         )
-        fifos.update(program.fifos)
+        if not fifos:
+            fifos.update(program.fifos)
         for name, depth in own.items():
             if name not in fifos:
                 near = get_close_matches(name, fifos, cutoff=0)
@@ -91,7 +91,8 @@ def run(
     try:
         return attempt({})
     except Deadlock as deadlock:
-        deadlock.advise(smallest_depths(deadlock, frozenset(fifos), stuck))
+        remedy = smallest_depths(deadlock, frozenset(fifos), stuck)
+        deadlock.advise({name: depth for name, depth in remedy.items() if depth > fifos[name]})
         raise
 
 
@@ -121,8 +122,23 @@ def _run(program: Program) -> Run:
     return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), noted)
 
 
-def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
-    """Run the actors of a program; returns the array, the cycles, and what was noted."""
+def execute(program: Program) -> tuple[Cycles, int, Cycles, Cycles]:
+    """Run the actors of a program.
+
+    Returns
+    -------
+    M : int64 array
+        The machine at the end.
+    cycles : int
+        Until the last store or output was done.
+    notes, trace : int64 array
+        Entries of the log and of the trace.
+
+    Raises
+    ------
+    Deadlock, StepError
+        As `run`.
+    """
     M = program.build()
     M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA_WORDS
     M = np.concatenate([M, np.zeros(ARENA_WORDS, dtype=np.int64)])
@@ -143,7 +159,8 @@ def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
             raise program.faults[int(M[FAULT])]
         for actor, channel, limit, error in program.checks:
             head = _head(M, channel)
-            if head is not None and M[actor + k.ASLEEP_ON] == k.NEVER and head >= limit:
+            stopped = M[actor + k.ASLEEP_ON] == k.NEVER
+            if stopped and head is not None and not 0 <= head < limit:
                 raise error(head)
         raise explain(program, M, t)
     if why == k.LIMIT:
@@ -151,34 +168,36 @@ def execute(program: Program) -> tuple[npt.NDArray[np.int64], int, Any, Any]:
     return M, int(t) - k.CONTROL_CYCLES + 1, np.concatenate(logs), np.concatenate(traces)
 
 
-def _head(M: npt.NDArray[np.int64], channel: int) -> int | None:
+def _head(M: Cycles, channel: int) -> int | None:
+    """What the value at the head of a channel carries, None where there is none."""
     popped, pushed = int(M[channel + k.POPPED]), int(M[channel + k.PUSHED])
     if popped == pushed:
         return None
     slot = M[channel + k.RING] + k.SLOT * (popped & M[channel + k.MASK])
     beat = int(M[slot + 2])
-    return beat >> k.AUX_SHIFT if beat & 3 == 0 else None
+    return beat >> k.AUX_SHIFT if beat & k.KIND_MASK == VALUE else None
 
 
-def _counts(M: npt.NDArray[np.int64], a: int, cycles: int) -> dict[str, int]:
+def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
     states = spent(M, a, cycles)
     names = ("tokens", "useful", "padding", "traffic", "largest")
-    counters = M[a + k.OWN + 1 : a + k.OWN + 6]
+    counters = M[a + TOKENS : a + PORTS]
     own = {name: int(n) for name, n in zip(names, counters, strict=True)}
     return {"busy": int(states[0]), "starved": int(states[1]), "full": int(states[2]), **own}
 
 
-def _compute(node: Any, machine: Machine) -> int:
+def _compute(node: Node, machine: Machine) -> int:
+    """FLOPs per cycle that an operator is given."""
     function = node.attrs.get("fn")
     if node.op not in ("map", "accum", "scan") or function is None:
         return 0
     return machine.compute.of(function.name)
 
 
-def _choices(program: Program, notes: npt.NDArray[np.int64]) -> dict[str, list[int]]:
+def _choices(program: Program, notes: Cycles) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     choices: dict[str, list[int]] = {}
     for entry in notes:
-        node, index = program.notes[int(entry & ((1 << 20) - 1)) >> 1]
+        node, index = program.notes[int(entry & KEY) >> 1]
         choices.setdefault(node, []).append(index)
     return choices

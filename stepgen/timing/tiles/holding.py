@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .actor import PORTS, aux_of, bare, inline, kind_of, low_of, make_beat, send
+from .actor import PORTS, aux_of, bare, helper, kind_of, low_of, make_beat, send
 
 OUT, HOLDS, HELD_BEAT, HAS_HELD = range(PORTS, PORTS + 4)
 FIRST = PORTS + 4
 """First field of an actor that holds back, after those above."""
 
 
-@inline
+@helper
 def flush(M, a, t):  # type: ignore[no-untyped-def]
     """Let go of what is held back, which takes this cycle; whether there was anything."""
     held = M[a + HAS_HELD] == 1
@@ -19,7 +19,7 @@ def flush(M, a, t):  # type: ignore[no-untyped-def]
     return held
 
 
-@inline
+@helper
 def put(M, a, t, beat, final):  # type: ignore[no-untyped-def]
     """Emit a beat, or hold it back and emit the one before; whether the beat is gone or held."""
     if M[a + HOLDS] and not final:
@@ -32,7 +32,7 @@ def put(M, a, t, beat, final):  # type: ignore[no-untyped-def]
     return True
 
 
-@inline
+@helper
 def close(M, a, t, low, stop):  # type: ignore[no-untyped-def]
     """Close the levels ``low..stop`` on the beat held back, or as an empty group."""
     if M[a + HAS_HELD]:

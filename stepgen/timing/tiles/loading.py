@@ -13,6 +13,7 @@ from . import memory
 from .actor import (
     BUSY_UNTIL,
     IDLE,
+    NEVER,
     PORTS,
     RATE,
     READY,
@@ -22,8 +23,8 @@ from .actor import (
     area,
     aux_of,
     head,
+    helper,
     hold,
-    inline,
     is_done,
     kind_of,
     later,
@@ -41,7 +42,7 @@ FIRST = PORTS + 10
 """First field of an actor that asks for tiles, after those above."""
 
 
-@inline
+@helper
 def fetch(M, a, t, number, stop):  # type: ignore[no-untyped-def]
     """Begin to ask for tile `number`, which will close `stop` dims; when to look again."""
     size = M[a + ROWS] * M[a + ROW_BYTES]
@@ -55,7 +56,7 @@ def fetch(M, a, t, number, stop):  # type: ignore[no-untyped-def]
     return asked(M, a, t)
 
 
-@inline
+@helper
 def asked(M, a, t):  # type: ignore[no-untyped-def]
     """Go on asking; `READY` when the tile is on its way, else when to look again."""
     when = memory.advance(M, M[a + PORT], t)
@@ -92,7 +93,7 @@ def deliver(M, a, t):  # type: ignore[no-untyped-def]
     if kind_of(beat) == VALUE:
         hold(M, -M[a + SIZE])
     send_until(M, a, out, t, beat, arrives)
-    return -2 if is_done(beat) else acted(M, t)
+    return NEVER if is_done(beat) else acted(M, t)
 
 
 def build(node: Node, to: Program) -> tuple[int, list[int]]:

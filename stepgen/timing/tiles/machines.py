@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.errors import StepError
 from ...ir.policy import PAPER, PUBLISHED, Policy
+from . import whole
 from .dram import DDR4, HBM2, Dram
 from .simple import SimpleMemory
 
@@ -27,11 +28,21 @@ class Compute:
         The same for operators that apply these functions.
     fixed : dict of str to int
         Cycles per element of functions that take a fixed time, whatever the tile.
+
+    Raises
+    ------
+    StepError
+        Where a number is not positive.
     """
 
     flops: int = 4096
     of_functions: dict[str, int] = field(default_factory=dict)
     fixed: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole.check("compute", whole.numbers(self))
+        whole.check("compute.of_functions", self.of_functions)
+        whole.check("compute.fixed", self.fixed)
 
     def of(self, function: str) -> int:
         """FLOPs per cycle of an operator that applies `function`."""
@@ -71,6 +82,11 @@ class Machine:
     first_accumulator_is_stored : bool
         Whether an Accum pays for writing what it starts from, not what it has folded. The published
         simulator does, so that a dynamic result is written for nothing.
+
+    Raises
+    ------
+    StepError
+        Where a number is not positive; `stream_elements` may be 0.
     """
 
     name: str
@@ -81,9 +97,15 @@ class Machine:
     tiles_in_flight: int = 2
     stream_elements: int = 0
     policy: Policy = PAPER
-    crossbars_read: bool = False
     loads_add_up: bool = False
+    crossbars_read: bool = False
     first_accumulator_is_stored: bool = False
+
+    def __post_init__(self) -> None:
+        numbers = whole.numbers(self)
+        moved = {"stream_elements": numbers.pop("stream_elements")}
+        whole.check(f"machine {self.name}", numbers)
+        whole.check(f"machine {self.name}", moved, least=0)
 
 
 FIXED = dict.fromkeys(("place_row", "mask_cols", "span_end", "count"), 1)

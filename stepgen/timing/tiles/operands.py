@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.dtypes import FLAG, DataType, Tile, TupleType, address
+from ...ir.errors import StepError
 from ...ir.stream import Node
-from .actor import aux_of, head, inline, tile_word
+from .actor import aux_of, head, helper, tile_word
 from .program import Program
 
 # Record of an operand
@@ -16,7 +17,7 @@ DEEPEST = 4
 OPERAND_SIZE = PATH + DEEPEST
 
 
-@inline
+@helper
 def operand(M, operands, count, n):  # type: ignore[no-untyped-def]
     """What operand `n` of `count` is at the heads of its FIFO, 0 where there is none."""
     if n >= count:
@@ -40,12 +41,23 @@ def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
 
 
 def build(node: Node, to: Program) -> tuple[int, int]:
-    """Lay out the records of a node's operands; returns where they lie and how many there are."""
+    """Lay out the records of a node's operands; returns where they lie and how many there are.
+
+    Raises
+    ------
+    StepError
+        If tuples lie too deep within tuples.
+    """
     words: list[int] = []
     # A scalar that becomes a number is a tile from here on, also where it carried a value.
     carries = (FLAG, Tile(1, 1, address)) if node.attrs["fn"].name == "convert" else (FLAG,)
     for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
         for leaf, path in leaves(stream.dtype):
+            if len(path) > DEEPEST:
+                raise StepError(
+                    f"{node.name} ({node.where}): the timing on tiles takes tuples within tuples "
+                    f"{DEEPEST} deep, not {len(path)} as in {stream.name}"
+                )
             padded = [*path, *[0] * (DEEPEST - len(path))]
             words += [channel, leaf in carries, len(path), *padded]
     return to.reserve(words), len(words) // OPERAND_SIZE

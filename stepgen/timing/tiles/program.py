@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,17 @@ from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..layout import Layout
 from . import costs, known
-from .actor import BUSY_UNTIL, IDLE, MAX_EXTENT, MAX_PAD_COLS, MAX_PAD_ROWS, tile_word
+from .actor import (
+    COLS_AT,
+    IDLE,
+    MAX_EXTENT,
+    MAX_PAD_COLS,
+    MAX_PAD_ROWS,
+    PORTS,
+    SPAN_LENGTH_BITS,
+    SPAN_START_BITS,
+    TOKENS,
+)
 from .machines import Machine
 from .streams import element_bytes, holds_tiles, is_written, rests
 
@@ -30,8 +39,6 @@ FAR = 1 << 14
 """How many cycles ahead an actor may plan; one that waits longer looks again in between."""
 FLAGS_DEPTH = 1 << 14
 """Padding flags that may wait for their tiles, where the types give no bound."""
-SPAN_LENGTH_BITS = 20
-"""A range of addresses in one word: its start, and its length in as many bits."""
 
 
 class Program(Layout):
@@ -73,7 +80,7 @@ class Program(Layout):
         self.addresses: dict[str, list[int]] = {}
         self.checks: list[tuple[int, int, int, Callable[[int], StepError]]] = []
         self.faults: dict[int, StepError] = {}
-        self.fifos: set[str] = set()
+        self.fifos: dict[str, int] = {}
         self._given, self._record, self._tensors = given, record, tensors or {}
         self._contents_of = contents or {}
         self._depths = depths
@@ -138,7 +145,7 @@ class Program(Layout):
         size = self.element_bytes(stream) if holds_tiles(stream) else 0
         if size:
             self.static_tile(stream)
-        self.fifos.add(name)
+        self.fifos[name] = depth
         more = [size, self.machine.stream_elements, 0, contents]
         return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=more)
 
@@ -191,7 +198,7 @@ class Program(Layout):
         writes: Sequence[int],
         finishes: bool = False,
     ) -> int:
-        counters = [IDLE, 0, 0, 0, 0, 0]
+        counters = [IDLE, *[0] * (PORTS - TOKENS)]
         return self.actor(
             unit, name, step, [*counters, *own], reads=reads, writes=writes, finishes=finishes
         )
@@ -204,7 +211,7 @@ class Program(Layout):
     def check_head(
         self, actor: int, channel: int, limit: int, error: Callable[[int], StepError]
     ) -> None:
-        """Have an actor that stopped at a value of `limit` or more explained."""
+        """Have an actor explained that stopped at a value below 0, or of `limit` or more."""
         self.checks.append((actor, channel, limit, error))
 
     def explain_growth(self, node: Node, actor: int) -> None:
@@ -254,7 +261,7 @@ class Program(Layout):
                 f"the timing on tiles takes tiles of at most {MAX_EXTENT} rows and columns, not "
                 f"{rows}x{cols}"
             )
-        return rows | cols << 15
+        return rows | cols << COLS_AT
 
     def static_tile(self, stream: Stream) -> int:
         """The word of a tile of the extents that the type tells, 0 where it does not."""
@@ -270,10 +277,6 @@ class Program(Layout):
         """The tile type of a stream."""
         assert isinstance(stream.dtype, Tile)
         return stream.dtype
-
-    def is_selector(self, stream: Stream) -> bool:
-        """Whether a stream carries selectors."""
-        return isinstance(stream.dtype, Selector)
 
     def element_bytes(self, stream: Stream) -> int:
         """Bytes of a tile element of a stream on chip."""
@@ -332,7 +335,8 @@ class Program(Layout):
         aux = np.where(beats.kind == VALUE, self._contents(node.outputs[0], beats), 0)
         return words | aux << k.AUX_SHIFT
 
-    def _contents(self, stream: Stream, beats: Beats) -> Any:
+    def _contents(self, stream: Stream, beats: Beats) -> npt.NDArray[np.int64]:
+        """What beats carry besides structure, a word each."""
         data = beats.data.astype(np.int64)
         dtype = stream.dtype
         if isinstance(dtype, Selector):
@@ -345,17 +349,29 @@ class Program(Layout):
             return data[:, 0]
         if len(data) and data.max() > MAX_EXTENT:
             self.tile(int(data.max()), 1)
-        return tile_word(data[:, 0], data[:, 1], 0, 0)
+        words: npt.NDArray[np.int64] = data[:, 0] | data[:, 1] << COLS_AT
+        return words
 
 
 def _range_words(ranges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Ranges ``[n, 2]`` of start and length as words."""
+    """Ranges ``[n, 2]`` of start and length as words.
+
+    Raises
+    ------
+    StepError
+        If one is larger than a word can tell.
+    """
+    most = 1 << SPAN_START_BITS, 1 << SPAN_LENGTH_BITS
+    outside = ranges[((ranges < 0) | (ranges >= most)).any(axis=1)]
+    if len(outside):
+        start, length = outside[0]
+        raise StepError(
+            f"the timing on tiles takes ranges that start below {most[0]} and are shorter than "
+            f"{most[1]}, not {length} addresses from {start} on"
+        )
     return ranges[:, 0] << SPAN_LENGTH_BITS | ranges[:, 1]
 
 
 def holds_buffers(stream: Stream) -> bool:
     """Whether a stream carries references to on-chip memory."""
     return isinstance(stream.dtype, Buffer)
-
-
-assert BUSY_UNTIL == k.OWN

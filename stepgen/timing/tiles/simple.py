@@ -7,19 +7,20 @@ from dataclasses import dataclass
 import numba as nb
 
 from ..layout import Layout
+from . import whole
 
 KIND_SIMPLE = 0
 
 # Record of the memory; the first word is the kind of model
-KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART = range(8)
-RECORD_SIZE = 8
+KIND, SERVED, LATENCY, BACKLOG, UPDATED, OFFERED, REQUEST_BYTES, ROWS_APART, PARTS = range(9)
+RECORD_SIZE = 9
 # Record of a port
 MODEL, RATE, LEFT, AT, DONE = range(5)
 SHARE = LEFT
 """Of the requests that are left, those that are offered in each cycle, in parts."""
 
 FINE = 1 << 12
-"""Parts that a request is counted in."""
+"""Parts that a request is counted in, about: as many as whole parts come to in each cycle."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class SimpleMemory:
         else the whole tile, which lies in one piece.
     stores_apart : bool
         Whether stores have as many channels of their own, as on an AXI bus.
+
+    Raises
+    ------
+    StepError
+        Where a number is not positive.
     """
 
     channels: int = 32
@@ -56,6 +62,9 @@ class SimpleMemory:
     rows_apart: bool = False
     stores_apart: bool = False
 
+    def __post_init__(self) -> None:
+        whole.check("off-chip memory", whole.numbers(self))
+
     @property
     def peak(self) -> float:
         """Bytes per cycle."""
@@ -63,9 +72,11 @@ class SimpleMemory:
 
     def lay_out(self, layout: Layout) -> int:
         """Put the record of the memory into the array and return its address."""
-        served = self.channels * FINE // self.interval
+        each = max(1, FINE // self.interval)
+        served, parts = self.channels * each, self.interval * each
         # The cycle in which a tile is passed on separates its answer from the next request.
-        one = [KIND_SIMPLE, served, self.latency - 1, 0, 0, 0, self.request_bytes, self.rows_apart]
+        one = [KIND_SIMPLE, served, self.latency - 1, 0, 0, 0]
+        one += [self.request_bytes, self.rows_apart, parts]
         return layout.reserve(one * (2 if self.stores_apart else 1))
 
     def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
@@ -94,9 +105,10 @@ def start(M, port, t, rows, row_bytes):  # type: ignore[no-untyped-def]
     else:
         requests = (rows * row_bytes + size - 1) // size
     _update(M, memory, t)
-    cycles = (requests + M[port + RATE] - 1) // M[port + RATE]
+    # A tile without elements asks for nothing, and so takes the cycle of asking.
+    cycles = max(1, (requests + M[port + RATE] - 1) // M[port + RATE])
     # All are offered evenly, so that the last cycle counts no more than what is left for it.
-    M[port + SHARE] = requests * FINE // cycles
+    M[port + SHARE] = requests * M[memory + PARTS] // cycles
     M[memory + OFFERED] += M[port + SHARE]
     M[port + AT] = t + cycles
 

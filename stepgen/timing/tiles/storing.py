@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.stream import Node
 from . import memory
-from .actor import BUSY_UNTIL, IDLE, PORTS, READY, TRAFFIC, inline, later
+from .actor import BUSY_UNTIL, IDLE, PORTS, READY, TRAFFIC, helper, later
 from .program import Program
 
 PORT, BASE, ROWS, ROW_BYTES, OFFERED = range(PORTS, PORTS + 5)
@@ -12,17 +12,17 @@ FIRST = PORTS + 5
 """First field of an actor that writes tiles, after those above."""
 
 
-@inline
-def begin(M, a, t, number):  # type: ignore[no-untyped-def]
-    """Begin to write tile `number`."""
+@helper
+def begin(M, a, t, offset):  # type: ignore[no-untyped-def]
+    """Begin to write a tile, which lies so many bytes behind the begin of its tensor."""
     size = M[a + ROWS] * M[a + ROW_BYTES]
-    memory.start(M, M[a + PORT], t, M[a + BASE] + number * size, M[a + ROWS], M[a + ROW_BYTES], 1)
+    memory.start(M, M[a + PORT], t, M[a + BASE] + offset, M[a + ROWS], M[a + ROW_BYTES], 1)
     M[a + TRAFFIC] += size
     M[a + OFFERED] = 0
     M[a + BUSY_UNTIL] = t
 
 
-@inline
+@helper
 def written(M, a, t):  # type: ignore[no-untyped-def]
     """`READY` when the tile is written, else when to look again."""
     if not M[a + OFFERED]:

@@ -10,6 +10,7 @@ from ..actor import (
     MAX_EXTENT,
     MAX_PAD_COLS,
     MAX_PAD_ROWS,
+    NEVER,
     PADDED,
     PORTS,
     READY,
@@ -21,8 +22,8 @@ from ..actor import (
     cols_of,
     done_beat,
     head,
+    helper,
     hold,
-    inline,
     is_done,
     kind_of,
     later,
@@ -51,13 +52,13 @@ REPLACE, ROWS, COLS, NUMBER = range(4)
 """What folding does to the state: it has the extents of every result, grows, or counts."""
 
 
-@inline
+@helper
 def operand(M, a, n):  # type: ignore[no-untyped-def]
     """What operand `n` carries, 0 where there is none."""
     return operands.operand(M, M[a + OPERANDS], M[a + ARITY], n)
 
 
-@inline
+@helper
 def folded(M, a):  # type: ignore[no-untyped-def]
     """The state after the elements at the heads."""
     x, y = operand(M, a, 0), operand(M, a, 1)
@@ -74,7 +75,7 @@ def folded(M, a):  # type: ignore[no-untyped-def]
     return tile_word(rows_of(made), cols, pad_rows_of(made), pads)
 
 
-@inline
+@helper
 def outgrows(M, a):  # type: ignore[no-untyped-def]
     """Whether a tile that grows has become larger than a word can tell."""
     x, state, update = operand(M, a, 0), M[a + STATE], M[a + UPDATE]
@@ -87,7 +88,7 @@ def outgrows(M, a):  # type: ignore[no-untyped-def]
     return False
 
 
-@inline
+@helper
 def begin(M, a, t):  # type: ignore[no-untyped-def]
     """Start on the next element if all operands are there; how to wait otherwise."""
     for n in range(M[a + COUNT]):
@@ -114,7 +115,7 @@ def begin(M, a, t):  # type: ignore[no-untyped-def]
     return later(M, t, t + duration)
 
 
-@inline
+@helper
 def _keep(M, a, state):  # type: ignore[no-untyped-def]
     if M[a + UPDATE] != NUMBER:
         hold(M, M[a + STATE_BYTES] * (area(state) - area(M[a + STATE])))
@@ -134,7 +135,7 @@ def fold(M, a, t):  # type: ignore[no-untyped-def]
         kind = kind_of(beat)
         if kind == VALUE and outgrows(M, a):
             M[FAULT] = a
-            return -2
+            return NEVER
         if kind == VALUE:
             _keep(M, a, folded(M, a))
             M[a + FOLDED] += 1
@@ -165,7 +166,7 @@ def fold(M, a, t):  # type: ignore[no-untyped-def]
         if M[a + FOLDED] == 0:
             _keep(M, a, 0)
         if is_done(M[a + NEXT_BEAT]):
-            return -2
+            return NEVER
     begin(M, a, t)
     return acted(M, t) if M[a + BUSY_UNTIL] == IDLE else later(M, t, M[a + BUSY_UNTIL])
 

@@ -4,6 +4,7 @@ from ....ir.stream import Node
 from ..actor import (
     BARE,
     LARGEST,
+    NEVER,
     PORTS,
     READY,
     VALUE,
@@ -49,7 +50,7 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
     take(M, x, t)
     if passes:
         send(M, a, out, t, beat if is_done(beat) else bare(low - rank, stop - rank))
-        return -2 if is_done(beat) else acted(M, t)
+        return NEVER if is_done(beat) else acted(M, t)
     if M[a + FIRST] == 0:
         M[a + FIRST] = M[a + LAST] = grab(M, ELEMENT_WORDS)
     else:

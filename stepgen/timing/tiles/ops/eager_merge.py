@@ -3,6 +3,7 @@
 from ....ir.stream import Node
 from ...kernel import ANY, note
 from ..actor import (
+    NEVER,
     PORTS,
     READY,
     acted,
@@ -52,7 +53,7 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
         if best == NONE:
             send(M, a, out, t, done_beat())
             send(M, a, names, t, done_beat())
-            return -2
+            return NEVER
         M[a + CURRENT] = best
         note(M, M[a + NOTES] + best, t)
         bits = M[a + ONE_HOT] + best * count if count > 1 else 1

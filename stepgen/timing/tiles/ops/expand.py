@@ -3,6 +3,7 @@
 from ....ir.stream import Node
 from ..actor import (
     BARE,
+    NEVER,
     PORTS,
     READY,
     VALUE,
@@ -42,7 +43,7 @@ def repeat(M, a, t):  # type: ignore[no-untyped-def]
     M[a + MADE] = 0
     send(M, a, out, t, beat)
     take(M, x, t)
-    return -2 if is_done(beat) else acted(M, t)
+    return NEVER if is_done(beat) else acted(M, t)
 
 
 @step
@@ -62,7 +63,7 @@ def follow(M, a, t):  # type: ignore[no-untyped-def]
         send(M, a, out, t, item)
         take(M, x, t)
         take(M, ref, t)
-        return -2 if is_done(mark) else acted(M, t)
+        return NEVER if is_done(mark) else acted(M, t)
     take(M, ref, t)
     if kind_of(mark) == BARE:
         send(M, a, out, t, mark)

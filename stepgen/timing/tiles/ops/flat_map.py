@@ -1,10 +1,12 @@
-"""flat_map: pieces of an element, one per cycle."""
+"""flat_map: pieces of an element, one per cycle; the element stays until the last has gone."""
 
+from ....ir.dtypes import Selector
 from ....ir.errors import StepError
 from ....ir.stream import Node
 from ..actor import (
     BARE,
     FAULT,
+    NEVER,
     READY,
     VALUE,
     acted,
@@ -12,7 +14,7 @@ from ..actor import (
     bare,
     cols_of,
     head,
-    inline,
+    helper,
     is_done,
     kind_of,
     later,
@@ -23,6 +25,8 @@ from ..actor import (
     ready,
     room,
     rows_of,
+    span_length,
+    span_start,
     step,
     stop_of,
     take,
@@ -31,7 +35,6 @@ from ..actor import (
 )
 from ..holding import FIRST, OUT, close, put
 from ..program import Program
-from .map import SPAN_LENGTH_BITS
 
 IN, FLAGS, RANK, KIND, COUNT, PIECE, BITS, BEGAN = range(FIRST, FIRST + 8)
 NO_FLAGS = 0
@@ -40,7 +43,7 @@ BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RAN
 )
 
 
-@inline
+@helper
 def pieces(M, a, x):  # type: ignore[no-untyped-def]
     """How many pieces an element has."""
     kind = M[a + KIND]
@@ -57,10 +60,10 @@ def pieces(M, a, x):  # type: ignore[no-untyped-def]
         for n in range(M[a + COUNT]):
             found += M[x + n]
         return found
-    return x & ((1 << SPAN_LENGTH_BITS) - 1)
+    return span_length(x)
 
 
-@inline
+@helper
 def piece(M, a, x, i):  # type: ignore[no-untyped-def]
     """Piece `i` of an element."""
     kind = M[a + KIND]
@@ -78,7 +81,7 @@ def piece(M, a, x, i):  # type: ignore[no-untyped-def]
     if kind == OF_ADDRESS:
         return x * M[a + COUNT] + i
     if kind == OF_RANGE:
-        return (x >> SPAN_LENGTH_BITS) + i
+        return span_start(x) + i
     if kind == BITS_SET and M[a + COUNT] == 1:
         return 1
     if kind == BITS_SET:
@@ -91,7 +94,7 @@ def piece(M, a, x, i):  # type: ignore[no-untyped-def]
     return M[a + BITS] + (0 if alone else 2)
 
 
-@inline
+@helper
 def misfit(M, a, x):  # type: ignore[no-untyped-def]
     """Whether an element is none that the function takes."""
     kind = M[a + KIND]
@@ -127,11 +130,11 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
             if flags != NO_FLAGS:
                 take(M, flags, t)
             if is_done(beat):
-                return -2
+                return NEVER
         return acted(M, t)
     if misfit(M, a, aux_of(beat)):
         M[FAULT] = a
-        return -2
+        return NEVER
     count, i = pieces(M, a, aux_of(beat)), M[a + PIECE]
     if i == 0:
         M[a + BEGAN] = t
@@ -167,13 +170,14 @@ def build(node: Node, to: Program) -> None:
     rank = node.attrs["rank"]
     parameters = function.parameters()
     kind = KINDS.get(function.name, BY_COLS if parameters.get("axis") == "col" else BY_ROWS)
-    if kind == OF_ADDRESS and to.is_selector(stream):
-        kind, bits = OF_SELECTOR, stream.dtype.n  # type: ignore[attr-defined]
+    if kind == OF_ADDRESS and isinstance(stream.dtype, Selector):
+        kind, bits = OF_SELECTOR, stream.dtype.n
     elif kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         bits = to.reserve([1, 0, 0, 1])
     count = parameters.get("count", 0)
     if kind == BITS_SET:
-        count = stream.dtype.n  # type: ignore[attr-defined]
+        assert isinstance(stream.dtype, Selector)
+        count = stream.dtype.n
         bits = to.reserve([int(i == j) for i in range(count) for j in range(count)])
     cut_short = len(ins) > 1 and rank + stream.rank > 0
     vanishing = rank == 0 and stream.rank > 0 and function.may_vanish(stream.dtype)

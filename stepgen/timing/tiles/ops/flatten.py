@@ -3,6 +3,7 @@
 from ....ir.stream import Node
 from ..actor import (
     BARE,
+    NEVER,
     READY,
     acted,
     aux_of,
@@ -45,7 +46,7 @@ def rewrite(M, a, t):  # type: ignore[no-untyped-def]
     if put(M, a, t, sent, final):
         take(M, x, t)
         if is_done(beat):
-            return -2
+            return NEVER
     return acted(M, t)
 
 

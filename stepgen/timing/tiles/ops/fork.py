@@ -2,7 +2,7 @@
 
 from ....ir.stream import Node
 from .. import buffers
-from ..actor import PORTS, READY, acted, is_done, ready, room, send, step, take
+from ..actor import NEVER, PORTS, READY, acted, is_done, ready, room, send, step, take
 from ..program import Program, holds_buffers
 
 IN, COUNT, OF_BUFFERS, OUTS = range(PORTS, PORTS + 4)
@@ -22,7 +22,7 @@ def copy(M, a, t):  # type: ignore[no-untyped-def]
         buffers.share(M, beat, M[a + COUNT])
     for n in range(M[a + COUNT]):
         send(M, a, M[a + OUTS + n], t, beat)
-    return -2 if is_done(beat) else acted(M, t)
+    return NEVER if is_done(beat) else acted(M, t)
 
 
 def build(node: Node, to: Program) -> None:

@@ -1,4 +1,4 @@
-"""linear_offchip_load: an affine walk over tiles."""
+"""linear_offchip_load: asks for the tiles of an affine walk one by one, while places are free."""
 
 from ....ir.stream import Node
 from ...kernel import push
@@ -6,13 +6,14 @@ from .. import loading
 from ..actor import (
     BUSY_UNTIL,
     IDLE,
+    NEVER,
     READY,
     VALUE,
     acted,
     bare,
     done_beat,
     head,
-    inline,
+    helper,
     is_done,
     kind_of,
     low_of,
@@ -32,7 +33,7 @@ REF, ENDED, LEVELS, WALK = range(FIRST, FIRST + 4)
 NO_REF = 0
 
 
-@inline
+@helper
 def next_tile(M, a):  # type: ignore[no-untyped-def]
     """Number of the next tile of the walk, and how many of its dims close with it."""
     levels = M[a + LEVELS]
@@ -63,7 +64,7 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     if M[a + ENDED]:
         push(M, line, t, done_beat())
-        return -2
+        return NEVER
     mark = value(0, -1)
     if ref != NO_REF:
         wait = ready(M, ref, t)
@@ -74,7 +75,7 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
         take(M, ref, t)
         if is_done(mark):
             push(M, line, t, mark)
-            return -2
+            return NEVER
         push(M, line, t, bare(low_of(mark) + levels, stop_of(mark) + levels))
         return acted(M, t)
     number, stop = next_tile(M, a)

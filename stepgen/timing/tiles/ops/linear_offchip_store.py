@@ -1,4 +1,4 @@
-"""linear_offchip_store: tiles one after the other."""
+"""linear_offchip_store: one tile after the other, each held until it is written."""
 
 from ....ir.stream import Node
 from ...kernel import finish
@@ -6,10 +6,13 @@ from .. import storing
 from ..actor import (
     BUSY_UNTIL,
     IDLE,
+    NEVER,
     READY,
     TOKENS,
+    TRAFFIC,
     VALUE,
     acted,
+    area,
     aux_of,
     cols_of,
     head,
@@ -38,16 +41,16 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
     if wait != READY:
         return wait
     beat = head(M, x)
-    if kind_of(beat) == VALUE and rows_of(aux_of(beat)):
+    if kind_of(beat) == VALUE and area(aux_of(beat)):
         M[a + ROWS] = rows_of(aux_of(beat))
         M[a + ROW_BYTES] = cols_of(aux_of(beat)) * M[a + ELEMENT]
-        begin(M, a, t, M[a + TOKENS])
+        begin(M, a, t, M[a + TRAFFIC])
         M[a + TOKENS] += 1
         return written(M, a, t)
     take(M, x, t)
     if is_done(beat):
         finish(M, a)
-        return -2
+        return NEVER
     return acted(M, t)
 
 

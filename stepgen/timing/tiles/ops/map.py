@@ -8,6 +8,7 @@ from ..actor import (
     BUSY_UNTIL,
     FAULT,
     IDLE,
+    NEVER,
     PADDED,
     PORTS,
     RATE,
@@ -17,7 +18,7 @@ from ..actor import (
     acted,
     area,
     head,
-    inline,
+    helper,
     is_done,
     kind_of,
     later,
@@ -26,6 +27,8 @@ from ..actor import (
     room,
     rows_of,
     send_until,
+    span_length,
+    span_start,
     step,
     stop_of,
     take,
@@ -34,17 +37,16 @@ from ..actor import (
 from ..program import Program
 
 OUT, COST, NUMBER, OPERANDS, ARITY, PASSES_AT, PASSED, COUNT, INS = range(PORTS, PORTS + 9)
-SPAN_LENGTH_BITS = 20
 TILE, SPAN_END = range(2)
 
 
-@inline
+@helper
 def operand(M, a, n):  # type: ignore[no-untyped-def]
     """What operand `n` carries, 0 where there is none."""
     return operands.operand(M, M[a + OPERANDS], M[a + ARITY], n)
 
 
-@inline
+@helper
 def begin(M, a, t):  # type: ignore[no-untyped-def]
     """Start on the next element if all operands are there; how to wait otherwise."""
     for n in range(M[a + COUNT]):
@@ -72,21 +74,20 @@ def begin(M, a, t):  # type: ignore[no-untyped-def]
     return later(M, t, M[a + PASSES_AT])
 
 
-@inline
+@helper
 def empty_range(M, a):  # type: ignore[no-untyped-def]
     """Whether the operand is a range of addresses without any."""
-    length = operand(M, a, 0) & ((1 << SPAN_LENGTH_BITS) - 1)
-    return kind_of(head(M, M[a + INS])) == VALUE and length == 0
+    return kind_of(head(M, M[a + INS])) == VALUE and span_length(operand(M, a, 0)) == 0
 
 
-@inline
+@helper
 def pass_on(M, a, t):  # type: ignore[no-untyped-def]
     """Push what the operands make; where rows are passed on as they are made, the first of them."""
     beat = head(M, M[a + INS])
     if kind_of(beat) == VALUE:
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
         if M[a + NUMBER] == SPAN_END:
-            made = (x >> SPAN_LENGTH_BITS) + (x & ((1 << SPAN_LENGTH_BITS) - 1)) - 1
+            made = span_start(x) + span_length(x) - 1
         else:
             made = costs.result(M, M[a + COST], x, y, z)
         beat = value(made, stop_of(beat))
@@ -108,7 +109,7 @@ def apply(M, a, t):  # type: ignore[no-untyped-def]
             return wait
         if M[a + NUMBER] == SPAN_END and empty_range(M, a):
             M[FAULT] = a
-            return -2
+            return NEVER
         M[a + BUSY_UNTIL] += t - M[a + PASSES_AT]
         pass_on(M, a, t)
     if t < M[a + BUSY_UNTIL]:
@@ -118,7 +119,7 @@ def apply(M, a, t):  # type: ignore[no-untyped-def]
         take(M, M[a + INS + n], t)
     M[a + BUSY_UNTIL] = IDLE
     if is_done(beat):
-        return -2
+        return NEVER
     begin(M, a, t)
     return acted(M, t) if M[a + BUSY_UNTIL] == IDLE else later(M, t, M[a + PASSES_AT])
 

@@ -3,13 +3,13 @@
 from ....ir.stream import Node
 from ...kernel import finish
 from .. import buffers
-from ..actor import PORTS, READY, acted, inline, is_done, ready, step, take
+from ..actor import NEVER, PORTS, READY, acted, helper, is_done, ready, step, take
 from ..program import Program, holds_buffers
 
 IN, OF_BUFFERS = range(PORTS, PORTS + 2)
 
 
-@inline
+@helper
 def taken(M, a, t):  # type: ignore[no-untyped-def]
     """Take the next element; a buffer that nobody reads is given back."""
     beat = take(M, M[a + IN], t)
@@ -25,7 +25,7 @@ def drain(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     if is_done(taken(M, a, t)):
         finish(M, a)
-        return -2
+        return NEVER
     return acted(M, t)
 
 
@@ -34,7 +34,7 @@ def drop(M, a, t):  # type: ignore[no-untyped-def]
     wait = ready(M, M[a + IN], t)
     if wait != READY:
         return wait
-    return -2 if is_done(taken(M, a, t)) else acted(M, t)
+    return NEVER if is_done(taken(M, a, t)) else acted(M, t)
 
 
 def build(node: Node, to: Program) -> None:

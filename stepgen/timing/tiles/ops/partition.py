@@ -7,6 +7,7 @@ from ..actor import (
     BARE,
     BUSY_UNTIL,
     IDLE,
+    NEVER,
     PORTS,
     READY,
     VALUE,
@@ -40,7 +41,7 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
         wait = ready(M, selectors, t)
         if wait != READY:
             return wait
-        return -2 if is_done(take(M, selectors, t)) else acted(M, t)
+        return NEVER if is_done(take(M, selectors, t)) else acted(M, t)
     wait = ready(M, x, t)
     if wait != READY:
         return wait

@@ -3,6 +3,7 @@
 from ....ir.stream import Node
 from ..actor import (
     BARE,
+    NEVER,
     READY,
     acted,
     aux_of,
@@ -47,7 +48,7 @@ def rewrite(M, a, t):  # type: ignore[no-untyped-def]
     if put(M, a, t, make_beat(kind_of(beat), stop, low, aux_of(beat)), final):
         take(M, x, t)
         if is_done(beat):
-            return -2
+            return NEVER
     return acted(M, t)
 
 

@@ -1,4 +1,4 @@
-"""random_offchip_load: one tile per address."""
+"""random_offchip_load: asks for one tile per address, one by one, while places are free."""
 
 from ....ir.stream import Node
 from ...kernel import push
@@ -6,6 +6,7 @@ from .. import loading
 from ..actor import (
     BUSY_UNTIL,
     IDLE,
+    NEVER,
     READY,
     VALUE,
     acted,
@@ -40,11 +41,11 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     beat = head(M, addresses)
     if kind_of(beat) == VALUE and not 0 <= aux_of(beat) < M[a + TILES]:
-        return -2
+        return NEVER
     take(M, addresses, t)
     if kind_of(beat) != VALUE:
         push(M, line, t, beat)
-        return -2 if is_done(beat) else acted(M, t)
+        return NEVER if is_done(beat) else acted(M, t)
     wait = fetch(M, a, t, aux_of(beat), stop_of(beat))
     return acted(M, t) if wait == READY else wait
 

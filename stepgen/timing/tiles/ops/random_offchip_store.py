@@ -1,4 +1,4 @@
-"""random_offchip_store: one tile per address, acknowledged when it is written."""
+"""random_offchip_store: one tile per address, held until it is written and acknowledged."""
 
 from ....ir.stream import Node
 from ...kernel import finish
@@ -6,6 +6,7 @@ from .. import loading, storing
 from ..actor import (
     BUSY_UNTIL,
     IDLE,
+    NEVER,
     READY,
     VALUE,
     acted,
@@ -22,7 +23,7 @@ from ..actor import (
     value,
 )
 from ..program import Program
-from ..storing import FIRST, begin, written
+from ..storing import FIRST, ROW_BYTES, ROWS, begin, written
 
 ADDRESSES, DATA, OUT, TILES = range(FIRST, FIRST + 4)
 
@@ -51,8 +52,8 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
     beat = head(M, addresses)
     if kind_of(beat) == VALUE:
         if not 0 <= aux_of(beat) < M[a + TILES]:
-            return -2
-        begin(M, a, t, aux_of(beat))
+            return NEVER
+        begin(M, a, t, aux_of(beat) * M[a + ROWS] * M[a + ROW_BYTES])
         return written(M, a, t)
     wait = room(M, out, t)
     if wait != READY:
@@ -62,7 +63,7 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
     take(M, data, t)
     if is_done(beat):
         finish(M, a)
-        return -2
+        return NEVER
     return acted(M, t)
 
 

@@ -5,13 +5,14 @@ from ...kernel import ANY, LATENCY, POPPED, note, slot
 from ...selector import selected
 from ..actor import (
     BARE,
+    NEVER,
     PORTS,
     READY,
     acted,
     aux_of,
     bare,
     head,
-    inline,
+    helper,
     is_done,
     kind_of,
     low_of,
@@ -31,13 +32,13 @@ OUT, SELECTOR, RANK, BY_INDEX, ENDED, CURRENT, LEFT, COUNT, TAKEN, NOTES, INS = 
 NONE = -1
 
 
-@inline
+@helper
 def arrived_at(M, c):  # type: ignore[no-untyped-def]
     """When the head of a channel could be seen first."""
     return M[slot(M, c, M[c + POPPED])] + M[c + LATENCY]
 
 
-@inline
+@helper
 def _choose(M, a, t, selector):  # type: ignore[no-untyped-def]
     """The selected input whose next chunk comes first; sets `CURRENT` or returns how to wait."""
     count = M[a + COUNT]
@@ -80,7 +81,7 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
                 take(M, c, t)
                 M[M[a + TAKEN] + n] = 1
                 return acted(M, t)
-        return -2
+        return NEVER
     wait = ready(M, selectors, t)
     if wait != READY:
         return wait
@@ -115,7 +116,7 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
     if wait != READY:
         return wait
     if is_done(head(M, x)):
-        return -2
+        return NEVER
     beat = take(M, x, t)
     ends = stop_of(beat) == rank
     stop = close if ends and M[a + LEFT] == 0 else stop_of(beat)
@@ -137,17 +138,6 @@ def build(node: Node, to: Program) -> None:
     notes = [to.note(node.name, n) for n in range(len(xs))]
     taken, ins = to.reserve([0] * len(xs)), to.reserve(xs)
     by_index = node.attrs["order"] == "index"
-    own = [
-        out,
-        selectors,
-        node.attrs["rank"],
-        by_index,
-        0,
-        NONE,
-        NONE,
-        len(xs),
-        taken,
-        notes[0],
-        ins,
-    ]
+    own = [out, selectors, node.attrs["rank"], by_index, 0, NONE, NONE]
+    own += [len(xs), taken, notes[0], ins]
     to.add(node, join, own, reads=[*xs, selectors], writes=[out])

@@ -4,6 +4,7 @@ from ....ir.stream import Node
 from ..actor import (
     BARE,
     MAX_PAD_ROWS,
+    NEVER,
     PORTS,
     READY,
     VALUE,
@@ -65,7 +66,7 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
     if is_done(beat):
         send(M, a, out, t, done_beat())
         send(M, a, flags, t, done_beat())
-        return -2
+        return NEVER
     if kind_of(beat) == BARE:
         gap = bare(low_of(beat) + 1, stop_of(beat) + 1)
         send(M, a, out, t, gap)
@@ -95,7 +96,7 @@ def count(M, a, t):  # type: ignore[no-untyped-def]
     beat = take(M, x, t)
     if is_done(beat):
         send(M, a, out, t, beat)
-        return -2
+        return NEVER
     kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
     if kind == BARE and low > dim:
         send(M, a, out, t, bare(low + 1, stop + 1))

@@ -1,7 +1,7 @@
 """source: one element per cycle."""
 
 from ....ir.stream import Node
-from ..actor import PORTS, READY, acted, room, send, step
+from ..actor import NEVER, PORTS, READY, acted, room, send, step
 from ..program import Program
 
 OUT, NEXT_WORD, END = range(PORTS, PORTS + 3)
@@ -10,7 +10,7 @@ OUT, NEXT_WORD, END = range(PORTS, PORTS + 3)
 @step
 def give(M, a, t):  # type: ignore[no-untyped-def]
     if M[a + NEXT_WORD] == M[a + END]:
-        return -2
+        return NEVER
     wait = room(M, M[a + OUT], t)
     if wait != READY:
         return wait

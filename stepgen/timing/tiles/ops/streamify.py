@@ -1,8 +1,10 @@
-"""streamify: reads a buffer back, one element per cycle."""
+"""streamify: reads a buffer back, one element per cycle; the reference stays for all readings."""
 
+from ....ir.dtypes import Buffer
 from ....ir.stream import Node
 from ..actor import (
     BARE,
+    NEVER,
     PORTS,
     READY,
     VALUE,
@@ -10,7 +12,7 @@ from ..actor import (
     aux_of,
     bare,
     head,
-    inline,
+    helper,
     is_done,
     kind_of,
     low_of,
@@ -32,7 +34,7 @@ WALK = PORTS + 10
 NO_REF = 0
 
 
-@inline
+@helper
 def read(M, a, t, buffer, close):  # type: ignore[no-untyped-def]
     """Emit the next element of a reading, whose last closes `close` dims; whether it was that."""
     out = M[a + OUT]
@@ -68,7 +70,7 @@ def count(M, a, t):  # type: ignore[no-untyped-def]
     above = int(M[a + TIMES] > 0)
     if is_done(beat):
         send(M, a, out, t, take(M, x, t))
-        return -2
+        return NEVER
     if kind_of(beat) == BARE:
         take(M, x, t)
         send(M, a, out, t, bare(low_of(beat) + levels + above, stop_of(beat) + levels + above))
@@ -102,7 +104,7 @@ def follow(M, a, t):  # type: ignore[no-untyped-def]
         take(M, ref, t)
         if is_done(mark):
             send(M, a, out, t, mark)
-            return -2
+            return NEVER
         send(M, a, out, t, bare(low_of(mark) + levels, stop_of(mark) + levels))
         return acted(M, t)
     if kind_of(mark) == BARE:
@@ -122,7 +124,9 @@ def build(node: Node, to: Program) -> None:
     ins, out = to.inputs(node), to.output(node)
     walk = to.walk(node)
     shape = node.attrs["shape"]
-    levels = len(node.inputs[0].dtype.shape if shape is None else shape)  # type: ignore[attr-defined]
+    buffer = node.inputs[0].dtype
+    assert isinstance(buffer, Buffer)
+    levels = len(buffer.shape if shape is None else shape)
     counted = len(ins) == 1
     rank = 0 if counted else node.inputs[1].rank - node.inputs[0].rank
     times = node.attrs["count"] or 0
