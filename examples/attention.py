@@ -94,11 +94,9 @@ def attention(
         raise sg.StepError(f'attention needs softmax "safe" or "published", not {softmax!r}')
     if element not in ("f32", "bf16"):
         raise sg.StepError(f"attention works on f32 or bf16, not on {element}")
-    if lengths is None:
-        lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
-    lengths = np.asarray(lengths, np.int64)
-    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 0:
-        raise sg.StepError(f"attention needs a list of lengths of at least 0, not {lengths}")
+    if tile < 1:
+        raise sg.StepError(f"attention needs cache tiles of at least 1 row, not {tile}")
+    lengths = lengths_of("attention", lengths, batch, mean, stdev, seed)
     batch, room = len(lengths), tiles_of(lengths, tile).max()
     g = sg.Graph(f"attention_{softmax}")
     requests = declare(g, batch, softmax)
@@ -122,6 +120,24 @@ def attention(
         filled = valid_rows(lengths, int(room) * tile).ravel()[:, None]
         inputs |= {n: filled * rng.normal(size=shapes[n]) for n in ("keys", "values")}
     return g, inputs
+
+
+def lengths_of(
+    program: str,
+    lengths: list[int] | npt.NDArray[np.int64] | None,
+    batch: int,
+    mean: float,
+    stdev: float,
+    seed: int,
+) -> npt.NDArray[np.int64]:
+    """The lengths that are given, or drawn ones; a single request has no deviation."""
+    if lengths is None:
+        stdev = 0 if batch == 1 else stdev
+        lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
+    lengths = np.asarray(lengths, np.int64)
+    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 0:
+        raise sg.StepError(f"{program} needs a list of lengths of at least 0, not {lengths}")
+    return lengths
 
 
 def tiles_of(lengths: npt.NDArray[np.int64], tile: int) -> npt.NDArray[np.int64]:

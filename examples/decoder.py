@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from attention import attend, declare, describe, tiles_of, valid_rows
+from attention import attend, declare, describe, lengths_of, tiles_of, valid_rows
 from moe_swiglu import checked_routing, draw_experts, drawn, experts_layer, selectors, sizes_of
 
 import stepgen as sg
-from stepgen.flow import traces
 
 EPSILON = 1e-6
 """Of the norm, against division by zero."""
@@ -104,9 +103,9 @@ def decoder(
     kv_heads = heads.kv if kv_heads is None else kv_heads
     if not 1 <= kv_heads <= heads.kv:
         raise sg.StepError(f"decoder has 1 to {heads.kv} key-value heads, not {kv_heads}")
-    if lengths is None:
-        lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
-    lengths = np.asarray(lengths, np.int64)
+    if cache_tile < 1:
+        raise sg.StepError(f"decoder needs cache tiles of at least 1 row, not {cache_tile}")
+    lengths = lengths_of("decoder", lengths, batch, mean, stdev, seed)
     batch = len(lengths)
     routing = checked_routing(routing, model, sizes, batch, seed)
 

@@ -210,7 +210,10 @@ def sizes_of(
     own = (experts, top, width, inner)
     given = Sizes(*(b if n is None else n for b, n in zip(base, own, strict=True)))
     if not 1 <= given.top <= given.experts or min(given) < 1:
-        raise sg.StepError(f"an expert layer can't have the sizes {given}")
+        raise sg.StepError(
+            f"an expert layer needs positive sizes and no more experts per token than there are, "
+            f"not {', '.join(f'{n}={size}' for n, size in given._asdict().items())}"
+        )
     return given
 
 

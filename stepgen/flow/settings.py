@@ -18,6 +18,13 @@ class _Unfit(ValueError):
     """A text does not fit a type; the message says what was expected."""
 
 
+class _NoForm(_Unfit):
+    """No text fits a type."""
+
+    def __init__(self) -> None:
+        super().__init__("set in Python, since the command line has no form for it")
+
+
 def pairs(texts: list[str], option: str) -> dict[str, str]:
     """Split ``name=value`` texts.
 
@@ -136,23 +143,29 @@ def _convert(text: str, kind: Any) -> Any:
     if kind in (list, tuple) or origin in (list, tuple, Sequence):
         inner = args[0] if args else Any
         if typing.get_origin(inner) in (list, tuple, Sequence):
-            raise _Unfit("set in Python, since the command line has no form for it")
-        items = [_convert(part.strip(), inner) for part in text.split(",") if part.strip()]
+            raise _NoForm
+        try:
+            items = [_convert(part.strip(), inner) for part in text.split(",") if part.strip()]
+        except _Unfit as unfit:
+            raise _Unfit(f"a list with commas, each item {unfit}") from None
         return tuple(items) if (origin or kind) is tuple else items
-    raise _Unfit("set in Python, since the command line has no form for it")
+    raise _NoForm
 
 
 def _any_of(text: str, kinds: tuple[Any, ...]) -> Any:
     if type(None) in kinds and text.lower() == "none":
         return None
-    unfit = _Unfit("none")
+    unfit: _Unfit | None = None
+    none = _Unfit("none")
     # A str takes everything, so it comes last.
     for kind in sorted((k for k in kinds if k is not type(None)), key=lambda k: k is str):
         try:
             return _convert(text, kind)
+        except _NoForm as error:
+            none = error
         except _Unfit as error:
             unfit = error
-    raise unfit
+    raise unfit or none
 
 
 def _literal(text: str) -> Any:

@@ -42,7 +42,7 @@ def load_lengths(path: Path) -> Lengths:
     Raises
     ------
     StepError
-        If the file can't be read or holds no lengths of at least 1.
+        If the file can't be read or holds no lengths of at least 0.
     """
     array = routing.table(path, "list of lengths")
     if array.ndim == 2 and 1 in array.shape:
@@ -56,7 +56,7 @@ def load_lengths(path: Path) -> Lengths:
         raise StepError(
             f"{path} is no list of lengths: they must be whole numbers, not {array.dtype}"
         )
-    if array.min() < 1:
+    if array.min() < 0:
         raise StepError(
             f"{path} is no list of lengths: request {array.argmin()} has {array.min():g}"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import multiprocessing
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,8 +56,10 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         workers = max(1, min(self.jobs, len(items)))
         pool = concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
+        others = set(multiprocessing.active_children())
         try:
-            waiting = {pool.submit(function, item): i for i, item in enumerate(items)}
+            with _deaf_to_interrupts():
+                waiting = {pool.submit(function, item): i for i, item in enumerate(items)}
             for future in concurrent.futures.as_completed(waiting):
                 yield waiting[future], future.result()
         except concurrent.futures.process.BrokenProcessPool:
@@ -63,8 +67,25 @@ class Processes:
                 "a worker process of the sweep ended from outside; run it again, finished points "
                 "are kept"
             ) from None
+        except (KeyboardInterrupt, GeneratorExit):
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never see Ctrl-C, which each would answer with a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def view_table(
             cells.append(_cell(name, result.numbers.get(name)))
             if name in compared:
                 cells.append(_cell(name, result.row.known.get(name)))
-                cells.append(_signed(result.error(name)))
+                cells.append(signed(result.error(name)))
         rows.append(cells)
     title = f"{_heading(figure)}, {VIEW_NAMES[view]}"
     if part is not None:
@@ -121,7 +121,7 @@ def _cell(name: str, value: float | None) -> Any:
     return int(value) if float(value).is_integer() and abs(value) >= 10 else f"{value:.2f}"
 
 
-def _signed(error: float | None) -> str | None:
+def signed(error: float | None) -> str | None:
     """A relative difference in per cent: ``=`` only where there is none at all."""
     if not error:
         return None if error is None else "="

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..flow.objects import Progress, quiet
+from ..flow.whole import whole_folder
 from ..ir.errors import StepError
 from . import evaluate as timing
 from .evaluate import Numbers
@@ -77,8 +78,15 @@ def run(
     progress : Progress
     evaluate : callable
         From a point to its numbers.
+
+    Raises
+    ------
+    StepError
+        If a trace does not fit, `out` can't be written, or a point can't be run.
     """
     rows = [(figure, view, figure.rows(traces, view)) for figure in wanted for view in views]
+    with whole_folder(out):
+        pass  # before the work, to see whether its results can be written
     points = [row.point for _, _, some in rows for row in some]
     numbers = iter(sweep(points, executor=executor, evaluate=evaluate, progress=progress))
     by_figure: dict[str, dict[str, list[Result]]] = {figure.name: {} for figure in wanted}

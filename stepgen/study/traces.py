@@ -96,11 +96,24 @@ class Traces:
         return min(size, 8) if self.small else size
 
     def routing(self, model: Model, batch: int) -> Trace:
-        """Experts chosen for each token of a batch."""
+        """Experts chosen for each token of a batch.
+
+        Raises
+        ------
+        StepError
+            If the file in the folder is no such routing.
+        """
         name = f"{model.file}_batch{batch}"
         path = self._file("routing", f"{name}.npz")
         if path is not None:
-            return Trace.of(name, "published", traces.load_routing(path))
+            routing = traces.load_routing(path)
+            _check(path, "routing", routing.shape, (batch, model.sizes["top"]))
+            if routing.max() >= model.sizes["experts"]:
+                raise StepError(
+                    f"{path} is no routing of {model.title}: it names expert {routing.max()}, the "
+                    f"last one is {model.sizes['experts'] - 1}"
+                )
+            return Trace.of(name, "published", routing)
         counts = published.COUNTS.get((model.name, batch))
         if counts is not None and not self.small:
             made = with_counts(counts, batch, model.sizes["top"], seed=self.seed)
@@ -123,11 +136,18 @@ class Traces:
             Of its lengths.
         first : int
             Its first request in the trace.
+
+        Raises
+        ------
+        StepError
+            If the file in the folder is no such batch.
         """
         name = f"azure_batch{batch}_stdev{stdev:04}_{first:04}_{first + batch - 1:04}"
         path = self._file("kv_lengths", f"{name}.npy")
         if path is not None:
-            return Trace.of(name, "published", traces.load_lengths(path))
+            lengths = traces.load_lengths(path)
+            _check(path, "batch", lengths.shape, (batch,))
+            return Trace.of(name, "published", lengths)
         if self.small:
             drawn = traces.draw_lengths(self.batch(batch), 40, stdev / 50, most=200, seed=first)
         else:
@@ -141,6 +161,14 @@ class Traces:
             return None
         path = self.data / folder / name
         return path if path.is_file() else None
+
+
+def _check(path: Path, what: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if shape != wanted:
+        raise StepError(
+            f"{path} is not the {what} of the figure: it has the shape {list(shape)}, not "
+            f"{list(wanted)}"
+        )
 
 
 def with_counts(counts: Sequence[int], tokens: int, top: int, *, seed: int = 0) -> Routing:
@@ -183,6 +211,6 @@ def found(data: Path | None) -> Traces:
         data = Path(named)
     if not data.is_dir():
         raise StepError(f"there is no folder {data} of routings and KV lengths")
-    if not any((data / name).is_dir() for name in ("routing", "kv_lengths")):
-        raise StepError(f"{data} holds no traces: it has neither a folder routing nor kv_lengths")
+    if not any(any(data.glob(files)) for files in ("routing/*.npz", "kv_lengths/*.npy")):
+        raise StepError(f"{data} holds no traces: neither routing/*.npz nor kv_lengths/*.npy")
     return Traces(data)

@@ -89,6 +89,12 @@ def test_large_scores_overflow_only_as_published() -> None:
     np.testing.assert_allclose(results["safe"], expected, atol=1e-3, rtol=1e-3)
 
 
+def test_a_batch_may_be_one_request() -> None:
+    graph, inputs = example("attention").attention(**SIZE, batch=1)
+    assert inputs["query"].shape == (SIZE["rows"], SIZE["width"])
+    assert run(graph, inputs).tensors["y"].shape == inputs["query"].shape
+
+
 @pytest.mark.parametrize("softmax", ["safe", "published"])
 def test_traffic_follows_from_the_lengths(softmax: str) -> None:
     lengths = np.array([1063, 17, 31, 32, 4000])
@@ -110,6 +116,7 @@ def test_traffic_follows_from_the_lengths(softmax: str) -> None:
         ({"element": "int8"}, "works on f32 or bf16, not on int8"),
         ({"lengths": []}, "needs a list of lengths of at least 0"),
         ({"lengths": [3, -1]}, "needs a list of lengths of at least 0"),
+        ({"tile": 0}, "needs cache tiles of at least 1 row, not 0"),
     ],
 )
 def test_settings_that_do_not_fit(settings: dict[str, Any], sentence: str) -> None:

@@ -70,7 +70,7 @@ def test_the_full_qwen_layer_is_built_in_a_moment() -> None:
     ("settings", "sentence"),
     [
         ({"model": "gpt"}, "there is no model 'gpt', those are mixtral, qwen"),
-        ({"top": 5}, "an expert layer can't have the sizes"),
+        ({"top": 5}, "no more experts per token than there are, not experts=4, top=5, "),
         ({"tiling": "both"}, 'needs tiling "static" or "dynamic", not \'both\''),
         ({"columns": 48}, "an inner width divisible by columns, not 128 by 48"),
         ({"routing": np.zeros((2, 2), int)}, "64 tokens need a routing to 2 experts each, not one"),

@@ -66,7 +66,11 @@ def test_texts_become_values(key, text, value):
         ("share", "half", "program needs share to be a number, not 'half'"),
         ("deep", "maybe", "program needs deep to be true or false, not 'maybe'"),
         ("kind", "z", "program needs kind to be one of x, y, not 'z'"),
-        ("shape", "1,a", "program needs shape to be an integer, not '1,a'"),
+        (
+            "shape",
+            "1,a",
+            "program needs shape to be a list with commas, each item an integer, not '1,a'",
+        ),
         ("top", "x", "program needs top to be an integer, not 'x'"),
         ("free", "x", "program needs free to be an integer, not 'x'"),
         (
@@ -123,3 +127,11 @@ def test_lists_of_lists_have_no_form():
 
     with pytest.raises(StepError, match="set in Python"):
         bind(graph, {"neighbours": "1,2"}, {}, "graph")
+
+
+def test_what_has_a_form_tells_what_is_wrong():
+    def program(lengths: list[int] | dict[str, int] | None = None):
+        pass
+
+    with pytest.raises(StepError, match="lengths to be a list with commas, each item an integer"):
+        bind(program, {"lengths": "3,x"}, {}, "program")

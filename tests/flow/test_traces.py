@@ -26,15 +26,15 @@ def write(path: Path, content: Any) -> Path:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("n.npy", np.array([5, 1, 77])),
-        ("n.npz", {"data": np.array([5.0, 1.0, 77.0]), "other": np.zeros(2)}),
-        ("n.csv", "length\n5\n1\n77\n"),
-        ("n.csv", "5, 1, 77\n"),
+        ("n.npy", np.array([5, 0, 77])),
+        ("n.npz", {"data": np.array([5.0, 0.0, 77.0]), "other": np.zeros(2)}),
+        ("n.csv", "length\n5\n0\n77\n"),
+        ("n.csv", "5, 0, 77\n"),
     ],
 )
 def test_lengths_from_a_file(tmp_path: Path, name: str, content: Any) -> None:
     lengths = traces.load_lengths(write(tmp_path / name, content))
-    assert (lengths.dtype, lengths.tolist()) == (np.int64, [5, 1, 77])
+    assert (lengths.dtype, lengths.tolist()) == (np.int64, [5, 0, 77])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_lengths_from_a_file(tmp_path: Path, name: str, content: Any) -> None:
         (np.ones((2, 3)), "is no list of lengths: it must have the shape [requests], not [2, 3]"),
         (np.zeros(0), "is no list of lengths: it must have the shape [requests], not [0]"),
         (np.array([1.5]), "is no list of lengths: they must be whole numbers, not float64"),
-        (np.array([3, 0]), "is no list of lengths: request 1 has 0"),
+        (np.array([3, -1]), "is no list of lengths: request 1 has -1"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, content: Any, sentence: str) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import csv
+from itertools import combinations
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Picture
 from rich.console import Console
 
 from stepgen.cli.app import execute
 from stepgen.ir.errors import StepError
-from stepgen.study import published, study
+from stepgen.study import plots, published, study
 from stepgen.study.evaluate import evaluate
 from stepgen.study.figure import Figure, Result, Row
 from stepgen.study.figures import figures
 from stepgen.study.moe import tiling_row, with_distance
 from stepgen.study.point import FAIR, PUBLISHED, VIEWS, Point, Trace
-from stepgen.study.report import view_table
+from stepgen.study.report import signed, view_table
 from stepgen.study.traces import Traces
 
 NAMES = ["8", "9", "10", "12", "13", "14", "15", "17", "19", "20", "21", "combined"]
@@ -117,6 +120,51 @@ def results_of(origin, view):
     trace = Trace("r", origin, ((0, 1),))
     point = Point("moe_swiglu", traces={"routing": trace}, view=view)
     return [Result(Row({"tile": 8, "model": "m"}, point, {"cycles": 200}), {"cycles": 210})]
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [(200, "="), (210, "+5.0 %"), (199.99, "-0.005 %"), (200.08, "+0.04 %"), (200.12, "+0.1 %")],
+)
+def test_only_what_is_equal_reads_as_equal(ours, said):
+    assert signed(ours / 200 - 1) == said
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path):
+    (tmp_path / "file").touch()
+
+    def evaluate(_):
+        pytest.fail("work was begun")
+
+    with pytest.raises(StepError, match=r"can't write .*file/out: .*file is a file"):
+        study.run(study.chosen("8"), SMALL, tmp_path / "file" / "out", evaluate=evaluate)
+
+
+@pytest.mark.parametrize("groups", [2, 5])
+def test_numbers_above_bars_stay_apart_and_inside(groups):
+    series = {str(i): [1.0, 0.97 + 0.01 * i, 1.6] for i in range(groups)}
+    picture = Picture(figsize=(6, 3.8))
+    axes = picture.subplots()
+    plots.bars(axes, ["a", "b", "c"], series, published={"0": [1.1, None, 1.6]}, numbers="%.2f")
+    FigureCanvasAgg(picture).draw()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 3 * groups
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert all(axes.bbox.containsy(y) for box in boxes for y in (box.y0, box.y1))
+
+
+@pytest.mark.parametrize("ratio", [1.5, 5, 30])
+def test_logarithmic_axes_have_numbers_that_stay_apart(ratio):
+    picture = Picture(figsize=(4, 3.6))
+    axes = picture.subplots()
+    plots.frontier(axes, [(2e7, 3e6, "8"), (2e7 * ratio, 3e6 * ratio, "64")], None, labels=False)
+    FigureCanvasAgg(picture).draw()
+    low, high = axes.get_xlim()
+    places = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    boxes = [text.get_window_extent() for x, text in places if low <= x <= high]
+    assert len(boxes) >= 2
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert all(axes.bbox.containsx(t.get_window_extent().x1) for t in axes.texts)
 
 
 @pytest.mark.parametrize(

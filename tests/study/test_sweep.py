@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -76,6 +81,37 @@ def test_every_executor_gives_what_one_process_gives(tmp_path, executor):
     serial = sweep.sweep(POINTS, executor=Serial(), evaluate=square, place=tmp_path / "a")
     other = sweep.sweep(POINTS, executor=executor, evaluate=square, place=tmp_path / "b")
     assert other == serial
+
+
+def slow(item):
+    """Tells that it runs, and does so for long."""
+    Path(item).touch()
+    time.sleep(60)
+
+
+def test_an_interrupt_ends_the_processes_at_once(tmp_path):
+    """As on a terminal, every process of the group is told; only the first one may speak."""
+    marks = [str(tmp_path / name) for name in "ab"]
+    script = (
+        "from stepgen.study.executors import Processes; from test_sweep import slow\n"
+        f"if __name__ == '__main__': list(Processes(2).run(slow, {marks!r}))"
+    )
+    (tmp_path / "main.py").write_text(script)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    run = subprocess.Popen(
+        [sys.executable, str(tmp_path / "main.py")],
+        env={**os.environ, "PYTHONPATH": paths},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    began = time.monotonic()
+    while not all(Path(mark).exists() for mark in marks) and time.monotonic() < began + 50:
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=50)
+    assert said.count("Traceback") == said.count("KeyboardInterrupt") == 1
+    assert "SpawnProcess" not in said
 
 
 def test_a_cluster_that_runs_is_reached_by_its_address(tmp_path):

@@ -13,7 +13,7 @@ from stepgen.study.traces import Traces, with_counts
 def test_a_folder_goes_before_what_is_drawn(tmp_path):
     (tmp_path / "routing").mkdir()
     (tmp_path / "kv_lengths").mkdir()
-    routing = np.array([[0, 1], [7, 3]])
+    routing = np.tile([[0, 1], [7, 3]], (32, 1))
     np.savez(tmp_path / "routing" / "mixtral8x7b_batch64.npz", data=routing)
     np.save(tmp_path / "kv_lengths" / "azure_batch16_stdev0479_1063_1078.npy", np.arange(1, 17))
     own = traces.found(tmp_path)
@@ -24,17 +24,44 @@ def test_a_folder_goes_before_what_is_drawn(tmp_path):
     assert own.lengths(16, 479, 2477).origin == "drawn"
 
 
+@pytest.mark.parametrize(
+    ("routing", "lengths", "sentence"),
+    [
+        (
+            np.tile([0, 1], (63, 1)),
+            None,
+            r"not the routing of the figure: .* \[63, 2\], not \[64, 2",
+        ),
+        (np.tile([0, 8], (64, 1)), None, "no routing of Mixtral-8x7B: it names expert 8, the last"),
+        (None, np.arange(9), r"is not the batch of the figure: it has the shape \[9\], not \[16\]"),
+    ],
+)
+def test_traces_of_another_batch_are_refused(routing, lengths, sentence, tmp_path):
+    for folder in ("routing", "kv_lengths"):
+        (tmp_path / folder).mkdir()
+    own = Traces(tmp_path)
+    if lengths is not None:
+        np.save(tmp_path / "kv_lengths" / "azure_batch16_stdev0479_1063_1078.npy", lengths)
+    if routing is not None:
+        np.savez(tmp_path / "routing" / "mixtral8x7b_batch64.npz", data=routing)
+    with pytest.raises(StepError, match=sentence):
+        _ = own.lengths(16, 479, 1063), own.routing(own.model("mixtral"), 64)
+
+
 def test_the_environment_may_name_the_folder(tmp_path, monkeypatch):
     monkeypatch.delenv(traces.VARIABLE, raising=False)
     assert traces.found(None) == Traces()
     (tmp_path / "routing").mkdir()
+    (tmp_path / "routing" / "any.npz").touch()
     monkeypatch.setenv(traces.VARIABLE, str(tmp_path))
     assert traces.found(None) == Traces(tmp_path)
 
 
 def test_a_folder_without_traces_is_refused(tmp_path):
-    with pytest.raises(StepError, match="holds no traces"):
-        traces.found(tmp_path)
+    for made in ("", "routing"):
+        (tmp_path / made).mkdir(exist_ok=True)
+        with pytest.raises(StepError, match="holds no traces: neither routing/"):
+            traces.found(tmp_path)
     with pytest.raises(StepError, match=r"there is no folder .*nix of"):
         traces.found(tmp_path / "nix")
 
