@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import plots, published
@@ -64,6 +64,20 @@ def tiling_row(traces: Traces, view: str, model_name: str, tokens: int, tile: in
     )
     known = published.MOE.get((model_name, tokens, tile), {})
     return Row({"model": model.title, "tokens": tokens, "tile": tile}, point, known)
+
+
+def tiling_rows(tokens: int, tiles: Sequence[int]) -> Callable[[Traces, str], list[Row]]:
+    """The runs of a figure: both models with each of the static tiles and with dynamic ones."""
+
+    def rows(traces: Traces, view: str) -> list[Row]:
+        wanted: list[int | str] = [*((2, 4) if traces.small else tiles), "dynamic"]
+        return [
+            tiling_row(traces, view, model, tokens, tile)
+            for model in ("mixtral", "qwen")
+            for tile in wanted
+        ]
+
+    return rows
 
 
 def regions_row(traces: Traces, view: str, tiling: str, regions: int) -> Row:

@@ -39,8 +39,8 @@ def test_a_list_has_commas():
     names = [n.name for n in attention.graph.nodes if n.op == "source"]
     loads = [n.name for n in attention.graph.nodes if n.op == "linear_offchip_load"]
     listed = ",".join(names + loads)
-    new = schedule.transformed(attention, [f"parallelize:requests={listed},regions=2,routed=true"])
-    same = transforms.parallelize(attention.graph, regions=2, routed=True, requests=names + loads)
+    new = schedule.transformed(attention, [f"parallelize:requests={listed},regions=2,how=coarse"])
+    same = transforms.parallelize(attention.graph, regions=2, how="coarse", requests=names + loads)
     assert text.dumps(new.graph) == text.dumps(same.graph)
 
 

@@ -53,7 +53,7 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
     Raises
     ------
     StepError
-        If there is no such Partition, or several.
+        If there is no such Partition, or several, or its branches can't be told apart.
     """
     if partition is None:
         found = [n for n in graph.nodes if n.op == "partition" and all(map(_packed, n.outputs))]
@@ -71,6 +71,8 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
         (node,) = found
     else:
         node = graph.node(partition)
+        if node.op != "partition":
+            raise StepError(f"time_multiplex needs a partition, but {partition} is a {node.op}")
     return [_branch(node, port) for port in range(len(node.outputs))]
 
 
@@ -90,7 +92,7 @@ def _packed(stream: Stream) -> Stream | None:
 
 def _branch(partition: Node, port: int) -> Branch:
     who = f"time_multiplex: branch {port} of {partition.name}"
-    packed = _packed(partition.outputs[port]) if partition.op == "partition" else None
+    packed = _packed(partition.outputs[port])
     if packed is None:
         raise StepError(f"{who} does not pack its rows into tiles with accum(retile_row)")
     body: set[Node] = set()

@@ -8,6 +8,7 @@ completions gives out as its selector, which steers the Partition of requests: a
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +26,14 @@ from .requests import Part, part_of
 from .rewrite import Rewrite, Transformed, deep
 
 _HOW = ("coarse", "interleaved", "dynamic")
+
+_ONLY = {
+    "per_region": ("coarse",),
+    "done": ("dynamic",),
+    "in_flight": ("dynamic",),
+    "routed": ("coarse", "interleaved"),
+}
+"""By option: which ways of choosing regions have it."""
 
 
 def parallelize(
@@ -81,7 +90,8 @@ def parallelize(
     Raises
     ------
     StepError
-        If the requests are not counted alike, or what works on them can't be told apart.
+        If an option does not fit `how`, the requests are not counted alike, or what works on them
+        can't be told apart.
     """
     before = Transformed.of(program)
     if how not in _HOW:
@@ -92,6 +102,7 @@ def parallelize(
             raise StepError(f"parallelize needs {name} to be a number, not {value!r}")
         if value is not None and value < 1:
             raise StepError(f"parallelize needs {name} of at least 1, not {value}")
+    _check_options(how, per_region=per_region, done=done, in_flight=in_flight, routed=routed)
     part = part_of(before.graph, requests, until, done)
     rewrite: _Regions
     if how == "dynamic":
@@ -102,6 +113,18 @@ def parallelize(
         rewrite = _Static(before.graph, part, taken, routed)
     rewrite.build()
     return before.then(rewrite.new, rewrite.adapted)
+
+
+def _check_options(how: str, **given: Any) -> None:
+    """Refuse options that another way of choosing regions has."""
+    for name, value in given.items():
+        if (
+            value != inspect.signature(parallelize).parameters[name].default
+            and how not in _ONLY[name]
+        ):
+            raise StepError(
+                f"parallelize has {name} with how {' or '.join(_ONLY[name])} only, not with {how}"
+            )
 
 
 class _Regions(Rewrite):

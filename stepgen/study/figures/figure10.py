@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from ..figure import Figure, Row
-from ..moe import DIFFERS, draw_frontiers, tiling_row, with_distance
-from ..traces import Traces
-
-TILES = (16, 32, 64, 128, 256, 512, 1024)
-
-
-def _rows(traces: Traces, view: str) -> list[Row]:
-    tiles = (2, 4) if traces.small else TILES
-    return [
-        tiling_row(traces, view, model, 1024, tile)
-        for model in ("mixtral", "qwen")
-        for tile in (*tiles, "dynamic")
-    ]
-
+from ..figure import Figure
+from ..moe import DIFFERS, draw_frontiers, tiling_rows, with_distance
 
 FIGURE = Figure(
     "10",
     "Mixture of experts, 1024 tokens: cycles against on-chip memory",
     DIFFERS,
-    _rows,
+    tiling_rows(1024, (16, 32, 64, 128, 256, 512, 1024)),
     draw_frontiers,
     by="model",
     shown=("cycles", "traffic", "memory_allocated", "memory_peak", "pareto_distance"),

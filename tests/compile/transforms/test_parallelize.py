@@ -212,6 +212,12 @@ def mixed(g: sg.Graph) -> sg.Stream:
     ("settings", "message"),
     [
         ({"regions": 0}, "regions of at least 1, not 0"),
+        (
+            {"regions": 2, "how": "coarse", "in_flight": 3},
+            "in_flight with how dynamic only, not wi",
+        ),
+        ({"regions": 2, "how": "interleaved", "per_region": 3}, "has per_region with how coarse"),
+        ({"regions": 2, "routed": True}, "has routed with how coarse or interleaved only, not"),
         ({"regions": 2.5}, "regions to be a number, not 2.5"),
         ({"how": "random"}, "one of coarse, interleaved, dynamic, not 'random'"),
         ({"requests": ["x"]}, r"map_0 at .* and on y.0, which does not come from requests"),
