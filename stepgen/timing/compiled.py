@@ -6,15 +6,19 @@ files are compiled in, so after a change there old code would go on working with
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numba
 
 KEPT = 3
 """States of the sources whose compiled code is kept."""
+IN_USE = 3600.0
+"""Seconds in which a process may still be at work with code of another state."""
 
 
 def keep_apart() -> None:
@@ -31,7 +35,18 @@ def keep_apart() -> None:
     folder = here / "__pycache__" / f"compiled-{state}"
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        others = sorted(folder.parent.glob("compiled-*"), key=lambda f: f.stat().st_mtime)
-        for old in others[:-KEPT]:
-            shutil.rmtree(old, ignore_errors=True)
+        _drop_old(folder.parent)
+    os.utime(folder)
     numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+
+
+def _drop_old(parent: Path) -> None:
+    """Remove code of states that nobody has asked for lately."""
+    used: dict[Path, float] = {}
+    for folder in parent.glob("compiled-*"):
+        # Another process may remove the same folders.
+        with contextlib.suppress(FileNotFoundError):
+            used[folder] = folder.stat().st_mtime
+    for old in sorted(used, key=used.__getitem__)[:-KEPT]:
+        if used[old] < time.time() - IN_USE:
+            shutil.rmtree(old, ignore_errors=True)

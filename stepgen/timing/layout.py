@@ -9,12 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import StepError
+from ..ir.wire import Beats
 from . import kernel as k
 
 LOG_WORDS = 1 << 18
 STEPS = 64
 ACTORS = 1 << k.KEY_BITS - 2
 """An entry of the trace has an actor's number above two bits for its state."""
+
+
+def structure(beats: Beats) -> npt.NDArray[np.int64]:
+    """Kind, stop and low of beats in the kernel's words, without what units look at besides."""
+    words: npt.NDArray[np.int64] = (
+        beats.kind.astype(np.int64)
+        | beats.stop.astype(np.int64) << k.STOP_SHIFT
+        | beats.low.astype(np.int64) << k.LOW_SHIFT
+    )
+    return words
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import VALUE, Beats
 from . import kernel as k
-from .layout import Layout
+from .layout import Layout, structure
 
 
 @dataclass
@@ -65,11 +65,7 @@ class Machine(Layout):
         if unit.name not in self.inputs:
             raise StepError(f"input {unit.name} of design {self.design.name} was given no stream")
         beats = self.inputs[unit.name]
-        words = (
-            beats.kind.astype(np.int64)
-            | beats.stop.astype(np.int64) << k.STOP_SHIFT
-            | beats.low.astype(np.int64) << k.LOW_SHIFT
-        )
+        words = structure(beats)
         if beats.data.dtype == np.bool_:
             masks = beats.data.astype(np.int64)
             width = masks.shape[1]

@@ -15,7 +15,7 @@ from ...ir.graph import Graph, Tensor
 from ...ir.stream import Node, Stream
 from ...ir.wire import VALUE, Beats
 from .. import kernel as k
-from ..layout import Layout
+from ..layout import Layout, structure
 from . import costs, known
 from .actor import (
     COLS_AT,
@@ -327,13 +327,8 @@ class Program(Layout):
         if node.name not in self._given:
             raise StepError(f"the input {node.name} of the program {self.graph.name} was not given")
         beats = self._given[node.name]
-        words = (
-            beats.kind.astype(np.int64)
-            | beats.stop.astype(np.int64) << k.STOP_SHIFT
-            | beats.low.astype(np.int64) << k.LOW_SHIFT
-        )
         aux = np.where(beats.kind == VALUE, self._contents(node.outputs[0], beats), 0)
-        return words | aux << k.AUX_SHIFT
+        return structure(beats) | aux << k.AUX_SHIFT
 
     def _contents(self, stream: Stream, beats: Beats) -> npt.NDArray[np.int64]:
         """What beats carry besides structure, a word each."""
