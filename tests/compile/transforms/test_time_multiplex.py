@@ -103,6 +103,11 @@ def test_regions_must_be_filled(regions, message):
         time_multiplex(two(), regions=regions)
 
 
+def test_what_is_named_must_be_a_partition():
+    with pytest.raises(sg.StepError, match="needs a partition, but reassemble_0 is a reassemble$"):
+        time_multiplex(two(), regions=1, partition="reassemble_0")
+
+
 def test_there_must_be_branches():
     g = sg.Graph("none")
     g.output(g.input("x", sg.int8[1, 4], (5,)), "y")
