@@ -120,6 +120,8 @@ def load(
         for what in traces:
             if what not in known:
                 raise StepError(f"{name} takes no {what}: it has no parameter of that name")
+            if settings and what in settings:
+                raise StepError(f"{name} is given {what} twice, by --{what} and by --set {what}")
         given |= traces
         arguments = bind(function, settings or {}, given, name)
         try:

@@ -145,6 +145,8 @@ def test_mistakes_in_the_file(here):
         program.load("bad.py:f")
     with pytest.raises(StepError, match=r"^p.py:double takes no routing: it has no parameter of"):
         program.load("p.py:double", routing=np.zeros((5, 1), np.int64))
+    with pytest.raises(StepError, match=r"^p.py:routed is given routing twice, by --routing and b"):
+        program.load("p.py:routed", {"routing": "1"}, routing=np.zeros((5, 1), np.int64))
 
 
 def test_data_is_left_out_where_nobody_looks_at_it():
