@@ -15,7 +15,7 @@ from ..ir.wire import Beats
 from . import kernel as k
 from .activity import Activity, Cycles, Trace, split
 from .deadlock import Deadlock, explain, smallest_depths
-from .machine import Machine
+from .laid_out import LaidOut
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def predict(
 
     def run(depths: Mapping[str, int]) -> Prediction:
         changed = design.with_depths(depths)
-        return _run(Machine(changed, inputs, stalls or Stalls(), memory or MemoryTiming()), limit)
+        return _run(LaidOut(changed, inputs, stalls or Stalls(), memory or MemoryTiming()), limit)
 
     def stuck(depths: Mapping[str, int]) -> Deadlock | None:
         try:
@@ -124,7 +124,7 @@ def predict(
         raise
 
 
-def _run(machine: Machine, limit: int) -> Prediction:
+def _run(machine: LaidOut, limit: int) -> Prediction:
     """One run of a machine.
 
     Raises
@@ -158,7 +158,7 @@ def _run(machine: Machine, limit: int) -> Prediction:
     )
 
 
-def _choices(machine: Machine, moves: list[Cycles]) -> dict[str, list[int]]:
+def _choices(machine: LaidOut, moves: list[Cycles]) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     notes: dict[str, list[tuple[int, int]]] = {}
     for (unit, index), cycles in zip(

@@ -23,7 +23,7 @@ from ..kernel import (
     room,
     step,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, OUT, KEY, THRESHOLD = range(OWN, OWN + 4)
 UNDER_WAY = OWN + 4
@@ -113,7 +113,7 @@ def answer(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor per channel of the bus; the design sees to it that ``r`` and ``b`` have room."""
     timing, stalls = machine.memory, machine.stalls
     machine.horizon = max(machine.horizon, timing.read_interval + 2, timing.write_interval + 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...compile.design import Unit
 from ...ir.wire import DONE
 from ..kernel import OWN, READY, acted, finish, kind_of, pop, ready, step
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN = OWN
 
@@ -20,7 +20,7 @@ def take(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """A beat per cycle."""
     x = machine.channel(unit.inputs[0])
     machine.actor(unit.name, "take", take, [x], reads=[x], writes=[], finishes=True)

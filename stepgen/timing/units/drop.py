@@ -25,7 +25,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, FLAGS, OUT, HELD, SKIPPED, RULE = range(OWN, OWN + 6)
 NOTHING = -1
@@ -136,7 +136,7 @@ def filtered(M, a, t):  # type: ignore[no-untyped-def]
     return then
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor; it holds a beat back where the table says so."""
     x, flags = (machine.channel(name) for name in unit.inputs)
     y = machine.channel(unit.outputs[0])

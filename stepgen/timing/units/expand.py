@@ -25,7 +25,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 # The actor that writes
 IN, RING, ENDS = range(OWN, OWN + 3)
@@ -165,7 +165,7 @@ def reduce(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """Two actors joined by the ring, and one that reduces a reference of tiles."""
     params, name = unit.params, unit.name
     x, y = machine.channel(unit.inputs[0]), machine.channel(unit.outputs[0])

@@ -20,7 +20,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, OUT, LO, HI, HELD = range(OWN, OWN + 5)
 NOTHING = -1
@@ -96,7 +96,7 @@ def hold(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor; it holds a beat back where the table says so."""
     x, y = machine.channel(unit.inputs[0]), machine.channel(unit.outputs[0])
     machine.actor(

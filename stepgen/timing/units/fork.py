@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compile.design import Unit
 from ..kernel import OWN, READY, acted, pop, push, ready, room, step
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, COUNT, OUTS = range(OWN, OWN + 3)
 
@@ -24,7 +24,7 @@ def copy(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor for all outputs."""
     x = machine.channel(unit.inputs[0])
     outs = [machine.channel(name) for name in unit.outputs]

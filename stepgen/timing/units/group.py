@@ -19,7 +19,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, OUT, LEVEL, CHUNK, SEEN = range(OWN, OWN + 5)
 
@@ -46,7 +46,7 @@ def flow(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor with a count."""
     x, y = machine.channel(unit.inputs[0]), machine.channel(unit.outputs[0])
     own = [x, y, unit.params["level"], unit.params["chunk"], 0]

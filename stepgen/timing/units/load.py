@@ -24,7 +24,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 NONE = 0
 
@@ -192,7 +192,7 @@ def emit(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """Up to four actors, joined by internal queues."""
     params, bus = unit.params, machine.design.bus
     data = machine.channel(unit.inputs[-1])

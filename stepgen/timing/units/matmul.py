@@ -19,7 +19,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 W, LOADED, BEATS, LEFT = range(OWN, OWN + 4)
 X, TILES, Y, K_SLICES, N_SLICES, K_SLICE, N_SLICE = range(OWN, OWN + 7)
@@ -84,7 +84,7 @@ def compute(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """Two actors, joined by a channel of complete tiles."""
     x, w = (machine.channel(name) for name in unit.inputs)
     y = machine.channel(unit.outputs[0])

@@ -20,7 +20,7 @@ from ..kernel import (
     room,
     step,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 OUT, OWNERS, MOVERS, UNDER_WAY, TURN, CHOSEN, COUNT, REQUESTS = range(OWN, OWN + 8)
 NONE = 0
@@ -131,7 +131,7 @@ def move(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """Five actors; the loads' credits and the stores' queues see to it that answers have room."""
     loads, stores = unit.params["loads"], unit.params["stores"]
     outstanding = machine.design.bus.outstanding

@@ -21,7 +21,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 from ..selector import selected
 
 IN, SELECTOR, LEVEL, COUNT, OUTS = range(OWN, OWN + 5)
@@ -57,7 +57,7 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor for all outputs."""
     x, selectors = (machine.channel(name) for name in unit.inputs)
     outs = [machine.channel(name) for name in unit.outputs]

@@ -27,7 +27,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 from ..selector import selected
 
 OUT, SELECTOR, LEVEL, ARRIVAL, NOTES = range(OWN, OWN + 5)
@@ -138,7 +138,7 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor for all inputs; in order of arrival it notes what it picked."""
     *xs, selectors = (machine.channel(name) for name in unit.inputs)
     y = machine.channel(unit.outputs[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compile.design import Unit
 from ..kernel import OWN, READY, acted, pop, push, ready, room, step
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, OUT = range(OWN, OWN + 2)
 
@@ -21,7 +21,7 @@ def flow(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor; the pipeline behind it is the output channel's delay."""
     x, y = machine.channel(unit.inputs[0]), machine.channel(unit.outputs[0])
     machine.actor(unit.name, "scale", flow, [x, y], reads=[x], writes=[y])

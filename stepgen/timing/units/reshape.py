@@ -23,7 +23,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, OUT, FLAGS, LEVEL, CHUNK = range(OWN, OWN + 5)
 ROWS, SLICES, PAD = range(OWN + 5, OWN + 8)
@@ -116,7 +116,7 @@ def count(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """One actor for elements and padding."""
     x, y, *flags = (machine.channel(name) for name in (*unit.inputs, *unit.outputs))
     p = unit.params
@@ -126,7 +126,7 @@ def build(unit: Unit, machine: Machine) -> None:
     machine.actor(unit.name, "count", count, own, reads=[x], writes=[y, *flags])
 
 
-def _padding(machine: Machine, y: Channel, params: Mapping[str, Any]) -> int:
+def _padding(machine: LaidOut, y: Channel, params: Mapping[str, Any]) -> int:
     """What units further on see of a padding element: its flag, or the address of its mask."""
     if params["level"] or y.bits != 1:
         return 0

@@ -20,7 +20,7 @@ from ..kernel import (
     step,
     stop_of,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 # The actor that writes; `TILE` is the tile of the chunk, `BEGUN` whether the chunk has its buffer
 IN, ROWS, BUFFERS, LEVEL, COUNT, TILE, BEGUN = range(OWN, OWN + 7)
@@ -86,7 +86,7 @@ def read(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """Two actors, joined by the rows that are complete and the buffers in use."""
     params, name = unit.params, unit.name
     x, y = machine.channel(unit.inputs[0]), machine.channel(unit.outputs[0])

@@ -6,7 +6,7 @@ from ...compile.design import Unit
 from ...ir.stalls import stalled
 from ...ir.wire import DONE
 from ..kernel import OWN, READY, acted, finish, held_back, kind_of, pop, ready, step
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, KEY, THRESHOLD = range(OWN, OWN + 3)
 
@@ -23,7 +23,7 @@ def take(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """A sink takes a beat in every cycle that is not stalled; the run lasts until its ``DONE``."""
     x = machine.channel(unit.inputs[0])
     key, threshold = machine.stalls.of(unit.name)

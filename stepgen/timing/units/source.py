@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...compile.design import Unit
 from ...ir.stalls import stalled
 from ..kernel import NEVER, OWN, READY, acted, held_back, push, room, step
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 OUT, BEATS, LEFT, OFFERED, KEY, THRESHOLD = range(OWN, OWN + 6)
 
@@ -27,7 +27,7 @@ def offer(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """A source offers a beat from the first cycle that is not stalled, until it is taken."""
     y = machine.channel(unit.outputs[0])
     beats = machine.stimulus(unit)

@@ -19,7 +19,7 @@ from ..kernel import (
     room,
     step,
 )
-from ..machine import Machine
+from ..laid_out import LaidOut
 
 IN, WREQ, WDATA, BURSTS, BURST, PLACE, COUNT, LEFT = range(OWN, OWN + 8)
 BEATS_PER_WORD, WORDS_PER_BEAT, PART = range(OWN + 8, OWN + 11)
@@ -84,7 +84,7 @@ def settle(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
-def build(unit: Unit, machine: Machine) -> None:
+def build(unit: Unit, machine: LaidOut) -> None:
     """Two actors; the run lasts until the last acknowledgement."""
     bus, design = machine.design.bus, machine.design
     x, ack = (machine.channel(name) for name in unit.inputs)

@@ -19,8 +19,8 @@ from .layout import Layout, structure
 
 
 @dataclass
-class Machine(Layout):
-    """The machine under construction; units add their channels, tables and actors.
+class LaidOut(Layout):
+    """A design laid out as actors and channels, while its units add their channels, tables and actors.
 
     Parameters
     ----------
