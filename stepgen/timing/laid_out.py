@@ -20,7 +20,7 @@ from .layout import Layout, structure
 
 @dataclass
 class LaidOut(Layout):
-    """A design laid out as actors and channels, while its units add their channels, tables and actors.
+    """A design laid out as actors and channels, which its units add.
 
     Parameters
     ----------
