@@ -9,6 +9,7 @@ completions gives out as its selector, which steers the Partition of requests: a
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -127,7 +128,7 @@ def _check_options(how: str, **given: Any) -> None:
             )
 
 
-class _Regions(Rewrite):
+class _Regions(Rewrite, ABC):
     """A graph in which a part is there several times.
 
     Parameters
@@ -172,9 +173,9 @@ class _Regions(Rewrite):
             self._route = self.make_route()
         return self._route
 
+    @abstractmethod
     def make_route(self) -> Stream:
         """Add what makes the selectors to the program."""
-        raise NotImplementedError
 
     def take(self, node: Node) -> None:
         """Copy a node that requests come from, and let each region have its own."""
