@@ -61,6 +61,7 @@ __all__ = [
     "area",
     "aux_of",
     "bare",
+    "can_pass",
     "cols_of",
     "done_beat",
     "grab",
@@ -208,6 +209,13 @@ def room(M, c, t):  # type: ignore[no-untyped-def]
         M[REASON] = FULL_OUTPUT
         return min(M[c + FREE_AT], t + M[WHEEL_MASK])
     return room_in_fifo(M, c, t)
+
+
+@helper
+def can_pass(M, x, out, t):  # type: ignore[no-untyped-def]
+    """`READY` if channel `x` has a head and `out` has room in cycle `t`, else how long to wait."""
+    wait = ready(M, x, t)
+    return wait if wait != READY else room(M, out, t)
 
 
 @helper

@@ -7,6 +7,7 @@ from ..actor import (
     PORTS,
     READY,
     acted,
+    can_pass,
     done_beat,
     head,
     is_done,
@@ -59,10 +60,7 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
         bits = M[a + ONE_HOT] + best * count if count > 1 else 1
         send(M, a, names, t, value(bits, 0))
     x = M[M[a + INS] + M[a + CURRENT]]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, out, t)
+    wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     beat = take(M, x, t)

@@ -9,12 +9,12 @@ from ..actor import (
     VALUE,
     acted,
     aux_of,
+    can_pass,
     head,
     is_done,
     kind_of,
     low_of,
     ready,
-    room,
     send,
     step,
     stop_of,
@@ -29,10 +29,7 @@ OUT, IN, REF, RANK, COPIES, MADE = range(PORTS, PORTS + 6)
 @step
 def repeat(M, a, t):  # type: ignore[no-untyped-def]
     x, out = M[a + IN], M[a + OUT]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, out, t)
+    wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     beat = head(M, x)
@@ -52,10 +49,7 @@ def follow(M, a, t):  # type: ignore[no-untyped-def]
     wait = ready(M, ref, t)
     if wait != READY:
         return wait
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, out, t)
+    wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     mark, item = head(M, ref), head(M, x)

@@ -12,6 +12,7 @@ from ..actor import (
     acted,
     aux_of,
     bare,
+    can_pass,
     cols_of,
     head,
     helper,
@@ -23,7 +24,6 @@ from ..actor import (
     pad_cols_of,
     pad_rows_of,
     ready,
-    room,
     rows_of,
     span_length,
     span_start,
@@ -111,10 +111,7 @@ def misfit(M, a, x):  # type: ignore[no-untyped-def]
 @step
 def cut(M, a, t):  # type: ignore[no-untyped-def]
     x, flags, rank = M[a + IN], M[a + FLAGS], M[a + RANK]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + OUT], t)
+    wait = can_pass(M, x, M[a + OUT], t)
     if wait != READY:
         return wait
     if flags != NO_FLAGS:

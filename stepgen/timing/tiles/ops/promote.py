@@ -7,13 +7,12 @@ from ..actor import (
     READY,
     acted,
     aux_of,
+    can_pass,
     head,
     is_done,
     kind_of,
     low_of,
     make_beat,
-    ready,
-    room,
     step,
     stop_of,
     take,
@@ -27,10 +26,7 @@ IN, LEVEL, RANK = range(FIRST, FIRST + 3)
 @step
 def rewrite(M, a, t):  # type: ignore[no-untyped-def]
     x, level = M[a + IN], M[a + LEVEL]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + OUT], t)
+    wait = can_pass(M, x, M[a + OUT], t)
     if wait != READY:
         return wait
     beat = head(M, x)

@@ -11,11 +11,10 @@ from ..actor import (
     VALUE,
     acted,
     aux_of,
+    can_pass,
     head,
     is_done,
     kind_of,
-    ready,
-    room,
     step,
     stop_of,
     take,
@@ -33,10 +32,7 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
         wait = asked(M, a, t)
         if wait != READY:
             return wait
-    wait = ready(M, addresses, t)
-    if wait != READY:
-        return wait
-    wait = room(M, line, t)
+    wait = can_pass(M, addresses, line, t)
     if wait != READY:
         return wait
     beat = head(M, addresses)

@@ -11,6 +11,7 @@ from ..actor import (
     acted,
     aux_of,
     bare,
+    can_pass,
     head,
     helper,
     is_done,
@@ -18,7 +19,6 @@ from ..actor import (
     low_of,
     make_beat,
     ready,
-    room,
     send,
     step,
     stop_of,
@@ -82,10 +82,7 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
                 M[M[a + TAKEN] + n] = 1
                 return acted(M, t)
         return NEVER
-    wait = ready(M, selectors, t)
-    if wait != READY:
-        return wait
-    wait = room(M, out, t)
+    wait = can_pass(M, selectors, out, t)
     if wait != READY:
         return wait
     choice = head(M, selectors)

@@ -11,6 +11,7 @@ from ..actor import (
     acted,
     aux_of,
     bare,
+    can_pass,
     head,
     helper,
     is_done,
@@ -18,7 +19,6 @@ from ..actor import (
     low_of,
     make_beat,
     ready,
-    room,
     send,
     step,
     stop_of,
@@ -60,10 +60,7 @@ def read(M, a, t, buffer, close):  # type: ignore[no-untyped-def]
 @step
 def count(M, a, t):  # type: ignore[no-untyped-def]
     x, out, levels = M[a + IN], M[a + OUT], M[a + LEVELS]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, out, t)
+    wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     beat = head(M, x)
@@ -92,10 +89,7 @@ def follow(M, a, t):  # type: ignore[no-untyped-def]
     wait = ready(M, ref, t)
     if wait != READY:
         return wait
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, out, t)
+    wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     mark, item = head(M, ref), head(M, x)
