@@ -1,11 +1,13 @@
-# make demo | test | lint | bench | clean: each sets up its own virtual environment first.
+# make demo | test | slow | lint | compiled | bench | clean: each sets up its own virtual environment first.
 ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
-VENV := $(ROOT).venv
+VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
+# Plugins that are merely installed cost each test process seconds.
+PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -n $(JOBS)
 
-.PHONY: demo test slow lint bench clean
+.PHONY: demo test slow lint compiled bench clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: $(ROOT)pyproject.toml
@@ -22,10 +24,15 @@ demo: $(VENV)/.ready
 	@cd $(ROOT) && $(BIN)/stepgen demo
 
 test: $(VENV)/.ready
-	cd $(ROOT) && $(BIN)/python -m pytest -q -n $(JOBS)
+	cd $(ROOT) && $(PYTEST)
 
 slow: $(VENV)/.synth
-	cd $(ROOT) && $(BIN)/python -m pytest -q -n $(JOBS) -m slow
+	cd $(ROOT) && $(PYTEST) -m slow
+
+# What a first use compiles: the functions of the cycle models.
+compiled: $(VENV)/.ready
+	@cd $(ROOT) && $(BIN)/stepgen time moe > /dev/null
+	@cd $(ROOT) && for m in sda sda-published; do $(BIN)/stepgen simulate moe --machine $$m > /dev/null; done
 
 lint: $(VENV)/.ready
 	cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
