@@ -6,12 +6,15 @@ from ..compile.design import Channel, Design
 from ..hw.control import address_bits
 from ..hw.verilog import to_verilog, top_name
 from ..ir.errors import StepError
-from .interface import Interface, MemoryPort, StreamPort
+from .interface import NO_DATA, Interface, MemoryPort, StreamPort
 
 _ELEMENTS = {(1, False): "bool", (8, True): "int8", (32, True): "int32"}
+"""Element types by bits and signedness of a lane."""
 
 
 def _element(channel: Channel) -> str:
+    if not channel.lanes:
+        return NO_DATA
     element = _ELEMENTS.get((channel.bits, channel.signed))
     if element is None:
         kind = "signed" if channel.signed else "unsigned"

@@ -23,6 +23,9 @@ COUNTERS = ("busy", "starved", "full")
 """Counters of a channel in the order of their addresses: cycles in which a beat is popped, the head
 is empty, there is no room."""
 
+NO_DATA = "none"
+"""Element type of a port without lanes, whose stream is read for its structure alone."""
+
 _RESERVED = {"clk", "rst", "running", "cycle", "done", "load", "dump", "go", "judge", "error"}
 _RESERVED_PREFIXES = ("csr_", "mem_", "judge_", "probe_", "set_")
 
@@ -41,11 +44,11 @@ class StreamPort:
     direction : "in" or "out"
         Seen from the design.
     lanes, bits : int
-        Lanes of a beat and bits of one lane.
+        Lanes of a beat and bits of one lane; both 0 where nobody uses the stream's data.
     stop_bits, data_bits : int
         Widths of the fields of the payload; the data field may be wider than its lanes.
     element : str
-        Name of the element type, as in `stepgen.ir.dtypes`.
+        Name of the element type, as in `stepgen.ir.dtypes`, or `NO_DATA`.
     raw : bool
         Whether the payload is data alone, without structure.
     """

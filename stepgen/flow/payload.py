@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..ir.errors import StepError
 from ..ir.wire import BARE, DONE, KIND_BITS, VALUE, Beats
-from .interface import StreamPort
+from .interface import NO_DATA, StreamPort
 
 Rows = npt.NDArray[np.uint8]
 """Payloads, uint8 array of shape [beats, bytes of a payload]."""
@@ -24,6 +24,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "f32": np.dtype(np.float32),
     "bool": np.dtype(np.bool_),
     "address": np.dtype(np.uint32),
+    NO_DATA: np.dtype(np.bool_),
 }
 _KINDS = {VALUE: "VALUE", BARE: "BARE", DONE: "DONE"}
 
@@ -41,7 +42,8 @@ def pack(beats: Beats, port: StreamPort) -> Rows:
     Parameters
     ----------
     beats : Beats
-        With data of shape [n, lanes] in the port's element type.
+        With data of shape [n, lanes] in the port's element type; a port without lanes takes any
+        and leaves the data behind.
     port : StreamPort
 
     Raises
@@ -50,16 +52,17 @@ def pack(beats: Beats, port: StreamPort) -> Rows:
         Where the data does not have the lanes or the element type of the port.
     """
     n = len(beats)
-    if beats.data.shape != (n, port.lanes):
+    dtype = _DTYPES[port.element]
+    lanes = beats.data if port.lanes else np.zeros((n, 0), dtype)
+    if lanes.shape != (n, port.lanes):
         raise StepError(
             f"port {port.name} takes beats of {port.lanes} lanes, "
-            f"not data of shape {list(beats.data.shape)}"
+            f"not data of shape {list(lanes.shape)}"
         )
-    dtype = _DTYPES[port.element]
-    if beats.data.dtype != dtype:
-        raise StepError(f"port {port.name} takes {port.element} data, not {beats.data.dtype}")
+    if lanes.dtype != dtype:
+        raise StepError(f"port {port.name} takes {port.element} data, not {lanes.dtype}")
     data = np.zeros((n, port.data_bits), np.uint8)
-    data[:, : port.lanes * port.bits] = _bits_of(beats.data, port.bits)
+    data[:, : port.lanes * port.bits] = _bits_of(lanes, port.bits)
     bare = beats.kind == BARE
     level = min(8, port.data_bits)
     data[bare] = 0
@@ -85,7 +88,8 @@ def unpack(rows: Rows, port: StreamPort) -> Beats:
     low = np.where(bare, number(skip, skip + min(8, port.data_bits)), 0).astype(np.uint8)
     dtype = _DTYPES[port.element]
     lanes = np.zeros((len(rows), port.lanes, 8 * dtype.itemsize), np.uint8)
-    shown = bits[:, skip : skip + port.lanes * port.bits].reshape(-1, port.lanes, port.bits)
+    shown = bits[:, skip : skip + port.lanes * port.bits]
+    shown = shown.reshape(len(rows), port.lanes, port.bits)
     lanes[:, :, : port.bits] = np.where((kind == VALUE)[:, None, None], shown, 0)
     data = np.packbits(lanes, axis=2, bitorder="little").view(dtype)[:, :, 0]
     return Beats(kind, number(KIND_BITS, skip), low, data)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepgen.flow.interface import StreamPort
+from stepgen.flow.interface import NO_DATA, StreamPort
 from stepgen.flow.payload import describe, pack, unpack
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats, stop_bits
@@ -81,3 +81,15 @@ def test_wrong_data_is_refused() -> None:
         pack(Beats(one, one, one, np.zeros((1, 2), np.int8)), port)
     with pytest.raises(StepError, match="port x takes int8 data, not int32"):
         pack(Beats(one, one, one, np.zeros((1, 4), np.int32)), port)
+
+
+@given(rank=st.integers(0, 7), n=st.integers(0, 30), seed=st.integers(0, 2**32 - 1))
+def test_a_port_without_lanes_carries_the_structure(rank: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    port = StreamPort("x", "in", 0, 0, stop_bits(rank), stop_bits(rank), NO_DATA)
+    kind = rng.choice([VALUE, BARE] if rank else [VALUE], n).astype(np.uint8)
+    stop = rng.integers(0, rank + 1, n).astype(np.uint8)
+    low = np.where(kind == BARE, rng.integers(1, rank + 1, n) if rank else 0, 0).astype(np.uint8)
+    rows = pack(Beats(kind, stop, low, rng.integers(-128, 128, (n, 4), dtype=np.int8)), port)
+    assert rows.shape == (n, port.payload_bytes)
+    assert unpack(rows, port) == Beats(kind, stop, low, np.zeros((n, 0), np.bool_))
