@@ -1,7 +1,9 @@
 """The SwiGLU layer of a transformer: ``silu(x @ gate) * (x @ up) @ down``.
 
 Figure 8 of the paper, by default with its sizes: gate, up and down are streamed once per tile of
-the batch, in tiles of `tile_inner` columns (rows for down), and `down` is accumulated over them.
+the batch, in tiles of `tile_inner` columns (rows for down). The products with gate and up are
+accumulated over the tiles of the width, of which the paper has one, that with down over the inner
+tiles.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ def swiglu(
     inner: int = 512,
     tile_batch: int = 16,
     tile_inner: int = 64,
+    tile_width: int | None = None,
     element: str = "f32",
     seed: int = 0,
     data: bool = True,
@@ -33,6 +36,8 @@ def swiglu(
         Columns of gate and up, rows of down.
     tile_batch, tile_inner : int
         Rows of a tile of activations, columns of a tile of gate and up.
+    tile_width : int, optional
+        Columns of a tile of activations, rows of a tile of gate and up; by default all.
     element : {"f32", "bf16"}
         What activations and weights are made of; sums and the result are f32.
     seed : int
@@ -48,7 +53,12 @@ def swiglu(
     """
     if element not in ("f32", "bf16"):
         raise sg.StepError(f"swiglu works on f32 or bf16, not on {element}")
-    for what, whole, part in (("batch", batch, tile_batch), ("inner", inner, tile_inner)):
+    tile_width = width if tile_width is None else tile_width
+    for what, whole, part in (
+        ("batch", batch, tile_batch),
+        ("inner", inner, tile_inner),
+        ("width", width, tile_width),
+    ):
         if part < 1 or whole % part:
             raise sg.StepError(f"swiglu needs {what} divisible by its tile, not {whole} by {part}")
     g = sg.Graph("swiglu")
@@ -56,20 +66,23 @@ def swiglu(
     shapes["down"] = (inner, width)
     tensors = {name: g.tensor(name, shape, element) for name, shape in shapes.items()}
     y = g.tensor("y", (batch, width), sg.f32)
+    blocks, slices, depth = batch // tile_batch, inner // tile_inner, width // tile_width
 
-    def load(name: str, tile: tuple[int, int], stride: tuple[int, int]) -> sg.Stream:
-        shape = (batch // tile_batch, inner // tile_inner)
+    def load(name: str, tile: tuple[int, int], *stride: int) -> sg.Stream:
+        shape = (blocks, slices, depth)[: len(stride)]
         return sg.linear_offchip_load(
             tensors[name], tile=tile, shape=shape, stride=stride, name=name
         )
 
-    rows = load("x", (tile_batch, width), (1, 0))
-    gate = rows.map(sg.fn.matmul(), load("gate", (width, tile_inner), (0, 1)))
-    up = rows.map(sg.fn.matmul(), load("up", (width, tile_inner), (0, 1)))
+    rows = load("x", (tile_batch, tile_width), depth, 0, 1)
+    gate, up = (
+        rows.accum(sg.fn.matmul(), load(name, (tile_width, tile_inner), 0, 1, slices), rank=1)
+        for name in ("gate", "up")
+    )
     hidden = gate.map(sg.fn.silu()).map(sg.fn.mul(), up)
     if element == "bf16":
         hidden = hidden.map(sg.fn.convert(sg.bf16))
-    result = hidden.accum(sg.fn.matmul(), load("down", (tile_inner, width), (0, 1)), rank=1)
+    result = hidden.accum(sg.fn.matmul(), load("down", (tile_inner, width), 0, 1), rank=1)
     sg.linear_offchip_store(result, y, name="y")
     if not data:
         return g, {}

@@ -15,7 +15,7 @@ MOE = "moe_swiglu --set tokens=12"
 def test_a_program_for_people(stepgen, here):
     said = stepgen("simulate swiglu --timeline t.png --perfetto t.json")
     assert said.code == 0
-    assert re.search(r"^ +map_0 +map matmul +9\d\.\d % ", said.out, re.MULTILINE)
+    assert re.search(r"^ +accum_0 +accum matmul +9\d\.\d % ", said.out, re.MULTILINE)
     assert re.search(r"^[\d,]+ cycles on sda$", said.out, re.MULTILINE)
     assert "off-chip 6,881,280 bytes, as by formula (policy paper)" in said.out
     assert "written to t.png" in said.out
@@ -24,7 +24,7 @@ def test_a_program_for_people(stepgen, here):
     events = json.loads((here / "t.json").read_text())["traceEvents"]
     names = [e["args"]["name"] for e in events if e["ph"] == "M"]
     assert names[0] == "swiglu on sda"
-    assert "map_0 matmul" in names
+    assert "accum_0 matmul" in names
 
 
 def test_a_program_for_machines(stepgen):

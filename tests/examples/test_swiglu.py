@@ -19,9 +19,12 @@ def silu(x: Any) -> Any:
     return x / (1 + np.exp(-x))
 
 
+@pytest.mark.parametrize("tile_width", [None, 4])
 @pytest.mark.parametrize(("element", "tolerance"), [("f32", 1e-5), ("bf16", 2e-2)])
-def test_it_is_a_swiglu_layer(element: str, tolerance: float) -> None:
-    graph, inputs = example("swiglu").swiglu(**SMALL, element=element, seed=2)
+def test_it_is_a_swiglu_layer(element: str, tolerance: float, tile_width: int | None) -> None:
+    graph, inputs = example("swiglu").swiglu(
+        **SMALL, tile_width=tile_width, element=element, seed=2
+    )
     graph.check()
     result = run(graph, inputs)
     measure(graph, result)
@@ -33,5 +36,7 @@ def test_it_is_a_swiglu_layer(element: str, tolerance: float) -> None:
 def test_tiles_that_do_not_divide_are_refused() -> None:
     with pytest.raises(sg.StepError, match="needs inner divisible by its tile, not 512 by 48"):
         example("swiglu").swiglu(tile_inner=48)
+    with pytest.raises(sg.StepError, match="needs width divisible by its tile, not 256 by 100"):
+        example("swiglu").swiglu(tile_width=100)
     with pytest.raises(sg.StepError, match="works on f32 or bf16, not on int8"):
         example("swiglu").swiglu(element="int8")

@@ -29,15 +29,33 @@ def _published(model: str, counts: list[int], tile: int | None) -> Numbers:
 
 
 @pytest.mark.parametrize(
-    ("batch", "inner", "traffic"),
-    [(16, 16, 8454144), (16, 64, 6881280), (16, 256, 6488064), (64, 64, 2162688)],
+    ("batch", "inner", "traffic", "memory"),
+    [
+        (16, 16, 8454144, 100352),
+        (16, 64, 6881280, 253952),
+        (16, 256, 6488064, 868352),
+        (64, 64, 2162688, 425984),
+    ],
 )
-@pytest.mark.parametrize("policy", ["paper", "published"])
-def test_swiglu_layer_moves_the_published_bytes(
-    policy: str, batch: int, inner: int, traffic: int
+def test_swiglu_layer_costs_the_published_bytes(
+    batch: int, inner: int, traffic: int, memory: int
 ) -> None:
     graph = example("swiglu").swiglu(tile_batch=batch, tile_inner=inner, data=False)[0]
-    assert sg.metrics(graph, policy).traffic == traffic
+    published = sg.metrics(graph, "published")
+    assert (published.traffic, published.memory) == (traffic, memory)
+    assert sg.metrics(graph, "paper").traffic == traffic
+
+
+@pytest.mark.parametrize("width", [256, 64, 16])
+@pytest.mark.parametrize("inner", [16, 32, 512])
+@pytest.mark.parametrize("batch", [16, 32, 64])
+def test_swiglu_memory_is_that_of_its_tiles(batch: int, inner: int, width: int) -> None:
+    """Loads of x, gate, up and down, accumulators of gate, up and result, and the store."""
+    tiles = {"tile_batch": batch, "tile_inner": inner, "tile_width": width}
+    graph = example("swiglu").swiglu(**tiles, data=False)[0]
+    loads = batch * width + 2 * width * inner + inner * 256
+    held = 2 * batch * inner + batch * 256
+    assert sg.metrics(graph, "published").memory == 4 * (loads + held + batch * 256)
 
 
 @pytest.mark.parametrize(

@@ -243,3 +243,13 @@ def test_the_command_writes_a_figure(tmp_path, monkeypatch, capsys):
 def test_a_view_that_does_not_exist_is_named():
     with pytest.raises(StepError, match="there is no view"):
         study.views("odd")
+
+
+@pytest.mark.parametrize("tiles", published.SWIGLU, ids=str)
+def test_figure_8_moves_and_holds_the_published_bytes(tiles):
+    rows = figures()["8"].rows(Traces(), PUBLISHED)
+    row = next(r for r in rows if tuple(r.labels.values()) == tiles)
+    result = Result(row, evaluate(row.point))
+    assert {n: result.error(n) for n in ("traffic", "memory_allocated")} == {
+        "traffic": 0, "memory_allocated": 0,
+    }  # fmt: skip

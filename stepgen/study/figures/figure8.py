@@ -77,6 +77,6 @@ FIGURE = Figure(
     "memories of their own, and loads keep two tiles in flight.",
     _rows,
     _draw,
-    shown=("cycles", "traffic", "bandwidth_utilization"),
+    shown=("cycles", "traffic", "memory_allocated", "memory_peak", "bandwidth_utilization"),
     size=(7.0, 4.0),
 )
