@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from amaranth.sim import Simulator
-from harness import pack, simulate, unpack
+from harness import compare, pack, simulate
 
 from stepgen.compile.cost import on_chip_bits
 from stepgen.compile.design import Channel, Design
@@ -107,8 +107,7 @@ def verify(
         assert not error
         for unit in design.of_kind("sink"):
             wanted = blank_lanes(expected[unit.name], widths[unit.name])
-            seen = unpack(channel[unit.inputs[0]], got[unit.name], wanted.data.dtype)
-            assert seen == wanted, f"{unit.name}: got {seen}, expected {wanted}"
+            compare(unit.name, channel[unit.inputs[0]], got[unit.name], wanted)
         for name in channel:
             assert pushes[name] == predicted.pushes[name].tolist(), name
             assert pops[name] == predicted.pops[name].tolist(), name

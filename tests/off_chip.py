@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from axi_memory import AxiMemory
 from drawn import Draw, blank_lanes, to_beats
-from harness import simulate, unpack
+from harness import compare, simulate
 
 from stepgen.compile.design import Bus, Channel, Design, Region, Unit
 from stepgen.compile.units import load, memory, store
@@ -187,8 +187,7 @@ class OffChip:
             assert not error
             for name, wanted in self.expected.items():
                 channel = design.channel[name.removeprefix("d_")]
-                seen = unpack(channel, got[name], wanted.data.dtype)
-                assert seen == wanted, f"{name}: got {seen}, expected {wanted}"
+                compare(name, channel, got[name], wanted)
             for name in design.channel:
                 assert pushes[name] == predicted.pushes[name].tolist(), name
                 assert pops[name] == predicted.pops[name].tolist(), name

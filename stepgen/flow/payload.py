@@ -96,14 +96,22 @@ def unpack(rows: Rows, port: StreamPort) -> Beats:
 
 
 def describe(row: Rows, port: StreamPort) -> str:
-    """One payload for people: ``VALUE stop 1 [1, -2]``."""
+    """One payload for people: ``VALUE stop 1 [1, -2]``.
+
+    Two payloads that differ read differently, also where a field is not what its kind allows.
+    """
+    word = int.from_bytes(row.tobytes(), "little")
     if port.raw:
-        return f"0x{int.from_bytes(row.tobytes(), 'little'):x}"
+        return f"0x{word:x}"
     beats = unpack(row[None, :], port)
-    kind = int(beats.kind[0])
-    if kind == DONE:
-        return "DONE"
+    kind, stop = int(beats.kind[0]), int(beats.stop[0])
+    said = _KINDS.get(kind, f"kind {kind}")
     if kind == BARE:
-        return f"BARE low {beats.low[0]} stop {beats.stop[0]}"
-    data = ", ".join(str(v) for v in beats.data[0].tolist())
-    return f"{_KINDS.get(kind, f'kind {kind}')} stop {beats.stop[0]} [{data}]"
+        said += f" low {beats.low[0]}"
+    if stop or kind != DONE:
+        said += f" stop {stop}"
+    if kind == VALUE:
+        said += f" [{', '.join(str(v) for v in beats.data[0].tolist())}]"
+    if not np.array_equal(pack(beats, port)[0], row):
+        said += f", data field 0x{word >> KIND_BITS + port.stop_bits:x}"
+    return said

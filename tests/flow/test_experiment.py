@@ -113,6 +113,29 @@ def test_a_deadlock_names_the_depth_that_frees_it():
         _ = Experiment(*program, bus=BUS, depths={channel: depth - 1}).prediction
 
 
+def test_a_gate_between_two_matrix_products(tmp_path):
+    """The done beat of a merge meets that of the weights in a matrix unit, which compares them."""
+    g = sg.Graph("gate")
+    x = g.input("x", sg.int8[1, 8], (5,))
+    first = g.input("w0", sg.int8[8, 8], (5,))
+    second = g.tensor("w1", (8, 8), sg.int8)
+    sel = g.input("sel", sg.Selector(2), (5,))
+    parts = sg.partition(x.map(sg.fn.matmul(), first), sel.fifo(30), rank=0)
+    scaled = [p.map(sg.fn.requantize(shift=k)).fifo(30) for k, p in enumerate(parts, 5)]
+    merged = sg.reassemble(scaled, sel.fifo(30), rank=0)
+    weights = sg.linear_offchip_load(second, tile=(8, 8), shape=(1,), stride=(1,), ref=merged)
+    g.output(merged.fifo(30).map(sg.fn.matmul(), weights.flatten(0, 1)), "y")
+    rng = np.random.default_rng(0)
+    inputs = {
+        "x": rng.integers(-128, 128, (5, 1, 8)).astype(np.int8),
+        "w0": rng.integers(-128, 128, (5, 8, 8)).astype(np.int8),
+        "w1": rng.integers(-128, 128, (8, 8)).astype(np.int8),
+        "sel": np.eye(2, dtype=bool)[rng.integers(2, size=5)],
+    }
+    verdict = Experiment(g, inputs).test(tmp_path, driver="cpp")
+    assert verdict.good, verdict.outcome.faults
+
+
 def test_designs_must_be_the_same(tmp_path):
     different = [experiments("static")[0], experiments("dynamic")[0]]
     with pytest.raises(sg.StepError, match="different designs"):

@@ -74,6 +74,14 @@ def test_fields_lie_where_the_hardware_has_them() -> None:
     ]
 
 
+def test_payloads_that_differ_read_differently() -> None:
+    """Every word that a small port can show, also those that no stream may carry."""
+    port = StreamPort("x", "in", 1, 2, 2, 3, "int8")  # a bit of the data field above the lane
+    said = {describe(np.array([word], np.uint8), port) for word in range(1 << port.width)}
+    assert len(said) == 1 << port.width
+    assert {"DONE", "DONE, data field 0x3", "DONE stop 1"} < said
+
+
 def test_wrong_data_is_refused() -> None:
     port = port_of("int8", 4, 2)
     one = np.zeros(1, np.uint8)

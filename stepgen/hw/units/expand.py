@@ -163,7 +163,7 @@ class Core(UnitCore):
             w.valid.eq(ref.valid & ~inside),
             w.payload.kind.eq(Mux(is_tile, VALUE, ref.payload.kind)),
             w.payload.stop.eq(Mux(ref.payload.kind == DONE, 0, ref.payload.stop - base)),
-            w.payload.data.eq(low - base),
+            w.payload.data.eq(Mux(ref.payload.kind == DONE, 0, low - base)),
         ]
         return elements.r
 

@@ -85,6 +85,7 @@ class Core(UnitCore):
         following = self._pick(m, remaining, waiting)
         opens = sel.valid & (sel.payload.kind == VALUE)
         is_bare, is_end = sel.payload.kind == BARE, sel.payload.kind == DONE
+        selector_low = Mux(is_bare, sel.payload.data[: len(sel.payload.stop)], 0)
         with m.If(next_selector):
             m.d.sync += [
                 loaded.eq(sel.valid),
@@ -93,7 +94,7 @@ class Core(UnitCore):
                 special.eq(sel.valid & ~(opens & mask.any())),
                 ends.eq(sel.valid & is_end),
                 stop.eq(Mux(is_end, 0, sel.payload.stop + (level + 1))),
-                low.eq(Mux(is_bare, sel.payload.data[: len(sel.payload.stop)], 0) + (level + 1)),
+                low.eq(Mux(is_end, 0, selector_low + (level + 1))),
             ]
         with m.Elif(next_chunk):
             m.d.sync += [current.eq(following), remaining.eq(remaining & ~following)]

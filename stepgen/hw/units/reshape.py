@@ -88,7 +88,7 @@ class Core(UnitCore):
                 flags[0].valid.eq(fire & told),
                 flags[0].payload.kind.eq(Mux(closes, VALUE, x.payload.kind)),
                 flags[0].payload.stop.eq(Mux(closes | group, y.payload.stop - level, 0)),
-                flags[0].payload.data.eq(Mux(closes, pads, low + 1 - level)),
+                flags[0].payload.data.eq(Mux(closes, pads, Mux(ends, 0, low + 1 - level))),
             ]
 
         with m.If(fire & closes):
