@@ -50,13 +50,15 @@ def command(
     from stepgen.study import executors, study, traces
 
     wanted, views = study.chosen(figure), study.views(view)
-    who = executors.named(executor, jobs)
+    who, inputs = executors.named(executor, jobs), traces.found(data)
+    unused = list(inputs.unused())
+    for sentence in unused:
+        report.warn(sentence)
     with report.progress(quiet=json) as progress:
-        outcomes = study.run(
-            wanted, traces.found(data), out, views=views, executor=who, progress=progress
-        )
+        outcomes = study.run(wanted, inputs, out, views=views, executor=who, progress=progress)
     if json:
-        report.show_json({"figures": {o.figure.name: o.document() for o in outcomes}})
+        documents = {o.figure.name: o.document() for o in outcomes}
+        report.show_json({"figures": documents, "warnings": unused})
         return
     for outcome in outcomes:
         report.show(*outcome.parts())

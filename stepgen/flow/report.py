@@ -46,6 +46,11 @@ def show_json(data: Mapping[str, Any]) -> None:
     print(json.dumps(data, indent=1, default=str))
 
 
+def warn(sentence: str) -> None:
+    """Say on stderr what is odd and yet no mistake."""
+    print(f"stepgen: {sentence}", file=sys.stderr)
+
+
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Tell]:
     """Show what is being done while a block runs.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -62,6 +63,30 @@ MODELS = (
     _model("qwen", "Qwen3-30B-A3B", "qwen3_30b_a3b", experts=128, top=8, width=2048, inner=768),
 )
 
+ROUTED = (64, 1024)
+"""Tokens of the batches that figures route."""
+
+FOLDERS = ("routing", "kv_lengths")
+SUFFIXES = (".npz", ".npy", ".csv")
+"""What looks like a trace lies in one of these folders, or ends like this."""
+
+
+def routing_name(model: Model, tokens: int) -> str:
+    """Of a model's routing of a batch, without its suffix."""
+    return f"{model.file}_batch{tokens}"
+
+
+def lengths_name(batch: int, stdev: int, first: int) -> str:
+    """Of a batch's lengths, without its suffix: their deviation, the first and last request."""
+    return f"azure_batch{batch}_stdev{stdev:04}_{first:04}_{first + batch - 1:04}"
+
+
+def names() -> list[str]:
+    """All traces that some figure looks for, as paths in a folder of data."""
+    routings = [f"routing/{routing_name(m, n)}.npz" for n in ROUTED for m in MODELS]
+    return routings + [f"kv_lengths/{lengths_name(*b)}.npy" for b in published.ATTENTION]
+
+
 SMALL = (
     _model("mixtral", "Mixtral, small", "", experts=4, top=2, width=32, inner=192),
     _model("qwen", "Qwen, small", "", experts=8, top=2, width=16, inner=192),
@@ -103,8 +128,8 @@ class Traces:
         StepError
             If the file in the folder is no such routing.
         """
-        name = f"{model.file}_batch{batch}"
-        path = self._file("routing", f"{name}.npz")
+        name = routing_name(model, batch)
+        path = self._file(f"routing/{name}.npz")
         if path is not None:
             routing = traces.load_routing(path)
             _check(path, "routing", routing.shape, (batch, model.sizes["top"]))
@@ -142,8 +167,8 @@ class Traces:
         StepError
             If the file in the folder is no such batch.
         """
-        name = f"azure_batch{batch}_stdev{stdev:04}_{first:04}_{first + batch - 1:04}"
-        path = self._file("kv_lengths", f"{name}.npy")
+        name = lengths_name(batch, stdev, first)
+        path = self._file(f"kv_lengths/{name}.npy")
         if path is not None:
             lengths = traces.load_lengths(path)
             _check(path, "batch", lengths.shape, (batch,))
@@ -156,10 +181,23 @@ class Traces:
             )
         return Trace.of(name, "drawn", drawn)
 
-    def _file(self, folder: str, name: str) -> Path | None:
+    def unused(self) -> Iterator[str]:
+        """A sentence for every file of the folder that looks like a trace and no figure uses."""
+        if self.data is None:
+            return
+        some = [p for depth in ("*", "*/*", "*/*/*") for p in self.data.glob(depth) if p.is_file()]
+        there = {path.relative_to(self.data) for path in some if not path.name.startswith(".")}
+        missing = [name for name in names() if Path(name) not in there]
+        for path in sorted(there.difference(map(Path, names()))):
+            if path.parts[0] in FOLDERS or path.suffix.lower() in SUFFIXES:
+                meant = difflib.get_close_matches(path.as_posix(), missing, 1)
+                hint = f"; {meant[0]} is not there" if meant else ""
+                yield f"no figure uses {path} of {self.data}{hint}"
+
+    def _file(self, name: str) -> Path | None:
         if self.data is None or self.small:
             return None
-        path = self.data / folder / name
+        path = self.data / name
         return path if path.is_file() else None
 
 

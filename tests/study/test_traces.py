@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import stepgen
+from stepgen.cli.app import execute
 from stepgen.ir.errors import StepError
 from stepgen.study import published, traces
+from stepgen.study.figures import figures
+from stepgen.study.point import VIEWS
 from stepgen.study.traces import Traces, with_counts
 
 
@@ -94,3 +102,64 @@ def test_drawn_lengths_have_the_stated_spread_and_differ(batch):
         assert abs(lengths.std(ddof=1) - stdev) < 3 + 0.02 * stdev
         found.append(tuple(lengths))
     assert len(set(found)) == 9
+
+
+def test_figures_look_for_the_names_that_are_documented():
+    seen = set()
+
+    class Asked(Traces):
+        def _file(self, name):
+            seen.add(name)
+
+    for figure in figures().values():
+        for view in VIEWS:
+            figure.rows(Asked(), view)
+    assert seen == set(traces.names())
+    page = (Path(stepgen.__file__).parents[1] / "docs" / "figures.md").read_text()
+    for name in traces.names():
+        batch = re.fullmatch(r"kv_lengths/azure_batch(\d+)_stdev([\d_]+)\.npy", name)
+        if batch is None:
+            assert f"\n{name}\n" in page
+        else:
+            (row,) = re.findall(rf"^\| {batch[1]} \| `\d{{4}}_.*$", page, re.MULTILINE)
+            assert f"`{batch[2]}`" in row
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("routing/mixtral8x7b_batch64.npz", None),
+        ("routing/mixtral_batch64.npz", "routing/mixtral8x7b_batch64.npz"),
+        ("routing/qwen3_30b_a3b_batch1024.npy", "routing/qwen3_30b_a3b_batch1024.npz"),
+        ("routings/qwen3_30b_a3b_batch64.npz", "routing/qwen3_30b_a3b_batch64.npz"),
+        ("kv_lengths/azure_batch16_stdev1456_2805_2820.npy", None),
+        ("kv_lengths/azure_batch16_stdev1456_2805_2821.npy", "1456_2805_2820.npy"),
+        ("kv_lengths/b16/azure_batch16_stdev1456_2805_2820.NPY", "1456_2805_2820.npy"),
+        ("kv_lengths/a.txt", ""),
+        ("x.csv", ""),
+        ("README.md", None),
+        ("routing/.hidden", None),
+    ],
+)
+def test_files_that_nobody_uses_are_named(file, said, tmp_path):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).touch()
+    found = list(Traces(tmp_path).unused())
+    if said is None:
+        assert found == []
+    else:
+        hint = f"; .*{re.escape(said)} is not there" if said else ""
+        (sentence,) = found
+        assert re.fullmatch(f"no figure uses {re.escape(file)} of {tmp_path}{hint}", sentence)
+
+
+def test_a_misnamed_trace_is_told_of(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "routing").mkdir()
+    np.savez(tmp_path / "routing" / "mixtral_batch64.npz", data=np.tile([0, 1], (64, 1)))
+    line = ["figure", "8", "--view", "fair", "--out", str(tmp_path / "out"), "--data"]
+    assert execute([*line, str(tmp_path), "--json"]) == 0
+    said = capsys.readouterr()
+    (sentence,) = json.loads(said.out)["warnings"]
+    assert sentence.startswith("no figure uses routing/mixtral_batch64.npz")
+    assert said.err == f"stepgen: {sentence}\n"
