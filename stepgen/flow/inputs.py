@@ -17,7 +17,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
 from ..semantics import streamfile
-from ..semantics.memory import WRITERS
+from ..semantics.memory import WRITERS, as_matrix
 from ..semantics.tokens import Token
 from .whole import whole_file
 
@@ -33,12 +33,12 @@ def names(graph: Graph) -> dict[str, Stream | None]:
 
 
 def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
-    """Check the names and the tensors' shapes; streams are checked when they are encoded.
+    """Check the names and what tensors hold; streams are checked when they are encoded.
 
     Raises
     ------
     StepError
-        If a name means nothing to the program or a matrix has another shape than its tensor.
+        If a name means nothing to the program or a matrix does not fit its tensor.
     """
     known = names(graph)
     for name, value in inputs.items():
@@ -46,12 +46,7 @@ def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
             some = f"it takes {', '.join(known)}" if known else "it takes none"
             raise StepError(f"the program {graph.name} has no input {name!r}, {some}")
         if known[name] is None:
-            tensor, shape = graph.tensors[name], np.shape(value)
-            if shape != tensor.shape:
-                raise StepError(
-                    f"tensor {name} has shape {list(tensor.shape)}, but its contents have shape "
-                    f"{list(shape)}"
-                )
+            as_matrix(graph.tensors[name], value)
 
 
 def complete(

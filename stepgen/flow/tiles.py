@@ -15,6 +15,7 @@ from ..ir.wire import VALUE, Beats
 from ..semantics import executor
 from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
+from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
 from ..timing.tiles import engine, known
 from ..timing.tiles.machines import Machine
@@ -118,7 +119,7 @@ def _timed(
         for s in streams
     }
     tensors = {
-        name: inputs[name]
+        name: as_matrix(tensor, inputs[name])
         for name, tensor in graph.tensors.items()
         if tensor.element == address and name in inputs
     }

@@ -24,6 +24,23 @@ Layout = tuple[int, int] | None
 WRITERS = ("linear_offchip_store", "random_offchip_store")
 
 
+def as_matrix(tensor: Tensor, contents: Any) -> Array:
+    """Return what a user gives for a tensor, as elements of its type.
+
+    Raises
+    ------
+    StepError
+        If a shape or an element does not fit.
+    """
+    matrix = as_element(contents, tensor.element.name, f"tensor {tensor.name}")
+    if matrix.shape != tensor.shape:
+        raise StepError(
+            f"tensor {tensor.name} has shape {list(tensor.shape)}, "
+            f"but its contents have shape {list(matrix.shape)}"
+        )
+    return matrix
+
+
 def to_image(matrix: Array, layout: Layout) -> Array:
     """Return the elements of a matrix in the order in which they lie in memory."""
     if layout is None:
@@ -107,12 +124,7 @@ class Memory:
         self.images: dict[str, Array] = {}
         for name, tensor in graph.tensors.items():
             if name in contents:
-                matrix = as_element(contents[name], tensor.element.name, f"tensor {name}")
-                if matrix.shape != tensor.shape:
-                    raise StepError(
-                        f"tensor {name} has shape {list(tensor.shape)}, "
-                        f"but its contents have shape {list(matrix.shape)}"
-                    )
+                matrix = as_matrix(tensor, contents[name])
                 self.images[name] = to_image(matrix, self.layouts[name])
                 if name in self._written:
                     self.images[name] = self.images[name].copy()

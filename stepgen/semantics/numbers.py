@@ -76,7 +76,7 @@ def round_to(x: npt.NDArray[np.float64], name: str) -> Array:
     array
         Canonical numbers of the format.
     """
-    x = np.ascontiguousarray(x, dtype=np.float64)
+    x = np.asarray(x, dtype=np.float64, order="C")  # ascontiguousarray would make a number a row
     drop = 52 - MANTISSA[name]
     bits = x.view(np.uint64)
     even = (bits >> np.uint64(drop)) & np.uint64(1)
@@ -107,39 +107,78 @@ def canonical(x: Array) -> Array:
 
 
 def as_element(data: Any, name: str, what: str = "value") -> Array:
-    """Turn a user's numbers into canonical elements of type `name`.
+    """Turn a user's numbers into canonical elements of type `name`, of the shape given.
+
+    Floating-point elements are rounded once, to nearest even; integers and booleans must be exact.
 
     Raises
     ------
     StepError
-        If an integer does not fit or the data are no numbers; `what` names them.
+        If a number has no such element or the data are no numbers; `what` names them.
     """
-    try:
-        raw = np.asarray(data)
-        if raw.dtype == object or (raw.dtype.kind in "USV" and raw.dtype != bfloat16):
-            raise ValueError
-    except ValueError:
-        raise StepError(f"{what} is no regular array of numbers") from None
+    raw = _numbers(data, what)
     dtype = DTYPES[name]
     if raw.dtype == dtype:
         return canonical(raw)
+    if raw.dtype.kind not in "biu":
+        raw = _doubles(raw, what)
     if is_float(name):
         with np.errstate(all="ignore"):
-            return round_to(raw.astype(np.float64), name)
+            return round_to(_sticky(raw), name)
     if name == "bool":
         if raw.size and not np.isin(raw, (0, 1)).all():
             raise StepError(f"{what} holds something else than booleans")
         return raw.astype(np.bool_)
     info = np.iinfo(dtype)
     if raw.size:
-        if raw.dtype.kind == "f" and not (raw == np.rint(raw)).all():
-            raise StepError(f"{what} holds fractions, but its element type is {name}")
-        low, high = raw.min(), raw.max()
+        if raw.dtype.kind == "f":
+            if not np.isfinite(raw).all():
+                strange = raw[~np.isfinite(raw)].flat[0]
+                raise StepError(f"{what} holds {strange}, but its element type is {name}")
+            if not (raw == np.rint(raw)).all():
+                raise StepError(f"{what} holds fractions, but its element type is {name}")
+        low, high = int(raw.min()), int(raw.max())
         if low < info.min or high > info.max:
             raise StepError(
                 f"{what} holds {low if low < info.min else high}, which does not fit into {name}"
             )
     return raw.astype(dtype)
+
+
+def _numbers(data: Any, what: str) -> Array:
+    """An array of booleans, integers or floats of whatever width."""
+    try:
+        raw = np.asarray(data)
+    except (ValueError, TypeError, RuntimeError):
+        raise StepError(f"{what} is no regular array of numbers") from None
+    if raw.dtype == object and raw.size and all(isinstance(v, int) for v in raw.flat):
+        wide = max(raw.flat, key=abs)
+        raise StepError(f"{what} holds an integer of {wide.bit_length()} bits, at most 64 can be")
+    if raw.dtype.kind not in "biuf" and raw.dtype != bfloat16:
+        raise StepError(f"{what} is no regular array of numbers, it holds {raw.dtype}")
+    if np.ma.is_masked(data):
+        raise StepError(f"{what} is a masked array with missing numbers")
+    return raw
+
+
+def _doubles(raw: Array, what: str) -> Array:
+    with np.errstate(invalid="ignore"):  # of signalling NaNs
+        wide = raw.astype(np.float64)
+    if raw.dtype.itemsize > 8 and not np.array_equal(wide.astype(raw.dtype), raw, equal_nan=True):
+        raise StepError(f"{what} holds numbers that are no doubles, round them to float64 first")
+    return wide
+
+
+def _sticky(raw: Array) -> npt.NDArray[np.float64]:
+    """Doubles that round to a shorter format as the given integers do: the last bit is sticky."""
+    if raw.dtype.kind == "f" or raw.dtype.itemsize < 8:
+        return raw.astype(np.float64)
+    cut = (raw & 2047) != 0
+    return np.where(
+        np.abs(raw.astype(np.float64)) < 2.0**53,
+        raw.astype(np.float64),
+        ((raw >> 11) | cut).astype(np.float64) * 2048,
+    )
 
 
 def wrap(x: Array, name: str) -> Array:

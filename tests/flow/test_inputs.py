@@ -143,3 +143,11 @@ def test_tensors_need_not_be_drawn():
         sg.linear_offchip_load(tensor, tile=(1, 1), shape=(1,), stride=(1,), ref=x)
     assert set(inputs.complete(g, {})) == {"x", "a", "places"}
     assert set(inputs.complete(g, {}, tensors=False)) == {"x", "places"}
+
+
+@pytest.mark.parametrize("value", [np.ones((2, 4), complex), [[1], [1, 2]], np.full((2, 4), 0.5)])
+def test_what_a_tensor_holds_is_checked_though_nobody_looks(value):
+    g = sg.Graph("g")
+    g.tensor("w", (2, 4), sg.int8)
+    with pytest.raises(sg.StepError, match="tensor w"):
+        inputs.check(g, {"w": value})
