@@ -8,6 +8,7 @@ on-chip buffer has to be made for.
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from typing import Literal
 import sympy
 
 from stepgen.ir.errors import StepError
+from stepgen.ir.names import identifier
+from stepgen.ir.where import user_line
 
 Kind = Literal["static", "dynamic", "ragged"]
 
@@ -94,18 +97,19 @@ def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> D
     Parameters
     ----------
     name : str
-        Name of the symbol; the same name is the same dim within a graph.
+        Name of the symbol, an ASCII identifier that is no word of Python; the same name is the
+        same dim within a graph.
     bound : int, optional
         Upper bound of the extent.
     positive : bool
         Whether the extent is known to be at least 1.
     """
-    return Dim(_symbol(name, positive), "dynamic", bound)
+    return Dim(_symbol(_named(name), positive), "dynamic", bound)
 
 
 def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
     """A ragged dim: several extents within one stream. Parameters as for `dynamic`."""
-    return Dim(_symbol(name, positive), "ragged", bound)
+    return Dim(_symbol(_named(name), positive), "ragged", bound)
 
 
 def as_dim(value: DimLike) -> Dim:
@@ -124,9 +128,14 @@ def regular(expr: sympy.Expr, bound: int | None) -> Dim:
     return Dim(expr, "dynamic", bound)
 
 
+def _named(name: str) -> str:
+    what = f"the name of a dim at {user_line()}"
+    if keyword.iskeyword(identifier(name, what, longest=None)):
+        raise StepError(f"{what} can't be {name!r}, a word of Python")
+    return name
+
+
 def _symbol(name: str, positive: bool) -> sympy.Symbol:
-    if not name.isidentifier():
-        raise StepError(f"a dim's name must be an identifier, not {name!r}")
     assumption = {"positive": True} if positive else {"nonnegative": True}
     return sympy.Symbol(name, integer=True, **assumption)
 

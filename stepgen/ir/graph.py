@@ -14,6 +14,7 @@ from stepgen.ir.dtypes import DataType, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
+from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Routing, Stream, StreamType, make_stream
 from stepgen.ir.where import user_line
 
@@ -61,7 +62,7 @@ class Graph:
     Parameters
     ----------
     name : str
-        What the program is called.
+        What the program is called: an ASCII identifier, as all names of a program.
 
     Attributes
     ----------
@@ -80,7 +81,7 @@ class Graph:
     """
 
     def __init__(self, name: str = "program") -> None:
-        self.name = name
+        self.name = identifier(name, f"the name of the graph at {user_line()}")
         self.nodes: list[Node] = []
         self.tensors: dict[str, Tensor] = {}
         self.feedbacks: list[Feedback] = []
@@ -104,11 +105,18 @@ class Graph:
         shape : iterable of int, str or Dim
             Outermost first; a string is the name of a dynamic dim.
         """
+        name = identifier(name, f"source at {user_line()}: its name")
+        if name in self.tensors:
+            raise StepError(
+                f"source at {user_line()}: the graph has {self.tensors[name]!r} of the name {name} "
+                f"already, and inputs are told apart by their names"
+            )
         attrs = {"dtype": dtype, "shape": tuple(shape)}
         return self.add("source", (), attrs, name=name).outputs[0]
 
     def output(self, stream: Stream, name: str) -> None:
-        """Let a stream leave the program under a name."""
+        """Let a stream leave the program under a name, unique among the graph's nodes."""
+        name = identifier(name, f"output at {user_line()}: its name")
         self.add("output", (stream,), {}, name=name)
 
     def tensor(
@@ -131,9 +139,16 @@ class Graph:
         base : int, optional
             Byte address; the compiler chooses one where it is missing.
         """
-        prefix = f"tensor {name} at {user_line()}:"
+        line = user_line()
+        name = identifier(name, f"tensor at {line}: its name")
+        prefix = f"tensor {name} at {line}:"
         if name in self.tensors:
             raise StepError(f"{prefix} the graph has {self.tensors[name]!r} of this name already")
+        if getattr(self._names.get(name), "op", None) == "source":
+            raise StepError(
+                f"{prefix} the graph has an input of this name already, and inputs are told apart "
+                f"by their names"
+            )
         rows, cols = as_pair(f"{prefix} shape", shape)
         if base is not None and base < 0:
             raise StepError(f"{prefix} it can't lie at the address {base}")
@@ -157,11 +172,12 @@ class Graph:
         Feedback
             A stream; its `connect` puts the real stream in its place everywhere.
         """
-        self._claim(name)
+        line = user_line()
+        name = self._claim("feedback", name, line)
         dims = tuple(as_dim(d) for d in shape)
         for dim in (*dims, *dtype.dims):
             self.symbols.claim(dim)
-        node = Node(self, "feedback", name, (), {}, user_line())
+        node = Node(self, "feedback", name, (), {}, line)
         stream = Feedback(node, StreamType(dims, dtype))
         self.feedbacks.append(stream)
         self._names[name] = stream
@@ -202,9 +218,11 @@ class Graph:
             if stream.graph is not self:
                 call.fail(f"{stream.name} belongs to another graph, {stream.graph.name}")
         if name is not None:
-            self._claim(name)
+            name = self._claim(op, name, line)
         outs = operator.operators()[op].infer(call)
-        node = Node(self, op, name or self._number(op), call.inputs, call.attrs, line)
+        node = Node(
+            self, op, self._number(op) if name is None else name, call.inputs, call.attrs, line
+        )
         node.outputs = tuple(make_stream(node, i, out, self.symbols) for i, out in enumerate(outs))
         self.routings |= {
             s: out.routing for s, out in zip(node.outputs, outs, strict=True) if out.routing
@@ -294,12 +312,14 @@ class Graph:
     def __repr__(self) -> str:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"
 
-    def _claim(self, name: str) -> None:
-        if name in self._names:
+    def _claim(self, op: str, name: object, line: str) -> str:
+        wanted = identifier(name, f"{op} at {line}: its name")
+        if wanted in self._names:
             raise StepError(
-                f"at {user_line()}: the graph {self.name} has a node named {name} already, choose "
+                f"{op} at {line}: the graph {self.name} has a node named {wanted} already, choose "
                 f"another name"
             )
+        return wanted
 
     def _number(self, op: str) -> str:
         number = self._counts.get(op, 0)

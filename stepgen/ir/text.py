@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.function import Function, function
 from stepgen.ir.graph import Graph
+from stepgen.ir.names import identifier
 from stepgen.ir.operator import operators
 from stepgen.ir.stream import Stream
+from stepgen.ir.where import placed
 
 VERSION = 1
 
@@ -65,8 +68,15 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
     )
 
 
-def loads(text: str) -> Graph:
+def loads(text: str, place: str = "the text") -> Graph:
     """The graph of a text.
+
+    Parameters
+    ----------
+    text : str
+        As `dumps` made it.
+    place : str
+        Where the text is from, for messages.
 
     Raises
     ------
@@ -77,7 +87,7 @@ def loads(text: str) -> Graph:
         data = json.loads(text)
         if data["stepgen"] != VERSION:
             raise StepError(f"the text is of version {data['stepgen']}, this reads {VERSION}")
-        return _Loader(data).graph
+        return placed(place, lambda: _Loader(data, place)).graph
     except (json.JSONDecodeError, KeyError, TypeError, IndexError, SyntaxError) as error:
         raise StepError(f"the text is no stepgen program: {error}") from None
 
@@ -99,13 +109,14 @@ def load(path: str | Path) -> Graph:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StepError(f"{path} can't be read as a program: {error}") from None
-    return loads(text)
+    return loads(text, str(path))
 
 
 class _Loader:
     """Builds a graph again in the order in which it was built first, so dims get their names."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], place: str) -> None:
+        self.place = place
         self.graph = Graph(data["name"])
         self.feedbacks: dict[str, Feedback] = {}
         for t in data["tensors"]:
@@ -118,12 +129,15 @@ class _Loader:
     def _node(self, entry: dict[str, Any]) -> None:
         if entry["op"] not in operators():
             raise StepError(f"there is no operator {entry['op']!r}")
+        where = entry.get("where", self.place)
+        if not isinstance(where, str) or not where.isprintable():
+            raise StepError(f"{entry['op']}: its line must be a text, not {reprlib.repr(where)}")
         attrs = {k: self._decode(v) for k, v in entry["attrs"].items()}
         if "tensor" in attrs and attrs["tensor"] not in self.graph.tensors:
             raise StepError(f"{entry['op']} {entry['name']} needs the tensor {attrs['tensor']!r}")
         inputs = [self._input(use) for use in entry["inputs"]]
-        where = entry.get("where", "text")
-        self.graph.add(entry["op"], inputs, attrs, name=entry["name"], where=where)
+        name = identifier(entry["name"], f"{entry['op']} at {where}: its name")
+        self.graph.add(entry["op"], inputs, attrs, name=name, where=where)
 
     def _input(self, use: dict[str, Any]) -> Stream:
         origin = use["from"]

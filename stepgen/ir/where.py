@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SHIPPED = _PACKAGE / "_shipped"
 
+T = TypeVar("T")
+
 
 def user_line() -> str:
-    """``file.py:12`` of the innermost frame outside stepgen; shipped examples count as outside."""
+    """``file.py:12`` of the innermost frame outside stepgen; shipped examples count as outside.
+
+    What `placed` calls is at the place that it was given, unless it calls code of the user in turn.
+    """
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+        if frame.f_code is placed.__code__:
+            return str(frame.f_locals["place"])
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def placed(place: str, call: Callable[[], T]) -> T:
+    """Call something on behalf of a user who wrote no Python: in a file, or a command line.
+
+    Parameters
+    ----------
+    place : str
+        What stands for the user's line in messages.
+    call : callable
+        What to do.
+    """
+    return call()
 
 
 def _is_ours(filename: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -22,6 +23,10 @@ MISTAKES = [
         r"map at p.py:\d+: .*1x4.*8x4.*4 against 8.*",
     ),
     ("show bad.py:f", r"bad.py:1 can't be read as Python: .*"),
+    (
+        "verilog evil.json",
+        "the name of the graph at evil.json must be an ASCII identifier .*, not '../../x'",
+    ),
     ("bake moe", "No such command 'bake'."),
     # Parameters
     ("show moe --set", "Option '--set' requires an argument."),
@@ -89,6 +94,8 @@ MISTAKES = [
 @pytest.fixture
 def files(here):
     (here / "bad.py").write_text("def f(:\n")
+    evil = {"stepgen": 1, "name": "../../x", "tensors": [], "feedbacks": [], "nodes": []}
+    (here / "evil.json").write_text(json.dumps(evil))
     (here / "r.csv").write_text("0,1\n3,0\n")
     (here / "n.csv").write_text("5\n7\n")
     (here / "twice.csv").write_text("1,1\n")

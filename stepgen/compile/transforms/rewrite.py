@@ -10,6 +10,7 @@ from ...ir.dims import Dim
 from ...ir.dtypes import Buffer, DataType, Tile, TupleType
 from ...ir.feedback import Feedback
 from ...ir.graph import Graph
+from ...ir.names import LONGEST
 from ...ir.stream import Node, Stream
 
 Inputs = Mapping[str, Any]
@@ -220,9 +221,9 @@ class Rewrite:
         if not number.isdigit():
             stem, number = wanted, ""
         name, count = wanted, int(number or 0)
-        while name in self._taken:
+        while name in self._taken or len(name) > LONGEST:
             count += 1
-            name = f"{stem}_{count}"
+            name = f"{stem[: LONGEST - len(str(count)) - 1]}_{count}"
         self._taken.add(name)
         return name
 
