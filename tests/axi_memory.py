@@ -35,6 +35,11 @@ class AxiMemory:
         self.open_writes = self.next_read = self.next_write = 0
         self.waiting: dict = {}
 
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is asked for, half written or unanswered."""
+        return not (self.reads or self.writes or self.answers or self.waiting)
+
     def _stalled(self, channel: str, t: int) -> bool:
         return stalled(*self.stalls.of(f"mem.{channel}"), t)
 

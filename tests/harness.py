@@ -5,7 +5,7 @@ For units and small designs without off-chip memory, at any FIFO depths: no buil
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from amaranth.sim import Simulator
@@ -82,10 +82,15 @@ def simulate(
     limit: int = 100_000,
     runs: int = 1,
     memory: AxiMemory | None = None,
+    early: Collection[str] = (),
+    aborts: Sequence[int] = (),
 ):
     """Run a design in Amaranth's simulator.
 
-    What is in `memory` stays from run to run.
+    What is in `memory` stays from run to run. Sources in `early` offer the beats of all runs, and
+    of one more, as one stream, from before the first start on. Before the runs that are returned
+    there is one for each cycle in `aborts`, which a soft reset in that cycle gives up; then
+    `memory` is as at first.
 
     Returns
     -------
@@ -99,12 +104,22 @@ def simulate(
     results = []
 
     async def bench(ctx):
-        for _ in range(runs):
-            waiting = {
-                u.name: pack(design.channel[u.outputs[0]], inputs[u.name])[::-1]
-                for u in design.of_kind("source")
-            }
-            offered = dict.fromkeys(waiting, False)
+        before = bytes(memory.data) if memory else b""
+        streams = {
+            u.name: pack(design.channel[u.outputs[0]], inputs[u.name])
+            for u in design.of_kind("source")
+        }
+        waiting = {name: words[::-1] * (runs + 1) for name, words in streams.items()}
+        for abort in (*aborts, *[None] * runs):
+            for name, words in streams.items():
+                if name not in early:
+                    waiting[name] = words[::-1]
+            offered = {name: name in early for name in waiting}
+            for name, words in waiting.items():
+                ctx.set(getattr(dut, name).valid, offered[name])
+                if offered[name]:
+                    ctx.set(getattr(dut, name).payload.as_value(), words[-1])
+            await ctx.tick().repeat(3)
             got = {u.name: [] for u in design.of_kind("sink")}
             pushes = {c.name: [] for c in design.channels}
             pops = {c.name: [] for c in design.channels}
@@ -115,6 +130,7 @@ def simulate(
             ctx.set(dut.start, 0)
             t = 0
             while ctx.get(dut.running):
+                ctx.set(dut.stop, t == abort)
                 assert t < limit, f"no end after {t} cycles"
                 for name, words in waiting.items():
                     port = getattr(dut, name)
@@ -143,6 +159,15 @@ def simulate(
                 await ctx.tick()
                 t += 1
             assert ctx.get(dut.cycle) == t
+            assert not memory or memory.clean
+            while ctx.get(dut.stopping):
+                await ctx.tick()
+            if abort is not None:
+                waiting = {name: words[::-1] * (runs + 1) for name, words in streams.items()}
+                if memory:
+                    memory.data[:] = before
+                continue
+            assert ctx.get(dut.done)
             results.append((got, pushes, pops, t, ctx.get(dut.error)))
 
     sim = Simulator(dut)
@@ -158,12 +183,16 @@ def check(
     expected: Mapping[str, Beats],
     stalls: Stalls | None = None,
     memory: AxiMemory | None = None,
+    early: Collection[str] = (),
+    aborts: Sequence[int] = (),
 ) -> Prediction:
     """Hold the circuit against the expected beats and against the cycle model, to the cycle."""
     stalls = stalls or Stalls()
     timing = memory.timing if memory else None
-    predicted = predict(design, inputs, memory=timing, stalls=stalls)
-    got, pushes, pops, cycles, error = simulate(design, inputs, stalls, memory=memory)
+    predicted = predict(design, inputs, memory=timing, stalls=stalls, early=early)
+    got, pushes, pops, cycles, error = simulate(
+        design, inputs, stalls, memory=memory, early=early, aborts=aborts
+    )
     assert not error
     for name, wanted in expected.items():
         unit = next(u for u in design.units if u.name == name)

@@ -177,12 +177,24 @@ class OffChip:
         shares = {name: self.draw.one((0.0, 0.2, 0.6)) for name in names}
         return Stalls(int(self.draw.rng.integers(1 << 30)), shares)
 
-    def verify(self, timing: MemoryTiming, stalls: Stalls, runs: int = 2) -> Prediction:
-        """Hold `runs` runs in a row against what must come out, and against one prediction."""
-        design = self.design()
-        predicted = predict(design, self.inputs, memory=timing, stalls=stalls)
+    def early(self) -> list[str]:
+        """Drawn sources that offer beats before their run."""
+        return [name for name in self.inputs if self.draw.one((True, False))]
+
+    def verify(
+        self, timing: MemoryTiming, stalls: Stalls, runs: int = 2, aborts: int = 0
+    ) -> Prediction:
+        """Hold `runs` runs in a row against what must come out, and against one prediction.
+
+        Before them `aborts` runs are given up in drawn cycles.
+        """
+        design, early = self.design(), self.early()
+        predicted = predict(design, self.inputs, memory=timing, stalls=stalls, early=early)
+        cycles = [int(self.draw.rng.integers(predicted.cycles)) for _ in range(aborts)]
         axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls)
-        results = simulate(design, self.inputs, stalls, runs=runs, memory=axi)
+        results = simulate(
+            design, self.inputs, stalls, runs=runs, memory=axi, early=early, aborts=cycles
+        )
         for got, pushes, pops, cycles, error in results if runs > 1 else [results]:
             assert not error
             for name, wanted in self.expected.items():

@@ -37,7 +37,9 @@ def conform(seed: int) -> list[str]:
     }
     ports = [u.name for kind in ("source", "sink") for u in design.of_kind(kind)]
     stalls = Stalls(seed, {name: float(rng.choice([0, 0, 0.3, 0.7])) for name in ports})
-    choices = predict(design, beats, stalls=stalls).choices
+    early = [n.name for n in sources if rng.random() < 0.5]
+    predicted = predict(design, beats, stalls=stalls, early=early)
+    choices, abort = predicted.choices, int(rng.integers(predicted.cycles))
     arrivals = {u.name for u in design.of_kind("reassemble") if u.params["order"] == "arrival"}
     reference = executor.run(
         graph,
@@ -46,7 +48,8 @@ def conform(seed: int) -> list[str]:
         choices={name: choices.get(name, []) for name in arrivals},
     )
     sinks = [u.name for u in design.of_kind("sink")]
-    check(design, beats, {name: reference.beats(name, LANES) for name in sinks}, stalls)
+    expected = {name: reference.beats(name, LANES) for name in sinks}
+    check(design, beats, expected, stalls, early=early, aborts=[abort])
     return steps
 
 

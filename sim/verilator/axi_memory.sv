@@ -29,7 +29,7 @@ module axi_memory #(
 
     // memory image: <folder>/<case_number>/memory.hex, written back to memory_after.hex
     input logic [31:0] case_number,
-    input logic        load,
+    input logic        load,  // before a run, when nothing may be under way
     input logic        dump,
 
     input  logic [ADDRESS_BITS-1:0] araddr,
@@ -54,7 +54,7 @@ module axi_memory #(
     output logic                    bvalid,
     input  logic                    bready,
 
-    output logic error  // an address beyond the image or a wrong wlast, since reset
+    output logic error  // what this module reports, since reset
 );
 
   localparam int WORD_SHIFT = $clog2(DATA_BYTES);
@@ -110,6 +110,7 @@ module axi_memory #(
       end
       r_held <= rvalid && !rready;
       r_held_data <= rdata;
+      if (load) r_next <= '0;  // the run before does not count
       if (rvalid && rready) begin
         r_next <= now + 64'(read_interval);
         r_beat <= rlast ? '0 : r_beat + 1'b1;
@@ -158,6 +159,7 @@ module axi_memory #(
         w_length[w_accepted[Q-1:0]] <= awlen;
         w_accepted <= w_accepted + 1'b1;
       end
+      if (load) w_next <= '0;
       if (wvalid && wready) begin
         w_next <= now + 64'(write_interval);
         w_beat <= w_end ? '0 : w_beat + 1'b1;
@@ -178,7 +180,7 @@ module axi_memory #(
   string folder, image;
   initial if (!$value$plusargs("folder=%s", folder)) folder = ".";
 
-  // The image is loaded in reset, when nobody writes.
+  // The image is loaded between runs, when nobody writes.
   /* verilator lint_off BLKANDNBLK */
   always @(posedge clk) begin
     if (load && words != 0) begin
@@ -206,6 +208,10 @@ module axi_memory #(
         error <= '1;
         $display("memory: cycle %0d: write of byte address 0x%0h, beyond the image of %0d bytes",
                  cycle, w_word << WORD_SHIFT, 64'(words) * DATA_BYTES);
+      end
+      if (load && (arvalid || awvalid || wvalid || r_level != 0 || w_level != 0)) begin
+        error <= '1;
+        $display("memory: %0d reads and %0d writes are under way before a run", r_level, w_level);
       end
       if (wvalid && wready && wlast != w_end) begin
         error <= '1;

@@ -30,6 +30,11 @@ constexpr uint64_t kStartLimit = 1000;  // cycles from the start command until `
 constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
 constexpr uint32_t kDone = 2;    // kind of the beat that ends a stream
 
+// stepgen/flow/interface.py
+constexpr uint32_t kControl = 0x00, kStatus = 0x04;
+constexpr uint32_t kStart = 1, kSoftReset = 2;     // of the control register
+constexpr uint32_t kRunning = 1, kStopping = 8;  // of the status register
+
 [[noreturn]] void die(const std::string& message) {
     fprintf(stderr, "%s\n", message.c_str());
     exit(2);
@@ -72,6 +77,13 @@ struct Port {
     size_t moved = 0;            // beats taken so far
     size_t expected = 0;         // of a sink
     bool raw = false, ended = false, offered = false;
+    bool early = false;  // a source that offers its beats, over and over, without regard to runs
+
+    void rewind() {
+        moved = 0;
+        ended = raw && expected == 0;
+        offered = false;
+    }
 };
 
 class Bench {
@@ -114,6 +126,7 @@ private:
     std::vector<Port> sources_, sinks_;
     bool control_ = true;
     uint64_t limit_ = 0, channels_ = 0;
+    std::vector<uint64_t> aborts_;
 
     Signal signal(const std::string& name) {
         const Signal s = top_.signal(name);
@@ -134,6 +147,9 @@ private:
     void drive(bool running, uint64_t cycle);
     void sample();
     void step();
+    void load();
+    const char* play(uint64_t limit);
+    void soft_reset();
     void write_register(uint32_t address, uint32_t value);
     uint32_t read_register(uint32_t address);
     bool sinks_ended() const;
@@ -149,6 +165,9 @@ void Bench::read_case(const std::string& folder) {
         if (key == "limit") words >> limit_;
         else if (key == "control") words >> control_;
         else if (key == "channels") words >> channels_;
+        else if (key == "aborts") {
+            for (uint64_t cycle; words >> cycle;) aborts_.push_back(cycle);
+        }
         else if (key == "set") {
             std::string hex;  // most significant digit first
             words >> name >> hex;
@@ -160,8 +179,8 @@ void Bench::read_case(const std::string& folder) {
             }
         } else if (key == "source" || key == "sink") {
             Port p;
-            words >> p.name >> p.bytes >> p.key >> p.threshold >> p.expected >> p.raw;
-            p.ended = p.raw && p.expected == 0;
+            words >> p.name >> p.bytes >> p.key >> p.threshold >> p.expected >> p.raw >> p.early;
+            p.rewind();
             p.valid = signal(p.name + "_valid");
             p.ready = signal(p.name + "_ready");
             p.payload = signal(p.name + "_payload");
@@ -176,11 +195,12 @@ void Bench::read_case(const std::string& folder) {
 // What the ports offer in a cycle; called when the cycle's registers are settled.
 void Bench::drive(bool running, uint64_t cycle) {
     for (Port& p : sources_) {
-        if (!running) p.offered = false;
-        else if (!p.offered && p.moved * p.bytes < p.beats.size()
-                 && !stalled(p.key, p.threshold, cycle)) {
+        const size_t count = p.beats.size() / p.bytes;
+        const bool some = p.early ? count != 0 : running && p.moved < count;
+        if (!some) p.offered = false;
+        else if (!p.offered && !(running && stalled(p.key, p.threshold, cycle))) {
             p.offered = true;
-            memcpy(p.payload.data, p.beats.data() + p.moved * p.bytes, p.bytes);
+            memcpy(p.payload.data, p.beats.data() + p.moved % count * p.bytes, p.bytes);
         }
         set(p.valid, p.offered);
     }
@@ -264,46 +284,68 @@ bool Bench::sinks_ended() const {
     return !sinks_.empty();
 }
 
-bool Bench::run(const std::string& run_folder, unsigned number) {
-    const std::string folder = run_folder + "/" + std::to_string(number);
-    const Signal rst = signal("rst"), load = signal("load"), dump = signal("dump");
-    const Signal done = signal("done"), error = signal("error");
-    set(signal("case_number"), number);
-
-    sources_.clear();  // the case before may still be running
-    sinks_.clear();
-    set(rst, 1);
-    for (int i = 0; i < 2; ++i) step();
-    read_case(folder);
-    for (int i = 0; i < 2; ++i) {
-        set(load, i == 0);
-        step();
+// Before a run: what the memory holds and where the streams begin.
+void Bench::load() {
+    for (Port& p : sources_) p.rewind();
+    for (Port& p : sinks_) {
+        p.rewind();
+        p.beats.clear();
     }
-    set(rst, 0);
+    const Signal load = signal("load");
+    set(load, 1);
     step();
+    set(load, 0);
+}
 
-    const auto begin = std::chrono::steady_clock::now();
-    if (control_) write_register(0, 1);
+// Starts a run and follows it to its end, or to cycle `limit`; says how it went.
+const char* Bench::play(uint64_t limit) {
+    const Signal done = signal("done");
+    if (control_) write_register(kControl, kStart);
     else {
         set(signal("go"), 1);
         step();
         set(signal("go"), 0);
     }
-    const char* status = "done";
-    uint64_t waited = 0, cycles = 0;
+    for (uint64_t waited = 0; !get(running_); step())
+        if (++waited > kStartLimit) return "not started";
     while (control_ ? !get(done) : !sinks_ended()) {
-        if (!get(running_) && ++waited > kStartLimit) {
-            status = "not started";
-            break;
-        }
-        if (get(cycle_) >= limit_) {
-            status = "hang";
-            break;
-        }
+        if (get(cycle_) >= limit) return "hang";
         step();
     }
+    return "done";
+}
+
+// Gives up a run; the design is as after a reset then, and nothing is under way on its bus.
+void Bench::soft_reset() {
+    write_register(kControl, kSoftReset);
+    for (uint64_t n = 0; read_register(kStatus) & (kRunning | kStopping); ++n)
+        if (n > limit_) die("a soft reset did not come to its end");
+}
+
+bool Bench::run(const std::string& run_folder, unsigned number) {
+    const std::string folder = run_folder + "/" + std::to_string(number);
+    const Signal rst = signal("rst"), dump = signal("dump"), error = signal("error");
+    set(signal("case_number"), number);
+
+    sources_.clear();  // the case before may still be running
+    sinks_.clear();
+    aborts_.clear();
+    set(rst, 1);
+    for (int i = 0; i < 2; ++i) step();
+    read_case(folder);
+    load();
+    step();
+    set(rst, 0);
+    step();
+
+    for (const uint64_t cycle : aborts_) {
+        if (strcmp(play(cycle), "done") != 0) soft_reset();
+        load();
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const char* status = play(limit_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    cycles = get(cycle_);
+    const uint64_t cycles = get(cycle_);
     if (!control_)
         for (uint64_t i = 0; i < kDrain; ++i) step();
 

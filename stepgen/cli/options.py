@@ -211,8 +211,20 @@ class RunOptions:
         ),
     ] = field(default_factory=list)
 
+    early: Annotated[
+        list[str],
+        typer.Option(
+            "--early",
+            metavar="INPUT",
+            help="An input stream that offers its beats before the start, and the next run's after "
+            "its end; repeatable.",
+            rich_help_panel=_STALLS,
+        ),
+    ] = field(default_factory=list)
+
     def experiment(self, program: Program, hardware: HardwareOptions, *, seed: int) -> Experiment:
         """The program on the circuit, with this memory and these stalls."""
+        from stepgen.ir.errors import StepError
         from stepgen.ir.memory_timing import MemoryTiming
         from stepgen.ir.stalls import Stalls
 
@@ -225,7 +237,14 @@ class RunOptions:
             write_outstanding=self.write_outstanding,
         )
         stalls = Stalls(seed, self._shares(program))
-        return hardware.experiment(program, memory=memory, stalls=stalls)
+        sources = [n.name for n in program.graph.nodes if n.op == "source"]
+        for name in self.early:
+            if name not in sources:
+                raise StepError(
+                    f"--early {name}: {program.graph.name} has no such input, "
+                    f"only {', '.join(sources) or 'none'}"
+                )
+        return hardware.experiment(program, memory=memory, stalls=stalls, early=tuple(self.early))
 
     def _shares(self, program: Program) -> dict[str, float]:
         from stepgen.flow.settings import pairs

@@ -44,6 +44,17 @@ def command(
             show_default=False,
         ),
     ] = None,
+    aborts: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--abort",
+            metavar="CYCLE",
+            min=0,
+            max=(1 << 48) - 1,
+            help="First give up a run in this cycle by a soft reset; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
@@ -52,6 +63,7 @@ def command(
 
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
+    experiment.aborts = tuple(aborts or ())
     vcd = f"{experiment.design.name}.vcd" if waveform else None
     with report.progress(quiet=json) as progress, whole_folder(output) as place:
         verdict = experiment.test(

@@ -56,6 +56,11 @@ class Case:
     judge : bool
         Whether cocotbext-axi stands in for our memory: then values and memory are checked, and
         times are not.
+    early : tuple of str
+        Sources that offer their beats before the start, and the next run's after their ``DONE``.
+    aborts : tuple of int
+        Cycles of runs before the one that is checked, without a reset between: each is given up by
+        a soft reset in its cycle, unless it has ended before.
     """
 
     name: str
@@ -73,11 +78,13 @@ class Case:
     write_beats: int | None = None
     limit: int = 1_000_000
     judge: bool = False
+    early: tuple[str, ...] = ()
+    aborts: tuple[int, ...] = ()
 
 
 _GROUPS = ("sources", "expected", "pushes", "pops")
 _ARRAYS = ("memory", "memory_after", "counters")
-_NUMBERS = ("name", "cycles", "read_beats", "write_beats", "limit", "judge")
+_NUMBERS = ("name", "cycles", "read_beats", "write_beats", "limit", "judge", "early", "aborts")
 
 
 def _check(case: Case, interface: Interface) -> None:
@@ -97,6 +104,11 @@ def _check(case: Case, interface: Interface) -> None:
                     f"port {name} takes uint8 payloads of shape [beats, {widths[name]}], "
                     f"not {rows.dtype} of shape {list(rows.shape)}"
                 )
+    for name in case.early:
+        if name not in {p.name for p in interface.sources}:
+            fail(f"there is no port {name} that could offer beats early")
+    if (case.early or case.aborts) and not interface.control:
+        fail("without control registers there is one run, whose streams are not closed")
     for name in (*case.pushes, *case.pops):
         if name not in interface.recorded:
             fail(f"there is no channel {name}")
@@ -173,6 +185,7 @@ def load_case(folder: Path) -> Case:
                 single[key] = arrays[key]
     timing = MemoryTiming(**text.pop("timing"))
     stalls = Stalls(**text.pop("stalls"))
+    text |= {name: tuple(text[name]) for name in ("early", "aborts")}
     return Case(**text, **groups, **single, timing=timing, stalls=stalls)  # type: ignore[arg-type]
 
 
@@ -194,6 +207,7 @@ def _driver_text(case: Case, interface: Interface) -> str:
         f"limit {case.limit}",
         f"control {int(interface.control)}",
         f"channels {len(interface.channels)}",
+        f"aborts {' '.join(map(str, case.aborts))}",
     ]
     lines += [f"set {name} {value:x}" for name, value in settings(case, interface).items()]
     for port in interface.ports:
@@ -201,7 +215,8 @@ def _driver_text(case: Case, interface: Interface) -> str:
         key, threshold = case.stalls.of(port.name)
         expected = len(case.expected.get(port.name, ()))
         lines.append(
-            f"{role} {port.name} {port.payload_bytes} {key} {threshold} {expected} {int(port.raw)}"
+            f"{role} {port.name} {port.payload_bytes} {key} {threshold} {expected} "
+            f"{int(port.raw)} {int(port.name in case.early)}"
         )
     return "\n".join(lines) + "\n"
 

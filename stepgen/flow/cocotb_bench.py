@@ -17,13 +17,22 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.triggers import Event, FallingEdge, First, RisingEdge
+from cocotb.triggers import Event, FallingEdge, RisingEdge
 
 from ..ir.stalls import stall_mask
 from ..ir.wire import DONE
 from .case import Case, load_case, settings, write_hex
 from .check import Outcome, read_outcome, register_addresses
-from .interface import CONTROL, Interface, StreamPort
+from .interface import (
+    CONTROL,
+    CONTROL_SOFT_RESET,
+    CONTROL_START,
+    STATUS,
+    STATUS_RUNNING,
+    STATUS_STOPPING,
+    Interface,
+    StreamPort,
+)
 
 PERIOD_NS = 10
 START_LIMIT = 1000
@@ -42,6 +51,10 @@ class _Stream:
         self._key, self._threshold = case.stalls.of(port.name)
         self._start, self._mask = -_BLOCK, b""
 
+    def rewind(self) -> None:
+        """Begin again."""
+        raise NotImplementedError
+
     def stalled(self, cycle: int) -> bool:
         if not self._threshold:
             return False
@@ -52,32 +65,47 @@ class _Stream:
 
 
 class Source(_Stream):
-    """Offers beats: the next from the first cycle on that is not stalled, and until it is taken."""
+    """Offers beats: the next from the first cycle on that is not stalled, and until it is taken.
+
+    An early one offers them over and over, and before and after a run too.
+    """
 
     def __init__(self, dut: Any, port: StreamPort, case: Case):
         super().__init__(dut, port, case)
         self._beats = [int.from_bytes(row.tobytes(), "little") for row in case.sources[port.name]]
+        self._early = port.name in case.early
+        self.ended = True
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Begin again."""
         self._next = 0
         self._offered = False
-        self.ended = True
-        self.valid.value = 0
+        self.rest()
+
+    def _offer(self) -> None:
+        self.payload.value = self._beats[self._next % len(self._beats)]
+        self.valid.value = 1
+        self._offered = True
 
     def step(self, cycle: int) -> None:
         """Drive the stream in a running cycle."""
         if not self._offered:
-            if self._next == len(self._beats) or self.stalled(cycle):
+            left = self._beats if self._early else self._beats[self._next : self._next + 1]
+            if not left or self.stalled(cycle):
                 self.valid.value = 0
                 return
-            self.payload.value = self._beats[self._next]
-            self.valid.value = 1
-            self._offered = True
+            self._offer()
         if self.ready.value:
             self._offered = False
             self._next += 1
 
     def rest(self) -> None:
-        """Offer nothing: the design does not run."""
-        self.valid.value = 0
+        """The design does not run."""
+        if self._early and self._beats:
+            self._offer()
+        else:
+            self.valid.value = 0
 
 
 class Sink(_Stream):
@@ -87,10 +115,14 @@ class Sink(_Stream):
         super().__init__(dut, port, case)
         self._expected = len(case.expected.get(port.name, ()))
         self._ready = False
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Begin again."""
         self.beats = bytearray()
         self.moved = 0
-        self.ended = port.raw and not self._expected
-        self.ready.value = 0
+        self.ended = self.port.raw and not self._expected
+        self.rest()
 
     def step(self, cycle: int) -> None:
         """Drive the stream in a running cycle."""
@@ -192,6 +224,7 @@ class Bench:
         self.case = load_case(folder)
         self.sources: list[Source] = []
         self.sinks: list[Sink] = []
+        self._limit = 0
         self._status = "done"
         self._over = Event()
         self._cycle = 0
@@ -211,19 +244,15 @@ class Bench:
         """Reset, load, start, wait for the end, read everything out and check it."""
         dut, interface, case = self.dut, self.interface, self.case
         registers = await self._reset()
-        begin = time.monotonic()
         streams = cocotb.start_soon(self._drive())
         if registers is not None:
-            ended = RisingEdge(dut.done)
-            await registers.write(CONTROL, 1)
-            if not dut.done.value:
-                await First(ended, self._over.wait())
-        else:
-            await FallingEdge(dut.clk)
-            dut.go.value = 1
-            await FallingEdge(dut.clk)
-            dut.go.value = 0
-            await self._over.wait()
+            for cycle in case.aborts:
+                await self._play(registers, cycle)
+                if self._status != "done":
+                    await self.soft_reset(registers)
+                await self._load()
+        begin = time.monotonic()
+        await self._play(registers, case.limit)
         await FallingEdge(dut.clk)
         seconds = time.monotonic() - begin
         cycles = int(dut.cycle.value)
@@ -259,6 +288,39 @@ class Bench:
         (self.folder / "result.json").write_text(json.dumps(result))
         return read_outcome(self.folder, interface)
 
+    async def soft_reset(self, registers: Registers | JudgeRegisters) -> None:
+        """Give up a run: the design is as after a reset then, nothing is under way on its bus."""
+        await registers.write(CONTROL, CONTROL_SOFT_RESET)
+        for _ in range(self.case.limit):
+            if not await registers.read(STATUS) & (STATUS_RUNNING | STATUS_STOPPING):
+                return
+        raise AssertionError("a soft reset did not come to its end")
+
+    async def _play(self, registers: Registers | JudgeRegisters | None, limit: int) -> None:
+        """Start a run and wait for its end, or for its cycle `limit`."""
+        dut = self.dut
+        self._limit, self._status = limit, "done"
+        self._over.clear()
+        if registers is not None:
+            await registers.write(CONTROL, CONTROL_START)
+        else:
+            await FallingEdge(dut.clk)
+            dut.go.value = 1
+            await FallingEdge(dut.clk)
+            dut.go.value = 0
+        await self._over.wait()
+
+    async def _load(self) -> None:
+        """Before a run: what the memory holds and where the streams begin."""
+        for stream in (*self.sources, *self.sinks):
+            stream.rewind()
+        if self._ram is not None and self.case.memory is not None:
+            self._ram.write(0, self.case.memory.tobytes())
+        await FallingEdge(self.dut.clk)
+        self.dut.load.value = 1
+        await FallingEdge(self.dut.clk)
+        self.dut.load.value = 0
+
     async def _reset(self) -> Registers | JudgeRegisters | None:
         dut, interface, case = self.dut, self.interface, self.case
         Clock(dut.clk, PERIOD_NS, "ns").start()
@@ -281,18 +343,16 @@ class Bench:
             self._ram = AxiRam(
                 AxiBus.from_prefix(dut, "judge"), dut.clk, dut.rst, size=interface.memory.size
             )
-            if case.memory is not None:
-                self._ram.write(0, case.memory.tobytes())
-        for load in (0, 0, 1, 0):
-            dut.load.value = load
-            await FallingEdge(dut.clk)
+        await FallingEdge(dut.clk)
+        await self._load()
+        await FallingEdge(dut.clk)
         dut.rst.value = 0
         await FallingEdge(dut.clk)
         return registers
 
     async def _drive(self) -> None:
         """All streams, cycle by cycle; also gives up a run that does not start or does not end."""
-        dut, limit = self.dut, self.case.limit
+        dut = self.dut
         streams: list[Source | Sink] = [*self.sources, *self.sinks]
         running, tick = dut.running, FallingEdge(dut.clk)
         started, waited = False, 0
@@ -304,13 +364,15 @@ class Bench:
                     for stream in streams:
                         stream.rest()
                     started = False
-                waited += 1
-                if waited == START_LIMIT and cycle < 0:
-                    self._status = "not started"
                     self._over.set()
+                elif not self._over.is_set():
+                    waited += 1
+                    if waited == START_LIMIT:
+                        self._status = "not started"
+                        self._over.set()
                 continue
             if not started:
-                started = True
+                started, waited = True, 0
                 cycle = int(dut.cycle.value) - 1
             cycle += 1
             for stream in streams:
@@ -320,7 +382,7 @@ class Bench:
             if not self.interface.control and self.sinks and all(s.ended for s in self.sinks):
                 self._cycle = cycle + 1
                 self._over.set()
-            elif cycle >= limit:
+            elif cycle >= self._limit:
                 self._cycle = cycle
                 self._status = "hang"
                 self._over.set()

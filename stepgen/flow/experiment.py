@@ -89,6 +89,10 @@ class Experiment:
         Timing of the off-chip memory.
     stalls : Stalls
         When ports and memory hold back.
+    early : tuple of str
+        Input streams that offer their beats before the start, and the next run's after their end.
+    aborts : tuple of int
+        Cycles in which a soft reset gives up a run, before the one that is checked.
     """
 
     graph: Graph
@@ -98,6 +102,8 @@ class Experiment:
     depths: Mapping[str, int] = field(default_factory=dict)
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     stalls: Stalls = field(default_factory=Stalls)
+    early: tuple[str, ...] = ()
+    aborts: tuple[int, ...] = ()
 
     @cached_property
     def design(self) -> Design:
@@ -120,7 +126,9 @@ class Experiment:
     @cached_property
     def prediction(self) -> Prediction:
         """The cycle model's run."""
-        return predict(self.design, self.beats, memory=self.memory, stalls=self.stalls)
+        return predict(
+            self.design, self.beats, memory=self.memory, stalls=self.stalls, early=self.early
+        )
 
     @cached_property
     def reference(self) -> executor.Result:
@@ -171,6 +179,8 @@ class Experiment:
             write_beats=written // self.bus.bytes,
             limit=prediction.cycles * (20 if judge else 1) + MARGIN,
             judge=judge,
+            early=self.early,
+            aborts=self.aborts,
         )
 
     def test(

@@ -13,7 +13,10 @@ from ..ir.wire import KIND_BITS
 CONTROL, STATUS, ERROR_CODE, CYCLES, READ_BEATS, WRITE_BEATS = 0x00, 0x04, 0x08, 0x10, 0x18, 0x1C
 """Addresses of the control registers; `CYCLES` is the lower of two words."""
 
-STATUS_RUNNING, STATUS_DONE, STATUS_ERROR = 1, 2, 4
+CONTROL_START, CONTROL_SOFT_RESET = 1, 2
+"""Bits of the control register."""
+
+STATUS_RUNNING, STATUS_DONE, STATUS_ERROR, STATUS_STOPPING = 1, 2, 4, 8
 """Bits of the status register."""
 
 CHANNEL_COUNTERS, CHANNEL_STRIDE = 0x1000, 16

@@ -30,10 +30,16 @@ class Accelerator(wiring.Component):
     -------
     start : ``In(1)``
         Starts a run from the next cycle on.
+    stop : ``In(1)``
+        Soft reset: gives up the run, if there is one, and resets all units and channels once the
+        bus is clean.
     running : ``Out(1)``
         High during a run; the first such cycle is cycle 0.
+    stopping : ``Out(1)``
+        High from a soft reset on until the next run may start: no burst begins, and the run lasts
+        until those under way have come to their end.
     done : ``Out(1)``
-        High after a run, until the next start.
+        High after a run that was not given up, until the next start or soft reset.
     error : ``Out(units)``
         Bit per unit: it met something that the program excludes, in this run.
     cycle : ``Out(48)``
@@ -58,7 +64,9 @@ class Accelerator(wiring.Component):
         super().__init__(
             {
                 "start": In(1),
+                "stop": In(1),
                 "running": Out(1),
+                "stopping": Out(1),
                 "done": Out(1),
                 "error": Out(len(design.units)),
                 "cycle": Out(CYCLE_BITS),
@@ -78,10 +86,12 @@ class Accelerator(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        active = Signal()  # running and not stopping
+        clear = Signal()
         tails, heads = {}, {}
         for index, channel in enumerate(self.design.channels):
             fifo = Fifo(channel)
-            m.submodules[f"fifo_{channel.name}"] = self.part(fifo, "fifo", _form(channel))
+            m.submodules[f"fifo_{channel.name}"] = self.part(fifo, "fifo", _form(channel), clear)
             tails[channel.name], heads[channel.name] = fifo.w, fifo.r
             m.d.comb += [
                 self.moves_in[index].eq(fifo.w.valid & fifo.w.ready),
@@ -93,7 +103,7 @@ class Accelerator(wiring.Component):
         finished = []
         for index, unit in enumerate(self.design.units):
             core = self.cores[unit.name]
-            m.submodules[unit.name] = self.part(core, unit.kind, self._identity(core))
+            m.submodules[unit.name] = self.part(core, unit.kind, self._identity(core), clear)
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
             for port, name in zip(core.inputs, unit.inputs, strict=True):
@@ -103,21 +113,32 @@ class Accelerator(wiring.Component):
             if unit.name in self.faces:
                 (face,) = core.extra_ports()
                 wiring.connect(m, wiring.flipped(getattr(self, unit.name)), getattr(core, face))
-            m.d.comb += core.running.eq(self.running)
+            m.d.comb += core.running.eq(active)
             with m.If(core.error):
                 m.d.sync += self.error[index].eq(1)
             if core.finishes:
                 finished.append(core.finished)
 
-        ends = Signal()
-        m.d.comb += ends.eq(Cat(finished).all())
+        ends, clean = Signal(), Signal()
+        m.d.comb += [
+            ends.eq(Cat(finished).all()),
+            clean.eq(~Cat(core.under_way for core in self.cores.values()).any()),
+        ]
+        m.d.sync += clear.eq(self.stopping & clean & ~clear)
         with m.If(self.running):
             m.d.sync += self.cycle.eq(self.cycle + 1)
-            with m.If(ends):
-                m.d.sync += [self.running.eq(0), self.done.eq(1)]
+        with m.If(clear):
+            m.d.sync += self.stopping.eq(0)
+        with m.Elif(self.stopping), m.If(clean):
+            m.d.sync += self.running.eq(0)
+        with m.Elif(self.stop):
+            m.d.sync += [self.stopping.eq(1), active.eq(0), self.done.eq(0)]
+        with m.Elif(self.running), m.If(ends):
+            m.d.sync += [self.running.eq(0), active.eq(0), self.done.eq(1)]
         with m.Elif(self.start):
             m.d.sync += [
                 self.running.eq(1),
+                active.eq(1),
                 self.done.eq(0),
                 self.cycle.eq(0),
                 self.error.eq(0),

@@ -1,4 +1,4 @@
-"""Control registers: start a run, see how it went."""
+"""Control registers: start a run, give it up, see how it went."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -28,8 +28,9 @@ class Control(wiring.Component):
     """AXI4-Lite registers of 32 bits.
 
     ====== ===========================================================================
-    0x00   control, write only: bit 0 starts a run, unless one is running
-    0x04   status: bit 0 running, 1 done, 2 error
+    0x00   control, write only: bit 0 starts a run, unless one is running; bit 1 is the soft
+           reset, with bit 0 beside it a run follows
+    0x04   status: bit 0 running, 1 done, 2 error, 3 stopping
     0x08   index of the first unit in error, in the order of the design table, plus one
     0x10   cycles of the run, low word; 0x14 high word
     0x18   words read over the bus; 0x1c words written
@@ -49,8 +50,8 @@ class Control(wiring.Component):
     Members
     -------
     csr : ``In(Axi4Lite)``
-    start : ``Out(1)``
-    running, done, error, cycle, moves_out, empty, full : ``In``
+    start, stop : ``Out(1)``
+    running, stopping, done, error, cycle, moves_out, empty, full : ``In``
         As from `Accelerator`.
     read_moves, write_moves : ``In(1)``
         A word moves over the bus.
@@ -58,8 +59,8 @@ class Control(wiring.Component):
     Notes
     -----
     A read takes 6 cycles; a read or a start that comes before the counters of a finished run have
-    settled waits for them. Error code and counters go through registers, so that the clock does not
-    depend on the number of units and channels.
+    settled waits for them, and a start waits for a soft reset. Error code and counters go through
+    registers, so that the clock does not depend on the number of units and channels.
     """
 
     def __init__(self, channels: int, units: int, *, counters: bool, part=whole):
@@ -70,7 +71,9 @@ class Control(wiring.Component):
             {
                 "csr": In(Axi4Lite(self.address_bits)),
                 "start": Out(1),
+                "stop": Out(1),
                 "running": In(1),
+                "stopping": In(1),
                 "done": In(1),
                 "error": In(units),
                 "cycle": In(CYCLE_BITS),
@@ -95,14 +98,16 @@ class Control(wiring.Component):
         m.d.sync += csr.bvalid.eq(write | csr.bvalid & ~csr.bready)
 
         settled = Signal(init=1)
-        wanted = Signal()
-        with m.If(self.running):
-            m.d.sync += wanted.eq(0)
-        with m.Elif(write & (csr.awaddr == 0) & csr.wstrb[0] & csr.wdata[0]):
+        wanted, starts, stops = Signal(), Signal(), Signal()
+        m.d.comb += [
+            Cat(starts, stops).eq(Mux(write & (csr.awaddr == 0) & csr.wstrb[0], csr.wdata[:2], 0)),
+            self.start.eq(wanted & settled & ~(self.running | self.stopping | self.stop)),
+        ]
+        m.d.sync += self.stop.eq(stops)
+        with m.If(starts & (stops | self.stopping | self.stop | ~self.running)):
             m.d.sync += wanted.eq(1)
-        with m.Elif(settled):
+        with m.Elif(stops | self.start):
             m.d.sync += wanted.eq(0)
-        m.d.comb += self.start.eq(wanted & settled & ~self.running)
 
         reads, writes = Signal(32), Signal(32)
         for count, moves in ((reads, self.read_moves), (writes, self.write_moves)):
@@ -114,7 +119,7 @@ class Control(wiring.Component):
         code = _first(m, self.error)
         registers = Signal(32)
         address = Signal(self.address_bits)
-        status = Cat(self.running, self.done, code != 0)
+        status = Cat(self.running, self.done, code != 0, self.stopping | self.stop)
         words = [0, status, code, 0, self.cycle[:32], self.cycle[32:], reads, writes]
         m.d.sync += registers.eq(Array(words)[address[2:5]])
         with m.If(address[5:] != 0):

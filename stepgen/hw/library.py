@@ -4,7 +4,7 @@ import json
 import re
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Instance, ResetSignal
+from amaranth.hdl import ClockSignal, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
 
 __all__ = ["Library", "whole"]
@@ -13,9 +13,9 @@ __all__ = ["Library", "whole"]
 _PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
 
 
-def whole(part: wiring.Component, kind: str, identity: object):
+def whole(part: wiring.Component, kind: str, identity: object, clear=None):
     """The part itself, in place of an instance of a shared circuit."""
-    return part
+    return part if clear is None else ResetInserter(clear)(part)
 
 
 class Library:
@@ -42,7 +42,7 @@ class Library:
         """All modules."""
         return "\n".join(text for _, text, _ in self._modules.values())
 
-    def instance(self, part: wiring.Component, kind: str, identity: object) -> Instance:
+    def instance(self, part: wiring.Component, kind: str, identity: object, clear=None) -> Instance:
         """An instance of the circuit of `part`, connected to its ports.
 
         Parameters
@@ -53,6 +53,8 @@ class Library:
             For the name of the module.
         identity : JSON value
             All that the circuit depends on.
+        clear : Value, optional
+            Resets it, beside the reset of all.
         """
         key = f"{kind} {json.dumps(identity, sort_keys=True)}"
         ports = {}
@@ -66,7 +68,8 @@ class Library:
             text = text.replace("attribute \\top 1\n", "")
             self._modules[key] = (name, text, _ports(text, name))
         name, _, present = self._modules[key]
-        ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
+        reset = ResetSignal() if clear is None else ResetSignal() | clear
+        ports |= {"i_clk": ClockSignal(), "i_rst": reset}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})
 
 

@@ -74,8 +74,8 @@ class System(wiring.Component):
             len(design.channels), len(design.units), counters=self.counters, part=self.part
         )
         self._join(m, "csr", control.csr)
-        m.d.comb += core.start.eq(control.start)
-        for name in ("running", "done", "error", "cycle", "moves_out", "empty", "full"):
+        m.d.comb += [core.start.eq(control.start), core.stop.eq(control.stop)]
+        for name in ("running", "stopping", "done", "error", "cycle", "moves_out", "empty", "full"):
             m.d.comb += getattr(control, name).eq(getattr(core, name))
         for name in ("running", "done", "cycle"):
             m.d.comb += getattr(self, name).eq(getattr(core, name))

@@ -33,13 +33,16 @@ class UnitCore(wiring.Component):
     o0, o1, … : ``Out(stream)``
         Outputs, in table order: tails of FIFOs.
     running : ``In(1)``
-        High from the start of a run until all its streams have ended.
+        High from the start of a run until all its streams have ended, or a soft reset ends it.
     finished : ``Out(1)``
         For units that end a run: high once the unit has seen the end of its stream, until the
         next start. Registered.
     error : ``Out(1)``
         High for at least one cycle when the unit meets something that its program excludes.
         Registered.
+    under_way : ``Out(1)``
+        While it is high the unit must not be reset: the outside still owes it something, or is
+        owed. Registered.
     """
 
     finishes = False
@@ -59,6 +62,7 @@ class UnitCore(wiring.Component):
                 "running": In(1),
                 "finished": Out(1),
                 "error": Out(1),
+                "under_way": Out(1),
             }
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..compile.design import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
-from ..ir.wire import VALUE, Beats
+from ..ir.wire import DONE, VALUE, Beats
 from . import kernel as k
 from .layout import Layout, structure
 
@@ -32,12 +32,15 @@ class LaidOut(Layout):
         When ports and memory hold back.
     memory : MemoryTiming
         When the off-chip memory answers.
+    early : collection of str
+        Sources whose first beat waits for the start.
     """
 
     design: Design
     inputs: Mapping[str, Beats]
     stalls: Stalls = field(default_factory=Stalls)
     memory: MemoryTiming = field(default_factory=MemoryTiming)
+    early: Collection[str] = ()
     notes: list[tuple[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -57,7 +60,9 @@ class LaidOut(Layout):
         return self.new_channel(name, depth, latency, -1)
 
     def stimulus(self, unit: Unit) -> npt.NDArray[np.int64]:
-        """The beats that enter through a source, in the kernel's words.
+        """The beats that enter through a source up to the first ``DONE``, in the kernel's words.
+
+        What follows is another run's.
 
         A mask of several bits (a selector) is stored as the address of one word per consumer; a
         flag is stored as it is.
@@ -65,6 +70,8 @@ class LaidOut(Layout):
         if unit.name not in self.inputs:
             raise StepError(f"input {unit.name} of design {self.design.name} was given no stream")
         beats = self.inputs[unit.name]
+        ends = np.flatnonzero(beats.kind == DONE)
+        taken = int(ends[0]) + 1 if ends.size else len(beats)
         words = structure(beats)
         if beats.data.dtype == np.bool_:
             masks = beats.data.astype(np.int64)
@@ -73,7 +80,7 @@ class LaidOut(Layout):
             if width > 1:
                 aux = self.reserve(masks.reshape(-1)) + width * np.arange(len(beats))
             words |= np.where(beats.kind == VALUE, aux, 0) << k.AUX_SHIFT
-        return words
+        return words[:taken]
 
     def note(self, unit: str, index: int) -> int:
         """An id under which a step may note that a merge took input `index`, by reason of time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +75,7 @@ def predict(
     *,
     memory: MemoryTiming | None = None,
     stalls: Stalls | None = None,
+    early: Collection[str] = (),
     limit: int = 1 << 40,
 ) -> Prediction:
     """Run the cycle model.
@@ -84,11 +85,13 @@ def predict(
     design : Design
         The elaborated design.
     inputs : mapping of str to Beats
-        What enters through each stream port.
+        What enters through each stream port; what follows its first ``DONE`` waits for another run.
     memory : MemoryTiming, optional
         When the off-chip memory answers.
     stalls : Stalls, optional
         When ports and memory hold back; free-running where not given.
+    early : collection of str
+        Stream ports whose first beat is offered before the run starts.
     limit : int
         Cycle at which to give up.
 
@@ -106,7 +109,8 @@ def predict(
 
     def run(depths: Mapping[str, int]) -> Prediction:
         changed = design.with_depths(depths)
-        return _run(LaidOut(changed, inputs, stalls or Stalls(), memory or MemoryTiming()), limit)
+        world = stalls or Stalls(), memory or MemoryTiming(), early
+        return _run(LaidOut(changed, inputs, *world), limit)
 
     def stuck(depths: Mapping[str, int]) -> Deadlock | None:
         try:

@@ -39,7 +39,11 @@ def experiments(tiling: str) -> list[Experiment]:
         timing = MemoryTiming(*(int(rng.integers(low, 20)) for low in (1, 1, 1, 1, 1, 1)))
         share = float(rng.choice([0, 0.2, 0.6]))
         stalls = Stalls(seed, dict.fromkeys(("route", *MEMORY_CHANNELS), share))
-        made.append(Experiment(*program, bus=BUS, memory=timing, stalls=stalls))
+        early = ("route",) if rng.random() < 0.5 else ()
+        aborts = tuple(int(cycle) for cycle in rng.integers(0, 700, 2))
+        made.append(
+            Experiment(*program, bus=BUS, memory=timing, stalls=stalls, early=early, aborts=aborts)
+        )
     return made
 
 

@@ -32,8 +32,9 @@ def built():
     return draw, made, design, outside, build(outside, verilog(design, probes=True))
 
 
-def case(made: OffChip, design, outside, timing, stalls, judge=False) -> Case:
-    predicted = predict(design, made.inputs, memory=timing, stalls=stalls)
+def case(made: OffChip, design, outside, timing, stalls, judge=False, aborts=0) -> Case:
+    early = made.early()
+    predicted = predict(design, made.inputs, memory=timing, stalls=stalls, early=early)
     counters = [list(predicted.counters(c.name).values()) for c in design.channels]
     ports = {p.name: p for p in outside.ports}
     return Case(
@@ -51,6 +52,8 @@ def case(made: OffChip, design, outside, timing, stalls, judge=False) -> Case:
         read_beats=len(predicted.pushes["mem_r"]),
         write_beats=len(predicted.pops["mem_w"]),
         judge=judge,
+        early=tuple(early),
+        aborts=tuple(int(made.draw.rng.integers(predicted.cycles + 20)) for _ in range(aborts)),
     )
 
 
@@ -67,9 +70,27 @@ def test_to_the_cycle(built, tmp_path):
         assert len(outcome.record.pushes["y0"]) == len(made.expected["d_y0"])
 
 
+@pytest.mark.parametrize("driver", ["cocotb", "cpp"])
+def test_runs_that_are_given_up(built, driver, tmp_path):
+    """In drawn cycles, the bus stalled or not; what follows is exact, with no reset between."""
+    _, made, design, outside, simulation = built
+    cases = [
+        case(made, design, outside, made.timing(), made.stalls(), aborts=6)
+        for _ in range(3 if driver == "cocotb" else 12)
+    ]
+    assert any(c.early for c in cases)
+    assert any(a < c.cycles for c in cases for a in c.aborts)
+    write_cases(tmp_path / "run", outside, cases)
+    if driver == "cpp":
+        outcomes = run_driver(simulation, tmp_path / "run", cases=len(cases))
+    else:
+        outcomes = run_cocotb(simulation, tmp_path / "run")
+    assert [o.faults for o in outcomes] == [[]] * len(cases)
+
+
 def test_judged(built, tmp_path):
     _, made, design, outside, simulation = built
-    judged = case(made, design, outside, MemoryTiming(), Stalls(), judge=True)
+    judged = case(made, design, outside, MemoryTiming(), Stalls(), judge=True, aborts=4)
     write_cases(tmp_path / "run", outside, [judged])
     (outcome,) = run_cocotb(simulation, tmp_path / "run")
     assert outcome.good, outcome.faults

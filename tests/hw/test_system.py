@@ -135,6 +135,72 @@ def test_counters(outputs):
     simulate(dut, bench)
 
 
+def test_soft_reset():
+    """A run that hangs is given up; a start beside or behind the soft reset waits for it."""
+    draw = Draw(7)
+    design = fork_of(3)
+    x = beats([(draw.beat(), draw.one((0, 1, 2))) for _ in range(9)], 2)
+    words, taken = pack(design.channel["x"], x), 0
+    predicted = predict(design, {"s_x": x}, early=["s_x"])
+    dut = System(design)
+
+    async def neighbour(ctx):
+        """Always has a beat, of this run or of the next."""
+        nonlocal taken
+        ctx.set(dut.s_x_valid, 1)
+        moved = 0
+        while True:
+            if moved and not ctx.get(dut.running):
+                taken, moved = moved, 0
+            ctx.set(dut.s_x_payload, words[moved % len(words)])
+            moved += ctx.get(dut.s_x_ready)
+            await ctx.tick()
+
+    def take(ctx, ready):
+        for name in ("d_y0", "d_y1", "d_y2"):
+            ctx.set(getattr(dut, f"{name}_ready"), ready)
+
+    async def exact(ctx):
+        await ctx.tick().until(dut.done)
+        assert await read(ctx, dut, STATUS) == 2
+        assert await read(ctx, dut, CYCLES) == predicted.cycles
+        for number, channel in enumerate(design.channels):
+            shown = [await read(ctx, dut, COUNTERS + 16 * number + 4 * k) for k in range(3)]
+            assert shown == [*predicted.counters(channel.name).values()]
+        assert taken == len(x)
+
+    async def bench(ctx):
+        for number in range(3):
+            take(ctx, 0)
+            await write(ctx, dut, CONTROL, 1)
+            await ctx.tick().repeat(50)
+            assert await read(ctx, dut, STATUS) == 1
+            assert ctx.get(dut.d_y1_valid)
+            if number == 0:
+                await write(ctx, dut, CONTROL, 2)
+                assert await read(ctx, dut, STATUS) == 0
+                assert not ctx.get(dut.d_y1_valid)
+                take(ctx, 1)
+                await write(ctx, dut, CONTROL, 1)
+            elif number == 1:
+                take(ctx, 1)
+                await write(ctx, dut, CONTROL, 3)
+            else:  # the run is over when it comes: only what it showed as done goes
+                take(ctx, 1)
+                await ctx.tick().repeat(50)
+                await write(ctx, dut, CONTROL, 2)
+                assert await read(ctx, dut, STATUS) == 0
+                assert await read(ctx, dut, CYCLES) > predicted.cycles
+                await write(ctx, dut, CONTROL, 1)
+            await exact(ctx)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(neighbour, background=True)
+    sim.add_testbench(bench)
+    sim.run()
+
+
 def test_error_code():
     """The first unit in error, in the order of the table; the next start forgets it."""
     x, sel = Channel("x", 2, 8, 2), Channel("sel", 1, 1, 0)

@@ -20,6 +20,10 @@ class Core(UnitCore):
     ``aw``. *move* passes the words of the bursts on to ``w``, burst after burst. *acknowledge*
     hands ``b`` to the store whose burst is the oldest.
 
+    While the design does not run no burst begins, and those under way come to their end whatever
+    the units do: a load has room for all that it asked for, and a store asks when it holds all that
+    it writes.
+
     Parameters
     ----------
     unit.params : loads, stores : int
@@ -43,10 +47,12 @@ class Core(UnitCore):
 
         reqs, wreqs, wdatas = some(ins, loads), some(ins, stores), some(ins, stores)
         datas, acks = some(outs, loads), some(outs, stores)
+        bursts = []
         if loads:
-            self._reads(m, reqs, datas, next(ins), next(outs))
+            bursts.append(self._reads(m, reqs, datas, next(ins), next(outs)))
         if stores:
-            self._writes(m, wreqs, wdatas, acks, next(ins), next(outs), next(outs))
+            bursts.append(self._writes(m, wreqs, wdatas, acks, next(ins), next(outs), next(outs)))
+        m.d.comb += self.under_way.eq(Cat(tokens.any for tokens in bursts).any())
         return m
 
     def _queue(self, m: Module, name: str):
@@ -64,7 +70,7 @@ class Core(UnitCore):
         fire = Signal(name=f"{name}_fire")
         m.d.comb += [
             turns.asks.eq(Cat(r.valid for r in requests) & ~chosen),
-            fire.eq(any_chosen & request_port.ready & under_way.room),
+            fire.eq(any_chosen & request_port.ready & under_way.room & self.running),
             turns.taken.eq(turns.asks.any() & (fire | ~any_chosen)),
             turns.restart.eq(~self.running),
             under_way.put.eq(fire),
@@ -96,6 +102,7 @@ class Core(UnitCore):
                 data.valid.eq(returns & (owners.r.payload == number)),
                 data.payload.eq(r.payload[1:]),
             ]
+        return under_way
 
     def _writes(self, m: Module, wreqs, wdatas, acks, b, aw, w):
         bus, count = self.design.bus, len(wreqs)
@@ -149,3 +156,4 @@ class Core(UnitCore):
                 ack.valid.eq(answered & (owners.r.payload == number)),
                 ack.payload.eq(0),
             ]
+        return under_way

@@ -1,14 +1,17 @@
 """A port that streams enter through."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In
 
+from ...ir.wire import DONE
 from ..stream import signature
 from ..unit import UnitCore
 
 
 class Core(UnitCore):
-    """Lets beats in while the design runs.
+    """Lets the beats of a run in: from its start on, up to the ``DONE`` of its stream.
+
+    What is offered before and after waits for its own run.
 
     Members
     -------
@@ -22,9 +25,15 @@ class Core(UnitCore):
     def elaborate(self, platform):
         m = Module()
         (o,) = self.outputs
+        closed, is_open = Signal(), Signal()
         m.d.comb += [
-            o.valid.eq(self.port.valid & self.running),
+            is_open.eq(self.running & ~closed),
+            o.valid.eq(self.port.valid & is_open),
             o.payload.eq(self.port.payload),
-            self.port.ready.eq(o.ready & self.running),
+            self.port.ready.eq(o.ready & is_open),
         ]
+        with m.If(~self.running):
+            m.d.sync += closed.eq(0)
+        with m.Elif(o.valid & o.ready & (o.payload.kind == DONE)):
+            m.d.sync += closed.eq(1)
         return m

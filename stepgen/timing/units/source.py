@@ -28,9 +28,14 @@ def offer(M, a, t):  # type: ignore[no-untyped-def]
 
 
 def build(unit: Unit, machine: LaidOut) -> None:
-    """A source offers a beat from the first cycle that is not stalled, until it is taken."""
+    """A source offers a beat from the first cycle that is not stalled, until it is taken.
+
+    It is closed from its ``DONE`` on: of beats that are offered early the next run takes the first
+    as one that was offered before its cycle 0.
+    """
     y = machine.channel(unit.outputs[0])
     beats = machine.stimulus(unit)
     key, threshold = machine.stalls.of(unit.name)
-    own = [y, machine.reserve(beats), len(beats), 0, key, threshold]
+    offered = int(unit.name in machine.early)
+    own = [y, machine.reserve(beats), len(beats), offered, key, threshold]
     machine.actor(unit.name, "offer", offer, own, reads=[], writes=[y])

@@ -1,0 +1,23 @@
+"""A run that is given up leaves a clean bus, and a design as after a reset."""
+
+import pytest
+from drawn import Draw
+from off_chip import OffChip
+
+from stepgen.compile.design import Bus
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_at_drawn_moments(seed):
+    """Several times in a row, bursts under way and the bus stalled; then two runs to the cycle."""
+    draw = Draw(seed)
+    made = OffChip(draw, Bus(draw.one((32, 64)), 32, draw.one((2, 4, 16)), draw.one((1, 2, 8))))
+    for k in range(draw.one((1, 2))):
+        made.store(f"t{k}", *made.load(f"y{k}"))
+    ref = draw.nested([(1, 2, 3), (0, 1, 2)], lambda: draw.tile(1, 2))
+    made.sink("z", *made.load("z", ref, 2, 3)[1:])
+    shares = {name: draw.one((0.0, 0.5, 0.9)) for name in (*MEMORY_CHANNELS, "s_z_ref")}
+    timing = MemoryTiming(*(draw.one((1, 3, 9)) for _ in range(6)))
+    made.verify(timing, Stalls(seed, shares), aborts=5)
