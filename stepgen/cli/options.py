@@ -139,21 +139,25 @@ class HardwareOptions:
         )
 
 
-def depths_of(texts: list[str], what: str) -> dict[str, int]:
-    """What ``--depth`` was given, as numbers of `what` by name.
+def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
+    """What ``--depth`` was given, as numbers of `what` by name, or one of `words`.
 
     Raises
     ------
     StepError
-        If one is no number.
+        If one is neither.
     """
     from stepgen.flow.settings import pairs
     from stepgen.ir.errors import StepError
 
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in pairs(texts, "--depth").items():
+        if value in words:
+            found[name] = value
+            continue
         if not value.isdecimal():
-            raise StepError(f"--depth {name} takes a number of {what}, not {value!r}")
+            numbers = " or ".join([f"a number of {what}", *words])
+            raise StepError(f"--depth {name} takes {numbers}, not {value!r}")
         found[name] = int(value)
     return found
 

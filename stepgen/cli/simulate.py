@@ -50,7 +50,7 @@ class MachineOptions:
         typer.Option(
             "--depth",
             metavar="STREAM=N",
-            help="Elements that the FIFO of a stream holds; repeatable.",
+            help="Elements that the FIFO of a stream holds, or unbounded; repeatable.",
             rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
@@ -94,9 +94,10 @@ def command(
     from stepgen.flow.schedule import transformed
     from stepgen.flow.tiles import simulate
     from stepgen.flow.whole import whole_file
+    from stepgen.timing.tiles.depths import UNBOUNDED
 
     check_picture(timeline)
-    machine, depths = on.find(), depths_of(on.depths, "elements")
+    machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
     with report.progress(quiet=json) as progress:
         progress("building the program", 0.0)
         loaded = transformed(program.load(tensors=False), transforms)

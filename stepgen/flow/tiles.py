@@ -18,6 +18,7 @@ from ..semantics.inputs import to_tokens
 from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
 from ..timing.tiles import engine, known
+from ..timing.tiles.depths import Depth
 from ..timing.tiles.machines import Machine
 from ..timing.tiles.report import Run
 
@@ -30,7 +31,7 @@ def simulate(
     inputs: Mapping[str, Any],
     machine: Machine,
     *,
-    depths: Mapping[str, int] | None = None,
+    depths: Mapping[str, Depth] | None = None,
 ) -> Run:
     """Time a program; tiles carry no data.
 
@@ -43,7 +44,7 @@ def simulate(
         of addresses; the contents of other tensors are not looked at and may be missing.
     machine : Machine
         What it runs on.
-    depths : mapping of str to int, optional
+    depths : mapping of str to int or "unbounded", optional
         FIFO depths of streams by name.
 
     Returns
@@ -64,7 +65,7 @@ def simulate_with_data(
     inputs: Mapping[str, Any],
     machine: Machine,
     *,
-    depths: Mapping[str, int] | None = None,
+    depths: Mapping[str, Depth] | None = None,
     lanes: int = 16,
 ) -> tuple[Run, Result]:
     """Time a program and compute what it computes, in the order in which chunks arrive.
@@ -110,7 +111,7 @@ def _timed(
     graph: Graph,
     inputs: Mapping[str, Any],
     machine: Machine,
-    depths: Mapping[str, int] | None,
+    depths: Mapping[str, Depth] | None,
     contents: Mapping[str, Beats],
 ) -> Run:
     streams = [n.outputs[0] for n in graph.nodes if n.op == "source" and n.name in inputs]

@@ -108,6 +108,16 @@ def test_a_policy_of_ones_own_has_no_formula(stepgen):
     assert "bytes; there is no formula for the machine's policy" in said.out
 
 
+def test_unbounded_fifos(stepgen):
+    def peak(options):
+        return stepgen(f"simulate swiglu --json {options}").json["on_chip_bytes"]["peak"]
+
+    shallow, all_, one = map(peak, ("", "--change fifo_depth=unbounded", "--depth x.0=unbounded"))
+    assert shallow < one < all_
+    said = stepgen("simulate swiglu --change fifo_depth=unbounded")
+    assert "cycles on sda with fifo_depth=unbounded" in said.out
+
+
 def test_a_machine_file_is_shown(stepgen, here):
     (here / "wide.json").write_text('{"like": "sda", "memory.channels": 64}')
     data = stepgen("machine wide.json --json").json
@@ -126,7 +136,7 @@ def test_a_machine_file_is_shown(stepgen, here):
         ("swiglu --change fifo_depth", "--change takes name=value, not 'fifo_depth'"),
         ("swiglu --change fifo_depth=many", "machine sda.fifo_depth must be .*, not 'many'"),
         ("swiglu --depth nix=3", "program swiglu has no FIFO 'nix', but .*"),
-        ("swiglu --depth x=3.5", "--depth x takes a number of elements, not '3.5'"),
+        ("swiglu --depth x=3.5", "--depth x takes a number of elements or unbounded, .*"),
         ("swiglu --depth map_0.0=0", "the FIFO map_0.0 must hold at least 1 element, not 0"),
         ("swiglu --depth map_0.0=9000000000000000", "there is not enough memory to time swiglu .*"),
         ("swiglu --top 0", "Invalid value for '--top': .*"),

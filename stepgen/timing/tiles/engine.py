@@ -17,6 +17,7 @@ from ..activity import KEY, Cycles, Trace, spent
 from ..deadlock import Deadlock, explain, smallest_depths
 from .actor import FAULT, PEAK, PORTS, TOKENS, VALUE
 from .allocation import allocated
+from .depths import UNBOUNDED, Depth, Outgrown, check_room
 from .machines import Machine
 from .program import Program
 from .report import Operator, Run
@@ -30,7 +31,7 @@ def run(
     given: Mapping[str, Beats],
     machine: Machine,
     *,
-    depths: Mapping[str, int] | None = None,
+    depths: Mapping[str, Depth] | None = None,
     tensors: Mapping[str, npt.ArrayLike] | None = None,
     contents: Mapping[str, Beats] | None = None,
 ) -> Run:
@@ -45,7 +46,7 @@ def run(
         address tiles, rows and columns of other tiles.
     machine : Machine
         What it runs on.
-    depths : mapping of str to int, optional
+    depths : mapping of str to int or "unbounded", optional
         FIFO depths of streams, by name, instead of the program's and the machine's.
     tensors : mapping of str to array, optional
         What tensors of addresses hold, by name; what others hold is not needed.
@@ -65,11 +66,18 @@ def run(
         Where an input is missing, an address is out of range, or a depth does not fit.
     """
     own = dict(depths or {})
-    fifos: dict[str, int] = {}
+    fifos: dict[str, Depth] = {}
+    rooms: dict[str, int] = {}
 
     def attempt(changes: Mapping[str, int]) -> Run:
         program = Program(
-            graph, given, machine, {**own, **changes}, tensors=tensors, contents=contents
+            graph,
+            given,
+            machine,
+            {**own, **changes},
+            tensors=tensors,
+            contents=contents,
+            rooms=rooms,
         )
         if not fifos:
             fifos.update(program.fifos)
@@ -77,9 +85,13 @@ def run(
             if name not in fifos:
                 near = get_close_matches(name, fifos, cutoff=0)
                 raise StepError(f"program {graph.name} has no FIFO {name!r}, but {', '.join(near)}")
-            if depth < 1:
+            if depth != UNBOUNDED and depth < 1:
                 raise StepError(f"the FIFO {name} must hold at least 1 element, not {depth}")
-        return _run(program)
+        try:
+            return _run(program)
+        except Outgrown as outgrown:
+            rooms.update(outgrown.rooms)
+        return attempt(changes)
 
     def stuck(changes: Mapping[str, int]) -> Deadlock | None:
         try:
@@ -91,8 +103,9 @@ def run(
     try:
         return attempt({})
     except Deadlock as deadlock:
-        remedy = smallest_depths(deadlock, frozenset(fifos), stuck)
-        deadlock.advise({name: depth for name, depth in remedy.items() if depth > fifos[name]})
+        bounded = {name: depth for name, depth in fifos.items() if depth != UNBOUNDED}
+        remedy = smallest_depths(deadlock, frozenset(bounded), stuck)
+        deadlock.advise({name: depth for name, depth in remedy.items() if depth > bounded[name]})
         raise
 
 
@@ -138,6 +151,8 @@ def execute(program: Program) -> tuple[Cycles, int, Cycles, Cycles]:
     ------
     Deadlock, StepError
         As `run`.
+    Outgrown
+        If unbounded FIFOs need more room.
     """
     M = program.build()
     M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA_WORDS
@@ -154,6 +169,7 @@ def execute(program: Program) -> tuple[Cycles, int, Cycles, Cycles]:
         if why == k.ARENA_FULL:
             M = np.concatenate([M, np.zeros_like(M)])
             M[k.ARENA_END] = len(M)
+    check_room(M, program.unbounded)
     if why == k.QUIET:
         if M[FAULT]:
             raise program.faults[int(M[FAULT])]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.errors import StepError
 from ...ir.policy import PAPER, PUBLISHED, Policy
 from . import whole
+from .depths import UNBOUNDED, Depth
 from .dram import DDR4, HBM2, Dram
 from .simple import SimpleMemory
 
@@ -63,8 +64,9 @@ class Machine:
         Arithmetic.
     onchip_bandwidth : int
         Bytes per cycle of each on-chip memory unit.
-    fifo_depth : int
-        Elements that a FIFO holds where the program does not say.
+    fifo_depth : int or "unbounded"
+        Elements that a FIFO holds where the program does not ask for more. Unbounded ones hold
+        whatever comes, also where the program asks for a depth: it asks for a least one.
     tiles_in_flight : int
         Tiles that a load may have asked for and not yet passed on.
     stream_elements : int
@@ -86,14 +88,14 @@ class Machine:
     Raises
     ------
     StepError
-        Where a number is not positive; `stream_elements` may be 0.
+        Where a number is not positive; `stream_elements` may be 0, `fifo_depth` unbounded.
     """
 
     name: str
     memory: SimpleMemory | Dram
     compute: Compute = Compute()
     onchip_bandwidth: int = 64
-    fifo_depth: int = 2
+    fifo_depth: Depth = 2
     tiles_in_flight: int = 2
     stream_elements: int = 0
     policy: Policy = PAPER
@@ -106,6 +108,8 @@ class Machine:
         moved = {"stream_elements": numbers.pop("stream_elements")}
         whole.check(f"machine {self.name}", numbers)
         whole.check(f"machine {self.name}", moved, least=0)
+        if self.fifo_depth != UNBOUNDED:
+            whole.check(f"machine {self.name}", {"fifo_depth": self.fifo_depth})
 
 
 FIXED = dict.fromkeys(("place_row", "mask_cols", "span_end", "count"), 1)

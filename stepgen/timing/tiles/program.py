@@ -28,6 +28,7 @@ from .actor import (
     SPAN_START_BITS,
     TOKENS,
 )
+from .depths import ROOM, UNBOUNDED, Depth
 from .machines import Machine
 from .streams import element_bytes, holds_tiles, is_written, rests
 
@@ -53,8 +54,10 @@ class Program(Layout):
         address tiles, rows and columns of other tiles.
     machine : Machine
         What it runs on.
-    depths : mapping of str to int
+    depths : mapping of str to int or "unbounded"
         FIFO depths of streams by name, instead of the program's and the machine's.
+    rooms : mapping of str to int, optional
+        Elements for which unbounded FIFOs have room, by name; `ROOM` for others.
     record : int
         How many elements of each stream to remember, at least.
     tensors : mapping of str to array, optional
@@ -68,10 +71,11 @@ class Program(Layout):
         graph: Graph,
         given: Mapping[str, Beats],
         machine: Machine,
-        depths: Mapping[str, int],
+        depths: Mapping[str, Depth],
         record: int = 1,
         tensors: Mapping[str, npt.ArrayLike] | None = None,
         contents: Mapping[str, Beats] | None = None,
+        rooms: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(f"program {graph.name} on {machine.name}")
         self.graph, self.machine = graph, machine
@@ -80,10 +84,11 @@ class Program(Layout):
         self.addresses: dict[str, list[int]] = {}
         self.checks: list[tuple[int, int, int, Callable[[int], StepError]]] = []
         self.faults: dict[int, StepError] = {}
-        self.fifos: dict[str, int] = {}
+        self.fifos: dict[str, Depth] = {}
         self._given, self._record, self._tensors = given, record, tensors or {}
         self._contents_of = contents or {}
-        self._depths = depths
+        self._depths, self._rooms = depths, rooms or {}
+        self.unbounded: dict[str, int] = {}
         self._memory = machine.memory.lay_out(self)
         self._base = 0
         self._bases: dict[str, int] = {}
@@ -138,16 +143,28 @@ class Program(Layout):
         return self.reserve(words) if len(words) else 0
 
     def _fifo(self, name: str, stream: Stream, asked: int | None, contents: int = 0) -> int:
-        depth = self._depths.get(name, asked or self.machine.fifo_depth)
-        if name not in self._depths and asked is None and stream.dtype == FLAG:
-            # Flags of padding, and their end, wait until their tile comes back.
-            depth = max(depth, 1 + (product_bound(stream.shape) or FLAGS_DEPTH))
+        depth = self.fifos[name] = self._depth(name, stream, asked)
         size = self.element_bytes(stream) if holds_tiles(stream) else 0
         if size:
             self.static_tile(stream)
-        self.fifos[name] = depth
         more = [size, self.machine.stream_elements, 0, contents]
-        return self.new_channel(name, depth, LATENCY, -1, capacity=self._record, more=more)
+        room = self._rooms.get(name, ROOM) if depth == UNBOUNDED else depth
+        channel = self.new_channel(name, room, LATENCY, -1, capacity=self._record, more=more)
+        if depth == UNBOUNDED:
+            self.unbounded[name] = channel
+        return channel
+
+    def _depth(self, name: str, stream: Stream, asked: int | None) -> Depth:
+        """Elements that the FIFO of a stream holds."""
+        if name in self._depths:
+            return self._depths[name]
+        depth = self.machine.fifo_depth
+        if depth == UNBOUNDED:
+            return UNBOUNDED
+        if asked is None and stream.dtype == FLAG:
+            # Flags of padding, and their end, wait until their tile comes back.
+            return max(depth, 1 + (product_bound(stream.shape) or FLAGS_DEPTH))
+        return asked or depth
 
     def input(self, node: Node, index: int) -> int:
         """Address of the FIFO in front of an input."""

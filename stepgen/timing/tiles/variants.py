@@ -12,6 +12,7 @@ from typing import Any
 from ...ir.errors import StepError
 from ...ir.function import function_types
 from ...ir.policy import PAPER, PUBLISHED, Policy
+from .depths import UNBOUNDED
 from .dram_timings import DDR4_3200, HBM2_2000, Timings
 from .machines import Machine, named
 
@@ -26,6 +27,9 @@ _FEWER = {
     "window": 4096,
 }
 """Numbers of things that take memory while a run lasts."""
+
+_ALSO = {"fifo_depth": UNBOUNDED}
+"""What a number may be besides a number."""
 
 _RECORDS: dict[type, dict[str, Any]] = {
     Policy: {policy.name: policy for policy in (PAPER, PUBLISHED)},
@@ -209,11 +213,17 @@ def _fitting(value: Any, old: Any, what: str) -> Any:
         if isinstance(value, bool):
             return value
         raise StepError(f"{what} must be true or false, not {_shown(value)}")
-    if isinstance(old, int) or old is None:
-        most = _FEWER.get(what.rpartition(".")[2], MOST)
+    field = what.rpartition(".")[2]
+    if isinstance(old, int) or old is None or field in _ALSO:
+        most, also = _FEWER.get(field, MOST), _ALSO.get(field)
         if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
             return value
-        raise StepError(f"{what} must be a whole number from 1 to {most}, not {_shown(value)}")
+        if value is not None and value == also:
+            return value
+        or_also = f", or {also}" if also else ""
+        raise StepError(
+            f"{what} must be a whole number from 1 to {most}{or_also}, not {_shown(value)}"
+        )
     if isinstance(old, str):
         if isinstance(value, str) and value:
             return value

@@ -68,7 +68,13 @@ def test_a_file_is_a_machine(tmp_path):
         ('{"like": "sda", "flops": 1}', "m.json: machine sda has no field 'flops', it has .*"),
         ('{"like": "sda", "fifo_depth": 2.5}', ".*sda.fifo_depth must be a whole .*, not 2.5"),
         ('{"like": "sda", "fifo_depth": 0}', ".*sda.fifo_depth must be .* from 1 to .*, not 0"),
-        ('{"like": "sda", "fifo_depth": 65537}', ".*fifo_depth must be .* to 65536, not 65537"),
+        (
+            '{"like": "sda", "fifo_depth": 65537}',
+            ".*fifo_depth must be .* to 65536, or unbounded, not 65537",
+        ),
+        ('{"like": "sda", "fifo_depth": "deep"}', ".* from 1 to 65536, or unbounded, not 'deep'"),
+        ('{"like": "sda", "fifo_depth": null}', ".* to 65536, or unbounded, not null"),
+        ('{"like": "sda", "onchip_bandwidth": "unbounded"}', ".* to 1073741824, not 'unbounded'"),
         ('{"like": "sda", "fifo_depth": true}', ".*sda.fifo_depth must be .*, not true"),
         ('{"like": "sda", "fifo_depth.a": 1}', ".*sda.fifo_depth is 2 and has no field 'a'"),
         ('{"like": "sda", "loads_add_up": 1}', ".*loads_add_up must be true or false, not 1"),
@@ -85,6 +91,15 @@ def test_what_is_wrong_is_named(tmp_path, monkeypatch, text, sentence):
     with pytest.raises(StepError) as caught:
         variants.find("m.json")
     assert re.fullmatch(sentence, str(caught.value))
+
+
+def test_fifos_may_be_unbounded(tmp_path):
+    (tmp_path / "m.json").write_text('{"like": "sda", "fifo_depth": "unbounded"}')
+    found = variants.find(str(tmp_path / "m.json"))
+    assert found == dataclasses.replace(SDA, name="m", fifo_depth="unbounded")
+    texts = variants.parsed({"fifo_depth": "unbounded"})
+    assert variants.changed(SDA, texts).fifo_depth == "unbounded"
+    assert variants.changed(found, {"fifo_depth": 3}).fifo_depth == 3
 
 
 def test_a_file_that_is_not_there():
