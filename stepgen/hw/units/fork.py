@@ -1,7 +1,8 @@
 """One stream to several consumers."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 
+from ...ir.wire import BARE
 from ..unit import UnitCore
 
 
@@ -23,11 +24,14 @@ class Core(UnitCore):
         for o in self.outputs:
             every = every & o.ready
         m.d.comb += [fire.eq(every), i.ready.eq(fire)]
-        for o in self.outputs:
+        for o, channel in zip(self.outputs, self.out_channels, strict=True):
+            data = i.payload.data
+            if channel.lanes == 0:
+                data = Mux(i.payload.kind == BARE, data, 0)
             m.d.comb += [
                 o.valid.eq(fire),
                 o.payload.kind.eq(i.payload.kind),
                 o.payload.stop.eq(i.payload.stop),
-                o.payload.data.eq(i.payload.data),
+                o.payload.data.eq(data),
             ]
         return m
