@@ -201,5 +201,6 @@ def check(
     for channel in design.channels:
         assert pushes[channel.name] == predicted.pushes[channel.name].tolist(), channel.name
         assert pops[channel.name] == predicted.pops[channel.name].tolist(), channel.name
+        assert len(pushes[channel.name]) == len(pops[channel.name]), f"{channel.name} is left full"
     assert cycles == predicted.cycles
     return predicted

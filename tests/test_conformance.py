@@ -1,26 +1,32 @@
 """The faces of the operators against each other, on drawn programs."""
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
+import loops
 import numpy as np
 import pytest
 from drawing import LANES, STEPS, draw
 from harness import check
 
+import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.ir.graph import Graph
 from stepgen.ir.stalls import Stalls
+from stepgen.ir.stream import Stream
 from stepgen.semantics import executor
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.timing.model import predict
 
 PROGRAMS = 60
+LOOPS = 16
 
 
-def conform(seed: int) -> list[str]:
-    """Draw a program, and hold its reference, model and circuit against each other."""
-    program, steps, _ = draw(seed)
-    graph, rng = program.graph, np.random.default_rng(seed)
+def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
+    """Hold reference, model and circuit of a program against each other."""
+    rng = np.random.default_rng(seed)
     design = lower(graph, lanes=LANES)
     depths = {
         c.name: c.depth + int(rng.choice([0, 0, 1, 5, 70]))
@@ -31,7 +37,7 @@ def conform(seed: int) -> list[str]:
     sources = [n for n in graph.nodes if n.op == "source"]
     beats = {
         n.name: to_beats(
-            to_tokens(program.inputs[n.name], n.outputs[0].type, n.name), n.outputs[0].type, LANES
+            to_tokens(inputs[n.name], n.outputs[0].type, n.name), n.outputs[0].type, LANES
         )
         for n in sources
     }
@@ -43,19 +49,37 @@ def conform(seed: int) -> list[str]:
     arrivals = {u.name for u in design.of_kind("reassemble") if u.params["order"] == "arrival"}
     reference = executor.run(
         graph,
-        program.inputs,
+        inputs,
         lanes=LANES,
         choices={name: choices.get(name, []) for name in arrivals},
     )
     sinks = [u.name for u in design.of_kind("sink")]
     expected = {name: reference.beats(name, LANES) for name in sinks}
     check(design, beats, expected, stalls, early=early, aborts=[abort])
-    return steps
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_reference_model_and_circuit_agree(seed):
-    conform(seed)
+    program, _, _ = draw(seed)
+    conform(seed, program.graph, program.inputs)
+
+
+def around(x: Stream) -> Stream:
+    """A longer way round the loop."""
+    return x.promote(0).accum(sg.fn.retile_row(), rank=1).promote(0).flatten(0, 1)
+
+
+@pytest.mark.parametrize("seed", range(LOOPS))
+def test_loops_agree_and_end(seed):
+    turns = loops.drawn(seed)
+    conform(seed, *loops.loop(turns, around if seed % 2 else None))
+
+
+def test_drawn_loops_go_round_and_end_with_selectors_left():
+    drawn = [loops.drawn(seed) for seed in range(LOOPS)]
+    assert any(t.surplus for t in drawn)
+    assert any(not t.chunks for t in drawn)
+    assert max(sum(bits[1] for bits in t.entering) for t in drawn) > 10
 
 
 def test_every_step_is_drawn():

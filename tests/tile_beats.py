@@ -32,7 +32,7 @@ RECORD = 1 << 13
 
 
 class Recorded:
-    """A run of a program to its very end, whose FIFOs remember all that they carried.
+    """A run of a program, whose FIFOs remember all that they carried.
 
     Attributes
     ----------
@@ -58,17 +58,18 @@ class Recorded:
         self.choices = engine._choices(self.program, notes)
 
     def _run(self) -> tuple[Any, Any]:
-        """Go on until nothing moves any more, so that streams that nobody waits for end too."""
+        """As the engine does; a run that ends leaves nothing behind in any FIFO."""
         M = self.program.build()
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
         M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])
         log = int(M[k.LOG])
-        M[k.RUNNING] += 1
         why, cycle = k.run(self.program.step_table(), M, 0, 1 << 40)
-        assert why == k.QUIET
-        waiting = any(M[c + k.PUSHED] > M[c + k.POPPED] for c in self.program.names)
-        if M[k.RUNNING] > 1 or waiting:
+        if why == k.QUIET:
             raise explain(self.program, M, cycle)
+        assert why == k.FINISHED
+        names = self.program.names
+        left = [name for c, name in names.items() if M[c + k.PUSHED] > M[c + k.POPPED]]
+        assert not left, f"the run is over, but {left} hold beats"
         return M, M[log : M[k.LOG]]
 
     def beats(self, stream: Stream) -> list[Beat]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
+from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, product_bound
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
@@ -42,6 +43,11 @@ class Lowering:
         Lanes of a beat of tiles.
     bus : Bus
         The off-chip port.
+
+    Attributes
+    ----------
+    on_cycles : set of str
+        Names of the nodes that lie on a cycle.
     """
 
     graph: Graph
@@ -49,6 +55,7 @@ class Lowering:
     bus: Bus
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
+    on_cycles: set[str] = field(init=False)
     regions: dict[str, Region] = field(default_factory=dict)
     loads: list[str] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)
@@ -56,6 +63,9 @@ class Lowering:
     _outputs: dict[Stream, str] = field(default_factory=dict)
     _next_base: int = 0
     _origin: str = ""
+
+    def __post_init__(self) -> None:
+        self.on_cycles = on_cycles(self.graph)
 
     def lower(self, node: Node, face: ModuleType) -> None:
         """Add the rows of one operator."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepgen.ir import cycles
 from stepgen.ir.dims import Dim, show_shape
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Out, Stream, StreamType, make_stream
@@ -53,7 +54,8 @@ class Feedback(Stream):
         Raises
         ------
         StepError
-            If it is connected already or the types disagree.
+            If it is connected already, the types disagree, or the end of the real stream would
+            wait for itself, so that no run could end.
         """
         graph, line = self.graph, user_line()
         prefix = f"feedback {self.label} at {line}:"
@@ -74,7 +76,16 @@ class Feedback(Stream):
                 f"{prefix} it was declared with shape {show_shape(self.declared.shape)}, but "
                 f"{real.name} has shape {show_shape(real.shape)}, which differs in {differing}"
             )
-        self.uses = graph.consumers(self)
+        uses = graph.consumers(self)
+        waiting = [s.name for s in cycles.endless(real, uses)]
+        if waiting:
+            chain = ", which waits for that of ".join([*waiting[-2::-1], real.name])
+            raise StepError(
+                f"{prefix} no run would end, since the end of {real.name} waits for that of "
+                f"{chain}; let the loop enter a Reassemble as one of its inputs, or a Partition as "
+                f"its selectors"
+            )
+        self.uses = uses
         for node, index in self.uses:
             depth = node.inputs[index].depth or real.depth
             handle = Stream(real.node, real.port, real.type, real.totals, real.volume, depth)

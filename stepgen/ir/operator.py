@@ -174,6 +174,13 @@ class Operator(ABC):
             If the inputs or parameters don't fit.
         """
 
+    def ends_with(self, node: Node) -> Sequence[int]:
+        """The inputs that must have ended before what comes out ends.
+
+        The run lasts until the others have ended as well.
+        """
+        return range(len(node.inputs))
+
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Off-chip bytes that a use moves (paper, table of metrics)."""
         return sympy.Integer(0)

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
-from stepgen.ir import registry
+from stepgen.ir import cycles, registry
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream, StreamType
@@ -130,7 +128,7 @@ def _connect(
     """Make the queues of all streams and a `Use` of every node."""
     writers: dict[Stream, Writer] = {}
     uses: list[Use] = []
-    on_cycle = _on_cycles(graph)
+    on_cycle = cycles.on_cycles(graph)
     for name in choices:
         graph.node(name)
     for node in graph.nodes:
@@ -161,17 +159,6 @@ def _connect(
                 )
             writers[reader.stream].readers.append(reader)
     return uses
-
-
-def _on_cycles(graph: Graph) -> set[str]:
-    edges = nx.DiGraph()
-    edges.add_edges_from((s.node.name, node.name) for node in graph.nodes for s in node.inputs)
-    return {
-        name
-        for part in nx.strongly_connected_components(edges)
-        for name in part
-        if len(part) > 1 or edges.has_edge(name, name)
-    }
 
 
 class _Scheduler:

@@ -46,7 +46,7 @@ def test_routes_chunks(seed):
     level = 2 + rank
     design = lone(
         "partition",
-        {"level": level},
+        {"level": level, "surplus": False},
         [draw.channel("x", level + outer), draw.channel("sel", outer, lanes=n, bits=1)],
         [draw.channel(f"y{k}", level) for k in range(n)],
     )
@@ -74,7 +74,7 @@ def test_structures_that_differ(sel, wrong):
     masks = [[np.ones(1, bool) for _ in group] for group in sel]
     design = lone(
         "partition",
-        {"level": 2},
+        {"level": 2, "surplus": False},
         [draw.channel("x", 3), draw.channel("sel", 1, lanes=1, bits=1)],
         [draw.channel("y", 2)],
     )

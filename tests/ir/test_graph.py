@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 from programs import example
@@ -118,6 +119,47 @@ def test_feedback_must_agree_with_what_was_declared() -> None:
     loop.connect(g.input("good", sg.int8[1, 4], ("T", 2)))
     with pytest.raises(sg.StepError, match=r"it is connected to good\.0 already"):
         loop.connect(x)
+
+
+def _around(g: sg.Graph, x: sg.Stream, back: sg.Stream) -> sg.Stream:
+    return x.map(sg.fn.add(), back, name="added").map(sg.fn.square(), name="squared")
+
+
+def _merged(g: sg.Graph, x: sg.Stream, back: sg.Stream) -> sg.Stream:
+    """What comes first goes round: the merge waits for the loop's end, and that for the merge's."""
+    data, _ = sg.eager_merge([x, back], rank=0, name="merge")
+    ways = g.feedback(sg.Selector(2), data.shape, "ways")
+    out, again = sg.partition(data, ways, rank=0, name="split")
+    ways.connect(g.input("given", sg.Selector(2), ("M",)))
+    g.output(out, "out")
+    return again
+
+
+def _joined(g: sg.Graph, x: sg.Stream, back: sg.Stream) -> sg.Stream:
+    turns = g.input("turns", sg.Selector(2, hot=1), ("S",))
+    return sg.reassemble([x, back], turns, rank=0).flatten(0, 1).map(sg.fn.square())
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"),
+    [
+        (_around, "that of added.0, which waits for that of squared.0"),
+        (_merged, "that of merge.0, which waits for that of split.1"),
+        (_joined, None),
+    ],
+)
+def test_a_loop_whose_end_waits_for_itself(body: Any, ends: str | None) -> None:
+    g = sg.Graph()
+    back = g.feedback(sg.f32[1, 4], ("N",), "back")
+    stream = body(g, g.input("x", sg.f32[1, 4], ("N",)), back)
+    if ends is None:
+        back.connect(stream)
+        return
+    with pytest.raises(sg.StepError, match=r"back at test_graph.py:\d+: no run would end") as told:
+        back.connect(stream)
+    assert f"the end of {stream.name} waits for {ends}; let the loop enter" in str(told.value)
+    assert back.source is None
+    assert g.consumers(back)
 
 
 def test_an_open_feedback_is_found() -> None:

@@ -75,12 +75,14 @@ def test_inputs_of_a_merge_on_a_cycle_take_turns() -> None:
 def test_a_program_that_cannot_finish_says_who_waits_for_what() -> None:
     g = sg.Graph()
     x = g.input("x", SCALAR, ("N",))
-    loop = g.feedback(SCALAR, ("N",), "loop")
-    y = sg.map(sg.fn.add(), x, loop, name="sum")
-    loop.connect(y.map(sg.fn.offset(1), name="next"))
-    g.output(y, "y")
-    with pytest.raises(sg.StepError, match=r"can't finish: .*sum waits for next\.0"):
-        run(g, {"x": [1, 2]})
+    back = g.feedback(SCALAR, ("N",), "back")
+    turns = g.input("turns", sg.Selector(2, hot=1), ("N",))
+    y = sg.reassemble([x, back], turns, rank=0, name="joined").flatten(0, 1)
+    out, again = sg.partition(y, g.input("ways", sg.Selector(2), ("N",)), rank=0, name="split")
+    back.connect(again.map(sg.fn.offset(1), name="next"))
+    g.output(out, "y")
+    with pytest.raises(sg.StepError, match=r"can't finish: .*joined waits for next\.0"):
+        run(g, {"x": [1], "turns": [[0, 1]], "ways": [[1, 0]]})
 
 
 def test_a_feedback_that_is_not_connected() -> None:

@@ -14,7 +14,8 @@ class Core(UnitCore):
     beat of a chunk the next input is picked, with the last chunk of a selector the next selector
     is taken. In order of arrival the pick falls on the lowest input among those that have a beat
     waiting beside the one just taken; if there is none, the unit looks again in every cycle. Only
-    the last input of a selector is picked without a look.
+    the last input of a selector is picked without a look. The end of the selectors goes on at once,
+    so that loops end; the run lasts until the ends of all inputs have been taken, in one cycle.
 
     Parameters
     ----------
@@ -24,11 +25,13 @@ class Core(UnitCore):
     -----
     One beat per cycle, across chunks and selectors as well (in order of arrival as long as
     another input has its chunk ready, or only one is left). Latency 1 for the first selector,
-    after a gap, and from the ends of all inputs to the end; else 0 beside the FIFOs'. An AND-OR
+    after a gap, and for taking the ends; else 0 beside the FIFOs'. An AND-OR
     tree of the payload's width over the inputs; the depth of logic grows with the logarithm of
     their number. An input that ends where the selector names it raises ``error`` and stops the
     unit, so does one that goes on after the selector's end.
     """
+
+    finishes = True
 
     def elaborate(self, platform):
         m = Module()
@@ -44,11 +47,12 @@ class Core(UnitCore):
 
         there = [x.valid & (x.payload.kind != DONE) for x in xs]
         over = Cat(x.valid & (x.payload.kind == DONE) for x in xs)
-        all_over = Signal()  # a register: they stay so until the end is sent
+        all_over = Signal()  # a register: they stay so until they are taken
+        sent = Signal()  # the end
         present, closing, last = Signal(), Signal(), Signal()
         next_selector, next_chunk = Signal(), Signal()
-        send_end = ends & all_over
-        send_special = special & (all_over | ~ends)
+        send_special = special & ~sent
+        take_ends = sent & all_over
         m.d.comb += [
             present.eq((Cat(there) & current).any()),
             closing.eq(
@@ -58,16 +62,24 @@ class Core(UnitCore):
                 ).any()
             ),
             last.eq(remaining == 0),
-            next_selector.eq(~loaded | y.ready & (send_special | closing & last)),
+            next_selector.eq(~loaded | take_ends | y.ready & (special & ~ends | closing & last)),
             next_chunk.eq(y.ready & closing | loaded & ~special & (current == 0)),
             sel.ready.eq(next_selector),
         ]
         for x, bit in zip(xs, current, strict=True):
-            m.d.comb += x.ready.eq(y.ready & (send_end | bit & (x.payload.kind != DONE)))
+            m.d.comb += x.ready.eq(take_ends | y.ready & bit & (x.payload.kind != DONE))
         m.d.sync += [
             all_over.eq(over.all()),
             self.error.eq((over & current).any() | ends & Cat(there).any()),
         ]
+        with m.If(take_ends):
+            m.d.sync += sent.eq(0)
+        with m.Elif(ends & y.ready):
+            m.d.sync += sent.eq(1)
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(take_ends):
+            m.d.sync += self.finished.eq(1)
 
         def merged(field, own):
             return select(Cat(current, special), [*(x.payload[field] for x in xs), own])

@@ -8,7 +8,7 @@ from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
-from stepgen.ir.stream import Out, Routing, Stream
+from stepgen.ir.stream import Node, Out, Routing, Stream
 
 
 class Partition(Operator):
@@ -33,6 +33,10 @@ class Partition(Operator):
         call.same_dims(outer, sel.shape, f"{x.name} above rank {rank}", sel.name, lowest=rank)
         routing = call.graph.routing(sel)
         return [_out(x, rank, routing, i) for i in range(n)]
+
+    def ends_with(self, node: Node) -> Sequence[int]:
+        """What is routed, so that a loop through the selectors ends."""
+        return (0,)
 
 
 def _out(x: Stream, rank: int, routing: Routing, index: int) -> Out:

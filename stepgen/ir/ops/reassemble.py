@@ -9,7 +9,7 @@ from stepgen.ir.dims import Dim, static
 from stepgen.ir.graph import as_streams, build
 from stepgen.ir.merging import common_type, merged_totals
 from stepgen.ir.operator import Call, Operator
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Node, Out, Stream
 
 ORDERS = ("index", "arrival")
 
@@ -40,6 +40,10 @@ class Reassemble(Operator):
         totals, volume = merged_totals(xs, rank)
         outer = {level + rank + 1: total for level, total in enumerate(sel.totals)}
         return [Out((*sel.shape, chosen, *inner), dtype, {**totals, **outer}, volume)]
+
+    def ends_with(self, node: Node) -> Sequence[int]:
+        """The selectors, so that a loop through an input ends."""
+        return (len(node.inputs) - 1,)
 
 
 def _check_counts(call: Call, xs: Sequence[Stream], sel: Stream, counts: Sequence[Dim]) -> None:

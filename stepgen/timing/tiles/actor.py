@@ -94,7 +94,7 @@ helper = nb.njit
 """Compiles what steps have in common; what is worth it is inlined by the compiler."""
 
 # Words of the header of M that the kernel leaves free: bytes held on chip, now and at most, and the
-# actor that can't go on because a tile has become larger than a word can tell
+# actor or channel by which `Program.faults` knows why the run can't go on
 NOW, PEAK, FAULT = range(12, 15)
 
 # Fields that every actor has, after the kernel's

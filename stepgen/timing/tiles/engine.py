@@ -143,7 +143,7 @@ def execute(program: Program) -> tuple[Cycles, int, Cycles, Cycles]:
     M : int64 array
         The machine at the end.
     cycles : int
-        Until the last store or output was done.
+        Until the last store was done and all streams had ended.
     notes, trace : int64 array
         Entries of the log and of the trace.
 

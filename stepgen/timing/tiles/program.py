@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir import registry
+from ...ir.cycles import on_cycles
 from ...ir.dims import product_bound
 from ...ir.dtypes import FLAG, Buffer, Selector, Tile, address
 from ...ir.errors import StepError
@@ -85,6 +86,7 @@ class Program(Layout):
         self.checks: list[tuple[int, int, int, Callable[[int], StepError]]] = []
         self.faults: dict[int, StepError] = {}
         self.fifos: dict[str, Depth] = {}
+        self.on_cycles = on_cycles(graph)
         self._given, self._record, self._tensors = given, record, tensors or {}
         self._contents_of = contents or {}
         self._depths, self._rooms = depths, rooms or {}
@@ -123,8 +125,10 @@ class Program(Layout):
             return
         self._sources[key] = source = self._fifo(stream.name, stream, None, contents)
         if not uses:
-            step, own = forks["output"].drop, [source, holds_buffers(stream)]
-            self._actor(stream.node.name, "drops", step, own, reads=[source], writes=[])
+            step, own = forks["output"].drain, [source, holds_buffers(stream)]
+            self._actor(
+                stream.node.name, "drops", step, own, reads=[source], writes=[], finishes=True
+            )
             return
         outs = []
         for node, index in uses:

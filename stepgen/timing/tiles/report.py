@@ -54,7 +54,7 @@ class Run:
     machine : Machine
         The machine.
     cycles : int
-        Until the last store or output was done.
+        Until the last store was done and all streams had ended.
     memory_peak : int
         Most bytes of tiles that were on chip at one time: in flight, in FIFOs, buffers and
         accumulators.

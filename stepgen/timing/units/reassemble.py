@@ -6,15 +6,14 @@ from ...compile.design import Unit
 from ...ir.wire import BARE, DONE, VALUE
 from ..kernel import (
     ANY,
-    EMPTY_INPUT,
     NEVER,
     OWN,
     POPPED,
     PUSHED,
     READY,
-    REASON,
     acted,
     aux_of,
+    finish,
     head,
     kind_of,
     low_of,
@@ -31,7 +30,7 @@ from ..laid_out import LaidOut
 from ..selector import selected
 
 OUT, SELECTOR, LEVEL, ARRIVAL, NOTES = range(OWN, OWN + 5)
-LOADED, CURRENT, LEFT, POPPED_AT, COUNT, INS = range(OWN + 5, OWN + 11)
+LOADED, CURRENT, LEFT, SENT, COUNT, INS = range(OWN + 5, OWN + 11)
 NOTHING = -1
 
 
@@ -93,7 +92,6 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
         if kind_of(beat) == DONE:
             return NEVER
         pop(M, x, t)
-        M[a + POPPED_AT] = t
         if stop_of(beat) < level:
             push(M, y, t, beat)
         elif M[a + LEFT]:
@@ -112,26 +110,25 @@ def merge(M, a, t):  # type: ignore[no-untyped-def]
             if M[a + INS + count + n] and M[x + PUSHED] > M[x + POPPED]:
                 return t + 1
         return ANY
-    if kind_of(selector) == DONE:  # that all heads are ends, goes through a register
-        if t < M[a + POPPED_AT] + 2:
-            M[REASON] = EMPTY_INPUT
-            return M[a + POPPED_AT] + 2
+    if M[a + SENT]:  # that all heads are ends, goes through a register
         for n in range(count):
             wait = ready(M, M[a + INS + n], t - 1)
             if wait != READY:
                 return wait + 1 if wait > 0 else wait
             if kind_of(head(M, M[a + INS + n])) != DONE:
                 return NEVER
-        wait = room(M, y, t)
-        if wait != READY:
-            return wait
         for n in range(count):
             pop(M, M[a + INS + n], t)
-        push(M, y, t, selector)
+        M[a + SENT] = 0
+        finish(M, a)
     else:
         wait = room(M, y, t)
         if wait != READY:
             return wait
+        if kind_of(selector) == DONE:
+            push(M, y, t, selector)
+            M[a + SENT] = 1
+            return acted(M, t)
         low = low_of(selector) if kind_of(selector) == BARE else 0
         push(M, y, t, make_beat(BARE, stop, low + level + 1, 0))
     load(M, a, t)
@@ -145,5 +142,5 @@ def build(unit: Unit, machine: LaidOut) -> None:
     arrival = unit.params["order"] == "arrival"
     notes = [machine.note(unit.name, n) for n in range(len(xs))] if arrival else [0]
     own = [y, selectors, unit.params["level"], int(arrival), notes[0]]
-    own += [NOTHING, NOTHING, 0, -2, len(xs), *xs, *[0] * len(xs)]
-    machine.actor(unit.name, "merge", merge, own, reads=[*xs, selectors], writes=[y])
+    own += [NOTHING, NOTHING, 0, 0, len(xs), *xs, *[0] * len(xs)]
+    machine.actor(unit.name, "merge", merge, own, reads=[*xs, selectors], writes=[y], finishes=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import loops
 import numpy as np
 import pytest
 from drawing import draw, steps_of
@@ -94,6 +95,32 @@ def test_an_extent_of_1_is_repeated_no_times() -> None:
     inputs = {"x": np.zeros((2, 0, 4), np.float32), "row": np.zeros((2, 1, 4), np.float32)}
     conform(g, inputs, SDA)
     assert simulate(g, inputs, SDA).flops_useful == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_loops_run_until_they_are_empty(seed: int) -> None:
+    """At any depth that the loop can do with; around it FIFOs are shallow or hold everything."""
+    body = (lambda x: x.map(sg.fn.square())) if seed % 2 else None
+    graph, inputs = loops.loop(loops.drawn(seed), body, sg.f32)
+    conform(graph, inputs, machine_of(seed))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 8, 70])
+@pytest.mark.parametrize("seed", range(6))
+def test_loads_go_on_for_chunks_that_are_dropped(seed: int, depth: int) -> None:
+    """The selectors have ended long before the last tiles have come, which nobody wants."""
+    rng = np.random.default_rng(seed)
+    count, wanted = int(rng.integers(1, 12)), int(rng.integers(0, 4))
+    g = Graph("dropped")
+    tensor = g.tensor("t", (4 * count, 8), sg.f32)
+    x = sg.linear_offchip_load(tensor, tile=(4, 8), shape=(count,), stride=(1,))
+    sel = g.input("sel", sg.Selector(2), (count,))
+    parts = sg.partition(x, sel, rank=0)
+    g.output(sg.reassemble(parts, sel, rank=0), "y")
+    chosen = rng.random((count, 2)) < 0.5
+    chosen[wanted:] = False
+    run = simulate(g, {"sel": chosen}, replace(MACHINES[seed % 3], fifo_depth=depth))
+    assert run.traffic == 4 * 8 * count * 4
 
 
 WAYS = {"coarse": {}, "interleaved": {}, "dynamic": {}, "dynamic, ahead": {"in_flight": 2}}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loops import Turns, loop
 
 import stepgen as sg
 from stepgen.flow.tiles import simulate
@@ -58,16 +59,22 @@ def test_it_runs_with_the_depth_asked_for() -> None:
 
 
 def test_a_loop_that_nothing_enters_is_told_at_once() -> None:
-    g = sg.Graph("loop")
-    x = g.input("x", sg.f32[1, 4], (3,))
-    back = g.feedback(sg.f32[1, 4], (3,), "back")
-    added = x.map(fn.add(), back, name="added")
-    back.connect(added.map(fn.square(), name="squared"))
-    g.output(added, "y")
+    g, inputs = loop(Turns(chunks=[[0]], entering=[[0, 1]], leaving=[[1, 0]]))
     with pytest.raises(Deadlock, match="no FIFO depth frees it") as told:
-        simulate(g, {"x": ones(3, 1, 4)}, SDA)
+        simulate(g, inputs, SDA)
     assert told.value.remedy == {}
-    assert {w.channel for w in told.value.waiting} <= {"squared.0", "added.0", "added.0 to squared"}
+
+
+def test_what_is_left_at_the_end_is_told() -> None:
+    left = Turns(chunks=[[0], [1]], entering=[[1, 0]], leaving=[[1, 0]])
+    with pytest.raises(sg.StepError, match=r"x\.0 has a chunk left when the selectors of enters"):
+        simulate(*loop(left), SDA)
+    g = sg.Graph("straight")
+    x, sel = g.input("x", sg.f32[1, 4], ("N",)), g.input("sel", sg.Selector(1), ("N",))
+    g.output(sg.partition(x, sel, rank=0)[0], "y")
+    inputs = {"x": ones(1, 1, 4), "sel": np.ones((2, 1), bool)}
+    with pytest.raises(sg.StepError, match=r"sel\.0 has a selector left when x\.0 has ended"):
+        simulate(g, inputs, SDA)
 
 
 def look_up(number: int, *, store: bool = False) -> tuple[sg.Graph, dict[str, Any]]:

@@ -1,21 +1,12 @@
-"""output: takes one element per cycle."""
+"""output: takes one element per cycle; so does the end of a stream that nobody reads."""
 
 from ....ir.stream import Node
 from ...kernel import finish
 from .. import buffers
-from ..actor import NEVER, PORTS, READY, acted, helper, is_done, ready, step, take
+from ..actor import NEVER, PORTS, READY, acted, is_done, ready, step, take
 from ..program import Program, holds_buffers
 
 IN, OF_BUFFERS = range(PORTS, PORTS + 2)
-
-
-@helper
-def taken(M, a, t):  # type: ignore[no-untyped-def]
-    """Take the next element; a buffer that nobody reads is given back."""
-    beat = take(M, M[a + IN], t)
-    if M[a + OF_BUFFERS]:
-        buffers.share(M, beat, 0)
-    return beat
 
 
 @step
@@ -23,18 +14,13 @@ def drain(M, a, t):  # type: ignore[no-untyped-def]
     wait = ready(M, M[a + IN], t)
     if wait != READY:
         return wait
-    if is_done(taken(M, a, t)):
+    beat = take(M, M[a + IN], t)
+    if M[a + OF_BUFFERS]:
+        buffers.share(M, beat, 0)
+    if is_done(beat):
         finish(M, a)
         return NEVER
     return acted(M, t)
-
-
-@step
-def drop(M, a, t):  # type: ignore[no-untyped-def]
-    wait = ready(M, M[a + IN], t)
-    if wait != READY:
-        return wait
-    return NEVER if is_done(taken(M, a, t)) else acted(M, t)
 
 
 def build(node: Node, to: Program) -> None:

@@ -1,11 +1,14 @@
 """partition: one element per cycle, to all consumers that its selector names."""
 
+from ....ir.errors import StepError
 from ....ir.stream import Node
+from ...kernel import finish
 from ...selector import selected
 from .. import buffers
 from ..actor import (
     BARE,
     BUSY_UNTIL,
+    FAULT,
     IDLE,
     NEVER,
     PORTS,
@@ -30,18 +33,24 @@ from ..actor import (
 from ..program import Program, holds_buffers
 from ..streams import holds_tiles, rests
 
-IN, SELECTOR, RANK, ENDED, OF_BUFFERS, BYTES, BANDWIDTH, COUNT, OUTS = range(PORTS, PORTS + 9)
+IN, SELECTOR, RANK, ENDED, SURPLUS, OF_BUFFERS, BYTES, BANDWIDTH = range(PORTS, PORTS + 8)
+COUNT, OUTS = range(PORTS + 8, PORTS + 10)
 
 
 @step
 def route(M, a, t):  # type: ignore[no-untyped-def]
     x, selectors, rank, count = M[a + IN], M[a + SELECTOR], M[a + RANK], M[a + COUNT]
     if M[a + ENDED]:
-        # On a cycle selectors may outnumber the chunks: what is left over is dropped.
         wait = ready(M, selectors, t)
         if wait != READY:
             return wait
-        return NEVER if is_done(take(M, selectors, t)) else acted(M, t)
+        if is_done(take(M, selectors, t)):
+            finish(M, a)
+            return NEVER
+        if not M[a + SURPLUS]:
+            M[FAULT] = a
+            return NEVER
+        return acted(M, t)
     wait = ready(M, x, t)
     if wait != READY:
         return wait
@@ -89,12 +98,19 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
 
 
 def build(node: Node, to: Program) -> None:
-    """The end goes to all consumers as soon as the elements end, whatever selectors are left."""
+    """The end goes to all consumers as soon as the elements end; that of the selectors follows.
+
+    On a cycle selectors may outnumber the chunks: what is left over is dropped.
+    """
     x, selectors = to.inputs(node)
     outs = to.outputs(node)
     stream = node.inputs[0]
     reads = to.machine.crossbars_read and holds_tiles(stream) and rests(stream)
     size = to.element_bytes(stream) if reads else 0
-    own = [x, selectors, node.attrs["rank"], 0, holds_buffers(stream)]
+    own = [x, selectors, node.attrs["rank"], 0, node.name in to.on_cycles, holds_buffers(stream)]
     own += [size, to.machine.onchip_bandwidth, len(outs), *outs]
-    to.add(node, route, own, reads=[x, selectors], writes=outs)
+    actor = to.add(node, route, own, reads=[x, selectors], writes=outs, finishes=True)
+    to.faults[actor] = StepError(
+        f"{node.name} ({node.where}): {node.inputs[1].name} has a selector left when "
+        f"{stream.name} has ended"
+    )

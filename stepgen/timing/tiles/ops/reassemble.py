@@ -1,10 +1,12 @@
 """reassemble: chunks in the order in which they arrive, or of the inputs; one element per cycle."""
 
+from ....ir.errors import StepError
 from ....ir.stream import Node
-from ...kernel import ANY, LATENCY, POPPED, note, slot
+from ...kernel import ANY, LATENCY, POPPED, finish, note, slot
 from ...selector import selected
 from ..actor import (
     BARE,
+    FAULT,
     NEVER,
     PORTS,
     READY,
@@ -73,14 +75,15 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
     out, selectors, rank, count = M[a + OUT], M[a + SELECTOR], M[a + RANK], M[a + COUNT]
     if M[a + ENDED]:
         for n in range(count):
-            c = M[M[a + INS] + n]
-            if not M[M[a + TAKEN] + n]:
-                wait = ready(M, c, t)
-                if wait != READY:
-                    return wait
-                take(M, c, t)
-                M[M[a + TAKEN] + n] = 1
-                return acted(M, t)
+            wait = ready(M, M[M[a + INS] + n], t)
+            if wait != READY:
+                return wait
+            if not is_done(head(M, M[M[a + INS] + n])):
+                M[FAULT] = M[M[a + INS] + n]
+                return NEVER
+        for n in range(count):
+            take(M, M[M[a + INS] + n], t)
+        finish(M, a)
         return NEVER
     wait = can_pass(M, selectors, out, t)
     if wait != READY:
@@ -129,7 +132,10 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
 
 
 def build(node: Node, to: Program) -> None:
-    """The end goes on as soon as the selectors end, so that cycles come to theirs."""
+    """The end goes on as soon as the selectors end, so that cycles come to theirs.
+
+    The ends of all inputs are taken behind it.
+    """
     *xs, selectors = to.inputs(node)
     out = to.output(node)
     notes = [to.note(node.name, n) for n in range(len(xs))]
@@ -137,4 +143,9 @@ def build(node: Node, to: Program) -> None:
     by_index = node.attrs["order"] == "index"
     own = [out, selectors, node.attrs["rank"], by_index, 0, NONE, NONE]
     own += [len(xs), taken, notes[0], ins]
-    to.add(node, join, own, reads=[*xs, selectors], writes=[out])
+    to.add(node, join, own, reads=[*xs, selectors], writes=[out], finishes=True)
+    for x, stream in zip(xs, node.inputs, strict=False):
+        to.faults[x] = StepError(
+            f"{node.name} ({node.where}): {stream.name} has a chunk left when the selectors of "
+            f"{node.inputs[-1].name} have ended"
+        )

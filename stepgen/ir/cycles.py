@@ -1,0 +1,62 @@
+"""Cycles of a graph: which nodes lie on one, and which of them would never come to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from stepgen.ir.operator import operators
+
+if TYPE_CHECKING:
+    from stepgen.ir.graph import Graph
+    from stepgen.ir.stream import Node, Stream
+
+
+def on_cycles(graph: Graph) -> set[str]:
+    """Names of the nodes that read, through others, what they made."""
+    edges: nx.DiGraph = nx.DiGraph()
+    edges.add_edges_from(
+        (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
+    )
+    return {
+        name
+        for part in nx.strongly_connected_components(edges)
+        for name in part
+        if len(part) > 1 or edges.has_edge(name, name)
+    }
+
+
+def endless(stream: Stream, uses: Iterable[tuple[Node, int]]) -> list[Stream]:
+    """The streams whose ends would wait for each other if `uses` read `stream`.
+
+    Parameters
+    ----------
+    stream : Stream
+        What is to be read.
+    uses : iterable of (Node, int)
+        Inputs of nodes that come before it.
+
+    Returns
+    -------
+    list of Stream
+        From one of `uses` to `stream`, each waiting for the one before and the first for the last;
+        empty where the end comes from elsewhere.
+    """
+    waits: nx.DiGraph = nx.DiGraph()
+    for node in stream.graph.nodes:
+        for index in operators()[node.op].ends_with(node):
+            made = node.inputs[index].resolved()
+            waits.add_edge(made.node.name, node.name, stream=made)
+    for node, index in uses:
+        if index not in operators()[node.op].ends_with(node):
+            continue
+        if node is stream.node:
+            return [stream]
+        if node.name not in waits or stream.node.name not in waits:
+            continue
+        if nx.has_path(waits, node.name, stream.node.name):
+            path = nx.shortest_path(waits, node.name, stream.node.name)
+            return [*(waits.edges[edge]["stream"] for edge in nx.utils.pairwise(path)), stream]
+    return []
