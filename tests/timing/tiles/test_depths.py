@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import draw
+from loops import Turns, loop
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
@@ -75,14 +76,9 @@ def test_a_depth_that_the_program_asks_for_is_a_least_one() -> None:
 
 @pytest.mark.parametrize("machine", [SDA, replace(SDA, fifo_depth="unbounded")])
 def test_no_depth_frees_what_waits_for_itself(machine: Machine) -> None:
-    g = sg.Graph("loop")
-    x = g.input("x", sg.f32[1, 4], (3,))
-    back = g.feedback(sg.f32[1, 4], (3,), "back")
-    added = x.map(sg.fn.add(), back)
-    back.connect(added.map(sg.fn.square()))
-    g.output(added, "y")
+    empty = Turns(chunks=[[0]], entering=[[0, 1]], leaving=[[1, 0]])
     with pytest.raises(Deadlock, match="no FIFO depth frees it"):
-        simulate(g, {"x": np.ones((3, 1, 4), np.float32)}, machine)
+        simulate(*loop(empty), machine)
 
 
 @pytest.mark.parametrize("depth", [0, "deep", None])
