@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from junk import Junk
+
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls, stalled
 
@@ -24,6 +26,7 @@ class AxiMemory:
     def __init__(self, data: bytearray, word: int, timing: MemoryTiming, stalls: Stalls):
         self.data, self.word, self.timing, self.stalls = data, word, timing, stalls
         self.most_reads = 0
+        self.junk = Junk(stalls.seed)
         self.refuses = False  # answers everything with an error
         self.begin()
 
@@ -39,6 +42,10 @@ class AxiMemory:
     def clean(self) -> bool:
         """Whether nothing is asked for, half written or unanswered."""
         return not (self.reads or self.writes or self.answers or self.waiting)
+
+    def rest(self, ctx, port) -> None:
+        """Junk on what carries nothing."""
+        self.junk.put(ctx, port.rdata, port.rresp, port.rlast, port.bresp)
 
     def _stalled(self, channel: str, t: int) -> bool:
         return stalled(*self.stalls.of(f"mem.{channel}"), t)
@@ -80,10 +87,12 @@ class AxiMemory:
             ("bvalid", b_valid),
         ):
             ctx.set(getattr(port, name), value)
-        for response in (port.rresp, port.bresp):
-            ctx.set(response, 2 * self.refuses)
+        self.rest(ctx, port)
+        if b_valid:
+            ctx.set(port.bresp, 2 * self.refuses)
         if r_valid:
             address, left, _ = reads[0]
+            ctx.set(port.rresp, 2 * self.refuses)
             ctx.set(port.rdata, int.from_bytes(self.data[address : address + self.word], "little"))
             ctx.set(port.rlast, left == 1)
 

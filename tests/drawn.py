@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from amaranth.sim import Simulator
 from harness import compare, pack, simulate
+from junk import Junk
 
 from stepgen.compile.cost import on_chip_bits
 from stepgen.compile.design import Channel, Design
@@ -122,7 +123,7 @@ def raises_error(design: Design, inputs: Mapping[str, Beats], limit: int = 500) 
     words = {
         u.name: pack(design.channel[u.outputs[0]], inputs[u.name]) for u in design.of_kind("source")
     }
-    seen = False
+    seen, junk = False, Junk()
 
     async def bench(ctx):
         nonlocal seen
@@ -134,15 +135,16 @@ def raises_error(design: Design, inputs: Mapping[str, Beats], limit: int = 500) 
         for _ in range(limit):
             for name, left in words.items():
                 port = getattr(dut, name)
-                ctx.set(port.valid, bool(left))
+                junk.idle(ctx, port)
                 if left:
+                    ctx.set(port.valid, 1)
                     ctx.set(port.payload.as_value(), left[0])
                     if ctx.get(port.ready):
                         left.pop(0)
             await ctx.tick()
             seen |= bool(ctx.get(dut.error) >> index & 1)
 
-    sim = Simulator(dut)
+    sim = Simulator(junk.circuit(dut))
     sim.add_clock(1e-6)
     sim.add_testbench(bench)
     sim.run()

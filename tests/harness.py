@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from amaranth.sim import Simulator
 from axi_memory import AxiMemory
+from junk import Junk
 
 from stepgen.compile.design import Bus, Channel, Design, Unit
 from stepgen.hw.accelerator import Accelerator
@@ -90,7 +91,7 @@ def simulate(
     What is in `memory` stays from run to run. Sources in `early` offer the beats of all runs, and
     of one more, as one stream, from before the first start on. Before the runs that are returned
     there is one for each cycle in `aborts`, which a soft reset in that cycle gives up; then
-    `memory` is as at first.
+    `memory` is as at first. Idle streams carry junk, and so do memories that nobody wrote.
 
     Returns
     -------
@@ -100,10 +101,18 @@ def simulate(
         Cycles by channel.
     cycles : int
     """
-    dut = Accelerator(design)
+    dut, junk = Accelerator(design), Junk(stalls.seed)
+    circuit = junk.circuit(dut)
     results = []
 
+    def offer(ctx, port, offered, words):
+        junk.idle(ctx, port)
+        if offered:
+            ctx.set(port.valid, 1)
+            ctx.set(port.payload.as_value(), words[-1])
+
     async def bench(ctx):
+        junk.fill(ctx, circuit)
         before = bytes(memory.data) if memory else b""
         streams = {
             u.name: pack(design.channel[u.outputs[0]], inputs[u.name])
@@ -116,15 +125,14 @@ def simulate(
                     waiting[name] = words[::-1]
             offered = {name: name in early for name in waiting}
             for name, words in waiting.items():
-                ctx.set(getattr(dut, name).valid, offered[name])
-                if offered[name]:
-                    ctx.set(getattr(dut, name).payload.as_value(), words[-1])
+                offer(ctx, getattr(dut, name), offered[name], words)
             await ctx.tick().repeat(3)
             got = {u.name: [] for u in design.of_kind("sink")}
             pushes = {c.name: [] for c in design.channels}
             pops = {c.name: [] for c in design.channels}
             if memory:
                 memory.begin()
+                memory.rest(ctx, dut.mem)
             ctx.set(dut.start, 1)
             await ctx.tick()
             ctx.set(dut.start, 0)
@@ -135,9 +143,7 @@ def simulate(
                 for name, words in waiting.items():
                     port = getattr(dut, name)
                     offered[name] |= bool(words) and not stalled(*stalls.of(name), t)
-                    ctx.set(port.valid, offered[name])
-                    if offered[name]:
-                        ctx.set(port.payload.as_value(), words[-1])
+                    offer(ctx, port, offered[name], words)
                 for name in got:
                     ctx.set(getattr(dut, name).ready, not stalled(*stalls.of(name), t))
                 if memory:
@@ -170,7 +176,7 @@ def simulate(
             assert ctx.get(dut.done)
             results.append((got, pushes, pops, t, ctx.get(dut.error)))
 
-    sim = Simulator(dut)
+    sim = Simulator(circuit)
     sim.add_clock(1e-6)
     sim.add_testbench(bench)
     sim.run()

@@ -5,6 +5,9 @@
 // Reads <RUN>/<case>/case.txt and the files it names, writes the results beside it (the layout is
 // in docs/run-folder.md) and prints one line of JSON per case. Exit code 0 when every case came
 // to its end, 3 when one did not.
+//
+// What is not valid means nothing: idle payloads and registers' buses carry junk, another in every
+// cycle, drawn from +verilator+seed+N.
 
 #include <chrono>
 #include <cinttypes>
@@ -14,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,6 +31,7 @@
 namespace {
 
 constexpr uint64_t kStartLimit = 1000;  // cycles from the start command until `running`
+constexpr size_t kAddressBits = 16;     // of the control registers, at least
 constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
 constexpr uint32_t kDone = 2;    // kind of the beat that ends a stream
 
@@ -71,7 +76,7 @@ void write_file(const std::string& path, const void* data, size_t size) {
 struct Port {
     std::string name;
     Signal valid, ready, payload;
-    size_t bytes = 0;
+    size_t bits = 0, bytes = 0;
     uint32_t key = 0, threshold = 0;
     std::vector<uint8_t> beats;  // to be sent, or received
     size_t moved = 0;            // beats taken so far
@@ -88,10 +93,15 @@ struct Port {
 
 class Bench {
 public:
-    Bench(VerilatedContext* context, const std::string& vcd) : context_{context}, top_{""} {
+    Bench(VerilatedContext* context, const std::string& vcd)
+        : context_{context}, top_{""}, random_{static_cast<uint64_t>(context->randSeed())} {
         for (const char* name : {"clk", "rst", "load", "dump", "case_number", "running", "cycle",
                                  "done", "error"})
             signal(name);
+        // Inputs, too, hold drawn values at first.
+        for (const char* name : {"clk", "load", "dump", "go", "judge", "csr_awvalid", "csr_wvalid",
+                                 "csr_bready", "csr_arvalid", "csr_rready"})
+            if (const Signal s = top_.signal(name); s.data) set(s, 0);
         clk_ = signal("clk");
         running_ = signal("running");
         cycle_ = signal("cycle");
@@ -122,7 +132,13 @@ private:
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace_;
 #endif
+    std::mt19937_64 random_;
     Signal clk_, running_, cycle_;
+    // without control registers they are nowhere
+    Signal csr_awaddr_ = top_.signal("csr_awaddr"), csr_awvalid_ = top_.signal("csr_awvalid"),
+           csr_wdata_ = top_.signal("csr_wdata"), csr_wstrb_ = top_.signal("csr_wstrb"),
+           csr_wvalid_ = top_.signal("csr_wvalid"), csr_araddr_ = top_.signal("csr_araddr"),
+           csr_arvalid_ = top_.signal("csr_arvalid");
     std::vector<Port> sources_, sinks_;
     bool control_ = true;
     uint64_t limit_ = 0, channels_ = 0;
@@ -141,6 +157,12 @@ private:
 #if VM_TRACE
         if (trace_) trace_->dump(context_->time());
 #endif
+    }
+
+    void junk(const Signal& s, size_t bits) {
+        uint8_t* to = static_cast<uint8_t*>(s.data);
+        for (; bits >= 8; bits -= 8) *to++ = static_cast<uint8_t>(random_());
+        if (bits) *to = static_cast<uint8_t>(random_() & ((1u << bits) - 1));
     }
 
     void read_case(const std::string& path);
@@ -179,7 +201,8 @@ void Bench::read_case(const std::string& folder) {
             }
         } else if (key == "source" || key == "sink") {
             Port p;
-            words >> p.name >> p.bytes >> p.key >> p.threshold >> p.expected >> p.raw >> p.early;
+            words >> p.name >> p.bits >> p.key >> p.threshold >> p.expected >> p.raw >> p.early;
+            p.bytes = (p.bits + 7) / 8;
             p.rewind();
             p.valid = signal(p.name + "_valid");
             p.ready = signal(p.name + "_ready");
@@ -203,8 +226,16 @@ void Bench::drive(bool running, uint64_t cycle) {
             memcpy(p.payload.data, p.beats.data() + p.moved % count * p.bytes, p.bytes);
         }
         set(p.valid, p.offered);
+        if (!p.offered) junk(p.payload, p.bits);
     }
     for (Port& p : sinks_) set(p.ready, running && !stalled(p.key, p.threshold, cycle));
+    if (!csr_awvalid_.data) return;
+    if (!get(csr_awvalid_)) junk(csr_awaddr_, kAddressBits);
+    if (!get(csr_wvalid_)) {
+        junk(csr_wdata_, 32);
+        junk(csr_wstrb_, 4);
+    }
+    if (!get(csr_arvalid_)) junk(csr_araddr_, kAddressBits);
 }
 
 // What moves at the end of the cycle; called when everything is settled.
@@ -231,46 +262,45 @@ void Bench::step() {
 }
 
 void Bench::write_register(uint32_t address, uint32_t value) {
-    const Signal awvalid = signal("csr_awvalid"), awready = signal("csr_awready");
-    const Signal wvalid = signal("csr_wvalid"), wready = signal("csr_wready");
+    const Signal awready = signal("csr_awready"), wready = signal("csr_wready");
     const Signal bvalid = signal("csr_bvalid"), bready = signal("csr_bready");
-    set(signal("csr_awaddr"), address);
-    set(signal("csr_wdata"), value);
-    set(signal("csr_wstrb"), 15);
-    set(awvalid, 1);
-    set(wvalid, 1);
+    set(csr_awaddr_, address);
+    set(csr_wdata_, value);
+    set(csr_wstrb_, 15);
+    set(csr_awvalid_, 1);
+    set(csr_wvalid_, 1);
     set(bready, 1);
     for (uint64_t n = 0;; ++n) {
         if (n > kStartLimit) die("the control registers did not answer a write");
         drive(get(running_), get(cycle_));
         half(0);
         sample();
-        const bool aw = get(awvalid) && get(awready), w = get(wvalid) && get(wready);
+        const bool aw = get(csr_awvalid_) && get(awready), w = get(csr_wvalid_) && get(wready);
         const bool b = get(bvalid);
         half(1);
-        if (aw) set(awvalid, 0);
-        if (w) set(wvalid, 0);
+        if (aw) set(csr_awvalid_, 0);
+        if (w) set(csr_wvalid_, 0);
         if (b) break;
     }
     set(bready, 0);
 }
 
 uint32_t Bench::read_register(uint32_t address) {
-    const Signal arvalid = signal("csr_arvalid"), arready = signal("csr_arready");
+    const Signal arready = signal("csr_arready");
     const Signal rvalid = signal("csr_rvalid"), rdata = signal("csr_rdata");
     const Signal rready = signal("csr_rready");
-    set(signal("csr_araddr"), address);
-    set(arvalid, 1);
+    set(csr_araddr_, address);
+    set(csr_arvalid_, 1);
     set(rready, 1);
     for (uint64_t n = 0;; ++n) {
         if (n > kStartLimit) die("the control registers did not answer a read");
         drive(get(running_), get(cycle_));
         half(0);
         sample();
-        const bool ar = get(arvalid) && get(arready), r = get(rvalid);
+        const bool ar = get(csr_arvalid_) && get(arready), r = get(rvalid);
         const uint32_t value = static_cast<uint32_t>(get(rdata));
         half(1);
-        if (ar) set(arvalid, 0);
+        if (ar) set(csr_arvalid_, 0);
         if (r) {
             set(rready, 0);
             return value;

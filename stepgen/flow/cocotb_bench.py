@@ -4,12 +4,16 @@ Runs inside the simulator's process. Streams are looked at and driven at the fal
 middle of the cycle: the design's registers have settled by then, and every `valid`, `ready` and
 payload of a design comes from registers, so what is seen there is what the next rising edge will
 see. (A wire from a stream that enters to one that leaves would be seen too early.)
+
+What is not valid means nothing: idle payloads and registers' buses carry junk, another in every
+cycle, so a design that looks at them is seen. (cocotb seeds `random` for each test.)
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import random
 import time
 from pathlib import Path
 from typing import Any
@@ -38,6 +42,12 @@ PERIOD_NS = 10
 START_LIMIT = 1000
 DRAIN = 64
 _BLOCK = 4096
+
+
+def _junk(*signals: Any) -> None:
+    """Put drawn bits on wires that carry nothing."""
+    for signal in signals:
+        signal.value = random.getrandbits(len(signal))
 
 
 class _Stream:
@@ -93,7 +103,7 @@ class Source(_Stream):
         if not self._offered:
             left = self._beats if self._early else self._beats[self._next : self._next + 1]
             if not left or self.stalled(cycle):
-                self.valid.value = 0
+                self._idle()
                 return
             self._offer()
         if self.ready.value:
@@ -105,7 +115,11 @@ class Source(_Stream):
         if self._early and self._beats:
             self._offer()
         else:
-            self.valid.value = 0
+            self._idle()
+
+    def _idle(self) -> None:
+        self.valid.value = 0
+        self.payload.value = random.getrandbits(self.port.width)
 
 
 class Sink(_Stream):
@@ -152,6 +166,7 @@ class Registers:
         self._dut = dut
         for name in ("awvalid", "wvalid", "bready", "arvalid", "rready"):
             getattr(dut, f"csr_{name}").value = 0
+        _junk(dut.csr_awaddr, dut.csr_wdata, dut.csr_wstrb, dut.csr_araddr)
 
     async def write(self, address: int, value: int) -> None:
         """Write one register."""
@@ -163,8 +178,10 @@ class Registers:
             await RisingEdge(dut.clk)
             if address_waits and dut.csr_awready.value:
                 dut.csr_awvalid.value, address_waits = 0, False
+                _junk(dut.csr_awaddr)
             if data_waits and dut.csr_wready.value:
                 dut.csr_wvalid.value, data_waits = 0, False
+                _junk(dut.csr_wdata, dut.csr_wstrb)
             if dut.csr_bvalid.value:
                 dut.csr_bready.value = 0
                 return
@@ -179,6 +196,7 @@ class Registers:
             await RisingEdge(dut.clk)
             if dut.csr_arready.value:
                 dut.csr_arvalid.value = 0
+                _junk(dut.csr_araddr)
             if dut.csr_rvalid.value:
                 dut.csr_rready.value = 0
                 return int(dut.csr_rdata.value)
@@ -360,9 +378,9 @@ class Bench:
         while True:
             await tick
             if not running.value:
+                for stream in streams:
+                    stream.rest()
                 if started:
-                    for stream in streams:
-                        stream.rest()
                     started = False
                     self._over.set()
                 elif not self._over.is_set():

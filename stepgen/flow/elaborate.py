@@ -65,7 +65,9 @@ def interface(design: Design) -> Interface:
     )
 
 
-def verilog(design: Design, *, probes: bool = False, counters: bool = True) -> str:
+def verilog(
+    design: Design, *, probes: bool = False, counters: bool = True, initial: bool = True
+) -> str:
     """Verilog of a design; see `stepgen.hw.verilog.to_verilog`.
 
     Parameters
@@ -75,6 +77,8 @@ def verilog(design: Design, *, probes: bool = False, counters: bool = True) -> s
         Whether the moves of all channels are led out, for test benches.
     counters : bool
         Whether the control registers count what happens on every channel.
+    initial : bool
+        Whether registers and memories have initial values; test benches do without.
     """
-    text: str = to_verilog(design, probes=probes, counters=counters)
+    text: str = to_verilog(design, probes=probes, counters=counters, initial=initial)
     return text

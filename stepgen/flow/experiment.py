@@ -260,22 +260,23 @@ def simulate(
     cases = [e.case(judge=driver == "judge") for e in experiments]
     progress("writing Verilog", 0.0)
     outside = interface(design)
-    text = verilog(design, probes=True)
+    text = verilog(design, probes=True, initial=False)
+    seed = experiments[0].stalls.seed
     simulation = build(outside, text, opt=opt, trace=waveform is not None, progress=progress)
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
     vcd = waveform if waveform_cycles is None else None
     if driver == "cpp":
-        outcomes = run_driver(simulation, folder, cases=len(cases), vcd=vcd)
+        outcomes = run_driver(simulation, folder, cases=len(cases), vcd=vcd, seed=seed)
     else:
-        outcomes = run_cocotb(simulation, folder, vcd=vcd, progress=progress)
+        outcomes = run_cocotb(simulation, folder, vcd=vcd, seed=seed, progress=progress)
     if waveform is not None and waveform_cycles is not None:
         # The first run once more, given up early: the waveform of a long run fills disks.
         progress("writing the waveform", 0.0)
         with tempfile.TemporaryDirectory() as place:
             short = dataclasses.replace(cases[0], limit=waveform_cycles)
             write_cases(Path(place), outside, [short])
-            run_driver(simulation, Path(place), vcd=waveform)
+            run_driver(simulation, Path(place), vcd=waveform, seed=seed)
     return [
         Verdict(outcome, e.prediction, _compared(case), simulation.seconds)
         for outcome, e, case in zip(outcomes, experiments, cases, strict=True)

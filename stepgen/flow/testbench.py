@@ -14,7 +14,7 @@ from .check import Outcome, read_outcome
 from .interface import Interface
 from .objects import Progress, quiet
 from .render import render
-from .verilator import Simulation
+from .verilator import Simulation, random_arguments
 
 
 def write_testbench(folder: Path, interface: Interface) -> Path:
@@ -35,6 +35,7 @@ def run_cocotb(
     folder: Path,
     *,
     vcd: Path | None = None,
+    seed: int = 0,
     progress: Progress = quiet,
 ) -> list[Outcome]:
     """Run all cases of a run folder under cocotb and check them.
@@ -47,6 +48,8 @@ def run_cocotb(
         ``cocotb.log``, cocotb's own results to ``results.xml``.
     vcd : Path or None
         Where to write the waveform; needs a simulation with `trace`.
+    seed : int
+        As for `run_driver`.
     progress : Progress
         Told after every case.
 
@@ -67,7 +70,7 @@ def run_cocotb(
     numbers = cases_in(folder)
     for number in numbers:
         (folder / str(number) / "result.json").unlink(missing_ok=True)
-    command = [str(simulation.cocotb), f"+folder={folder}"]
+    command = [str(simulation.cocotb), f"+folder={folder}", *random_arguments(seed)]
     if vcd is not None:
         command += ["--trace", "--trace-file", str(vcd.resolve())]
     log = folder / "cocotb.log"
@@ -77,7 +80,7 @@ def run_cocotb(
         subprocess.Popen(
             command,
             cwd=folder,
-            env=_environment(folder, bench.stem),
+            env=_environment(folder, bench.stem, seed),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -113,7 +116,7 @@ def _last_error(log: Path) -> str:
     return said[-1] if said else lines[-1] if lines else "it said nothing"
 
 
-def _environment(folder: Path, module: str) -> dict[str, str]:
+def _environment(folder: Path, module: str, seed: int) -> dict[str, str]:
     """Environment in which cocotb starts inside the simulation, as its own runner makes it."""
     import find_libpython
     from cocotb_tools import config
@@ -127,6 +130,7 @@ def _environment(folder: Path, module: str) -> dict[str, str]:
     environment = dict(os.environ)
     environment.update(
         COCOTB_TEST_MODULES=module,
+        COCOTB_RANDOM_SEED=str(seed),
         COCOTB_TOPLEVEL="stepgen_bench",
         TOPLEVEL_LANG="verilog",
         COCOTB_RESULTS_FILE=str(folder / "results.xml"),

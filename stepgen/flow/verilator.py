@@ -169,7 +169,7 @@ def build(
 
 def _verilator_flags(trace: bool) -> list[str]:
     flags = ["--cc", "--prefix", "Vmodel", "--top-module", "stepgen_bench", "--make", "json"]
-    flags += ["--vpi", "--no-timing", "--x-assign", "fast", "--x-initial", "fast", "-O3"]
+    flags += ["--vpi", "--no-timing", "--x-assign", "unique", "--x-initial", "unique", "-O3"]
     flags += ["-Wno-fatal", "-Wno-lint", "-Wno-style"]
     return flags + (["--trace-vcd"] if trace else [])
 
@@ -261,6 +261,11 @@ def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:
     return joined
 
 
+def random_arguments(seed: int) -> list[str]:
+    """Arguments of a simulation: what nobody set holds values drawn from a seed."""
+    return ["+verilator+rand+reset+2", f"+verilator+seed+{1 + seed % (2**31 - 1)}"]
+
+
 def run_driver(
     simulation: Simulation,
     folder: Path,
@@ -269,6 +274,7 @@ def run_driver(
     first: int = 0,
     vcd: Path | None = None,
     record: bool = True,
+    seed: int = 0,
 ) -> list[Outcome]:
     """Run cases of a run folder with the C++ driver and check them.
 
@@ -284,6 +290,9 @@ def run_driver(
     record : bool
         Whether to note the cycle of every beat. Without, the simulation runs faster, and only
         values, memory, counters and the length of the run are checked.
+    seed : int
+        Of what idle wires carry, and of what registers and memories without an initial value hold
+        at first.
 
     Raises
     ------
@@ -291,6 +300,7 @@ def run_driver(
         Where the driver itself fails.
     """
     command = [str(simulation.driver), f"+folder={folder}", f"+first={first}", f"+cases={cases}"]
+    command += random_arguments(seed)
     if vcd is not None:
         command.append(f"+vcd={vcd}")
     if not record:

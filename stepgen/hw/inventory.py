@@ -3,21 +3,22 @@
 from collections.abc import Iterator
 
 from amaranth.hdl import Elaboratable, Fragment, Shape
-from amaranth.hdl._mem import MemoryInstance
+from amaranth.hdl._mem import MemoryData, MemoryInstance
 
-__all__ = ["allocated_bits"]
+__all__ = ["allocated_bits", "memories"]
 
 
 def allocated_bits(top: Elaboratable) -> int:
     """Bits of all memories in a circuit: block RAM, LUT RAM and register files alike."""
     return sum(
-        memory._data.depth * Shape.cast(memory._data.shape).width
-        for memory in _memories(Fragment.get(top, platform=None))
+        memory.depth * Shape.cast(memory.shape).width
+        for memory in memories(Fragment.get(top, platform=None))
     )
 
 
-def _memories(fragment: Fragment) -> Iterator[MemoryInstance]:
-    if isinstance(fragment, MemoryInstance):
-        yield fragment
-    for inner, *_ in fragment.subfragments:
-        yield from _memories(inner)
+def memories(circuit: Fragment) -> Iterator[MemoryData]:
+    """All memories in a circuit, those of its parts included."""
+    if isinstance(circuit, MemoryInstance):
+        yield circuit._data
+    for part, *_ in circuit.subfragments:
+        yield from memories(part)

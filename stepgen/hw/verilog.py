@@ -2,7 +2,8 @@
 
 import re
 
-from amaranth.back import rtlil, verilog
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil
 
 from ..compile.design import Design
 from .library import Library
@@ -17,7 +18,12 @@ def top_name(design: Design) -> str:
     return name if re.match("[A-Za-z]", name) else f"d_{name}"
 
 
-def to_verilog(design: Design, *, probes: bool = False, counters: bool = True) -> str:
+_UNINITIALIZED = ("attrmap -remove init", "delete t:$meminit_v2")
+
+
+def to_verilog(
+    design: Design, *, probes: bool = False, counters: bool = True, initial: bool = True
+) -> str:
     """Verilog of a whole design.
 
     Parameters
@@ -27,6 +33,10 @@ def to_verilog(design: Design, *, probes: bool = False, counters: bool = True) -
         Whether the moves of all channels are led out, for test benches.
     counters : bool
         Whether the control registers count what happens on every channel.
+    initial : bool
+        Whether registers and memories have initial values. Without, only the reset says what a
+        register holds, and nothing what a memory does: what does not depend on it works all the
+        more with initial values, which many a chip can't give.
 
     Returns
     -------
@@ -38,4 +48,13 @@ def to_verilog(design: Design, *, probes: bool = False, counters: bool = True) -
     library = Library(name)
     system = System(design, counters=counters, probes=probes, part=library.instance)
     top = rtlil.convert(system, name=name, emit_src=False)
-    return verilog._convert_rtlil_text(f"{library.rtlil}\n{top}")
+    script = [
+        f"read_rtlil <<rtlil\n{library.rtlil}\n{top}\nrtlil",
+        *(() if initial else _UNINITIALIZED),
+        "proc -nomux -norom",
+        "memory_collect",
+        "write_verilog -norename",
+    ]
+    yosys = find_yosys(lambda version: version >= (0, 40))
+    # The processes that remain are those that Verilog can say; the warning is about others.
+    return yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)

@@ -14,6 +14,7 @@ from stepgen.flow.render import bench_signals, render
 from stepgen.flow.testbench import run_cocotb
 from stepgen.flow.verilator import build, run_driver
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 
 INTERFACE = Interface(
     "plain",
@@ -81,6 +82,42 @@ def test_a_broken_design_is_told_in_one_sentence() -> None:
         build(INTERFACE, "module plain;\n  assign = 3;\nendmodule\n")
     with pytest.raises(StepError, match="opt must be 'fast-build' or 'fast-run', not 'quick'"):
         build(INTERFACE, "", opt="quick")
+
+
+LEAKS = """
+module leaks (
+    input clk, input rst, input running,
+    input x_valid, output x_ready, input [7:0] x_payload,
+    output y_valid, input y_ready, output [15:0] y_payload
+);
+  reg [7:0] written_by_nobody;
+  assign x_ready = 1;
+  assign y_valid = running;
+  assign y_payload = {written_by_nobody, x_valid ? 8'h00 : x_payload};
+endmodule
+"""
+
+
+def test_what_nobody_set_is_drawn(tmp_path: Path) -> None:
+    """A design that looks at what is not valid, or was never written, is seen by both drivers."""
+    ports = (
+        StreamPort("x", "in", 1, 8, 0, 8, raw=True),
+        StreamPort("y", "out", 2, 8, 0, 16, raw=True),
+    )
+    simulation = build(Interface("leaks", ports, control=False), LEAKS)
+    rows = np.zeros((40, 1), np.uint8)
+    case = Case("a", {"x": rows}, {"y": np.zeros((60, 2), np.uint8)}, stalls=Stalls(0, {"x": 0.5}))
+    seen = []
+    for run in (run_driver, run_cocotb):
+        for seed in (1, 2, 2):
+            write_cases(tmp_path, simulation.interface, [case])
+            (outcome,) = run(simulation, tmp_path, seed=seed)
+            seen.append(outcome.outputs["y"])
+            assert len(set(seen[-1][:, 0].tolist())) > 8
+    for first, second, again in (seen[:3], seen[3:]):
+        assert np.array_equal(second, again)
+        assert not np.array_equal(first[:, 0], second[:, 0])
+        assert first[0, 1] != second[0, 1]
 
 
 def test_every_public_port_is_in_the_wrapper() -> None:

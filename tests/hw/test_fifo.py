@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
+from junk import Junk
 
 from stepgen.compile.design import MEMORY_LATENCY, Channel, memory_kind
 from stepgen.hw.fifo import Fifo
@@ -9,10 +10,13 @@ from stepgen.hw.fifo import Fifo
 def drive(channel: Channel, offers, takes):
     """What a FIFO shows in each cycle, when beats are offered and taken in the cycles given."""
     fifo = Fifo(channel)
+    junk = Junk(channel.depth)
+    circuit = junk.circuit(fifo)
     seen, pushed = [], []
 
     async def bench(ctx):
         coming = {}
+        junk.fill(ctx, circuit)
         for t, (offer, take) in enumerate(zip(offers, takes, strict=True)):
             ctx.set(fifo.w.valid, bool(offer))
             ctx.set(fifo.r.ready, bool(take))
@@ -20,11 +24,13 @@ def drive(channel: Channel, offers, takes):
             if room and offer:
                 coming[t + channel.delay] = len(pushed) + 1
                 pushed.append(t)
-            ctx.set(fifo.w.payload, coming.get(t, 0))
+            junk.put(ctx, fifo.w.payload)
+            if t in coming:
+                ctx.set(fifo.w.payload, coming[t])
             seen.append((room, head, ctx.get(fifo.r.payload) if head else None))
             await ctx.tick()
 
-    simulator = Simulator(fifo)
+    simulator = Simulator(circuit)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()

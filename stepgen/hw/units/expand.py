@@ -87,10 +87,11 @@ class Core(UnitCore):
         def late(value):
             return delayed(m, value, stages.BLOCK_RAM, reset_less=True)
 
+        is_bare = self.explicit & (kind == BARE)
         m.d.comb += [
             y.payload.kind.eq(late(Mux(self.explicit, kind, VALUE))),
             y.payload.stop.eq(Mux(late(self.explicit), late(stop), ring.r_data[0])),
-            y.payload.data.eq(Mux(late(kind == BARE), late(low), ring.r_data[1:])),
+            y.payload.data.eq(Mux(late(is_bare), late(low), ring.r_data[1:])),
         ]
         return m
 

@@ -1,0 +1,63 @@
+"""Drawn bits on everything that nobody may look at."""
+
+from __future__ import annotations
+
+import random
+from unittest import mock
+
+from amaranth.hdl import Elaboratable, Fragment, Module, Signal, Value
+from amaranth.lib.stream import Interface
+
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.inventory import memories
+
+
+class Junk:
+    """A seeded source of bits for a bench of Amaranth's simulator.
+
+    Parameters
+    ----------
+    seed : int
+    """
+
+    def __init__(self, seed: int = 0):
+        self._random = random.Random(seed)
+
+    def put(self, ctx, *signals) -> None:
+        """Wires that carry nothing in this cycle."""
+        for signal in signals:
+            wires = Value.cast(signal)
+            ctx.set(wires, self._random.getrandbits(len(wires)))
+
+    def idle(self, ctx, *streams: Interface) -> None:
+        """Streams that offer nothing in this cycle."""
+        for stream in streams:
+            ctx.set(stream.valid, 0)
+            self.put(ctx, stream.payload)
+
+    def circuit(self, top: Elaboratable) -> Fragment:
+        """A circuit in which every FIFO, also those inside units, shows junk while it is empty."""
+        quiet = Fifo.elaborate
+
+        def noisy(fifo: Fifo, platform) -> Module:
+            m = quiet(fifo, platform)
+            state = Signal(32, init=self._random.getrandbits(32) | 1)
+            once, twice, noise = (Signal(32) for _ in range(3))  # xorshift
+            m.d.comb += [
+                once.eq(state ^ (state << 13)),
+                twice.eq(once ^ (once >> 17)),
+                noise.eq(twice ^ (twice << 5)),
+            ]
+            m.d.sync += state.eq(noise)
+            payload = Value.cast(fifo.r.payload)
+            with m.If(~fifo.r.valid):
+                m.d.comb += payload.eq(noise.replicate(-(-len(payload) // 32)))
+            return m
+
+        with mock.patch.object(Fifo, "elaborate", noisy):
+            return Fragment.get(top, platform=None)
+
+    def fill(self, ctx, circuit: Fragment) -> None:
+        """Memories that nobody has written."""
+        for memory in memories(circuit):
+            self.put(ctx, *(memory[row] for row in range(memory.depth)))
