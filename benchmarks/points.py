@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from stepgen.flow.tiles import simulate
-from stepgen.study import attention, moe, published
+from stepgen.study import attention, moe, published, tiling
 from stepgen.study.evaluate import build
 from stepgen.study.figure import Row
 from stepgen.study.point import PUBLISHED, Point
@@ -37,7 +37,7 @@ def rows() -> list[tuple[str, Row]]:
     traces = found(None)
     points = [
         (f"{model}, {tokens} tokens, {tile if tile == 'dynamic' else f'tile {tile}'}",
-         moe.tiling_row(traces, PUBLISHED, model, tokens, tile))
+         tiling.tiling_row(traces, PUBLISHED, model, tokens, tile))
         for model, tokens, tiles in (
             ("mixtral", 64, (8, 16, 64, "dynamic")),
             ("qwen", 64, (16, 64, "dynamic")),

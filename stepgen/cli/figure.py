@@ -43,22 +43,44 @@ def command(
         ),
     ] = "processes",
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes or workers.")] = 1,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Print what is claimed of the results, in markdown.")
+    ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--page",
+            metavar="FILE.md",
+            help="Put the claims between their marks in a page, as in docs/figures.md.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Time what a figure of the paper shows, and write its table and picture."""
     from stepgen.flow import report
     from stepgen.study import executors, study, traces
+    from stepgen.study.page import Page, marked, names
+    from stepgen.study.page import claims as claimed
 
     wanted, views = study.chosen(figure), study.views(view)
+    claiming = names(wanted, views) if claims or page is not None else []
+    carrier = Page.read(page, claiming) if page is not None else None
     who, inputs = executors.named(executor, jobs), traces.found(data)
     unused = list(inputs.unused())
     for sentence in unused:
         report.warn(sentence)
     with report.progress(quiet=json) as progress:
         outcomes = study.run(wanted, inputs, out, views=views, executor=who, progress=progress)
+    found = claimed(outcomes) if claiming else {}
+    if carrier is not None:
+        carrier.write(found)
     if json:
         documents = {o.figure.name: o.document() for o in outcomes}
-        report.show_json({"figures": documents, "warnings": unused})
+        report.show_json({"figures": documents, "claims": found, "warnings": unused})
+        return
+    if claims:
+        print(marked(found))
         return
     for outcome in outcomes:
         report.show(*outcome.parts())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from math import prod
 
 from . import published
-from .figure import Result, Row
-from .point import PUBLISHED, Point, Trace, Transform, Value
+from .claims import compared, fold, of, pairs, table
+from .figure import Result, Row, Views
+from .point import ORIGINS, PUBLISHED, VIEWS, Point, Trace, Transform, Value
+from .report import VIEW_NAMES
 from .traces import Traces
 
 REGIONS = 4
@@ -106,3 +109,46 @@ def geomean(numbers: Sequence[float | None]) -> float | None:
     """The geometric mean; None where a number is missing."""
     known = [n for n in numbers if n is not None]
     return prod(known) ** (1 / len(known)) if len(known) == len(numbers) else None
+
+
+def batch_claims(views: Views) -> Iterator[str]:
+    """Figure 21: every batch with a trace, then how the schedules compare over batches."""
+    traced = {view: [r for r in views[view] if _has_trace(r)] for view in VIEWS}
+    yield from _schedules(traced, ["batch", "stdev", "first", "schedule"])
+    yield ""
+    rows = []
+    for view, how, some in product(VIEWS, ("coarse", "interleaved"), (traced, views)):
+        ratios = [r["dynamic_speedup"] for r in some[view] if r["schedule"] == how]
+        if ratios:
+            which = "with a trace" if some is traced else "all"
+            middle = geomean(ratios)
+            assert middle is not None
+            told = map(fold, (min(ratios), middle, max(ratios)))
+            rows.append((how, VIEW_NAMES[view], f"{len(ratios)}, {which}", *told))
+    heads = ("schedule", "view", "batches", "least over dynamic", "geometric mean", "most")
+    yield from table(heads, rows)
+
+
+def size_claims(views: Views) -> Iterator[str]:
+    """Figure 15: every size of the batch."""
+    yield from _schedules(views, ["batch", "schedule"])
+
+
+def _schedules(views: Views, labels: Sequence[str]) -> Iterator[str]:
+    over = ("over dynamic, as published", "over dynamic, fair")
+    yield from table(
+        [*labels, "cycles, published", "as published", "error", *over, "cycles, fair"],
+        (
+            [
+                *(str(p[name]) for name in labels),
+                *compared(p),
+                *(fold(of(r, "dynamic_speedup")) for r in (p, f)),
+                of(f, "cycles"),
+            ]
+            for p, f in pairs(views)
+        ),
+    )
+
+
+def _has_trace(result: Result) -> bool:
+    return result.row.point.origin == ORIGINS[0]

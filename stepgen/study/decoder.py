@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import plots
-from .figure import Result, Row
+from .claims import fold, of, pairs, table
+from .figure import Result, Row, Views
 from .moe import DYNAMIC_FLOPS, FAIR_MEMORY, STATIC_FLOPS
-from .point import PUBLISHED, Point, Transform, Value
+from .point import FAIR, PUBLISHED, Point, Transform, Value
 from .traces import Traces
 
 BATCH = (64, 996, 4007)
@@ -123,3 +124,29 @@ def draw(part: Any, results: Sequence[Result]) -> None:
         axes.set_xlabel(model)
     panels[0].set_ylabel("relative to the first schedule")
     plots.legend(part, panels, columns=5)
+
+
+def claims(views: Views) -> Iterator[str]:
+    """Every schedule, then the last one beside the first."""
+    numbers = ("cycles", "speedup", "traffic", FAIR_MEMORY, "compute_allocated")
+    heads = ("cycles", "speedup", "traffic", "peak bytes", "FLOPs/cycle")
+    yield from table(
+        ["model", "schedule", "cycles, as published", *(f"{h}, fair" for h in heads)],
+        (
+            [
+                *p.row.labels.values(),
+                p["cycles"],
+                *(fold(of(f, n)) if n == "speedup" else of(f, n) for n in numbers),
+            ]
+            for p, f in pairs(views)
+        ),
+    )
+    yield ""
+    for model in dict.fromkeys(r["model"] for r in views[FAIR]):
+        first, *_, last = (r for r in views[FAIR] if r["model"] == model)
+        told = ", ".join(
+            f"{fold(last[n] / first[n])} of the {what}"
+            for n, what in zip(numbers, heads, strict=True)
+            if n != "speedup"
+        )
+        yield f"- {model}, fair, “{last['schedule']}” beside “{first['schedule']}”: {told}."

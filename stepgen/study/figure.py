@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,9 @@ class Result:
         return columns
 
 
+Views = Mapping[str, Sequence[Result]]
+"""Results by view."""
+
 Derive = Callable[[list[Result]], list[Result]]
 
 
@@ -95,6 +98,8 @@ class Figure:
         Numbers that the readable table shows.
     derive : callable
         Adds numbers that follow from several runs, such as ratios.
+    claims : callable, optional
+        From the results of both views to what is claimed of them, lines of markdown.
     by : str
         Label that has a table of its own for each of its values.
     size : pair of float
@@ -108,5 +113,6 @@ class Figure:
     draw: Callable[[Any, Sequence[Result]], None]
     shown: Sequence[str] = ("cycles", "traffic", "memory_allocated")
     derive: Derive = _as_they_are
+    claims: Callable[[Views], Iterable[str]] | None = None
     by: str = ""
     size: tuple[float, float] = (9.0, 3.6)

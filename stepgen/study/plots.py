@@ -30,32 +30,34 @@ def hollow(axes: Any, points: Iterable[Point], label: str | None) -> None:
 
 
 def frontier(
-    axes: Any,
-    static: Sequence[tuple[float, float, str]],
-    dynamic: Point | None,
-    *,
-    labels: bool,
+    axes: Any, points: Sequence[tuple[float, float, str]], which: str = "", *, dashed: bool = False
 ) -> None:
     """Cycles against on-chip memory: a line through static tiles, and the dynamic point.
 
     Parameters
     ----------
     axes : matplotlib Axes
-    static : sequence of (memory, cycles, text)
-    dynamic : pair of float or None
-    labels : bool
-        Whether to put them into the legend.
+    points : sequence of (memory, cycles, tile)
+        A tile of rows, or ``"dynamic"``; in order of memory.
+    which : str
+        Added to the names in the legend.
+    dashed : bool
+        A second line beside another: dashed, with open markers and no texts.
     """
-    if static:
-        xs, ys, _ = zip(*static, strict=True)
-        axes.plot(xs, ys, "o-", color=COLORS["static"], label="static tiles" if labels else None)
-        for x, y, name in static:
-            axes.annotate(name, (x, y), (5, 5), textcoords="offset points", fontsize="small")
-    if dynamic is not None:
-        axes.scatter(
-            *dynamic, s=70, color=COLORS["dynamic"], zorder=3,
-            label="dynamic tiles" if labels else None,
-        )  # fmt: skip
+    static = [point for point in points if point[2] != "dynamic"]
+    face = {"markerfacecolor": "white"} if dashed else {}
+    axes.plot(
+        [x for x, _, _ in static], [y for _, y, _ in static], "o", color=COLORS["static"],
+        linestyle="--" if dashed else "-", label=f"static tiles{which}", **face,
+    )  # fmt: skip
+    for x, y, name in static if not dashed else ():
+        axes.annotate(name, (x, y), (5, 5), textcoords="offset points", fontsize="small")
+    for x, y, name in points:
+        if name == "dynamic":
+            axes.plot(
+                [x], [y], "D" if dashed else "o", markersize=8, linestyle="", zorder=3,
+                color=COLORS["dynamic"], label=f"dynamic tiles{which}", **face,
+            )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.margins(x=0.14, y=0.1)  # room for the texts of the outermost points

@@ -41,6 +41,12 @@ _MEMORY_OF = {"memory_allocated": PUBLISHED, "memory_used": PUBLISHED, "memory_p
 INPUTS = {"published": "trace", "counts": "same counts", "drawn": "drawn"}
 
 
+def origin(result: Result) -> str:
+    """Where the input of a run comes from, as people say it; nothing where it has none."""
+    point = result.row.point
+    return INPUTS[point.origin] if point.traces else ""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A figure with its results by view, and the files that were written."""
@@ -83,11 +89,11 @@ def view_table(
     rows = []
     for result in results:
         cells: list[Any] = [_plain(result.row.labels.get(name)) for name in labels]
-        cells.append(INPUTS[result.row.point.origin])
+        cells.append(origin(result))
         for name in shown:
-            cells.append(_cell(name, result.numbers.get(name)))
+            cells.append(cell(name, result.numbers.get(name)))
             if name in compared:
-                cells.append(_cell(name, result.row.known.get(name)))
+                cells.append(cell(name, result.row.known.get(name)))
                 cells.append(signed(result.error(name)))
         rows.append(cells)
     title = f"{_heading(figure)}, {VIEW_NAMES[view]}"
@@ -113,7 +119,8 @@ def _plain(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _cell(name: str, value: float | None) -> Any:
+def cell(name: str, value: float | None) -> Any:
+    """A number of that name as people read it."""
     if value is None:
         return None
     if name.endswith(("utilization", "occupancy")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..flow.objects import Progress, quiet
 from ..flow.whole import whole_folder
@@ -11,7 +12,7 @@ from ..ir.errors import StepError
 from . import evaluate as timing
 from .evaluate import Numbers
 from .executors import Executor
-from .figure import Figure, Result
+from .figure import Figure, Result, Views
 from .figures import figures
 from .point import VIEWS, Point
 from .report import Outcome, write
@@ -52,25 +53,22 @@ def views(name: str) -> tuple[str, ...]:
     return (name,)
 
 
-def run(
+def measured(
     wanted: Sequence[Figure],
     traces: Traces,
-    out: Path,
     *,
     views: Sequence[str] = VIEWS,
     executor: Executor | None = None,
     progress: Progress = quiet,
     evaluate: Callable[[Point], Numbers] = timing.evaluate,
-) -> list[Outcome]:
-    """Make figures.
+) -> list[tuple[Figure, Views]]:
+    """Run what figures show.
 
     Parameters
     ----------
     wanted : sequence of Figure
     traces : Traces
         Where their inputs come from.
-    out : Path
-        Folder for CSV and pictures.
     views : sequence of str
         Of `VIEWS`.
     executor : Executor, optional
@@ -82,15 +80,26 @@ def run(
     Raises
     ------
     StepError
-        If a trace does not fit, `out` can't be written, or a point can't be run.
+        If a trace does not fit, or a point can't be run.
     """
     rows = [(figure, view, figure.rows(traces, view)) for figure in wanted for view in views]
-    with whole_folder(out):
-        pass  # before the work, to see whether its results can be written
     points = [row.point for _, _, some in rows for row in some]
     numbers = iter(sweep(points, executor=executor, evaluate=evaluate, progress=progress))
     by_figure: dict[str, dict[str, list[Result]]] = {figure.name: {} for figure in wanted}
     for figure, view, some in rows:
         results = [Result(row, next(numbers)) for row in some]
         by_figure[figure.name][view] = figure.derive(results)
-    return [write(figure, by_figure[figure.name], out) for figure in wanted]
+    return [(figure, by_figure[figure.name]) for figure in wanted]
+
+
+def run(wanted: Sequence[Figure], traces: Traces, out: Path, **options: Any) -> list[Outcome]:
+    """Make figures: what `measured` finds, as CSV and pictures in the folder `out`.
+
+    Raises
+    ------
+    StepError
+        As `measured`, or if `out` can't be written.
+    """
+    with whole_folder(out):
+        pass  # before the work, to see whether its results can be written
+    return [write(figure, results, out) for figure, results in measured(wanted, traces, **options)]

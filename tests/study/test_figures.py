@@ -16,9 +16,9 @@ from stepgen.study import plots, published, study
 from stepgen.study.evaluate import evaluate
 from stepgen.study.figure import Figure, Result, Row
 from stepgen.study.figures import figures
-from stepgen.study.moe import tiling_row, with_distance
 from stepgen.study.point import FAIR, PUBLISHED, VIEWS, Point, Trace
 from stepgen.study.report import signed, view_table
+from stepgen.study.tiling import tiling_row, with_distance
 from stepgen.study.traces import Traces
 
 NAMES = ["8", "9", "10", "12", "13", "14", "15", "17", "19", "20", "21", "combined"]
@@ -157,7 +157,7 @@ def test_numbers_above_bars_stay_apart_and_inside(groups):
 def test_logarithmic_axes_have_numbers_that_stay_apart(ratio):
     picture = Picture(figsize=(4, 3.6))
     axes = picture.subplots()
-    plots.frontier(axes, [(2e7, 3e6, "8"), (2e7 * ratio, 3e6 * ratio, "64")], None, labels=False)
+    plots.frontier(axes, [(2e7, 3e6, "8"), (2e7 * ratio, 3e6 * ratio, "64")])
     FigureCanvasAgg(picture).draw()
     low, high = axes.get_xlim()
     places = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
@@ -253,3 +253,27 @@ def test_figure_8_moves_and_holds_the_published_bytes(tiles):
     assert {n: result.error(n) for n in ("traffic", "memory_allocated")} == {
         "traffic": 0, "memory_allocated": 0,
     }  # fmt: skip
+
+
+def test_figure_10_has_both_depths_of_fifos():
+    """The public tables were made with FIFOs of 2, the plot of one model with unbounded ones."""
+    rows = figures()["10"].rows(Traces(), PUBLISHED)
+    deep = [r for r in rows if r.point.changes["fifo_depth"] == "unbounded"]
+    assert [(r.labels["model"], r.labels["FIFOs"], r.labels["tile"]) for r in deep] == [
+        ("Qwen3-30B-A3B", "unbounded", tile)
+        for tile in (16, 32, 64, 128, 256, 512, 1024, "dynamic")
+    ]
+    assert not any("cycles" in r.known for r in deep)
+    assert sum("memory_allocated" in r.known for r in deep) == 3
+    others = [*figures()["10"].rows(Traces(), FAIR), *figures()["20"].rows(Traces(), PUBLISHED)]
+    assert {r.point.changes["fifo_depth"] for r in others} == {2}
+
+
+def test_a_dynamic_point_is_compared_with_static_ones_of_the_same_fifos():
+    results = [fake(800, 10, 8), fake(200, 10, "dynamic")]
+    deep = [
+        Result(Row({**r.row.labels, "FIFOs": "unbounded"}, r.row.point), {**r.numbers, "cycles": n})
+        for r, n in zip(results, (300, 100), strict=True)
+    ]
+    made = with_distance([*results, *deep])
+    assert [r["pareto_distance"] for r in made if r["tile"] == "dynamic"] == [4.0, 3.0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..decoder import DIFFERS, Schedule, draw, row, with_speedup
+from ..decoder import DIFFERS, Schedule, claims, draw, row, with_speedup
 from ..figure import Figure, Row
 from ..traces import Traces
 
@@ -34,6 +34,7 @@ FIGURE = Figure(
     draw,
     shown=("cycles", "speedup", "memory_peak", "compute_allocated", "compute_utilization"),
     derive=with_speedup,
+    claims=claims,
     by="model",
     size=(12.0, 3.8),
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import plots
-from ..figure import Figure, Result, Row
+from .. import plots, published
+from ..claims import compared, equal, fold, of, pairs, table
+from ..figure import Figure, Result, Row, Views
 from ..moe import region_counts, regions_row
+from ..point import VIEWS
+from ..report import VIEW_NAMES, cell
 from ..traces import Traces
 
 DIFFERS = (
@@ -16,6 +19,10 @@ DIFFERS = (
     "tiles in flight and operands lie in memories of their own. Published utilization counted SiLU "
     "too often and is shown without that."
 )
+
+
+SHARED = 4
+"""Experts that share a region at 32 regions, of which the paper speaks."""
 
 
 def _rows(traces: Traces, view: str) -> list[Row]:
@@ -62,6 +69,57 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
     plots.legend(part, [*panels, *seconds])
 
 
+def _claims(views: Views) -> Iterator[str]:
+    shares = ("compute_occupancy", "compute_utilization")
+    yield from table(
+        (
+            "tiles",
+            "regions",
+            "cycles, published",
+            "as published",
+            "error",
+            "cycles, fair",
+            "occupied, published (corrected)",
+            "as published",
+            "by useful work",
+            "on-chip, bytes",
+        ),
+        (
+            (
+                p["tiling"],
+                p["regions"],
+                *compared(p),
+                of(f, "cycles"),
+                cell(shares[0], p.published(shares[0])),
+                *(cell(share, p[share]) for share in shares),
+                equal(p, "memory_used"),
+            )
+            for p, f in pairs(views)
+        ),
+    )
+    yield ""
+    for view in VIEWS:
+        yield from _sharing(view, [r for r in views[view] if r["tiling"] == "static"])
+    charged, real = published.SILU_TOO_OFTEN
+    yield (
+        f"- Published utilization is {fold(charged / real)} times the corrected one, which "
+        "charges SiLU once per element."
+    )
+
+
+def _sharing(view: str, static: Sequence[Result]) -> Iterator[str]:
+    """What changes from a region per expert to one for four experts."""
+    alone, shared = static[0], next(r for r in static if r["experts per region"] == SHARED)
+    number = "compute_occupancy"
+    told = f"- From {alone['regions']} to {shared['regions']} regions, {VIEW_NAMES[view]}: static "
+    told += f"tiles occupy {fold(shared[number] / alone[number])} times the compute"
+    known = [r.published(number) for r in (alone, shared)]
+    if known[0] and known[1]:
+        told += f" (published: {fold(known[1] / known[0])})"
+    useful = alone["compute_utilization"] / alone[number]
+    yield f"{told}, of which {100 * useful:.0f} % is useful work."
+
+
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
@@ -72,6 +130,7 @@ FIGURE = Figure(
     DIFFERS,
     _rows,
     _draw,
+    claims=_claims,
     by="tiling",
     shown=("cycles", "compute_occupancy", "compute_utilization", "compute_allocated"),
 )

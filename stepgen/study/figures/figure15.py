@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import plots, published
-from ..attention import DIFFERS, row, with_speedup
+from ..attention import DIFFERS, row, size_claims, with_speedup
 from ..figure import Figure, Result, Row
 from ..point import Trace
 from ..traces import Traces
@@ -61,5 +61,6 @@ FIGURE = Figure(
     _draw,
     shown=("cycles", "dynamic_speedup"),
     derive=with_speedup,
+    claims=size_claims,
     size=(6.0, 3.6),
 )

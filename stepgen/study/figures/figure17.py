@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..decoder import DIFFERS, Schedule, draw, row, with_speedup
+from ..decoder import DIFFERS, Schedule, claims, draw, row, with_speedup
 from ..figure import Figure, Row
 from ..traces import Traces
 
@@ -26,6 +26,7 @@ FIGURE = Figure(
     draw,
     shown=("cycles", "speedup", "traffic", "memory_allocated", "memory_peak"),
     derive=with_speedup,
+    claims=claims,
     by="model",
     size=(11.0, 3.8),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..figure import Figure
-from ..moe import DIFFERS, draw_ratios, tiling_rows
+from ..tiling import DIFFERS, draw_ratios, tiling_rows
 
 FIGURE = Figure(
     "20",

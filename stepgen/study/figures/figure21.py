@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import plots, published
-from ..attention import DIFFERS, batch_rows, geomean, with_speedup
+from ..attention import DIFFERS, batch_claims, batch_rows, geomean, with_speedup
 from ..figure import Figure, Result, Row
 from ..traces import Traces
 
@@ -56,5 +56,6 @@ FIGURE = Figure(
     by="batch",
     shown=("cycles", "dynamic_speedup"),
     derive=with_speedup,
+    claims=batch_claims,
     size=(10.0, 3.6),
 )

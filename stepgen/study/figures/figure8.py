@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import plots, published
-from ..figure import Figure, Result, Row
+from ..claims import compared, equal, of, pairs, table
+from ..figure import Figure, Result, Row, Views
 from ..point import PUBLISHED, Point, Value
 from ..traces import Traces
 
@@ -69,6 +70,33 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
     axes.legend(fontsize="small")
 
 
+def _claims(views: Views) -> Iterator[str]:
+    yield from table(
+        (
+            "batch tile",
+            "inner tile",
+            "traffic, bytes",
+            "on-chip, bytes",
+            "cycles, published simulator",
+            "as published",
+            "error",
+            "cycles, fair",
+            "cycles, published HDL",
+        ),
+        (
+            (
+                *p.row.labels.values(),
+                equal(p, "traffic"),
+                equal(p, "memory_allocated"),
+                *compared(p),
+                of(f, "cycles"),
+                p.published("hdl_cycles"),
+            )
+            for p, f in pairs(views)
+        ),
+    )
+
+
 FIGURE = Figure(
     "8",
     "A SwiGLU layer of 64 rows over tile sizes",
@@ -78,5 +106,6 @@ FIGURE = Figure(
     _rows,
     _draw,
     shown=("cycles", "traffic", "memory_allocated", "memory_peak", "bandwidth_utilization"),
+    claims=_claims,
     size=(7.0, 4.0),
 )

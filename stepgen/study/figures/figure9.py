@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..figure import Figure
-from ..moe import DIFFERS, draw_frontiers, tiling_rows, with_distance
+from ..tiling import DIFFERS, draw_frontiers, tiling_claims, tiling_rows, with_distance
 
 FIGURE = Figure(
     "9",
@@ -14,4 +14,5 @@ FIGURE = Figure(
     by="model",
     shown=("cycles", "traffic", "memory_allocated", "memory_peak", "pareto_distance"),
     derive=with_distance,
+    claims=tiling_claims,
 )
