@@ -17,20 +17,6 @@ SYSTOLIC_ROWS = 16
 """Rows of the paper's compute tile, which each hold a row of the operand."""
 
 
-def to_function(call: Call) -> Function:
-    """The function of a use.
-
-    Raises
-    ------
-    StepError
-        Through `call`, if it is none.
-    """
-    function = call.attrs["fn"]
-    if not isinstance(function, Function):
-        call.fail(f"it needs a function such as fn.add(), not {function!r}")
-    return function
-
-
 def tiles_of(call: Call, streams: Sequence[Stream]) -> list[Tile]:
     """The tiles that a function is given; a tuple gives its items.
 

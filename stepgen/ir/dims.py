@@ -18,6 +18,7 @@ from typing import Literal
 
 import sympy
 
+from stepgen.ir.arguments import checked, take
 from stepgen.ir.errors import StepError
 from stepgen.ir.names import identifier
 from stepgen.ir.where import user_line
@@ -84,13 +85,15 @@ DimLike = int | str | Dim
 """What a user may write for a dim: an extent, the name of a dynamic dim, or a `Dim`."""
 
 
+@checked
 def static(extent: int) -> Dim:
     """A dim of known extent."""
-    if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
-        raise StepError(f"a dim must be an integer of at least 0, not {extent!r}")
+    if extent < 0:
+        raise StepError(f"a dim at {user_line()} must be an integer of at least 0, not {extent}")
     return Dim(sympy.Integer(extent), "static", extent)
 
 
+@checked
 def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
     """A dynamic-regular dim: one extent per run, known by name.
 
@@ -104,28 +107,37 @@ def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> D
     positive : bool
         Whether the extent is known to be at least 1.
     """
-    return Dim(_symbol(_named(name), positive), "dynamic", bound)
+    return _named_dim(name, "dynamic", bound, positive)
 
 
+@checked
 def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
     """A ragged dim: several extents within one stream. Parameters as for `dynamic`."""
-    return Dim(_symbol(_named(name), positive), "ragged", bound)
+    return _named_dim(name, "ragged", bound, positive)
 
 
 def as_dim(value: DimLike) -> Dim:
     """The dim that a user meant by an integer, a name or a `Dim`."""
     if isinstance(value, Dim):
         return value
-    if isinstance(value, str):
-        return dynamic(value)
-    return static(value)
+    given: int | str = take(value, int | str | Dim, "a dim", "it")
+    return dynamic(given) if isinstance(given, str) else static(given)
 
 
 def regular(expr: sympy.Expr, bound: int | None) -> Dim:
     """The static or dynamic dim with this extent."""
     if expr.is_Integer:
-        return static(int(expr))
+        return Dim(expr, "static", int(expr))
     return Dim(expr, "dynamic", bound)
+
+
+def _named_dim(name: str, kind: Kind, bound: int | None, positive: bool) -> Dim:
+    if bound is not None and bound < positive:
+        least = "1, since it is positive" if positive else "0"
+        raise StepError(
+            f"the bound of the dim {name} at {user_line()} must be at least {least}, not {bound}"
+        )
+    return Dim(_symbol(_named(name), positive), kind, bound)
 
 
 def _named(name: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import sympy
 
+from stepgen.ir.arguments import shown, take, take_fields
 from stepgen.ir.dims import Dim, DimLike, as_dim, show_shape
 from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,14 @@ class ElementType:
     bits: int
     bytes: int
 
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """Smallest and largest number; None for floats."""
+        if self.name in ("bf16", "f32"):
+            return None
+        signed = self.name.startswith("int")
+        return (-(1 << self.bits - 1) if signed else 0, (1 << self.bits - signed) - 1)
+
     def __str__(self) -> str:
         return self.name
 
@@ -36,8 +47,11 @@ class ElementType:
 
     def __getitem__(self, shape: tuple[DimLike, DimLike]) -> Tile:
         """``int8[1, 64]`` is a tile of one row and 64 columns."""
-        rows, cols = shape
-        return Tile(rows, cols, self)
+        if not isinstance(shape, tuple) or len(shape) != 2:
+            raise StepError(
+                f"a tile at {user_line()}: {self}[rows, cols] takes 2 extents, not {shown(shape)}"
+            )
+        return Tile(*shape, self)
 
 
 int8 = ElementType("int8", 8, 1)
@@ -60,13 +74,19 @@ def element(value: ElementType | str) -> ElementType:
     """The element type that a user meant by a type or its name."""
     if isinstance(value, ElementType):
         return value
-    if value not in ELEMENTS:
-        raise StepError(f"{value!r} is no element type, those are {', '.join(ELEMENTS)}")
+    if not isinstance(value, str) or value not in ELEMENTS:
+        raise StepError(f"{shown(value)} is no element type, those are {', '.join(ELEMENTS)}")
     return ELEMENTS[value]
+
+
+MOST_CONSUMERS = 1 << 14
+"""Of one stream: partitions and forks make a stream for each."""
 
 
 class DataType:
     """What one element of a stream is."""
+
+    EXAMPLE: ClassVar[str] = "int8[1, 64]"
 
     @property
     def bytes(self) -> sympy.Expr:
@@ -98,7 +118,7 @@ class Tile(DataType):
     def __init__(self, rows: DimLike, cols: DimLike, element: ElementType) -> None:
         object.__setattr__(self, "rows", as_dim(rows))
         object.__setattr__(self, "cols", as_dim(cols))
-        object.__setattr__(self, "element", element)
+        object.__setattr__(self, "element", take(element, ElementType, "Tile", "element"))
 
     @property
     def dims(self) -> tuple[Dim, Dim]:
@@ -136,8 +156,11 @@ class Selector(DataType):
     hot: int | None = None
 
     def __post_init__(self) -> None:
+        take_fields(self)
         if self.n < 1:
             raise StepError(f"a selector needs at least 1 consumer, not {self.n}")
+        if self.n > MOST_CONSUMERS:
+            raise StepError(f"a selector has at most {MOST_CONSUMERS} consumers, not {self.n}")
         if self.hot is not None and not 0 <= self.hot <= self.n:
             raise StepError(f"a selector over {self.n} consumers can't have {self.hot} bits set")
 
@@ -165,6 +188,9 @@ class Buffer(DataType):
     tile: Tile
     shape: tuple[Dim, ...]
 
+    def __post_init__(self) -> None:
+        take_fields(self)
+
     @property
     def dims(self) -> tuple[Dim, ...]:
         """The shape and the dims of the tile."""
@@ -184,6 +210,9 @@ class TupleType(DataType):
     """Several data types side by side, made by Zip."""
 
     items: tuple[DataType, ...]
+
+    def __post_init__(self) -> None:
+        take_fields(self)
 
     @property
     def dims(self) -> tuple[Dim, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepgen.ir import cycles
+from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, show_shape
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Out, Stream, StreamType, make_stream
@@ -40,6 +41,7 @@ class Feedback(Stream):
         """The real stream, once connected."""
         return self.node.stands_for
 
+    @checked
     def connect(self, stream: Stream) -> None:
         """Put the real stream in the place of this one, wherever it was used.
 
@@ -61,7 +63,7 @@ class Feedback(Stream):
         prefix = f"feedback {self.label} at {line}:"
         if self.source is not None:
             raise StepError(f"{prefix} it is connected to {self.source.name} already")
-        if not isinstance(stream, Stream) or stream.resolved() == self:
+        if stream.resolved() == self:
             raise StepError(f"{prefix} it needs the stream of another operator, not {stream!r}")
         if stream.graph is not graph:
             raise StepError(f"{prefix} {stream.name} belongs to another graph")

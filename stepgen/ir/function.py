@@ -6,7 +6,7 @@ A function is one file in ``stepgen/ir/functions``, named as the function, with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import sympy
 
 from stepgen.ir import registry
+from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
@@ -67,6 +68,7 @@ class Function:
         Whether FlatMap may give it selectors.
     """
 
+    EXAMPLE: ClassVar[str] = "fn.add()"
     arity: ClassVar[int] = 1
     keeps_volume: ClassVar[bool] = False
     cuts_selectors: ClassVar[bool] = False
@@ -156,8 +158,7 @@ class Constant(Unary):
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape and element type."""
         self.check(call, tiles)
-        if tiles[0].element not in FLOATS and self.c != int(self.c):
-            call.fail(f"{self} needs a whole number for {tiles[0]}, not {self.c}")
+        call.constant(str(self), self.c, tiles[0].element)
         return tiles[0]
 
 
@@ -233,7 +234,7 @@ def function_types() -> dict[str, type[Function]]:
     return registry.classes(_PACKAGE, Function)
 
 
-def function(name: str, **parameters: Any) -> Function:
+def function(name: str, /, **parameters: Any) -> Function:
     """The function of this name.
 
     Raises
@@ -241,12 +242,15 @@ def function(name: str, **parameters: Any) -> Function:
     StepError
         If there is none or the parameters don't fit.
     """
-    if name not in function_types():
-        raise StepError(f"there is no function {name!r}, those are {', '.join(function_types())}")
-    try:
-        return function_types()[name](**parameters)
-    except TypeError as error:
-        raise StepError(f"function {name}: {str(error).split('__init__() ')[-1]}") from None
+    if not isinstance(name, str) or name not in function_types():
+        some = ", ".join(function_types())
+        raise StepError(f"there is no function {shown(name)}, those are {some}")
+    return _makers()[name](**parameters)
+
+
+@cache
+def _makers() -> dict[str, Callable[..., Function]]:
+    return {name: checked(kind, name) for name, kind in function_types().items()}
 
 
 class Namespace:
@@ -255,17 +259,10 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():
             raise AttributeError(f"there is no function {name!r}")
-        return lambda *args, **kwargs: _make(name, args, kwargs)
+        return _makers()[name]
 
     def __dir__(self) -> list[str]:
         return list(function_types())
-
-
-def _make(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    names = [f.name for f in fields(function_types()[name])]
-    if len(args) > len(names):
-        raise StepError(f"function {name} takes {len(names)} parameters, not {len(args)}")
-    return function(name, **dict(zip(names, args, strict=False)), **kwargs)
 
 
 fn = Namespace()

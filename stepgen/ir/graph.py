@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from stepgen.ir import operator
+from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import DataType, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
@@ -16,6 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Routing, Stream, StreamType, make_stream
+from stepgen.ir.uses import conform
 from stepgen.ir.where import user_line
 
 
@@ -48,8 +50,11 @@ class Tensor:
         """Size in bytes."""
         return self.shape[0] * self.shape[1] * self.element.bytes
 
+    @checked
     def grid(self, tile: tuple[int, int]) -> tuple[int, int]:
         """How many tiles of this shape it has, in rows and columns."""
+        if min(tile) < 1:
+            raise StepError(f"a tile of {self.name} must have positive extents, not {tile}")
         return self.shape[0] // tile[0], self.shape[1] // tile[1]
 
     def __repr__(self) -> str:
@@ -80,6 +85,7 @@ class Graph:
         Dims known for streams of address ranges: the length of a range, and of all together.
     """
 
+    @checked
     def __init__(self, name: str = "program") -> None:
         self.name = identifier(name, f"the name of the graph at {user_line()}")
         self.nodes: list[Node] = []
@@ -93,6 +99,7 @@ class Graph:
         self._uses: dict[Stream, list[tuple[Node, int]]] = {}
         self._counted = (0, 0)
 
+    @checked
     def input(self, name: str, dtype: DataType, shape: Iterable[DimLike]) -> Stream:
         """A stream that comes from outside.
 
@@ -111,14 +118,16 @@ class Graph:
                 f"source at {user_line()}: the graph has {self.tensors[name]!r} of the name {name} "
                 f"already, and inputs are told apart by their names"
             )
-        attrs = {"dtype": dtype, "shape": tuple(shape)}
+        attrs = {"dtype": dtype, "shape": shape}
         return self.add("source", (), attrs, name=name).outputs[0]
 
+    @checked
     def output(self, stream: Stream, name: str) -> None:
         """Let a stream leave the program under a name, unique among the graph's nodes."""
         name = identifier(name, f"output at {user_line()}: its name")
         self.add("output", (stream,), {}, name=name)
 
+    @checked
     def tensor(
         self,
         name: str,
@@ -149,12 +158,14 @@ class Graph:
                 f"{prefix} the graph has an input of this name already, and inputs are told apart "
                 f"by their names"
             )
-        rows, cols = as_pair(f"{prefix} shape", shape)
+        if min(shape) < 1:
+            raise StepError(f"{prefix} its shape must be 2 positive extents, not {shape}")
         if base is not None and base < 0:
             raise StepError(f"{prefix} it can't lie at the address {base}")
-        self.tensors[name] = Tensor(self, name, (rows, cols), as_element(element), base)
+        self.tensors[name] = Tensor(self, name, shape, as_element(element), base)
         return self.tensors[name]
 
+    @checked
     def feedback(self, dtype: DataType, shape: Iterable[DimLike], name: str) -> Feedback:
         """A stream that is used before it is made: the way to write a cycle.
 
@@ -175,6 +186,8 @@ class Graph:
         line = user_line()
         name = self._claim("feedback", name, line)
         dims = tuple(as_dim(d) for d in shape)
+        if not dims:
+            raise StepError(f"feedback at {line}: it needs at least 1 dim")
         for dim in (*dims, *dtype.dims):
             self.symbols.claim(dim)
         node = Node(self, "feedback", name, (), {}, line)
@@ -183,6 +196,7 @@ class Graph:
         self._names[name] = stream
         return stream
 
+    @checked
     def add(
         self,
         op: str,
@@ -214,6 +228,7 @@ class Graph:
         """
         line = where or user_line()
         call = operator.Call(self, op, tuple(s.resolved() for s in inputs), dict(attrs), line)
+        conform(call)
         for stream in call.inputs:
             if stream.graph is not self:
                 call.fail(f"{stream.name} belongs to another graph, {stream.graph.name}")
@@ -239,11 +254,12 @@ class Graph:
         StepError
             If there is none.
         """
-        found = self._names.get(name)
+        found = self._names.get(name) if isinstance(name, str) else None
         if not isinstance(found, Node):
-            raise StepError(f"the graph {self.name} has no node {name!r}")
+            raise StepError(f"the graph {self.name} has no node {shown(name)}")
         return found
 
+    @checked
     def consumers(self, stream: Stream) -> list[tuple[Node, int]]:
         """Every use of a stream: the node and the number of its input."""
         state = len(self.nodes), sum(f.source is not None for f in self.feedbacks)
@@ -342,15 +358,10 @@ def build(
     Raises
     ------
     StepError
-        If an input is no stream or the use is wrong.
+        If there is no input or the use is wrong.
     """
     if not inputs:
         raise StepError(f"{op} at {user_line()}: it needs at least 1 stream")
-    for index, stream in enumerate(inputs):
-        if not isinstance(stream, Stream):
-            raise StepError(
-                f"{op} at {user_line()}: input {index} must be a stream, not {stream!r}"
-            )
     graph = inputs[0].graph
     if tensor is not None and tensor.graph is not graph:
         raise StepError(
@@ -358,30 +369,3 @@ def build(
             f"{inputs[0].name}"
         )
     return graph.add(op, inputs, attrs, name=name).outputs
-
-
-def as_pair(what: str, value: object) -> tuple[int, int]:
-    """Two positive extents, rows and columns, as a user gave them.
-
-    Raises
-    ------
-    StepError
-        If they are something else; `what` begins the sentence.
-    """
-    pair = tuple(value) if isinstance(value, Sequence) else ()
-    if len(pair) != 2 or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in pair):
-        raise StepError(f"{what} must be 2 positive extents, rows and columns, not {value!r}")
-    return pair[0], pair[1]
-
-
-def as_streams(op: str, value: object) -> tuple[Stream, ...]:
-    """Several streams as a user gave them.
-
-    Raises
-    ------
-    StepError
-        If it is no sequence.
-    """
-    if not isinstance(value, Sequence):
-        raise StepError(f"{op} at {user_line()}: it needs a list of streams, not {value!r}")
-    return tuple(value)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import sympy
 from sympy.printing.numpy import NumPyPrinter
 
+from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
@@ -100,6 +101,7 @@ class Metrics:
         free = self.traffic.free_symbols | self.memory.free_symbols | self.flops.free_symbols
         return sorted(free, key=lambda s: (len(s.name), s.name))
 
+    @checked
     def evaluate(self, values: Mapping[Any, Value] | None = None) -> Numbers:
         """The totals for given dims.
 
@@ -111,9 +113,9 @@ class Metrics:
         Raises
         ------
         StepError
-            If a dim is missing.
+            If a dim is missing, or a value is no extent.
         """
-        given = {_name(key): value for key, value in (values or {}).items()}
+        given = {_name(key): _extent(key, value) for key, value in (values or {}).items()}
         missing = [s.name for s in self.symbols if s.name not in given]
         if missing:
             raise StepError(
@@ -172,6 +174,7 @@ def register_policy(name: str, provider: Provider) -> None:
     _providers[name] = provider
 
 
+@checked
 def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
     """What a program costs.
 
@@ -200,6 +203,7 @@ def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
     return _providers[policy](graph, design)
 
 
+@checked
 def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, Value]:
     """How often each consumer is selected: values for `Metrics.evaluate`.
 
@@ -222,7 +226,12 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
     known = graph.routings.get(stream)
     if known is None:
         raise StepError(f"no partition is steered by {name}, {stream}")
-    array = np.asarray(mask)
+    try:
+        array = np.asarray(mask)
+    except ValueError:
+        array = np.array(None)
+    if not (array.dtype == bool or (array.dtype.kind in "iuf" and np.isin(array, (0, 1)).all())):
+        raise StepError(f"the selectors of {name} must be an array of bool, not {shown(mask)}")
     dims = len(stream.shape)
     if array.ndim not in (dims + 1, dims + 2) or array.shape[-1] != len(known.counts):
         raise StepError(
@@ -254,6 +263,13 @@ def _cost(node: Any, policy: Policy, largest: Mapping[sympy.Expr, sympy.Expr]) -
 
 def _name(key: Any) -> str:
     return str(key.expr) if isinstance(key, Dim) else str(key)
+
+
+def _extent(key: Any, value: Value) -> Value:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise StepError(f"the dim {_name(key)} must be of integers from 0 on, not {shown(value)}")
+    return value
 
 
 def _integer(array: npt.NDArray[Any]) -> Value:

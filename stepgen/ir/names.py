@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import reprlib
 
+from stepgen.ir.arguments import shown
 from stepgen.ir.errors import StepError
 
 LONGEST = 100
@@ -39,5 +39,5 @@ def identifier(name: object, what: str, *, longest: int | None = LONGEST) -> str
         raise StepError(f"{what} must have at most {longest} characters, not {len(name)}")
     raise StepError(
         f"{what} must be an ASCII identifier (letters, digits and _, no digit first), not "
-        f"{reprlib.repr(name)}"
+        f"{shown(name)}"
     )

@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 from stepgen.ir.dtypes import Tile, address
-from stepgen.ir.errors import StepError
-from stepgen.ir.graph import Tensor, as_pair
 from stepgen.ir.operator import Call
 from stepgen.ir.stream import Stream
-from stepgen.ir.where import user_line
-
-
-def as_tensor(op: str, value: object) -> Tensor:
-    """The tensor that a user gave.
-
-    Raises
-    ------
-    StepError
-        If it is none.
-    """
-    if not isinstance(value, Tensor):
-        raise StepError(f"{op} at {user_line()}: it needs a tensor of the graph, not {value!r}")
-    return value
 
 
 def tensor_tile(call: Call) -> Tile:
@@ -32,8 +16,9 @@ def tensor_tile(call: Call) -> Tile:
         Through `call`, if the tile does not divide the tensor.
     """
     tensor = call.graph.tensors[call.attrs["tensor"]]
-    rows, cols = as_pair(f"{call.op} at {call.where}: tile", call.attrs["tile"])
-    call.attrs["tile"] = rows, cols
+    rows, cols = call.attrs["tile"]
+    if min(rows, cols) < 1:
+        call.fail(f"tile must be 2 positive extents, rows and columns, not {(rows, cols)}")
     for what, whole, part in zip(("rows", "cols"), tensor.shape, (rows, cols), strict=True):
         if whole % part:
             call.fail(

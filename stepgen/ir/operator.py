@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import sympy
 
 from stepgen.ir import registry
+from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, show_shape
-from stepgen.ir.dtypes import Selector, Tile
+from stepgen.ir.dtypes import ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
@@ -74,27 +75,26 @@ class Call:
 
     def integer(self, name: str, low: int, high: int | None = None) -> int:
         """The integer parameter `name`, checked to lie in ``low..high``."""
-        value = self.attrs[name]
-        good = isinstance(value, int) and not isinstance(value, bool)
-        if not good or value < low or (high is not None and value > high):
+        value: int = self.attrs[name]
+        if value < low or (high is not None and value > high):
             limit = f"of at least {low}" if high is None else f"within {low}..{high}"
-            self.fail(f"{name} must be an integer {limit}, not {value!r}")
-        return int(value)
+            self.fail(f"{name} must be an integer {limit}, not {value}")
+        return value
 
     def integers(self, name: str, low: int) -> tuple[int, ...]:
         """The parameter `name`, checked to be integers of at least `low`."""
-        value = self.attrs[name]
-        good = isinstance(value, Sequence) and len(value) > 0
-        if not good or any(isinstance(n, bool) or not isinstance(n, int) or n < low for n in value):
-            self.fail(f"{name} must be a sequence of integers of at least {low}, not {value!r}")
-        self.attrs[name] = tuple(value)
-        return tuple(value)
+        value: tuple[int, ...] | None = self.attrs[name]
+        if not value or min(value) < low:
+            self.fail(f"{name} must be a sequence of integers of at least {low}, not {value}")
+        return value
 
-    def number(self, name: str) -> None:
-        """Check that the parameter `name` is a number."""
-        value = self.attrs[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self.fail(f"{name} must be a number, not {value!r}")
+    def constant(self, what: str, value: float, element: ElementType) -> None:
+        """Check that a number is one of an element type; floats are rounded."""
+        if element.limits is None:
+            return
+        low, high = element.limits
+        if not low <= value <= high or value != int(value):
+            self.fail(f"{what} needs a whole number of {low} to {high} for {element}, not {value}")
 
     def affine(self, shape: Sequence[int], stride: Sequence[int]) -> None:
         """Check that a reading has one stride per dim."""
@@ -106,13 +106,13 @@ class Call:
 
     def level(self, name: str, stream: Stream, low: int = 0) -> int:
         """The parameter `name`, checked to be a rank that chunks of `stream` can have."""
-        value = self.attrs[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= stream.rank:
+        value: int = self.attrs[name]
+        if not low <= value <= stream.rank:
             self.fail(
-                f"{name} must be an integer within {low}..{stream.rank}, not {value!r}, since "
+                f"{name} must be an integer within {low}..{stream.rank}, not {value}, since "
                 f"{stream.name} is {stream} of rank {stream.rank}"
             )
-        return int(value)
+        return value
 
     def same_shape(self, a: Stream, b: Stream) -> None:
         """Check that two streams have one shape."""
@@ -205,7 +205,7 @@ def operators() -> dict[str, Operator]:
 def functions() -> dict[str, Callable[..., Any]]:
     """The user-facing function of every operator that has one."""
     return {
-        name: getattr(module, name)
+        name: checked(getattr(module, name))
         for name, module in registry.modules(_PACKAGE).items()
         if hasattr(module, name)
     }

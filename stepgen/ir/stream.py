@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from stepgen.ir import operator
+from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
 from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.errors import StepError
@@ -182,10 +183,14 @@ class Stream:
         """Name of the node and number of the output: ``partition_0.3``."""
         return f"{self.node.name}.{self.port}"
 
+    @checked
     def dim(self, level: int) -> Dim:
         """The dim D_level, counted from the innermost."""
+        if not 0 <= level <= self.rank:
+            raise StepError(f"{self.name} of rank {self.rank} has no dim D{level}")
         return self.shape[self.rank - level]
 
+    @checked
     def fifo(self, depth: int) -> Stream:
         """The same stream for a use that asks for a FIFO of at least `depth` beats.
 
@@ -194,8 +199,8 @@ class Stream:
         depth : int
             At least 2.
         """
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 2:
-            raise StepError(f"the FIFO of {self.name} needs a depth of at least 2, not {depth!r}")
+        if depth < 2:
+            raise StepError(f"the FIFO of {self.name} needs a depth of at least 2, not {depth}")
         return Stream(self.node, self.port, self.type, self.totals, self.volume, depth)
 
     def resolved(self) -> Stream:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import json
-import reprlib
 from pathlib import Path
 from typing import Any
 
 import sympy
 
 from stepgen.ir import dims
+from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile, TupleType, element
 from stepgen.ir.errors import StepError
@@ -92,11 +92,22 @@ def loads(text: str, place: str = "the text") -> Graph:
         raise StepError(f"the text is no stepgen program: {error}") from None
 
 
+@checked
 def save(graph: Graph, path: str | Path) -> None:
-    """Write the text of a graph to a file."""
-    Path(path).write_text(dumps(graph) + "\n", encoding="utf-8")
+    """Write the text of a graph to a file.
+
+    Raises
+    ------
+    StepError
+        If the file can't be written.
+    """
+    try:
+        Path(path).write_text(dumps(graph) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise StepError(f"{_place(path)} can't be written: {error}") from None
 
 
+@checked
 def load(path: str | Path) -> Graph:
     """Read a graph from a file that `save` wrote.
 
@@ -107,9 +118,13 @@ def load(path: str | Path) -> Graph:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StepError(f"{path} can't be read as a program: {error}") from None
+    except (OSError, ValueError) as error:
+        raise StepError(f"{_place(path)} can't be read as a program: {error}") from None
     return loads(text, str(path))
+
+
+def _place(path: str | Path) -> str:
+    return str(path) if str(path).isprintable() else shown(str(path))
 
 
 class _Loader:
@@ -131,7 +146,7 @@ class _Loader:
             raise StepError(f"there is no operator {entry['op']!r}")
         where = entry.get("where", self.place)
         if not isinstance(where, str) or not where.isprintable():
-            raise StepError(f"{entry['op']}: its line must be a text, not {reprlib.repr(where)}")
+            raise StepError(f"{entry['op']}: its line must be a text, not {shown(where)}")
         attrs = {k: self._decode(v) for k, v in entry["attrs"].items()}
         if "tensor" in attrs and attrs["tensor"] not in self.graph.tensors:
             raise StepError(f"{entry['op']} {entry['name']} needs the tensor {attrs['tensor']!r}")

@@ -159,7 +159,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _x(_g(), 4).map(fn.scale(0.5)),
-        "map: scale(c=0.5) needs a whole number for int8 1x8, not 0.5",
+        "map: scale(c=0.5) needs a whole number of -2147483648 to 2147483647 for int32, not 0.5",
     ),
     (
         lambda: (lambda g: sg.linear_offchip_store(_x(g, 4), _t(g, sg.int32)))(_g()),
@@ -268,7 +268,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: _x(_g(), 4).map(fn.add()), "map: add() takes 2 tiles, not 1"),
     (
         lambda: sg.map("square", _x(_g(), 4)),
-        "map: it needs a function such as fn.add(), not 'square'",
+        "map: fn must be a function such as fn.add(), not 'square'",
     ),
     # off-chip memory
     (
@@ -288,15 +288,15 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"shape": 4}))(_g()),
-        "linear_offchip_load: shape must be a sequence of integers of at least 1, not 4",
+        "linear_offchip_load: shape must be a sequence, each of them an integer, not 4",
     ),
     (
         lambda: (lambda g: sg.linear_offchip_load(_t(g), **LOAD | {"tile": 64}))(_g()),
-        "linear_offchip_load: tile must be 2 positive extents, rows and columns, not 64",
+        "linear_offchip_load: tile must be 2 values, each of them an integer, not 64",
     ),
     (
         lambda: sg.linear_offchip_load("t", **LOAD),
-        "linear_offchip_load: it needs a tensor of the graph, not 't'",
+        "linear_offchip_load: tensor must be a tensor, not 't'",
     ),
     (
         lambda: (lambda g: sg.linear_offchip_store(_x(g, 4096), _t(g)))(_g()),
@@ -305,7 +305,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _g().tensor("t", (0, 4), sg.int8),
-        "tensor t: shape must be 2 positive extents, rows and columns, not (0, 4)",
+        "tensor t: its shape must be 2 positive extents, not (0, 4)",
     ),
     (
         lambda: _g().tensor("t", (4, 4), sg.int8, base=-64),
@@ -369,12 +369,12 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: _x(_g(), 4, 1).expand(),
         "expand: it needs either a reference stream or a count",
     ),
-    (lambda: sg.zip(_x(_g(), 4), 3), "zip: input 1 must be a stream, not 3"),
+    (lambda: sg.zip(_x(_g(), 4), 3), "zip: y must be a stream, not 3"),
     (lambda: sg.map(fn.add()), "map: it needs at least 1 stream"),
     (lambda: sg.eager_merge([], rank=0), "eager_merge: it needs at least 1 stream"),
     (
         lambda: sg.eager_merge(_x(_g(), 4), rank=0),
-        "eager_merge: it needs a list of streams, not <x.0 Stream[int8 1x8; 4]>",
+        "eager_merge: xs must be a sequence, each of them a stream, not <x.0 Stream[int8 1x8; 4]>",
     ),
     (
         lambda: _g().input("x", sg.int8[1, 8], ()),
@@ -382,7 +382,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _g().input("x", sg.int8, (4,)),
-        "source: an input needs a data type such as int8[1, 64], not int8",
+        "input: dtype must be a data type such as int8[1, 64], not int8",
     ),
 ]
 

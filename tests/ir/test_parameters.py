@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -25,14 +26,23 @@ fn = sg.fn
         ),
         (lambda: fn.tile_addresses(0), "tile_addresses needs a count of at least 1, not 0"),
         (lambda: fn.shift_cols(0), "shift_cols needs to shift by at least 1, not 0"),
-        (lambda: fn.mask_cols("x"), "mask_cols needs a number as its value, not 'x'"),
+        (
+            lambda: fn.mask_cols("x"),
+            "mask_cols: value must be a number, not 'x'",
+        ),
         (lambda: fn.row_broadcast(0), "row_broadcast needs at least 1 column, not 0"),
-        (lambda: fn.matmul(1, 2), "function matmul takes 1 parameters, not 2"),
-        (lambda: fn.matmul(depth=2), "function matmul: got an unexpected keyword argument 'depth'"),
-        (lambda: fn.scale(), "function scale: missing 1 required positional argument: 'c'"),
+        (lambda: fn.matmul(1, 2), "matmul: too many positional arguments"),
+        (
+            lambda: fn.matmul(depth=2),
+            "matmul: got an unexpected keyword argument 'depth'",
+        ),
+        (lambda: fn.scale(), "scale: missing a required argument: 'c'"),
         (lambda: sg.Selector(0), "a selector needs at least 1 consumer, not 0"),
         (lambda: sg.Selector(2, hot=3), "a selector over 2 consumers can't have 3 bits set"),
-        (lambda: sg.int8[-1, 4], "a dim must be an integer of at least 0, not -1"),
+        (
+            lambda: sg.int8[-1, 4],
+            "a dim must be an integer of at least 0, not -1",
+        ),
     ],
 )
 def test_parameters_are_checked_when_an_object_is_made(
@@ -40,4 +50,4 @@ def test_parameters_are_checked_when_an_object_is_made(
 ) -> None:
     with pytest.raises(sg.StepError) as caught:
         make()
-    assert str(caught.value).startswith(sentence)
+    assert re.sub(r" at test_parameters.py:\d+", "", str(caught.value)).startswith(sentence)

@@ -21,7 +21,7 @@ class Convert(Unary):
         The type that comes out; 1 operation per element.
     """
 
-    to: ElementType
+    to: ElementType | str
 
     elements: ClassVar = (*NUMBERS, bool_, address)
 
@@ -34,4 +34,4 @@ class Convert(Unary):
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape."""
         self.check(call, tiles)
-        return Tile(tiles[0].rows, tiles[0].cols, self.to)
+        return Tile(tiles[0].rows, tiles[0].cols, element(self.to))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stepgen.ir.dtypes import Tile, address
-from stepgen.ir.errors import StepError
-from stepgen.ir.function import FLOATS, NUMBERS, Function
+from stepgen.ir.function import NUMBERS, Function
 from stepgen.ir.operator import Call
 
 
@@ -28,16 +27,11 @@ class MaskCols(Function):
     arity: ClassVar[int] = 2
     elements: ClassVar = (*NUMBERS, address)
 
-    def __post_init__(self) -> None:
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise StepError(f"mask_cols needs a number as its value, not {self.value!r}")
-
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile like the first."""
         self.check(call, tiles)
         tile, count = tiles
         if count != Tile(1, 1, address):
             call.fail(f"{self} needs the number of columns as {Tile(1, 1, address)}, not {count}")
-        if tile.element not in FLOATS and not float(self.value).is_integer():
-            call.fail(f"{self} needs a whole number for {tile}, not {self.value}")
+        call.constant(str(self), self.value, tile.element)
         return tile

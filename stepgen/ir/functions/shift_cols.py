@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import FLOATS, Function
+from stepgen.ir.function import Function
 from stepgen.ir.operator import Call
 
 
@@ -26,12 +26,11 @@ class ShiftCols(Function):
     fill: float = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.by, bool) or not isinstance(self.by, int) or self.by < 1:
-            raise StepError(f"shift_cols needs to shift by at least 1, not {self.by!r}")
+        if self.by < 1:
+            raise StepError(f"shift_cols needs to shift by at least 1, not {self.by}")
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape and element type."""
         self.check(call, tiles)
-        if tiles[0].element not in FLOATS and not float(self.fill).is_integer():
-            call.fail(f"{self} needs a whole number for {tiles[0]}, not {self.fill}")
+        call.constant(str(self), self.fill, tiles[0].element)
         return tiles[0]

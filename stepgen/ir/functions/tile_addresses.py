@@ -33,8 +33,8 @@ class TileAddresses(Function):
     cuts_selectors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
-            raise StepError(f"tile_addresses needs a count of at least 1, not {self.count!r}")
+        if self.count < 1:
+            raise StepError(f"tile_addresses needs a count of at least 1, not {self.count}")
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[count]`` scalars; with a leading 1 for rank 1."""

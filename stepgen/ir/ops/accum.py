@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of, to_function
+from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
 from stepgen.ir.dims import Dim, times
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Function
@@ -24,9 +24,7 @@ class Accum(Operator):
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what the accumulator is for chunks of these dims."""
-        function = to_function(call)
-        if call.attrs["init"] is not None:
-            call.number("init")
+        function: Function = call.attrs["fn"]
         x = call.inputs[0]
         for other in call.inputs[1:]:
             call.same_shape(x, other)
@@ -34,6 +32,8 @@ class Accum(Operator):
         split = len(x.shape) - rank
         tiles = tiles_of(call, call.inputs)
         tile = function.accumulator(call, x.shape[split:], *tiles)
+        if call.attrs["init"] is not None:
+            call.constant("init", call.attrs["init"], tile.element)
         whole = function.keeps_volume
         volume = x.volume if whole else _volume(call.inputs, tile, x.shape[split:])
         return [Out(x.shape[:split], tile, dict(enumerate(x.totals[rank:])), volume)]

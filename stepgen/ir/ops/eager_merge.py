@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from stepgen.ir.dims import add
 from stepgen.ir.dtypes import Selector
-from stepgen.ir.graph import as_streams, build
+from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.stream import Out, Routing, Stream
@@ -63,5 +63,5 @@ def eager_merge(
     StepError
         If the streams differ in type.
     """
-    data, selector = build("eager_merge", as_streams("eager_merge", xs), {"rank": rank}, name)
+    data, selector = build("eager_merge", xs, {"rank": rank}, name)
     return data, selector

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, tiles_of, to_function
+from stepgen.ir.applying import apply_flops, tiles_of
 from stepgen.ir.dims import Dim, joined, product_bound
 from stepgen.ir.dtypes import FLAG, Selector, Tile
 from stepgen.ir.function import Function, Pieces
@@ -28,7 +28,7 @@ class FlatMap(Operator):
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what stream it makes of an element; flags take pieces out of it."""
-        function = to_function(call)
+        function: Function = call.attrs["fn"]
         x = call.inputs[0]
         rank = call.integer("rank", 0)
         selects = function.cuts_selectors and isinstance(x.dtype, Selector)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepgen.ir.dtypes import MOST_CONSUMERS
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.stream import Out, Stream
@@ -14,7 +15,7 @@ class Fork(Operator):
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Every copy has the dims of the original; for selectors see `Stream.origin`."""
-        x, n = call.inputs[0], call.integer("n", 1)
+        x, n = call.inputs[0], call.integer("n", 1, MOST_CONSUMERS)
         return [Out(x.shape, x.dtype, dict(enumerate(x.totals)), x.volume) for _ in range(n)]
 
 

@@ -9,7 +9,7 @@ import sympy
 
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import as_tensor, tensor_tile
+from stepgen.ir.offchip import tensor_tile
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -95,7 +95,6 @@ def linear_offchip_load(
     StepError
         If the tile does not divide the tensor or a read goes past its end.
     """
-    as_tensor("linear_offchip_load", tensor)
     attrs = {
         "tensor": tensor.name,
         "tile": tile,

@@ -9,7 +9,6 @@ import sympy
 
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import as_tensor
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -62,5 +61,4 @@ def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) 
     StepError
         If element types differ or the stream is known to be larger than the tensor.
     """
-    as_tensor("linear_offchip_store", tensor)
     build("linear_offchip_store", (x,), {"tensor": tensor.name}, name, tensor=tensor)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of, to_function
+from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
 from stepgen.ir.function import Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
@@ -22,7 +22,7 @@ class Map(Operator):
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The shape of the inputs, the tile of the function."""
-        function = to_function(call)
+        function: Function = call.attrs["fn"]
         x = call.inputs[0]
         for other in call.inputs[1:]:
             call.same_shape(x, other)

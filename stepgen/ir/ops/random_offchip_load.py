@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sympy
 
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import as_tensor, check_addresses, tensor_tile
+from stepgen.ir.offchip import check_addresses, tensor_tile
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -61,6 +61,5 @@ def random_offchip_load(
     StepError
         If the tile does not divide the tensor or `addr` carries no addresses.
     """
-    as_tensor("random_offchip_load", tensor)
     attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_load", (addr,), attrs, name, tensor=tensor)[0]

@@ -9,7 +9,7 @@ import sympy
 
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.offchip import as_tensor, check_addresses, tensor_tile
+from stepgen.ir.offchip import check_addresses, tensor_tile
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -80,6 +80,5 @@ def random_offchip_store(
     StepError
         If shapes or tiles don't fit.
     """
-    as_tensor("random_offchip_store", tensor)
     attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_store", (addr, data), attrs, name, tensor=tensor)[0]

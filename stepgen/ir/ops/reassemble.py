@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepgen.ir.dims import Dim, static
-from stepgen.ir.graph import as_streams, build
+from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.stream import Node, Out, Stream
@@ -98,4 +98,4 @@ def reassemble(
         If the streams differ in type or are known not to have as many chunks as are selected.
     """
     attrs: dict[str, Any] = {"rank": rank, "order": order}
-    return build("reassemble", (*as_streams("reassemble", xs), sel), attrs, name)[0]
+    return build("reassemble", (*xs, sel), attrs, name)[0]

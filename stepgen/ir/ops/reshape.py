@@ -24,13 +24,14 @@ class Reshape(Operator):
         """Only the innermost dim can be padded."""
         x = call.inputs[0]
         level, chunk = call.level("dim", x), call.integer("chunk", 1)
-        call.number("pad")
         dim = x.dim(level)
         if level > 0 and (dim.static is None or dim.static % chunk):
             call.fail(
                 f"{x.name} has shape {show_shape(x.shape)}, whose dim D{level} of {dim} must be "
                 f"static and divisible by the chunk of {chunk} since only D0 can be padded"
             )
+        if level == 0 and isinstance(x.dtype, Tile):
+            call.constant("pad", call.attrs["pad"], x.dtype.element)
         if level == 0 and not isinstance(x.dtype, Tile) and (dim.static or 1) % chunk:
             call.fail(f"{x.name} is {x}, but only tiles can be padded")
         chunks = ceil_div(dim, chunk, call.symbols)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of, to_function
+from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of
 from stepgen.ir.function import Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
@@ -22,14 +22,14 @@ class Scan(Operator):
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what its state is; it keeps its size."""
-        function = to_function(call)
-        if call.attrs["init"] is not None:
-            call.number("init")
+        function: Function = call.attrs["fn"]
         x = call.inputs[0]
         for other in call.inputs[1:]:
             call.same_shape(x, other)
         call.level("rank", x, 1)
         tile = function.state(call, *tiles_of(call, call.inputs))
+        if call.attrs["init"] is not None:
+            call.constant("init", call.attrs["init"], tile.element)
         return [Out(x.shape, tile, dict(enumerate(x.totals)))]
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:

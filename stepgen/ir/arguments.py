@@ -1,0 +1,283 @@
+"""The door that every argument of a user comes through: it must be what the annotation says.
+
+What is written ``rank: int`` takes whatever Python and numpy call an integer and hands on an `int`;
+anything else is refused at the user's line. So a new operator, function or option is guarded by its
+signature alone, and only has to check what a type can't tell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+import operator
+import re
+import reprlib
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal, TypeVar, Union
+
+import numpy as np
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+MOST_BITS = 63
+"""Of an integer: larger ones mean nothing to memories, numpy and circuits."""
+
+MOST_ITEMS = 1 << 16
+"""Of a sequence, so that an endless one ends."""
+
+
+class Unfit(Exception):
+    """A value is not what was expected; the message says what was: ``an integer``."""
+
+
+def checked(function: C, name: str | None = None) -> C:
+    """Let a function take its arguments through the door.
+
+    Parameters
+    ----------
+    function : callable
+        Its parameters are annotated; or a dataclass.
+    name : str, optional
+        What it is called in messages, by default its own name.
+    """
+    called = name or function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+
+    @functools.cache
+    def known() -> tuple[inspect.Signature, dict[str, Any]]:
+        return inspect.signature(function), typing.get_type_hints(function)
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        signature, hints = known()
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise StepError(f"{called} at {user_line()}: {error}") from None
+        for key, value in bound.arguments.items():
+            if key == "name":
+                continue  # `stepgen.ir.names` says more about them
+            kind = signature.parameters[key].kind
+            hint: Any = hints.get(key, Any)
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                hint = tuple[hint, ...]
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                hint = dict[str, hint]
+            bound.arguments[key] = take(value, hint, called, key)
+        return function(*bound.args, **bound.kwargs)
+
+    call.__name__ = called
+    return typing.cast(C, call)
+
+
+def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) -> Any:
+    """One argument, as `fit` makes it.
+
+    Parameters
+    ----------
+    value : object
+        What the user gave.
+    hint : type
+        What was asked for.
+    called, key : str
+        Names of the function and of the parameter, for messages.
+    line : str, optional
+        The user's line, by default the one that is being executed.
+
+    Raises
+    ------
+    StepError
+        If it does not fit.
+    """
+    try:
+        return fit(value, hint)
+    except Unfit as unfit:
+        raise StepError(
+            f"{called} at {line or user_line()}: {key} must be {unfit}, not {shown(value)}"
+        ) from None
+
+
+def take_fields(made: Any) -> None:
+    """Take the fields of a dataclass that users make through the door, from `__post_init__`."""
+    kind: Any = type(made)
+    for key, hint in _fields(kind).items():
+        value = take(getattr(made, key), hint, kind.__name__, key)
+        object.__setattr__(made, key, value)
+
+
+@functools.cache
+def _fields(kind: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
+
+
+class _Repr(reprlib.Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to write integers of thousands of digits."""
+        return repr(x) if x.bit_length() <= 128 else f"an integer of {x.bit_length()} bits"
+
+
+_REPR = _Repr()
+_REPR.maxstring = _REPR.maxother = 70
+
+
+def shown(value: Any) -> str:
+    """A value in a message: in one line, cut where it is long, whatever its `repr` does."""
+    text = " ".join(_REPR.repr(value).split())
+    return re.sub(" at 0x[0-9a-f]+", "", text)[:100]
+
+
+def fit(value: Any, hint: Any) -> Any:
+    """A value in the plain form of a type: numpy's numbers as Python's, lists as tuples.
+
+    Raises
+    ------
+    Unfit
+        If it is no such value.
+    """
+    origin = typing.get_origin(hint)
+    if hint is Any or hint is object or isinstance(hint, TypeVar):
+        return value
+    if hint in _PLAIN:
+        return _PLAIN[hint](value)
+    if origin in (Union, types.UnionType):
+        return _one_of(value, typing.get_args(hint))
+    if origin is Literal:
+        if isinstance(value, str) and value in typing.get_args(hint):
+            return value
+        raise Unfit(f"one of {', '.join(typing.get_args(hint))}")
+    if origin in (tuple, list, Sequence, Iterable):
+        return _sequence(value, origin, typing.get_args(hint))
+    if origin in (dict, Mapping):
+        return _mapping(value, *typing.get_args(hint))
+    if origin is Callable or hint is Callable:
+        if callable(value):
+            return value
+        raise Unfit("a function")
+    kind = origin or hint
+    if (
+        getattr(kind, "_is_protocol", False)
+        or not isinstance(kind, type)
+        or isinstance(value, kind)
+    ):
+        return value  # of protocols, such as those of `numpy.typing.ArrayLike`, nothing is known
+    raise Unfit(_instance(kind, value))
+
+
+def _instance(kind: type[Any], value: Any) -> str:
+    """What a class expects: ``a data type such as int8[1, 64]``."""
+    words = " ".join(re.findall("[A-Z][a-z0-9]*|[a-z0-9]+", kind.__name__)).lower()
+    told = f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+    maker = getattr(value, "__wrapped__", None)
+    if isinstance(maker, type) and issubclass(maker, kind):
+        return f"{told}, which {value.__name__}(...) makes"
+    example = getattr(kind, "EXAMPLE", None)
+    return f"{told} such as {example}" if example else told
+
+
+def _one_of(value: Any, hints: Sequence[Any]) -> Any:
+    expected = []
+    for hint in hints:
+        try:
+            return fit(value, hint)
+        except Unfit as unfit:
+            if hint is not type(None):
+                expected.append(str(unfit))
+    raise Unfit(" or ".join(dict.fromkeys(expected)))
+
+
+def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] | list[Any]:
+    fixed = origin is tuple and hints[-1:] != (...,)
+    each = [*hints] if fixed else [hints[0] if hints else Any]
+    kinds = (Iterable,) if origin is Iterable else (Sequence, np.ndarray)
+    try:
+        if not isinstance(value, kinds) or isinstance(value, str | bytes | bytearray | Mapping):
+            raise TypeError
+        items = list(islice(iter(value), MOST_ITEMS + 1))  # TypeError for an array without dims
+        if len(items) > MOST_ITEMS or (fixed and len(items) != len(each)):
+            raise TypeError
+        rest = each if fixed else each * len(items)
+        made = [fit(x, h) for x, h in zip(items, rest, strict=True)]
+    except (TypeError, Unfit):
+        many = f"{len(each)} values" if fixed else "a sequence"
+        raise Unfit(f"{many}, each of them {_told(each[0])}" if each else "empty") from None
+    return made if origin is list else tuple(made)
+
+
+def _mapping(value: Any, key: Any = Any, item: Any = Any) -> dict[Any, Any]:
+    try:
+        if not isinstance(value, Mapping):
+            raise Unfit
+        return {fit(k, key): fit(v, item) for k, v in value.items()}
+    except Unfit:
+        raise Unfit(f"a mapping from {_told(key)} to {_told(item)}") from None
+
+
+def _told(hint: Any) -> str:
+    """What a type expects."""
+    try:
+        fit(_Nothing(), hint)
+    except Unfit as unfit:
+        return str(unfit)
+    return "anything"
+
+
+class _Nothing:
+    """Fits no type but `object`."""
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise Unfit("an integer")
+    try:
+        whole = operator.index(value)
+    except Exception:  # an array of several, or an index of the user's own
+        raise Unfit("an integer") from None
+    if whole.bit_length() > MOST_BITS:
+        raise Unfit(f"an integer of at most {MOST_BITS} bits")
+    return whole
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, float | np.floating):
+        if math.isnan(value):
+            raise Unfit("a number")
+        return float(value)
+    try:
+        return _integer(value)
+    except Unfit as unfit:
+        raise Unfit(str(unfit).replace("an integer", "a number")) from None
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise Unfit("True or False")
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Unfit("a text")
+    return str(value)
+
+
+def _none(value: Any) -> None:
+    if value is not None:
+        raise Unfit("None")
+
+
+_PLAIN: dict[Any, Callable[[Any], Any]] = {
+    int: _integer,
+    float: _number,
+    bool: _truth,
+    str: _text,
+    type(None): _none,
+    None: _none,
+}

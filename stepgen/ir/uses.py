@@ -1,0 +1,74 @@
+"""What a use of an operator must bring: as many streams, and the parameters, of its function.
+
+Programs in files have no call that Python could check, so what they bring is held to the same
+signatures as what users write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from stepgen.ir.arguments import take
+from stepgen.ir.operator import Call, functions, operators
+from stepgen.ir.stream import Stream
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str, tuple[Any, Any]]]:
+    """Fewest and most streams, and of every other parameter its annotation and default."""
+    from stepgen.ir.graph import Tensor
+
+    plain = inspect.unwrap(function)
+    hints = typing.get_type_hints(plain)
+    least, most, many = 0, 0, False
+    rest: dict[str, tuple[Any, Any]] = {}
+    for key, parameter in inspect.signature(plain).parameters.items():
+        hint = hints.get(key)
+        kinds = (hint, *typing.get_args(hint))
+        if Stream in kinds:
+            many |= parameter.kind is parameter.VAR_POSITIONAL
+            many |= typing.get_origin(hint) is Sequence
+            most += 1
+            least += parameter.default is parameter.empty
+        elif key not in ("self", "name"):
+            rest[key] = str if hint is Tensor else hint, parameter.default
+    return least, None if many else most, rest
+
+
+def _function(op: str) -> Callable[..., Any]:
+    from stepgen.ir.graph import Graph
+
+    ports: dict[str, Callable[..., Any]] = {"source": Graph.input, "output": Graph.output}
+    return ports[op] if op in ports else functions()[op]
+
+
+def conform(call: Call) -> None:
+    """Hold a use to the signature of its operator; parameters get their plain form.
+
+    Raises
+    ------
+    StepError
+        If streams or parameters are missing, too many, or of another type.
+    """
+    if call.op not in operators():
+        call.fail(f"there is no operator of this name, those are {', '.join(operators())}")
+    least, most, rest = _signature(_function(call.op))
+    if len(call.inputs) < least:
+        call.fail(f"it needs at least {least} stream{'s' if least > 1 else ''}")
+    if most is not None and len(call.inputs) > most:
+        call.fail(f"it takes at most {most} stream{'s' if most > 1 else ''}")
+    for key in call.attrs:
+        if key not in rest:
+            some = f"it has {', '.join(rest)}" if rest else "it has none"
+            call.fail(f"it has no parameter {key!r}, {some}")
+    for key, (hint, default) in rest.items():
+        if key in call.attrs:
+            call.attrs[key] = take(call.attrs[key], hint, call.op, key, call.where)
+        elif default is inspect.Parameter.empty:
+            call.fail(f"it needs a value for {key}")
+        else:
+            call.attrs[key] = default
