@@ -30,7 +30,7 @@
 
 namespace {
 
-constexpr uint64_t kStartLimit = 1000;  // cycles from the start command until `running`
+constexpr uint64_t kStartLimit = 1000;  // cycles of waiting, beside one per channel
 constexpr size_t kAddressBits = 16;     // of the control registers, at least
 constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
 constexpr uint32_t kDone = 2;    // kind of the beat that ends a stream
@@ -271,7 +271,7 @@ void Bench::write_register(uint32_t address, uint32_t value) {
     set(csr_wvalid_, 1);
     set(bready, 1);
     for (uint64_t n = 0;; ++n) {
-        if (n > kStartLimit) die("the control registers did not answer a write");
+        if (n > kStartLimit + channels_) die("the control registers did not answer a write");
         drive(get(running_), get(cycle_));
         half(0);
         sample();
@@ -293,7 +293,7 @@ uint32_t Bench::read_register(uint32_t address) {
     set(csr_arvalid_, 1);
     set(rready, 1);
     for (uint64_t n = 0;; ++n) {
-        if (n > kStartLimit) die("the control registers did not answer a read");
+        if (n > kStartLimit + channels_) die("the control registers did not answer a read");
         drive(get(running_), get(cycle_));
         half(0);
         sample();
@@ -337,7 +337,7 @@ const char* Bench::play(uint64_t limit) {
         set(signal("go"), 0);
     }
     for (uint64_t waited = 0; !get(running_); step())
-        if (++waited > kStartLimit) return "not started";
+        if (++waited > kStartLimit + channels_) return "not started";
     while (control_ ? !get(done) : !sinks_ended()) {
         if (get(cycle_) >= limit) return "hang";
         step();

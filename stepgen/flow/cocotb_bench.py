@@ -160,10 +160,13 @@ class Sink(_Stream):
 
 
 class Registers:
-    """A plain AXI4-Lite master on the control registers."""
+    """A plain AXI4-Lite master on the control registers.
 
-    def __init__(self, dut: Any):
-        self._dut = dut
+    The registers of a design wait until the counters of its channels have settled.
+    """
+
+    def __init__(self, dut: Any, channels: int):
+        self._dut, self._limit = dut, START_LIMIT + channels
         for name in ("awvalid", "wvalid", "bready", "arvalid", "rready"):
             getattr(dut, f"csr_{name}").value = 0
         _junk(dut.csr_awaddr, dut.csr_wdata, dut.csr_wstrb, dut.csr_araddr)
@@ -174,7 +177,7 @@ class Registers:
         dut.csr_awaddr.value, dut.csr_wdata.value, dut.csr_wstrb.value = address, value, 15
         dut.csr_awvalid.value = dut.csr_wvalid.value = dut.csr_bready.value = 1
         address_waits = data_waits = True
-        for _ in range(START_LIMIT):
+        for _ in range(self._limit):
             await RisingEdge(dut.clk)
             if address_waits and dut.csr_awready.value:
                 dut.csr_awvalid.value, address_waits = 0, False
@@ -192,7 +195,7 @@ class Registers:
         dut = self._dut
         dut.csr_araddr.value = address
         dut.csr_arvalid.value = dut.csr_rready.value = 1
-        for _ in range(START_LIMIT):
+        for _ in range(self._limit):
             await RisingEdge(dut.clk)
             if dut.csr_arready.value:
                 dut.csr_arvalid.value = 0
@@ -351,7 +354,9 @@ class Bench:
             getattr(dut, name).value = value
         registers: Registers | JudgeRegisters | None = None
         if interface.control:
-            registers = JudgeRegisters(dut) if case.judge else Registers(dut)
+            registers = (
+                JudgeRegisters(dut) if case.judge else Registers(dut, len(interface.channels))
+            )
         else:
             dut.go.value = 0
         if judge and interface.memory is not None:
@@ -385,7 +390,7 @@ class Bench:
                     self._over.set()
                 elif not self._over.is_set():
                     waited += 1
-                    if waited == START_LIMIT:
+                    if waited == START_LIMIT + len(self.interface.channels):
                         self._status = "not started"
                         self._over.set()
                 continue

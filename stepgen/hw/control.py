@@ -58,9 +58,10 @@ class Control(wiring.Component):
 
     Notes
     -----
-    A read takes 6 cycles; a read or a start that comes before the counters of a finished run have
-    settled waits for them, and a start waits for a soft reset. Error code and counters go through
-    registers, so that the clock does not depend on the number of units and channels.
+    A read takes 6 cycles; a read or a start that comes before the counters of a finished run, or
+    those after a reset, have settled waits for them, and a start waits for a soft reset. Error code
+    and counters go through registers, so that the clock does not depend on the number of units and
+    channels.
     """
 
     def __init__(self, channels: int, units: int, *, counters: bool, part=whole):

@@ -47,7 +47,8 @@ class Counters(wiring.Component):
 
     Notes
     -----
-    After a run it takes as many cycles as there are channels until `settled`. About 55 LUTs and 36
+    After a run, and after a reset, it takes as many cycles as there are channels until `settled`;
+    before the first run all counters are zero. About 55 LUTs and 36
     flip-flops per channel where there are some hundred.
     """
 
@@ -103,7 +104,9 @@ class Counters(wiring.Component):
         m.submodules.totals = totals = memory.Memory(shape=self.shape, depth=turns, init=[])
         write, read = totals.write_port(), totals.read_port()
         show = totals.read_port()
-        fresh = Signal(range(turns + 1))
+        # Turns whose totals start from zero. After a reset, too: what the memory holds then is
+        # unknown, and the first turns have yet to reach its addresses.
+        fresh = Signal(range(turns + gather + 1), init=turns + gather)
         known = Signal(self.shape)
         m.d.comb += [
             read.addr.eq(later(m, turn, gather - 2)),
@@ -121,10 +124,10 @@ class Counters(wiring.Component):
         with m.Elif(fresh != 0):
             m.d.sync += fresh.eq(fresh - 1)
 
-        # After a reset too: until then turns have not reached the memory's addresses.
-        settling = Signal(range(turns + gather + 4), init=gather + 3)
+        settles = turns + gather + 3
+        settling = Signal(range(settles + 1), init=settles)
         with m.If(self.running):
-            m.d.sync += settling.eq(turns + gather + 3)
+            m.d.sync += settling.eq(settles)
         with m.Elif(settling != 0):
             m.d.sync += settling.eq(settling - 1)
         m.d.comb += self.settled.eq(settling == 0)

@@ -3,6 +3,7 @@ import pytest
 from amaranth.sim import Simulator
 from drawn import Draw
 from harness import beats, lone, pack
+from junk import Junk
 
 from stepgen.compile.design import Channel
 from stepgen.hw.control import address_bits
@@ -201,10 +202,25 @@ def test_soft_reset():
     sim.run()
 
 
+@pytest.mark.parametrize("outputs", [1, 11])
+def test_counters_are_zero_before_the_first_run(outputs):
+    """Whatever their memory holds, and however soon they are read."""
+    dut, junk = System(fork_of(outputs)), Junk(outputs)
+    circuit = junk.circuit(dut)
+
+    async def bench(ctx):
+        junk.fill(ctx, circuit)
+        for channel in range(outputs + 1):
+            for k in range(3):
+                assert await read(ctx, dut, COUNTERS + 16 * channel + 4 * k) == 0
+
+    simulate(circuit, bench)
+
+
 def test_error_code():
     """The first unit in error, in the order of the table; the next start forgets it."""
     x, sel = Channel("x", 2, 8, 2), Channel("sel", 1, 1, 0)
-    design = lone("partition", {"level": 2}, [x, sel], [Channel("y", 2, 8, 2)])
+    design = lone("partition", {"level": 2, "surplus": False}, [x, sel], [Channel("y", 2, 8, 2)])
     dut = System(design, counters=False)
 
     async def start(ctx):
