@@ -99,6 +99,13 @@ class Function:
         """Whether FlatMap can make an empty stream of an element."""
         return False
 
+    def keeps_rows(self, operand: int) -> bool:
+        """Whether row i of the result has row i of an operand in it, and no other row of it.
+
+        An operand of one row is repeated for all of them.
+        """
+        return False
+
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """Arithmetic operations on one set of tiles."""
         return sympy.Integer(0)
@@ -144,6 +151,10 @@ class Unary(Function):
         self.check(call, tiles)
         return tiles[0]
 
+    def keeps_rows(self, operand: int) -> bool:
+        """An element stays at its place."""
+        return True
+
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """`cost` per element."""
         return tiles[0].elements * self.cost
@@ -178,6 +189,10 @@ class Binary(Function):
             broadcast(call, self, "cols", a.cols, b.cols, a, b),
             a.element,
         )
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Elements meet at their place."""
+        return True
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """1 per element of the result."""

@@ -181,6 +181,10 @@ class Operator(ABC):
         """
         return range(len(node.inputs))
 
+    def steers(self, node: Node, index: int) -> bool:
+        """Whether an input only says where, or how often, something else comes out."""
+        return False
+
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Off-chip bytes that a use moves (paper, table of metrics)."""
         return sympy.Integer(0)

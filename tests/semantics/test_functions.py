@@ -184,3 +184,42 @@ def test_requantize(multiplier: int, shift: int) -> None:
     y = apply(sg.fn.requantize(multiplier=multiplier, shift=shift), x)
     exact = [max(-128, min(127, round(Fraction(int(v) * multiplier, 2**shift)))) for v in x.flat]
     assert y.ravel().tolist() == exact
+
+
+ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
+    *((getattr(sg.fn, name)(), "f32", [(5, 4), (5, 4)]) for name in (*EXACT, "div")),
+    *((getattr(sg.fn, name)(), "f32", [(5, 4)]) for name in ("exp", "gelu", "silu", "sqrt")),
+    *((getattr(sg.fn, name)(), "f32", [(5, 4)]) for name in ("reciprocal", "rsqrt", "tanh")),
+    *((getattr(sg.fn, name)(3), "f32", [(5, 4)]) for name in ("at_least", "offset", "scale")),
+    *((getattr(sg.fn, name)(), "int8", [(5, 4)]) for name in ("row_max", "row_sum", "square")),
+    (sg.fn.compare("lt"), "int8", [(5, 4), (1, 4)]),
+    (sg.fn.convert(sg.bf16), "f32", [(5, 4)]),
+    (sg.fn.matmul(), "int8", [(5, 4), (4, 5)]),
+    (sg.fn.matmul(transpose=True), "int8", [(5, 4), (5, 4)]),
+    (sg.fn.requantize(3, shift=1), "int32", [(5, 4)]),
+    (sg.fn.row_broadcast(3), "int8", [(5, 1)]),
+    (sg.fn.running_max(1), "int8", [(5, 4)]),
+    (sg.fn.shift_cols(1), "int8", [(5, 4)]),
+]
+"""Functions that treat the rows of some operand alike, and tiles for them."""
+
+
+@pytest.mark.parametrize(("fn", "element", "sizes"), ROW_WISE, ids=str)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_rows_that_are_kept_are_found_in_their_row(fn: Any, element: str, sizes: Any) -> None:
+    rng = np.random.default_rng(7)
+    tiles = [tile(rng, *size, element) for size in sizes]
+    order = rng.permutation(5)
+    kept = [k for k, size in enumerate(sizes) if fn.keeps_rows(k) and size[0] == 5]
+    assert kept
+    turned = [x[order] if k in kept else x for k, x in enumerate(tiles)]
+    found, wanted = apply(fn, *turned), apply(fn, *tiles)[order]
+    np.testing.assert_array_equal(found.astype(float), wanted.astype(float))
+
+
+def test_every_function_that_keeps_rows_is_here() -> None:
+    folding = {"retile_col", "mask_cols"}
+    keeping = {
+        name for name, kind in function_types().items() if object.__new__(kind).keeps_rows(0)
+    }
+    assert keeping - folding == {fn.name for fn, _, _ in ROW_WISE}

@@ -10,7 +10,7 @@ from ...ir.errors import StepError
 from ...ir.graph import Graph, Tensor
 from ...ir.operator import operators
 from ...ir.stream import Node, Stream
-from .tiling import packs, takes_apart
+from .rows import carried, packs, takes_apart
 
 _SHAPE_OPS = ("flatten", "reshape", "promote", "fork")
 
@@ -97,11 +97,11 @@ def _branch(partition: Node, port: int) -> Branch:
         raise StepError(f"{who} does not pack its rows into tiles with accum(retile_row)")
     body: set[Node] = set()
     exits: dict[Stream, None] = {}
-    front = [packed]
+    front, rows = [packed], carried(packed)
     while front:
         stream = front.pop()
         for node, index in packed.graph.consumers(stream):
-            if takes_apart(node) and index == 0:
+            if takes_apart(node) and index == 0 and stream in rows:
                 exits[stream] = None
             elif operators()[node.op].is_sink or node.op in ("partition", "reassemble"):
                 raise StepError(

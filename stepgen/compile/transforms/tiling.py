@@ -9,17 +9,15 @@ one padded, or one dynamic tile of as many rows as there are::
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.graph import Graph
-from ...ir.operator import operators
 from ...ir.stream import Node, Stream
 from .rewrite import Rewrite, Transformed
-
-_MIX_ROWS = ("retile_row", "place_row")
-"""Functions that don't leave every row of a tile by itself."""
+from .rows import carried, follow, packs
 
 
 @dataclass(frozen=True)
@@ -30,14 +28,11 @@ class _Gather:
     ----------
     first : Node
         Promote or Reshape.
-    packed : Stream
-        Tiles of several rows.
     ends : tuple of Node
         Where these are taken apart again.
     """
 
     first: Node
-    packed: Stream
     ends: tuple[Node, ...]
 
 
@@ -64,7 +59,7 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     if isinstance(tile, bool) or not isinstance(tile, int) or tile < 1:
         raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile!r}")
     before = Transformed.of(program)
-    gathers = [g for node in before.graph.nodes if (g := _gather(node, "promote"))]
+    gathers = _gathers(before.graph, "promote")
     if not gathers:
         raise StepError(
             f"static_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
@@ -105,7 +100,7 @@ def dynamic_tiling(program: Graph | Transformed) -> Transformed:
         If there is no static tile whose padding is dropped in the end.
     """
     before = Transformed.of(program)
-    gathers = [g for node in before.graph.nodes if (g := _gather(node, "reshape"))]
+    gathers = _gathers(before.graph, "reshape")
     if not gathers:
         raise StepError(
             f"dynamic_tiling finds no padded tiles in {before.graph.name}: no stream goes through "
@@ -125,8 +120,25 @@ def dynamic_tiling(program: Graph | Transformed) -> Transformed:
     return before.then(rewrite.new)
 
 
-def _gather(node: Node, op: str) -> _Gather | None:
-    """The gather that begins with a node, if it can be changed without changing the program."""
+def _gathers(graph: Graph, op: str) -> list[_Gather]:
+    """The gathers that begin with `op` and can be changed without changing the program."""
+    found = {node: packed for node in graph.nodes if (packed := _packed(node, op))}
+    while True:
+        others = frozenset().union(*(carried(packed) for packed in found.values()))
+        rows = {node: follow(packed, others) for node, packed in found.items()}
+        padding = {node.outputs[1] for node in found} if op == "reshape" else set()
+        kept = {
+            node: found[node]
+            for node, its in rows.items()
+            if its.apart and its.ends and _padded(node, its.ends, padding)
+        }
+        if len(kept) == len(found):
+            return [_Gather(node, rows[node].ends) for node in found]
+        found = kept
+
+
+def _packed(node: Node, op: str) -> Stream | None:
+    """The tiles that a node's rows are packed into, where it begins a gather."""
     x = node.inputs[0] if node.op == op else None
     # Of several dynamic tiles each may be empty, where padding would give no tile at all.
     if x is None or x.rank != 0 or not isinstance(x.dtype, Tile) or x.dtype.rows != 1:
@@ -134,66 +146,13 @@ def _gather(node: Node, op: str) -> _Gather | None:
     if (op == "promote" and node.attrs["level"] != 1) or node.attrs.get("dim", 0) != 0:
         return None
     uses = node.graph.consumers(node.outputs[0])
-    if len(uses) != 1 or not packs(uses[0][0]):
-        return None
-    packed = uses[0][0].outputs[0]
-    ends = _ends(packed)
-    if not ends:
-        return None
-    if op == "reshape":
-        # Where several gathers share a region, each end drops the padding of its own.
-        padding = node.outputs[1]
-        mine = tuple(end for end in ends if padding in end.inputs)
-        if any(len(end.inputs) < 2 for end in ends) or not mine:
-            return None
-        if len(node.graph.consumers(padding)) != len(mine):
-            return None
-        ends = mine
-    elif any(len(end.inputs) > 1 for end in ends):
-        return None
-    return _Gather(node, packed, ends)
+    return uses[0][0].outputs[0] if len(uses) == 1 and packs(uses[0][0]) else None
 
 
-def packs(node: Node) -> bool:
-    """Whether a node puts the rows of a chunk into one tile."""
-    return node.op == "accum" and node.attrs["fn"].name == "retile_row" and node.attrs["rank"] == 1
-
-
-def _ends(packed: Stream) -> tuple[Node, ...]:
-    """Where packed tiles are taken apart again; none if rows are used in any other way."""
-    ends: list[Node] = []
-    seen: set[Stream] = set()
-    front = [packed]
-    while front:
-        stream = front.pop()
-        if stream in seen:
-            continue
-        seen.add(stream)
-        carries = _rows_like(stream, packed)
-        for node, index in packed.graph.consumers(stream):
-            if takes_apart(node) and index == 0:
-                ends += [node] if carries else []
-            elif operators()[node.op].is_sink or (carries and _mixes_rows(node, index)):
-                return ()
-            else:
-                front += node.outputs
-    return tuple(ends)
-
-
-def takes_apart(node: Node) -> bool:
-    """Whether a node cuts tiles into their rows."""
-    if node.op != "flat_map" or node.attrs["fn"].name != "retile_streamify":
+def _padded(node: Node, ends: Sequence[Node], padding: Collection[Stream]) -> bool:
+    """Whether the ends drop the padding of gathers, and nobody else looks at that of this one."""
+    if not padding:
+        return all(len(end.inputs) == 1 for end in ends)
+    if any(len(end.inputs) < 2 or end.inputs[1] not in padding for end in ends):
         return False
-    return bool(node.attrs["fn"].axis == "row" and node.attrs["rank"] == 0)
-
-
-def _rows_like(stream: Stream, packed: Stream) -> bool:
-    assert isinstance(packed.dtype, Tile)
-    return isinstance(stream.dtype, Tile) and stream.dtype.rows.same(packed.dtype.rows)
-
-
-def _mixes_rows(node: Node, index: int) -> bool:
-    function = node.attrs.get("fn")
-    if function is None:
-        return False
-    return function.name in _MIX_ROWS or (function.name == "matmul" and index > 0)
+    return all(user in ends for user, _ in node.graph.consumers(node.outputs[1]))

@@ -35,3 +35,7 @@ class MaskCols(Function):
             call.fail(f"{self} needs the number of columns as {Tile(1, 1, address)}, not {count}")
         call.constant(str(self), self.value, tile.element)
         return tile
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Those of the tile, whose columns are masked."""
+        return operand == 0

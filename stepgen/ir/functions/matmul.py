@@ -57,6 +57,10 @@ class Matmul(Function):
             call.fail(f"{self} can't add products of different sizes, {product}")
         return product
 
+    def keeps_rows(self, operand: int) -> bool:
+        """Those of the first operand; the weights' are summed over, or become columns."""
+        return operand == 0
+
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """2 M K N."""
         x, weight = tiles

@@ -28,3 +28,7 @@ class RetileCol(Function):
             call.fail(f"{self} can't join tiles whose rows differ, {tile}")
         cols = product([*dims, tile.cols], call.symbols)
         return Tile(tile.rows, cols, tile.element)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Each becomes wider."""
+        return True

@@ -32,3 +32,7 @@ class RowBroadcast(Function):
         if tiles[0].cols != 1:
             call.fail(f"{self} needs tiles of 1 column, not {tiles[0]}")
         return Tile(tiles[0].rows, self.cols, tiles[0].element)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Each becomes wider."""
+        return True

@@ -17,6 +17,10 @@ class RowSum(Function):
         self.check(call, tiles)
         return Tile(tiles[0].rows, 1, wide(tiles[0].element))
 
+    def keeps_rows(self, operand: int) -> bool:
+        """Each gives one element."""
+        return True
+
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """1 per element of the input."""
         return tiles[0].elements

@@ -34,3 +34,7 @@ class ShiftCols(Function):
         self.check(call, tiles)
         call.constant(str(self), self.fill, tiles[0].element)
         return tiles[0]
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Columns move."""
+        return True

@@ -49,6 +49,10 @@ class Expand(Operator):
         totals = dict(enumerate(ref.totals))
         return [Out(ref.shape, x.dtype, totals, _volume(x, ref.shape[outer:]))]
 
+    def steers(self, node: Node, index: int) -> bool:
+        """The reference does."""
+        return index == 1
+
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The element that is repeated."""
         return policy.on_chip(node.outputs[0].dtype)

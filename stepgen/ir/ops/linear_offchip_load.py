@@ -40,6 +40,10 @@ class LinearOffchipLoad(Operator):
         outer = ref.shape if ref else ()
         return [Out(outer + tuple(static(n) for n in shape), tile, totals=_totals(ref, shape))]
 
+    def steers(self, node: Node, index: int) -> bool:
+        """The reference does."""
+        return True
+
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every tile, in the bytes of its type."""
         return node.outputs[0].totals[0] * node.outputs[0].dtype.bytes

@@ -34,6 +34,10 @@ class Partition(Operator):
         routing = call.graph.routing(sel)
         return [_out(x, rank, routing, i) for i in range(n)]
 
+    def steers(self, node: Node, index: int) -> bool:
+        """The selectors do."""
+        return index == 1
+
     def ends_with(self, node: Node) -> Sequence[int]:
         """What is routed, so that a loop through the selectors ends."""
         return (0,)

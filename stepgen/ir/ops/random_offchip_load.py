@@ -26,6 +26,10 @@ class RandomOffchipLoad(Operator):
         tile = tensor_tile(call)
         return [Out(addresses.shape, tile, dict(enumerate(addresses.totals)))]
 
+    def steers(self, node: Node, index: int) -> bool:
+        """The addresses do."""
+        return True
+
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every tile, in the bytes of its type."""
         return node.outputs[0].totals[0] * node.outputs[0].dtype.bytes

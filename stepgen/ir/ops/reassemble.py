@@ -41,6 +41,10 @@ class Reassemble(Operator):
         outer = {level + rank + 1: total for level, total in enumerate(sel.totals)}
         return [Out((*sel.shape, chosen, *inner), dtype, {**totals, **outer}, volume)]
 
+    def steers(self, node: Node, index: int) -> bool:
+        """The selectors do."""
+        return index + 1 == len(node.inputs)
+
     def ends_with(self, node: Node) -> Sequence[int]:
         """The selectors, so that a loop through an input ends."""
         return (len(node.inputs) - 1,)

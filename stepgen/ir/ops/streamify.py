@@ -10,7 +10,7 @@ from stepgen.ir.dims import Dim, show_shape, static
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Node, Out, Stream
 
 
 class Streamify(Operator):
@@ -47,6 +47,10 @@ class Streamify(Operator):
         if len(outer) == len(buffers.shape) and call.attrs["shape"] is None:
             totals, volume = _read_once(buffers, totals)
         return [Out((*outer, *inner), buffer.tile, totals, volume)]
+
+    def steers(self, node: Node, index: int) -> bool:
+        """The reference does."""
+        return index == 1
 
 
 def _read_once(

@@ -1,0 +1,148 @@
+"""Where the rows of packed tiles go: which streams carry them, and where they are taken apart.
+
+Rows are followed from operator to operator, whatever their number happens to be. Through a region
+that several streams share, a path remembers by which input of which merge it came, and leaves by
+the same output of the Partition behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from ...ir.dtypes import FLAG, Selector, Tile
+from ...ir.operator import operators
+from ...ir.stream import Node, Stream
+
+Path = tuple[tuple[Node, int], ...]
+Place = tuple[Stream, Path]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What happens to the rows of a stream of tiles.
+
+    Attributes
+    ----------
+    carried : frozenset of Stream
+        Where each row is found again as a row of a tile.
+    ends : tuple of Node
+        Where tiles are taken apart into their rows.
+    apart : bool
+        Whether all that happens before leaves every row by itself, and nothing leaves the program
+        whose structure depends on how rows are packed.
+    """
+
+    carried: frozenset[Stream]
+    ends: tuple[Node, ...]
+    apart: bool
+
+
+def packs(node: Node) -> bool:
+    """Whether a node puts the rows of a chunk into one tile."""
+    return node.op == "accum" and node.attrs["fn"].name == "retile_row" and node.attrs["rank"] == 1
+
+
+def takes_apart(node: Node) -> bool:
+    """Whether a node cuts tiles into their rows."""
+    if node.op != "flat_map" or node.attrs["fn"].name != "retile_streamify":
+        return False
+    return bool(node.attrs["fn"].axis == "row" and node.attrs["rank"] == 0)
+
+
+def carried(packed: Stream) -> frozenset[Stream]:
+    """The streams in whose tiles the rows of `packed` are found again."""
+    return frozenset(stream for stream, _ in _carrying(packed))
+
+
+def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
+    """Follow the rows of a stream of tiles to where they are taken apart.
+
+    Parameters
+    ----------
+    packed : Stream
+        The tiles.
+    others : collection of Stream
+        What carries rows that are packed in the same way elsewhere, and may be joined with these.
+    """
+    carrying = _carrying(packed)
+    mine = frozenset(stream for stream, _ in carrying)
+    ends: dict[Node, None] = {}
+    apart = True
+
+    def onward(node: Node, index: int, place: Place) -> bool:
+        nonlocal apart
+        if place in carrying and index == 0 and takes_apart(node):
+            ends[node] = None
+            apart = apart and not place[1]
+            return False
+        if operators()[node.op].is_sink:
+            apart = False
+        elif place in carrying and not operators()[node.op].steers(node, index):
+            apart = apart and _leaves_apart(node, index, {*mine, *others})
+        return apart
+
+    _walk(packed, onward)
+    return Rows(mine, tuple(ends), apart)
+
+
+def _carrying(packed: Stream) -> set[Place]:
+    def onward(node: Node, index: int, place: Place) -> bool:
+        if _tells(place[0]) or operators()[node.op].steers(node, index):
+            return False
+        function = node.attrs.get("fn")
+        return function is None or (node.op != "flat_map" and function.keeps_rows(index))
+
+    return {place for place in _walk(packed, onward) if not _tells(place[0])}
+
+
+def _tells(stream: Stream) -> bool:
+    """Whether a stream tells of tiles: which of them come next, or which are padding."""
+    return isinstance(stream.dtype, Selector) or stream.dtype == FLAG
+
+
+def _walk(packed: Stream, onward: Callable[[Node, int, Place], bool]) -> set[Place]:
+    """All places that are reached from tiles through nodes that lead `onward`."""
+    front: list[Place] = [(packed, ())]
+    seen = set(front)
+    while front:
+        place = front.pop()
+        stream, path = place
+        for node, index in packed.graph.consumers(stream):
+            if onward(node, index, place):
+                new = [p for p in _behind(node, index, path) if p not in seen]
+                seen.update(new)
+                front += new
+    return seen
+
+
+def _behind(node: Node, index: int, path: Path) -> Iterator[Place]:
+    """Where what goes into an input comes out."""
+    if node.op == "eager_merge" or (node.op == "reassemble" and index + 1 < len(node.inputs)):
+        # In a loop the way through the merge counts once.
+        path = path if any(merge is node for merge, _ in path) else (*path, (node, index))
+    elif node.op == "partition" and path:
+        merge, port = path[-1]
+        if merge.op == "eager_merge" and node.inputs[1].origin == merge.outputs[1]:
+            yield node.outputs[port], path[:-1]
+            return
+    for stream in node.outputs:
+        yield stream, path
+
+
+def _leaves_apart(node: Node, index: int, rows: Collection[Stream]) -> bool:
+    """Whether a node treats the rows that it gets at an input one like the other."""
+    function = node.attrs.get("fn")
+    if function is None:
+        return True
+    if node.op == "flat_map" or not function.keeps_rows(index):
+        return False
+    return all(
+        stream in rows or not function.keeps_rows(other) or _single(stream)
+        for other, stream in enumerate(node.inputs)
+    )
+
+
+def _single(stream: Stream) -> bool:
+    """Whether tiles have one row, which all rows of another tile share."""
+    return isinstance(stream.dtype, Tile) and stream.dtype.rows == 1
