@@ -6,6 +6,7 @@ from collections import deque
 
 from junk import Junk
 
+from stepgen.flow.windows import Windows
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls, stalled
 
@@ -16,15 +17,25 @@ class AxiMemory:
     Parameters
     ----------
     data : bytearray
-        What is in the memory.
+        What is in the memory, window after window.
     word : int
         Bytes of a bus word.
     timing : MemoryTiming
     stalls : Stalls
+    windows : Windows, optional
+        Where the data lies; from address 0 on where not given.
     """
 
-    def __init__(self, data: bytearray, word: int, timing: MemoryTiming, stalls: Stalls):
+    def __init__(
+        self,
+        data: bytearray,
+        word: int,
+        timing: MemoryTiming,
+        stalls: Stalls,
+        windows: Windows | None = None,
+    ):
         self.data, self.word, self.timing, self.stalls = data, word, timing, stalls
+        self.windows = windows or Windows([(0, len(data))])
         self.most_reads = 0
         self.junk = Junk(stalls.seed)
         self.refuses = False  # answers everything with an error
@@ -59,8 +70,9 @@ class AxiMemory:
         assert address % self.word == 0
         end = address + (length + 1) * self.word
         assert address // 4096 == (end - 1) // 4096, "crosses a boundary of 4 KiB"
-        assert end <= len(self.data), "beyond the memory"
-        return address, length + 1
+        place = self.windows.place(address, end - address)
+        assert place is not None, "beyond the memory"
+        return place, length + 1
 
     def _stable(self, channel: str, valid: bool, moves: bool, value) -> None:
         """What waits must stay."""

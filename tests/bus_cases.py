@@ -22,7 +22,7 @@ INTERFACE = Interface(
         StreamPort(name, "out" if name in ("r", "b") else "in", 1, width, 0, width, raw=True)
         for name, width in WIDTHS.items()
     ),
-    memory=MemoryPort(8 * WORD, 32, 1 << 16),
+    memory=MemoryPort(8 * WORD, 32, ((0, 1 << 16),)),
     control=False,
 )
 

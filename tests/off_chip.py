@@ -8,12 +8,16 @@ from drawn import Draw, blank_lanes, to_beats
 from harness import compare, simulate
 
 from stepgen.compile.design import Bus, Channel, Design, Region, Unit
+from stepgen.compile.memory_map import widened
 from stepgen.compile.units import load, memory, store
+from stepgen.flow.windows import Windows
+from stepgen.ir.arguments import ADDRESS_BITS
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.timing.model import Prediction, predict
 
-MEMORY_SIZE = 3 * 4096
+PAGE = 4096
+WINDOW_SIZE = 3 * PAGE
 
 
 def leaves(nested, depth: int):
@@ -24,17 +28,29 @@ def leaves(nested, depth: int):
 class OffChip:
     """A design under construction, with the memory before and after a run.
 
+    Tensors lie in two windows at drawn places of the address space.
+
     Parameters
     ----------
     draw : Draw
     bus : Bus
+        Its addresses are made as wide as need be.
     """
 
     def __init__(self, draw: Draw, bus: Bus):
-        self.draw, self.bus = draw, bus
-        self.before = bytearray(draw.rng.bytes(MEMORY_SIZE))
+        self.draw = draw
+        origins = [self._origin()]
+        while len(origins) < 2 or abs(origins[0] - origins[1]) < WINDOW_SIZE:
+            origins[1:] = [self._origin()]
+        self.windows = Windows((origin, WINDOW_SIZE) for origin in sorted(origins))
+        self.regions = {
+            f"window_{k}": Region(origin, size, 1, size, (1, size), "int8")
+            for k, (origin, size) in enumerate(self.windows.windows)
+        }
+        self.bus = widened(bus, self.regions)
+        self.before = bytearray(draw.rng.bytes(self.windows.size))
         self.after = bytearray(self.before)
-        self.end = draw.one((0, 96, 4096 - 160))
+        self.ends = [origin + draw.one((0, 96, PAGE - 160)) for origin in sorted(origins)]
         self.loads: list[str] = []
         self.stores: list[str] = []
         self.units: list[Unit] = []
@@ -42,11 +58,28 @@ class OffChip:
         self.inputs: dict = {}
         self.expected: dict = {}
 
-    def place(self, size: int) -> int:
-        """Somewhere on a bus word, behind all that has a place."""
-        base = self.end + self.draw.one((0, 1, 2, 5)) * self.bus.bytes
-        self.end = base + -(-size // self.bus.bytes) * self.bus.bytes
-        assert self.end <= MEMORY_SIZE
+    def _origin(self) -> int:
+        """The first address, the last ones, or a page around one where addresses get wider."""
+        bits = self.draw.one((0, 20, 32, 33, 40, 52, 63, 64))
+        if bits in (0, 64):
+            return (1 << ADDRESS_BITS) - WINDOW_SIZE if bits else 0
+        return (1 << bits) - self.draw.one((0, 1, 2)) * PAGE
+
+    def place(self, size: int, window: int | None = None) -> int:
+        """Somewhere on a bus word in a window, behind all that has a place there."""
+        k = self.draw.one((0, 1)) if window is None else window
+        base = self.ends[k] + self.draw.one((0, 1, 2, 5)) * self.bus.bytes
+        self.ends[k] = base + -(-size // self.bus.bytes) * self.bus.bytes
+        assert self.windows.place(base, size) is not None
+        return base
+
+    def place_far(self, size: int) -> int:
+        """A place in the first window that is free in the second one too."""
+        starts = [origin for origin, _ in self.windows.windows]
+        used = max(end - start for end, start in zip(self.ends, starts, strict=True))
+        self.ends[0] = starts[0] + used
+        base = self.place(size, 0)
+        self.ends[1] = self.ends[0] - starts[0] + starts[1]
         return base
 
     def depth(self) -> int:
@@ -98,19 +131,26 @@ class OffChip:
             tiles = sum((e - 1) * s for e, s in zip(shape, stride, strict=True)) + 1
             if int(np.prod(shape)) * tile_bytes <= 600:
                 break
-        base = self.place(tiles * tile_bytes)
+        (low, _), (high, _) = self.windows.windows
+        apart = stride[0] if dims else 0
+        if dims and shape[0] == 2 and (high - low) % tile_bytes == 0:
+            stride[0] = (high - low) // tile_bytes  # a tensor that reaches from window to window
+            base = self.place_far((tiles - apart) * tile_bytes)
+            tiles += stride[0] - apart
+        else:
+            base = self.place(tiles * tile_bytes)
         params = load.parameters(
             region=name, base=base, tile_bytes=tile_bytes, rows=rows, slices=slices, shape=shape,
             stride=stride, ref_level=None if ref is None else ref_level,
             ref_rank=None if ref is None else ref_rank, ahead=ahead,
         )  # fmt: skip
         assert load.problem(params, self.bus, lanes * bits, tiles * tile_bytes) is None
-        stored = np.frombuffer(self.before, np.uint8)[base : base + tiles * tile_bytes]
-        stored = stored.view(dtype).reshape(tiles, rows, slices, lanes)
 
         def read(first: int, at: int):
             if at == dims:
-                return [[beat for beat in row] for row in stored[first]]
+                place = self.windows.place(base + first * tile_bytes, tile_bytes)
+                stored = np.frombuffer(self.before, np.uint8)[place : place + tile_bytes]
+                return [[*row] for row in stored.view(dtype).reshape(rows, slices, lanes)]
             return [read(first + k * stride[at], at + 1) for k in range(shape[at])]
 
         inputs = [f"{name}_data"]
@@ -138,7 +178,8 @@ class OffChip:
         data = b"".join(np.asarray(beat, dtype).tobytes() for beat in beats)
         size = max(1, len(beats) + spare) * channel.lanes * channel.bits // 8
         base = self.place(size)
-        self.after[base : base + len(data)] = data
+        place = self.windows.place(base, size)
+        self.after[place : place + len(data)] = data
         self.channels += store.channels(name, self.bus, self.depth())
         params = store.parameters(region=name, base=base, size=size)
         assert store.problem(params, self.bus, channel.lanes * channel.bits) is None
@@ -151,14 +192,13 @@ class OffChip:
     def design(self) -> Design:
         """The table."""
         units, channels = memory.join(self.bus, self.loads, self.stores)
-        everything = Region(0, MEMORY_SIZE, 1, MEMORY_SIZE, (1, MEMORY_SIZE), "int8")
         return Design(
             "off_chip",
             4,
             self.bus,
             (*self.units, *units),
             (*self.channels, *channels),
-            {"everything": everything},
+            self.regions,
         )
 
     def timing(self) -> MemoryTiming:
@@ -191,7 +231,7 @@ class OffChip:
         design, early = self.design(), self.early()
         predicted = predict(design, self.inputs, memory=timing, stalls=stalls, early=early)
         cycles = [int(self.draw.rng.integers(predicted.cycles)) for _ in range(aborts)]
-        axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls)
+        axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls, self.windows)
         results = simulate(
             design, self.inputs, stalls, runs=runs, memory=axi, early=early, aborts=cycles
         )

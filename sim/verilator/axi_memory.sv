@@ -8,7 +8,11 @@
 module axi_memory #(
     parameter int ADDRESS_BITS = 32,
     parameter int DATA_BYTES   = 8,
-    parameter int WORDS        = 1024,
+    // What it holds: words from FIRST[i] on, COUNT[i] of them, window after window.
+    parameter int WINDOWS      = 1,
+    parameter logic [WINDOWS-1:0][63:0] FIRST = '0,
+    parameter logic [WINDOWS-1:0][63:0] COUNT = '1,
+    parameter int WORDS        = 1024,   // of all windows
     parameter int QUEUE        = 64     // bursts that can be in flight, a power of two
 ) (
     input logic        clk,
@@ -59,9 +63,22 @@ module axi_memory #(
 
   localparam int WORD_SHIFT = $clog2(DATA_BYTES);
   localparam int Q = $clog2(QUEUE);
+  localparam int INDEX = WORDS > 1 ? $clog2(WORDS) : 1;
   localparam logic [1:0] OKAY = 2'b00, SLVERR = 2'b10;
 
   logic [8*DATA_BYTES-1:0] mem[WORDS];
+
+  // Where a word of the address space lies in `mem`; beyond its end where no window holds it.
+  function automatic logic [63:0] place(input logic [63:0] word);
+    logic [63:0] passed;
+    passed = '0;
+    place = '1;
+    for (int i = 0; i < WINDOWS; i++) begin
+      if (word >= FIRST[i] && word - FIRST[i] < COUNT[i]) place = passed + word - FIRST[i];
+      passed += COUNT[i];
+    end
+  endfunction
+
   logic [63:0] now;  // latencies and intervals count real cycles, stalls those of the run
 
   logic [4:0] stall;
@@ -84,13 +101,14 @@ module axi_memory #(
 
   wire [Q-1:0] r_head = r_finished[Q-1:0];
   wire [ADDRESS_BITS-1:0] r_word = (r_address[r_head] >> WORD_SHIFT) + ADDRESS_BITS'(r_beat);
-  wire r_beyond = 64'(r_word) >= 64'(words);
+  wire [63:0] r_place = place(64'(r_word));
+  wire r_beyond = r_place >= 64'(words);
   wire [Q:0] r_level = r_accepted - r_finished;
 
   assign arready = 32'(r_level) < read_outstanding && !stall[0];
   assign rvalid = r_held
       || (r_level != 0 && now >= r_start[r_head] && now >= r_next && !stall[1]);
-  assign rdata = r_held ? r_held_data : r_beyond ? '0 : mem[r_word[$clog2(WORDS)-1:0]];
+  assign rdata = r_held ? r_held_data : r_beyond ? '0 : mem[r_place[INDEX-1:0]];
   assign rresp = r_beyond ? SLVERR : OKAY;
   assign rlast = r_beat == r_length[r_head];
 
@@ -134,7 +152,8 @@ module axi_memory #(
   wire [Q-1:0] w_head = w_filled[Q-1:0];
   wire [Q-1:0] b_head = w_finished[Q-1:0];
   wire [ADDRESS_BITS-1:0] w_word = (w_address[w_head] >> WORD_SHIFT) + ADDRESS_BITS'(w_beat);
-  wire w_beyond = 64'(w_word) >= 64'(words);
+  wire [63:0] w_place = place(64'(w_word));
+  wire w_beyond = w_place >= 64'(words);
   wire w_end = w_beat == w_length[w_head];
   wire w_bad = w_beyond || wlast != w_end;
   wire [Q:0] w_level = w_accepted - w_finished;
@@ -193,7 +212,7 @@ module axi_memory #(
     end
     if (!rst && wvalid && wready && !w_beyond)
       for (int i = 0; i < DATA_BYTES; i++)
-        if (wstrb[i]) mem[w_word[$clog2(WORDS)-1:0]][8*i+:8] <= wdata[8*i+:8];
+        if (wstrb[i]) mem[w_place[INDEX-1:0]][8*i+:8] <= wdata[8*i+:8];
   end
 
   always_ff @(posedge clk) begin

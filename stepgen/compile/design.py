@@ -12,12 +12,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ir.arguments import ADDRESS_BITS
 from ..ir.errors import StepError
 from ..ir.wire import KIND_BITS, stop_bits
 
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
 MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
 """Cycles from a push until the beat is at the head, by kind of memory."""
+
+
+def width_of(end: int) -> int:
+    """Bits of the addresses of all bytes below `end`."""
+    return max(0, end - 1).bit_length()
 
 
 def memory_kind(depth: int) -> str:
@@ -137,10 +143,27 @@ class Region:
     tile: tuple[int, int]
     element: str
 
+    @property
+    def end(self) -> int:
+        """Address behind its last byte."""
+        return self.base + self.size
+
 
 @dataclass(frozen=True)
 class Bus:
-    """Settings of the off-chip port: widths in bits, beats of a burst, reads in flight."""
+    """Settings of the off-chip port.
+
+    Parameters
+    ----------
+    data_bits : int
+        Of a word.
+    address_bits : int
+        Of an address in bytes, from 32 to 64. Lowering makes it as wide as the memory map needs.
+    burst : int
+        Words of a burst at most.
+    outstanding : int
+        Bursts in flight at most, of reads and of writes.
+    """
 
     data_bits: int = 64
     address_bits: int = 32
@@ -151,6 +174,10 @@ class Bus:
         if self.data_bits not in (32, 64, 128, 256, 512, 1024):
             raise StepError(
                 f"bus: data width must be a power of two from 32 to 1024 bits, not {self.data_bits}"
+            )
+        if not 32 <= self.address_bits <= ADDRESS_BITS:
+            raise StepError(
+                f"bus: an address has 32 to {ADDRESS_BITS} bits, not {self.address_bits}"
             )
         if (
             not 1 <= self.burst <= 256
@@ -177,7 +204,8 @@ class Design:
     Raises
     ------
     StepError
-        Where a channel has not exactly one producer and one consumer.
+        Where a channel has not exactly one producer and one consumer, or a region ends beyond the
+        addresses of the bus.
     """
 
     name: str
@@ -192,6 +220,12 @@ class Design:
             for channel in self.channels:
                 if channel.name not in table:
                     raise StepError(f"design {self.name}: channel {channel.name} has no {role}")
+        for name, region in self.regions.items():
+            if width_of(region.end) > self.bus.address_bits:
+                raise StepError(
+                    f"design {self.name}: tensor {name} of {region.size} bytes at {region.base} "
+                    f"does not fit into addresses of {self.bus.address_bits} bits"
+                )
 
     def _ends(self, side: str) -> dict[str, Unit]:
         ends: dict[str, Unit] = {}

@@ -12,13 +12,12 @@ from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, product_bound
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
-from ..ir.graph import Graph, Tensor
+from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.wire import wire_levels
 from .design import MEMORY_LATENCY, Bus, Channel, Design, Region, Unit, memory_kind
+from .memory_map import place_tensors, widened
 from .units import memory
-
-REGION_ALIGNMENT = 4096
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,9 @@ class Lowering:
     lanes : int
         Lanes of a beat of tiles.
     bus : Bus
-        The off-chip port.
+        The off-chip port, wide enough for `regions`.
+    regions : dict of str to Region
+        Where each tensor lies off chip.
 
     Attributes
     ----------
@@ -53,15 +54,14 @@ class Lowering:
     graph: Graph
     lanes: int
     bus: Bus
+    regions: dict[str, Region]
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
-    regions: dict[str, Region] = field(default_factory=dict)
     loads: list[str] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)
     _uses: dict[Stream, list[Use]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
-    _next_base: int = 0
     _origin: str = ""
 
     def __post_init__(self) -> None:
@@ -151,36 +151,6 @@ class Lowering:
         """Put a unit into the table."""
         row = Unit(name, kind, dict(params), tuple(inputs), tuple(outputs), self._origin)
         self.units.append(row)
-
-    def region(self, node: Node, tensor: Tensor, tile: Tile) -> Region:
-        """Where a tensor lies off chip, stored in tiles like `tile`."""
-        rows, cols = tile.rows.static, tile.cols.static
-        if rows is None or cols is None:
-            raise self.fail(node, f"off-chip tiles must have static extents, not {tile}")
-        known = self.regions.get(tensor.name)
-        if known is None:
-            base = self._next_base if tensor.base is None else tensor.base
-            known = Region(base, tensor.bytes, *tensor.shape, (rows, cols), tensor.element.name)
-            self._check_apart(node, tensor.name, known)
-            self.regions[tensor.name] = known
-            pages = -(-(base + tensor.bytes) // REGION_ALIGNMENT)
-            self._next_base = max(self._next_base, pages * REGION_ALIGNMENT)
-        elif known.tile != (rows, cols):
-            raise self.fail(
-                node,
-                f"tensor {tensor.name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
-                f"and can't be accessed in tiles of {rows}x{cols}",
-            )
-        return known
-
-    def _check_apart(self, node: Node, name: str, region: Region) -> None:
-        for other, known in self.regions.items():
-            if region.base < known.base + known.size and known.base < region.base + region.size:
-                raise self.fail(
-                    node,
-                    f"tensor {name} of {region.size} bytes at {region.base} overlaps tensor "
-                    f"{other} of {known.size} bytes at {known.base}",
-                )
 
     def _connect(self) -> dict[str, str]:
         """Join producers and consumers, with a fork where a stream is used several times."""
@@ -277,7 +247,8 @@ def lower(
     graph.check()
     if lanes not in (1, 2, 4, 8, 16, 32):
         raise StepError(f"lanes must be a power of two up to 32, not {lanes}")
-    lowering = Lowering(graph, lanes, bus or Bus())
+    regions = place_tensors(graph)
+    lowering = Lowering(graph, lanes, widened(bus or Bus(), regions), regions)
     for node in graph.nodes:
         name = f"stepgen.compile.lowering.{node.op}"
         if importlib.util.find_spec(name) is None:

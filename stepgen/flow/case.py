@@ -20,7 +20,7 @@ from .payload import Rows
 from .record import Cycles
 
 Image = npt.NDArray[np.uint8]
-"""Bytes of the off-chip memory from address 0 on."""
+"""Bytes of the off-chip memory, window after window."""
 
 
 @dataclass(frozen=True)

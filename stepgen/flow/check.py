@@ -23,6 +23,7 @@ from .interface import (
 )
 from .payload import Rows, describe
 from .record import Cycles, Record, read_record
+from .windows import Windows
 
 _NEVER = 1 << 62
 _MESSAGES = 3
@@ -159,12 +160,14 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
         wrong = np.flatnonzero(outcome.memory != case.memory_after)
         if wrong.size:
             i = int(wrong[0])
+            assert interface.memory is not None
+            address = Windows(interface.memory.windows).address(i)
             faults.append(
                 (
                     _NEVER,
-                    f"memory: byte 0x{i:x} is 0x{outcome.memory[i]:02x} after the run, expected "
-                    f"0x{case.memory_after[i]:02x} ({wrong.size} of {outcome.memory.size} bytes "
-                    "differ)",
+                    f"memory: byte 0x{address:x} is 0x{outcome.memory[i]:02x} after the run, "
+                    f"expected 0x{case.memory_after[i]:02x} ({wrong.size} of "
+                    f"{outcome.memory.size} bytes differ)",
                 )
             )
     faults.extend((_NEVER, text) for text in _register_faults(outcome, interface))

@@ -35,8 +35,10 @@ from .interface import (
     STATUS_RUNNING,
     STATUS_STOPPING,
     Interface,
+    MemoryPort,
     StreamPort,
 )
+from .windows import Windows
 
 PERIOD_NS = 10
 START_LIMIT = 1000
@@ -226,6 +228,30 @@ class JudgeRegisters:
         return int(await self._master.read_dword(address))
 
 
+class JudgeMemory:
+    """What cocotbext-axi's slave reads and writes: the windows of a memory."""
+
+    def __init__(self, port: MemoryPort):
+        self._windows = Windows(port.windows)
+        self.image = bytearray(port.size)
+
+    def _place(self, address: int, length: int) -> int:
+        place = self._windows.place(address, length)
+        if place is None:
+            raise ValueError(f"{length} bytes from 0x{address:x} on lie in no tensor")
+        return place
+
+    async def read(self, address: int, length: int) -> bytes:
+        """Bytes from an address on."""
+        place = self._place(address, length)
+        return bytes(self.image[place : place + length])
+
+    async def write(self, address: int, data: bytes) -> None:
+        """Put bytes from an address on."""
+        place = self._place(address, len(data))
+        self.image[place : place + len(data)] = data
+
+
 class Bench:
     """One run of the design in the simulator.
 
@@ -249,7 +275,7 @@ class Bench:
         self._status = "done"
         self._over = Event()
         self._cycle = 0
-        self._ram: Any = None
+        self._ram: JudgeMemory | None = None
 
     def source(self, name: str) -> None:
         """Drive a stream that enters the design."""
@@ -295,7 +321,7 @@ class Bench:
         await FallingEdge(dut.clk)
 
         if self._ram is not None and case.memory is not None and interface.memory is not None:
-            image = np.frombuffer(self._ram.read(0, case.memory.size), np.uint8)
+            image = np.array(self._ram.image[: case.memory.size], np.uint8)
             write_hex(self.folder / "memory_after.hex", image, interface.memory.word)
         np.array(values, np.uint32).tofile(self.folder / "registers.bin")
         for sink in self.sinks:
@@ -336,7 +362,7 @@ class Bench:
         for stream in (*self.sources, *self.sinks):
             stream.rewind()
         if self._ram is not None and self.case.memory is not None:
-            self._ram.write(0, self.case.memory.tobytes())
+            self._ram.image[: self.case.memory.size] = self.case.memory.tobytes()
         await FallingEdge(self.dut.clk)
         self.dut.load.value = 1
         await FallingEdge(self.dut.clk)
@@ -360,12 +386,11 @@ class Bench:
         else:
             dut.go.value = 0
         if judge and interface.memory is not None:
-            from cocotbext.axi import AxiBus, AxiRam
+            from cocotbext.axi import AxiBus, AxiSlave
 
             logging.getLogger("cocotb.stepgen_bench").setLevel(logging.WARNING)
-            self._ram = AxiRam(
-                AxiBus.from_prefix(dut, "judge"), dut.clk, dut.rst, size=interface.memory.size
-            )
+            self._ram = JudgeMemory(interface.memory)
+            AxiSlave(AxiBus.from_prefix(dut, "judge"), dut.clk, dut.rst, target=self._ram)
         await FallingEdge(dut.clk)
         await self._load()
         await FallingEdge(dut.clk)

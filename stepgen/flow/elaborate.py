@@ -7,6 +7,7 @@ from ..hw.control import address_bits
 from ..hw.verilog import to_verilog, top_name
 from ..ir.errors import StepError
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
+from .windows import windows_of
 
 _ELEMENTS = {(1, False): "bool", (8, True): "int8", (32, True): "int32"}
 """Element types by bits and signedness of a lane."""
@@ -52,10 +53,7 @@ def interface(design: Design) -> Interface:
             )
     memory = None
     if any(design.of_kind("axi")):
-        bus = design.bus
-        ends = [region.base + region.size for region in design.regions.values()]
-        size = -(-max(ends, default=1) // bus.bytes) * bus.bytes
-        memory = MemoryPort(bus.data_bits, bus.address_bits, size)
+        memory = MemoryPort(design.bus.data_bits, design.bus.address_bits, windows_of(design))
     return Interface(
         name=top_name(design),
         ports=tuple(ports),

@@ -33,6 +33,7 @@ from .objects import Progress, quiet
 from .payload import pack
 from .testbench import run_cocotb
 from .verilator import FAST_BUILD, build, run_driver
+from .windows import Windows, windows_of
 
 MARGIN = 1000
 """Cycles that a simulation may run longer than predicted before it is given up."""
@@ -145,17 +146,14 @@ class Experiment:
         return read * self.bus.bytes, written * self.bus.bytes
 
     def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:
-        """The off-chip memory as bytes, from each tensor's elements in the order of memory."""
+        """The windows of the off-chip memory, from each tensor's elements in memory's order."""
         regions = self.design.regions
         if not regions:
             return None
-        word = self.bus.bytes
-        size = -(-max(r.base + r.size for r in regions.values()) // word) * word
-        image = np.zeros(size, np.uint8)
-        for name, region in regions.items():
-            raw = np.ascontiguousarray(contents[name]).view(np.uint8).reshape(-1)
-            image[region.base : region.base + region.size] = raw
-        return image
+        return Windows(windows_of(self.design)).image(
+            (region.base, np.ascontiguousarray(contents[name]).view(np.uint8).reshape(-1))
+            for name, region in regions.items()
+        )
 
     def case(self, *, judge: bool = False) -> Case:
         """All that a simulation needs, and all that it must show."""

@@ -6,9 +6,12 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from ..compile.design import width_of
 from ..ir.errors import StepError
 from ..ir.wire import KIND_BITS
+from .windows import MOST_BYTES, Window, Windows
 
 CONTROL, STATUS, ERROR_CODE, CYCLES, READ_BEATS, WRITE_BEATS = 0x00, 0x04, 0x08, 0x10, 0x18, 0x1C
 """Addresses of the control registers; `CYCLES` is the lower of two words."""
@@ -84,28 +87,47 @@ class MemoryPort:
     ----------
     data_bits, address_bits : int
         Widths of the bus.
-    size : int
-        Bytes of the simulated memory; images may be smaller, never larger.
+    windows : tuple of Window
+        What the simulated memory holds: addresses and numbers of bytes, in rising order. An image
+        has the bytes of the windows one after the other; it may be shorter, never longer.
     """
 
     data_bits: int = 64
     address_bits: int = 32
-    size: int = 1 << 20
+    windows: tuple[Window, ...] = ((0, 1 << 20),)
 
     def __post_init__(self) -> None:
         if self.data_bits < 8 or self.data_bits & (self.data_bits - 1):
             raise StepError(
                 f"memory port: data width must be a power of two of bits, not {self.data_bits}"
             )
-        if self.size < 1 or self.size % self.word:
+        end = 0
+        for base, size in self.windows:
+            if base % self.word or size < 1 or size % self.word:
+                raise StepError(
+                    f"memory port: a window must be a multiple of {self.word} bytes, not {size} "
+                    f"from {base} on"
+                )
+            if base < end or width_of(base + size) > self.address_bits:
+                raise StepError(
+                    f"memory port: a window of {size} bytes from {base} on does not lie between "
+                    f"the one before it and the end of {self.address_bits} bits of address"
+                )
+            end = base + size
+        if not 1 <= self.size <= MOST_BYTES:
             raise StepError(
-                f"memory port: size must be a multiple of {self.word} bytes, not {self.size}"
+                f"memory port: a simulation holds 1 to {MOST_BYTES} bytes, not {self.size}"
             )
 
     @property
     def word(self) -> int:
         """Bytes of one bus word."""
         return self.data_bits // 8
+
+    @property
+    def size(self) -> int:
+        """Bytes of all windows."""
+        return Windows(self.windows).size
 
 
 @dataclass(frozen=True)
@@ -201,7 +223,11 @@ class Interface:
             name=d["name"],
             ports=tuple(StreamPort(**p) for p in d["ports"]),
             channels=tuple(d["channels"]),
-            memory=MemoryPort(**d["memory"]) if d["memory"] else None,
+            memory=_memory_port(d["memory"]) if d["memory"] else None,
             control=d["control"],
             csr_bits=d["csr_bits"],
         )
+
+
+def _memory_port(d: dict[str, Any]) -> MemoryPort:
+    return MemoryPort(**{**d, "windows": tuple((base, size) for base, size in d["windows"])})

@@ -155,7 +155,10 @@ def tools_tables(tools: Sequence[Tool]) -> Iterator[RenderableType]:
 
 def design_tables(design: Design) -> Iterator[RenderableType]:
     """Units and channels of a circuit."""
-    yield f"{design.name}: {design.lanes} lanes, memory port of {design.bus.data_bits} bits"
+    yield (
+        f"{design.name}: {design.lanes} lanes, memory port of {design.bus.data_bits} bits, "
+        f"addresses of {design.bus.address_bits}"
+    )
     units = [
         (u.name, u.kind, _params(u.params), " ".join(u.inputs), " ".join(u.outputs))
         for u in design.units

@@ -18,7 +18,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal, TypeVar, Union
+from typing import Annotated, Any, Literal, TypeVar, Union
 
 import numpy as np
 
@@ -29,6 +29,12 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 MOST_BITS = 63
 """Of an integer: larger ones mean nothing to memories, numpy and circuits."""
+
+ADDRESS_BITS = 64
+"""Bits of the widest address of a byte off chip."""
+
+Address = Annotated[int, ADDRESS_BITS]
+"""Of a byte off chip: an integer that may have more bits than others."""
 
 MOST_ITEMS = 1 << 16
 """Of a sequence, so that an endless one ends."""
@@ -52,7 +58,7 @@ def checked(function: C, name: str | None = None) -> C:
 
     @functools.cache
     def known() -> tuple[inspect.Signature, dict[str, Any]]:
-        return inspect.signature(function), typing.get_type_hints(function)
+        return inspect.signature(function), typing.get_type_hints(function, include_extras=True)
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -145,6 +151,8 @@ def fit(value: Any, hint: Any) -> Any:
     origin = typing.get_origin(hint)
     if hint is Any or hint is object or isinstance(hint, TypeVar):
         return value
+    if origin is Annotated:
+        return _integer(value, *hint.__metadata__)
     if hint in _PLAIN:
         return _PLAIN[hint](value)
     if origin in (Union, types.UnionType):
@@ -233,15 +241,15 @@ class _Nothing:
     """Fits no type but `object`."""
 
 
-def _integer(value: Any) -> int:
+def _integer(value: Any, most_bits: int = MOST_BITS) -> int:
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         raise Unfit("an integer")
     try:
         whole = operator.index(value)
     except Exception:  # an array of several, or an index of the user's own
         raise Unfit("an integer") from None
-    if whole.bit_length() > MOST_BITS:
-        raise Unfit(f"an integer of at most {MOST_BITS} bits")
+    if whole.bit_length() > most_bits:
+        raise Unfit(f"an integer of at most {most_bits} bits")
     return whole
 
 

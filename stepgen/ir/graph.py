@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from stepgen.ir import operator
-from stepgen.ir.arguments import checked, shown
+from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import DataType, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
@@ -133,7 +133,7 @@ class Graph:
         name: str,
         shape: tuple[int, int],
         element: ElementType | str,
-        base: int | None = None,
+        base: Address | None = None,
     ) -> Tensor:
         """Declare a matrix in off-chip memory.
 
@@ -162,8 +162,15 @@ class Graph:
             raise StepError(f"{prefix} its shape must be 2 positive extents, not {shape}")
         if base is not None and base < 0:
             raise StepError(f"{prefix} it can't lie at the address {base}")
-        self.tensors[name] = Tensor(self, name, shape, as_element(element), base)
-        return self.tensors[name]
+        tensor = Tensor(self, name, shape, as_element(element), base)
+        if (base or 0) + tensor.bytes > 1 << ADDRESS_BITS:
+            where = "" if base is None else f" at {base}"
+            raise StepError(
+                f"{prefix} {tensor.bytes} bytes{where} do not fit into the {ADDRESS_BITS} bits of "
+                f"an address"
+            )
+        self.tensors[name] = tensor
+        return tensor
 
     @checked
     def feedback(self, dtype: DataType, shape: Iterable[DimLike], name: str) -> Feedback:

@@ -13,7 +13,7 @@ INTERFACE = Interface(
     "d",
     (StreamPort("x", "in", 2, 8, 2, 16), StreamPort("y", "out", 2, 8, 2, 16)),
     ("c",),
-    MemoryPort(64, 32, 1024),
+    MemoryPort(64, 32, ((0, 1024),)),
 )
 ROWS = np.zeros((1, 3), np.uint8)
 

@@ -34,7 +34,7 @@ def test_the_outside_of_a_design() -> None:
     outside = interface(reader())
     assert outside.name == "a_reader"
     assert outside.ports == (StreamPort("out", "out", 4, 8, 2, 32),)
-    assert outside.memory == MemoryPort(32, 32, 76)  # whole words
+    assert outside.memory == MemoryPort(32, 32, ((64, 8),))
     assert outside.channels == ("x", "l_req", "l_data", "mem_ar", "mem_r")
     assert outside.csr_bits == 16
 

@@ -9,9 +9,12 @@ X = StreamPort("x", "in", 4, 8, 3, 32)
 Y = StreamPort("y", "out", 1, 3, 2, 3, "bool")
 
 
+WINDOWS = ((0, 64), (1 << 39, 1 << 24))
+
+
 def test_comes_back_from_text() -> None:
     for interface in (
-        Interface("d", (X, Y), ("a", "b"), MemoryPort(128, 40, 1 << 24), csr_bits=20),
+        Interface("d", (X, Y), ("a", "b"), MemoryPort(128, 40, WINDOWS), csr_bits=20),
         Interface("unit", (X,), control=False),
     ):
         assert Interface.from_json(interface.to_json()) == interface
@@ -46,4 +49,10 @@ def test_memory_ports_are_powers_of_two_and_whole_words() -> None:
     with pytest.raises(StepError, match="a power of two of bits, not 48"):
         MemoryPort(48)
     with pytest.raises(StepError, match="a multiple of 8 bytes, not 1001"):
-        MemoryPort(64, 32, 1001)
+        MemoryPort(64, 32, ((0, 1001),))
+    with pytest.raises(StepError, match="64 bytes from 4294967264 on does not lie between"):
+        MemoryPort(64, 32, (((1 << 32) - 32, 64),))
+    with pytest.raises(StepError, match="8 bytes from 8 on does not lie between"):
+        MemoryPort(64, 32, ((0, 16), (8, 8)))
+    with pytest.raises(StepError, match="holds 1 to 1073741824 bytes, not 2147483648"):
+        MemoryPort(64, 32, ((0, 1 << 31),))

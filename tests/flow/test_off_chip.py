@@ -11,6 +11,7 @@ from stepgen.flow.elaborate import interface, verilog
 from stepgen.flow.payload import pack
 from stepgen.flow.testbench import run_cocotb
 from stepgen.flow.verilator import build, run_driver
+from stepgen.flow.windows import Windows
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import predict
@@ -32,6 +33,13 @@ def built():
     return draw, made, design, outside, build(outside, text)
 
 
+def image(made: OffChip, outside, data: bytearray) -> np.ndarray:
+    """What the simulated memory holds of the windows in which tensors may lie."""
+    (low, size), (high, _) = made.windows.windows
+    held = np.frombuffer(data, np.uint8)
+    return Windows(outside.memory.windows).image([(low, held[:size]), (high, held[size:])])
+
+
 def case(made: OffChip, design, outside, timing, stalls, judge=False, aborts=0) -> Case:
     early = made.early()
     predicted = predict(design, made.inputs, memory=timing, stalls=stalls, early=early)
@@ -41,8 +49,8 @@ def case(made: OffChip, design, outside, timing, stalls, judge=False, aborts=0) 
         name="drawn",
         sources={name: pack(beats, ports[name]) for name, beats in made.inputs.items()},
         expected={name: pack(beats, ports[name]) for name, beats in made.expected.items()},
-        memory=np.frombuffer(made.before, np.uint8),
-        memory_after=np.frombuffer(made.after, np.uint8),
+        memory=image(made, outside, made.before),
+        memory_after=image(made, outside, made.after),
         timing=timing,
         stalls=stalls,
         pushes=predicted.pushes,

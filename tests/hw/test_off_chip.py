@@ -98,7 +98,7 @@ def test_the_bus_is_kept_busy():
 def errors(made: OffChip, refuses: bool = False) -> tuple[set[str], bytearray]:
     """Names of the units that raise their error flag, and the memory after the run."""
     design = made.design()
-    axi = AxiMemory(bytearray(made.before), made.bus.bytes, MemoryTiming(), Stalls())
+    axi = AxiMemory(bytearray(made.before), made.bus.bytes, MemoryTiming(), Stalls(), made.windows)
     axi.refuses = refuses
     *_, flags = simulate(design, made.inputs, Stalls(), memory=axi)
     return {u.name for k, u in enumerate(design.units) if flags >> k & 1}, axi.data
@@ -113,7 +113,8 @@ def test_a_stream_longer_than_its_tensor(missing):
     channel = Channel("x", 2, 8, 2)
     made.source("x", channel, rows)
     made.store("t", channel, rows, np.int8, spare=-missing)
-    fitting = made.units[-1].params["base"] + made.units[-1].params["size"]
+    params = made.units[-1].params
+    fitting = made.windows.place(params["base"] + params["size"])
     made.after[fitting:] = made.before[fitting:]
     told, after = errors(made)
     assert told == ({"t"} if missing else set())

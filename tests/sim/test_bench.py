@@ -20,7 +20,7 @@ from stepgen.ir.wire import BARE, DONE, VALUE, Beats
 
 DESIGN = Path(__file__).parents[1] / "designs" / "mini.sv"
 PORTS = tuple(StreamPort(name, way, 4, 8, 2, 32) for name, way in (("x", "in"), ("y", "out")))
-INTERFACE = Interface("mini", PORTS, ("x", "y", "words"), MemoryPort(64, 32, 1 << 16))
+INTERFACE = Interface("mini", PORTS, ("x", "y", "words"), MemoryPort(64, 32, ((0, 1 << 16),)))
 DEPTHS = {"x": 2, "y": 4, "words": 8}
 COPIED = 8 * 32
 """Bytes that the design copies to the bytes behind."""

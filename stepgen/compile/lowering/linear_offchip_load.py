@@ -13,7 +13,7 @@ def lower(node: Node, to: Lowering) -> None:
     tile = y.dtype
     assert isinstance(tile, Tile)
     tensor = node.graph.tensors[node.attrs["tensor"]]
-    region = to.region(node, tensor, tile)
+    region = to.regions[tensor.name]
     ref = node.inputs[0] if node.inputs else None
     params = load.parameters(
         region=tensor.name,

@@ -12,7 +12,7 @@ def lower(node: Node, to: Lowering) -> None:
     tile = x.dtype
     assert isinstance(tile, Tile)
     tensor = node.graph.tensors[node.attrs["tensor"]]
-    region = to.region(node, tensor, tile)
+    region = to.regions[tensor.name]
     params = store.parameters(region=tensor.name, base=region.base, size=region.size)
     to.slices(node, tile)
     if problem := store.problem(params, to.bus, to.lanes * tile.element.bits):

@@ -53,6 +53,8 @@ class Walk:
         Words of a run.
     extents : tuple of int
         Loops around the run, innermost first, none of extent 1.
+    strides : tuple of int
+        By loop, words from one step to the next.
     jumps : tuple of int
         By loop, words from the start of a run to the start of the next when this loop steps and
         all loops inside it start over.
@@ -61,6 +63,7 @@ class Walk:
     base: int
     words: int
     extents: tuple[int, ...]
+    strides: tuple[int, ...]
     jumps: tuple[int, ...]
 
 
@@ -82,7 +85,7 @@ def walk(params: Mapping[str, Any], bus: Bus) -> Walk:
     for extent, step in zip(extents, strides, strict=True):
         jumps.append(step - back)
         back += (extent - 1) * step
-    return Walk(params["base"] // bus.bytes, words, tuple(extents), tuple(jumps))
+    return Walk(params["base"] // bus.bytes, words, tuple(extents), tuple(strides), tuple(jumps))
 
 
 def longest_burst(params: Mapping[str, Any], bus: Bus, depth: int) -> int:

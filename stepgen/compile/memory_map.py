@@ -1,0 +1,100 @@
+"""The memory map: where every tensor lies off chip, and how wide an address must be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.arguments import ADDRESS_BITS
+from ..ir.dtypes import Tile
+from ..ir.errors import StepError
+from ..ir.graph import Graph, Tensor
+from ..ir.stream import Node
+from .design import Bus, Region, width_of
+
+ALIGNMENT = 4096
+"""Bytes on whose multiples the compiler places tensors: no burst crosses such a boundary."""
+
+
+def place_tensors(graph: Graph) -> dict[str, Region]:
+    """Give each tensor that an operator uses its place.
+
+    A tensor without an address of its own comes behind all that were placed before it.
+
+    Parameters
+    ----------
+    graph : Graph
+        A checked graph.
+
+    Returns
+    -------
+    dict of str to Region
+        By tensor, in the order of first use.
+
+    Raises
+    ------
+    StepError
+        Where tensors overlap, are used in different tiles, or end beyond the widest address.
+    """
+    regions: dict[str, Region] = {}
+    behind = 0
+    for node in graph.nodes:
+        if "tensor" not in node.attrs:
+            continue
+        tensor, tile = graph.tensors[node.attrs["tensor"]], _tile(node)
+        known = regions.get(tensor.name)
+        if known is None:
+            region = _region(node, tensor, tile, behind if tensor.base is None else tensor.base)
+            _check_apart(node, tensor.name, region, regions)
+            regions[tensor.name] = region
+            behind = max(behind, -(-region.end // ALIGNMENT) * ALIGNMENT)
+        elif known.tile != tile:
+            raise _failure(
+                node,
+                f"tensor {tensor.name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
+                f"and can't be accessed in tiles of {tile[0]}x{tile[1]}",
+            )
+    return regions
+
+
+def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
+    """The bus with addresses wide enough for all regions."""
+    needed = max((width_of(region.end) for region in regions.values()), default=0)
+    return replace(bus, address_bits=max(bus.address_bits, needed))
+
+
+def _tile(node: Node) -> tuple[int, int]:
+    """The tiles in which a node uses its tensor: those that it names, or those that it stores."""
+    if "tile" in node.attrs:
+        rows, cols = node.attrs["tile"]
+        return rows, cols
+    dtype = node.inputs[-1].dtype
+    assert isinstance(dtype, Tile)
+    rows, cols = dtype.rows.static, dtype.cols.static
+    if rows is None or cols is None:
+        raise _failure(node, f"off-chip tiles must have static extents, not {dtype}")
+    return rows, cols
+
+
+def _region(node: Node, tensor: Tensor, tile: tuple[int, int], base: int) -> Region:
+    region = Region(base, tensor.bytes, *tensor.shape, tile, tensor.element.name)
+    if width_of(region.end) > ADDRESS_BITS:
+        raise _failure(
+            node,
+            f"tensor {tensor.name} of {region.size} bytes at {base} does not fit into the "
+            f"{ADDRESS_BITS} bits of an address",
+        )
+    return region
+
+
+def _check_apart(node: Node, name: str, region: Region, others: dict[str, Region]) -> None:
+    for other, known in others.items():
+        if region.base < known.end and known.base < region.end:
+            raise _failure(
+                node,
+                f"tensor {name} of {region.size} bytes at {region.base} overlaps tensor "
+                f"{other} of {known.size} bytes at {known.base}",
+            )
+
+
+def _failure(node: Node, message: str) -> StepError:
+    return StepError(f"{node.op} {node.name} at {node.where}: {message}")

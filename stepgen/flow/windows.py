@@ -1,0 +1,106 @@
+"""Which bytes of the address space a simulated memory holds: windows, wherever they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compile.design import Design
+from ..compile.units.load import walk
+
+Window = tuple[int, int]
+"""Address of the first byte, and how many there are."""
+
+NEAR = 1 << 16
+"""Bytes between two windows that are cheaper to hold than to tell apart."""
+
+MOST_SPANS = 16
+"""Pieces of a tensor that are told apart."""
+
+MOST_BYTES = 1 << 30
+"""Bytes that a simulation holds."""
+
+
+class Windows:
+    """Windows one after the other: where an address lies in them, and which address lies where.
+
+    Parameters
+    ----------
+    windows : iterable of Window
+        In rising order and apart.
+    """
+
+    def __init__(self, windows: Iterable[Window]):
+        self.windows = tuple(windows)
+        sizes = [size for _, size in self.windows]
+        self.size = sum(sizes)
+        self._places = list(accumulate(sizes, initial=0))
+
+    def place(self, address: int, size: int = 1) -> int | None:
+        """Place of `size` bytes from an address on; None where no window holds them all."""
+        for (base, held), place in zip(self.windows, self._places, strict=False):
+            if base <= address and address + size <= base + held:
+                return place + address - base
+        return None
+
+    def address(self, place: int) -> int:
+        """Address of the byte at a place."""
+        for (base, held), start in zip(self.windows, self._places, strict=False):
+            if place < start + held:
+                return base + place - start
+        raise ValueError(f"the windows hold {self.size} bytes, not {place + 1}")
+
+    def parts(self, address: int, size: int) -> Iterator[tuple[slice, slice]]:
+        """What the windows hold of `size` bytes from an address on: where there, and where here."""
+        for (base, held), place in zip(self.windows, self._places, strict=False):
+            first, end = max(base, address), min(base + held, address + size)
+            if first < end:
+                there = slice(first - address, end - address)
+                yield there, slice(place + first - base, place + end - base)
+
+    def image(self, contents: Iterable[tuple[int, npt.NDArray[np.uint8]]]) -> npt.NDArray[np.uint8]:
+        """What the windows show of contents that begin at given addresses; else zero."""
+        image = np.zeros(self.size, np.uint8)
+        for address, content in contents:
+            for there, here in self.parts(address, content.size):
+                image[here] = content[there]
+        return image
+
+
+def windows_of(design: Design) -> tuple[Window, ...]:
+    """The windows that the loads and stores of a design reach, in whole bus words.
+
+    A tensor of which little is read takes little memory, however large it is.
+    """
+    word = design.bus.bytes
+    spans: list[tuple[int, int]] = []
+    for unit in design.of_kind("load"):
+        path = walk(unit.params, design.bus)
+        reached = [(0, path.words)]
+        for extent, stride in zip(path.extents, path.strides, strict=True):
+            reached = _joined(
+                (first + n * stride, end + n * stride)
+                for n in (range(extent) if extent <= MOST_SPANS else (0, extent - 1))
+                for first, end in reached
+            )
+            if extent > MOST_SPANS or len(reached) > MOST_SPANS:
+                reached = [(reached[0][0], reached[-1][1])]
+        spans += [((path.base + f) * word, (path.base + e) * word) for f, e in reached]
+    for unit in design.of_kind("store"):
+        base, size = unit.params["base"], unit.params["size"]
+        spans.append((base, base + -(-size // word) * word))
+    return tuple((first, end - first) for first, end in _joined(spans, NEAR))
+
+
+def _joined(spans: Iterable[tuple[int, int]], near: int = 0) -> list[tuple[int, int]]:
+    """The same places in rising order, those that touch, or nearly so, as one."""
+    joined: list[tuple[int, int]] = []
+    for first, end in sorted(spans):
+        if joined and first <= joined[-1][1] + near:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((first, end))
+    return joined
