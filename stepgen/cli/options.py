@@ -155,7 +155,7 @@ def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
         if value in words:
             found[name] = value
             continue
-        if not value.isdecimal():
+        if not (value.isascii() and value.isdecimal() and len(value) < 20):
             numbers = " or ".join([f"a number of {what}", *words])
             raise StepError(f"--depth {name} takes {numbers}, not {value!r}")
         found[name] = int(value)

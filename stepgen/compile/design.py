@@ -14,9 +14,16 @@ from typing import Any
 
 from ..ir.arguments import ADDRESS_BITS
 from ..ir.errors import StepError
+from ..ir.records import parsed, record
 from ..ir.wire import KIND_BITS, stop_bits
 
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
+MOST_DEPTH = 1 << 20
+"""Of a FIFO, in beats: more than the on-chip memory of any part holds."""
+
+MOST_OUTSTANDING = 4096
+"""Of a design's reads: their lengths wait in a FIFO."""
+
 MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
 """Cycles from a push until the beat is at the head, by kind of memory."""
 
@@ -64,6 +71,16 @@ class Channel:
         if self.depth < 2:
             raise StepError(
                 f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}"
+            )
+        if self.depth > MOST_DEPTH:
+            raise StepError(
+                f"channel {self.name}: a FIFO holds at most {MOST_DEPTH:,} beats, not "
+                f"{self.depth:,}"
+            )
+        if min(self.lanes, self.bits, self.delay, self.rank or 0) < 0:
+            raise StepError(
+                f"channel {self.name}: lanes, bits, rank and delay must be at least 0, not "
+                f"{self.lanes}, {self.bits}, {self.rank} and {self.delay}"
             )
 
     @property
@@ -190,6 +207,11 @@ class Bus:
             )
         if self.outstanding < 1:
             raise StepError(f"bus: at least 1 read must be in flight, not {self.outstanding}")
+        if self.outstanding > MOST_OUTSTANDING:
+            raise StepError(
+                f"bus: at most {MOST_OUTSTANDING:,} reads can be in flight, not "
+                f"{self.outstanding:,}"
+            )
 
     @property
     def bytes(self) -> int:
@@ -204,8 +226,8 @@ class Design:
     Raises
     ------
     StepError
-        Where a channel has not exactly one producer and one consumer, or a region ends beyond the
-        addresses of the bus.
+        Where a channel has not exactly one producer and one consumer, a name is there twice, or a
+        region ends beyond the addresses of the bus.
     """
 
     name: str
@@ -216,6 +238,13 @@ class Design:
     regions: Mapping[str, Region] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for what, names in (
+            ("channels", [c.name for c in self.channels]),
+            ("units", [u.name for u in self.units]),
+        ):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise StepError(f"design {self.name}: two {what} are called {twice}")
         for role, table in (("consumer", self.consumers), ("producer", self.producers)):
             for channel in self.channels:
                 if channel.name not in table:
@@ -275,16 +304,11 @@ class Design:
 
     @classmethod
     def from_json(cls, text: str) -> Design:
-        """The table that `to_json` wrote."""
-        d = json.loads(text)
-        return cls(
-            name=d["name"],
-            lanes=d["lanes"],
-            bus=Bus(**d["bus"]),
-            units=tuple(
-                Unit(**{**u, "inputs": tuple(u["inputs"]), "outputs": tuple(u["outputs"])})
-                for u in d["units"]
-            ),
-            channels=tuple(Channel(**c) for c in d["channels"]),
-            regions={k: Region(**{**r, "tile": tuple(r["tile"])}) for k, r in d["regions"].items()},
-        )
+        """The table that `to_json` wrote.
+
+        Raises
+        ------
+        StepError
+            If it is none, or its parts do not fit together.
+        """
+        return record(parsed(text, "the design"), cls, "the design")

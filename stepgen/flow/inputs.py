@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import ml_dtypes
 import numpy as np
@@ -15,8 +15,10 @@ import numpy.typing as npt
 from ..ir.dtypes import DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.room import need
 from ..ir.stream import Stream
 from ..semantics import streamfile
+from ..semantics.arrays import ALONE, read
 from ..semantics.memory import WRITERS, as_matrix
 from ..semantics.tokens import Token
 from .whole import whole_file
@@ -93,7 +95,7 @@ def complete(
             and not set(uses[name]) & set(WRITERS)
         ):
             tensor = graph.tensors[name]
-            found[name] = _numbers(rng, tensor.shape, tensor.element.name)
+            found[name] = _numbers(rng, name, tensor.shape, tensor.element.name)
     return found
 
 
@@ -107,8 +109,9 @@ def _stream(rng: np.random.Generator, name: str, stream: Stream) -> Array:
             f"give it in a file with --inputs"
         )
     if isinstance(dtype, Selector):
+        need(8 * dtype.n * math.prod(shape), f"drawing {name}, {stream},")
         return _masks(rng, shape, dtype)
-    return _numbers(rng, tuple(shape), dtype.element.name)
+    return _numbers(rng, name, tuple(shape), dtype.element.name)
 
 
 def _masks(rng: np.random.Generator, shape: Sequence[int], dtype: Selector) -> Array:
@@ -117,7 +120,8 @@ def _masks(rng: np.random.Generator, shape: Sequence[int], dtype: Selector) -> A
     return np.asarray(order < hot)
 
 
-def _numbers(rng: np.random.Generator, shape: tuple[int, ...], element: str) -> Array:
+def _numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], element: str) -> Array:
+    need(8 * math.prod(shape), f"drawing {name} of {'x'.join(map(str, shape))} numbers")
     if element == "bool":
         return rng.random(shape) < 0.5
     if element in ("bf16", "f32"):
@@ -147,15 +151,10 @@ def load(path: Path, graph: Graph) -> dict[str, Any]:
     StepError
         If the file can't be read, or holds something that the program does not take.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError
-            arrays: dict[str, Array] = dict(file)
-    except OSError as error:
-        raise StepError(f"can't read the inputs {path}: {error.strerror or error}") from None
-    except (ValueError, TypeError, BadZipFile, EOFError):
-        raise StepError(f"{path} holds no inputs: it is no .npz file of plain arrays") from None
+    none = f"{path} holds no inputs: it is no .npz file of plain arrays"
+    arrays = read(path, "the inputs", none)
+    if ALONE in arrays:
+        raise StepError(none)
     known = names(graph)
     if "stops" in arrays and "stops" not in known:
         streams = [name for name, stream in known.items() if stream is not None]

@@ -6,10 +6,10 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from ..compile.design import width_of
 from ..ir.errors import StepError
+from ..ir.records import parsed, record
 from ..ir.wire import KIND_BITS
 from .windows import MOST_BYTES, Window, Windows
 
@@ -184,6 +184,8 @@ class Interface:
         if len(set(self.channels)) != len(self.channels):
             twice = next(c for c in self.channels if self.channels.count(c) > 1)
             raise StepError(f"design {self.name}: two channels are called {twice}")
+        if not 1 <= self.csr_bits <= 64:
+            raise StepError(f"design {self.name}: csr_bits must be 1 to 64, not {self.csr_bits}")
         if CHANNEL_COUNTERS + CHANNEL_STRIDE * len(self.channels) > 1 << self.csr_bits:
             raise StepError(
                 f"design {self.name}: {self.csr_bits} address bits do not reach the counters of "
@@ -217,17 +219,11 @@ class Interface:
 
     @classmethod
     def from_json(cls, text: str) -> Interface:
-        """The interface that `to_json` wrote."""
-        d = json.loads(text)
-        return cls(
-            name=d["name"],
-            ports=tuple(StreamPort(**p) for p in d["ports"]),
-            channels=tuple(d["channels"]),
-            memory=_memory_port(d["memory"]) if d["memory"] else None,
-            control=d["control"],
-            csr_bits=d["csr_bits"],
-        )
+        """The interface that `to_json` wrote.
 
-
-def _memory_port(d: dict[str, Any]) -> MemoryPort:
-    return MemoryPort(**{**d, "windows": tuple((base, size) for base, size in d["windows"])})
+        Raises
+        ------
+        StepError
+            If it is none.
+        """
+        return record(parsed(text, "the interface"), cls, "the interface")

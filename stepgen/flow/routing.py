@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from zipfile import BadZipFile
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import StepError
+from ..semantics.arrays import read as read_arrays
 
 Routing = npt.NDArray[np.int64]
 """Experts chosen per token, shape [tokens, top]."""
@@ -39,9 +40,7 @@ def read(path: Path) -> Routing:
             f"{path} is no routing: it must have the shape [tokens, experts per token], "
             f"not {list(array.shape)}"
         )
-    if array.dtype.kind not in "iuf" or not np.array_equal(array, np.rint(array)):
-        raise StepError(f"{path} is no routing: it must hold expert numbers, not {array.dtype}")
-    routing = array.astype(np.int64)
+    routing = whole(array, f"{path} is no routing: it must hold expert numbers")
     for token, experts in enumerate(routing):
         names, counts = np.unique(experts, return_counts=True)
         if names[0] < 0 or counts.max() > 1:
@@ -65,35 +64,37 @@ def table(path: Path, what: str) -> npt.NDArray[np.generic]:
     StepError
         If the file can't be read or holds no array.
     """
-    readers = {".npy": _npy, ".npz": _npz, ".csv": _csv}
-    if path.suffix not in readers:
+    if path.suffix not in (".npy", ".npz", ".csv"):
         raise StepError(f"a {what} is a file that ends in .npz, .npy or .csv, not {path}")
+    none = f"{path} is no {what}: it holds no table of numbers"
+    if path.suffix != ".csv":
+        arrays = read_arrays(path, f"the {what}", none)
+        if "data" not in arrays and len(arrays) != 1:
+            some = ", ".join(arrays) or "none"
+            raise StepError(f"{path} is no {what}: it needs an array called data, it has {some}")
+        return arrays.get("data", next(iter(arrays.values())))
     try:
-        return readers[path.suffix](path)
-    except _Several as error:
-        raise StepError(
-            f"{path} is no {what}: it needs an array called data, it has {error}"
-        ) from None
+        return _csv(path)
     except OSError as error:
         raise StepError(f"can't read the {what} {path}: {error.strerror or error}") from None
-    except (ValueError, BadZipFile, EOFError, UnicodeDecodeError):
-        raise StepError(f"{path} is no {what}: it holds no table of numbers") from None
+    except ValueError:
+        raise StepError(none) from None
 
 
-class _Several(Exception):
-    """A file has several arrays, and none is the one that is meant."""
+def whole(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.int64]:
+    """The integers of a table.
 
-
-def _npy(path: Path) -> npt.NDArray[np.generic]:
-    return np.asarray(np.load(path, allow_pickle=False))
-
-
-def _npz(path: Path) -> npt.NDArray[np.generic]:
-    with np.load(path, allow_pickle=False) as file:
-        names = file.files
-        if "data" not in names and len(names) != 1:
-            raise _Several(", ".join(names))
-        return np.asarray(file["data" if "data" in names else names[0]])
+    Raises
+    ------
+    StepError
+        If it holds something else, or larger ones than 62 bits; `otherwise` says what then.
+    """
+    numbers: npt.NDArray[Any] = array
+    if numbers.dtype.kind in "iuf":
+        small = np.abs(numbers.astype(float)) < 2.0**62
+        if small.all() and np.array_equal(numbers, np.rint(numbers)):
+            return numbers.astype(np.int64)
+    raise StepError(f"{otherwise}, not {numbers.dtype}")
 
 
 def _csv(path: Path) -> npt.NDArray[np.generic]:

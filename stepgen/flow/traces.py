@@ -52,15 +52,12 @@ def load_lengths(path: Path) -> Lengths:
             f"{path} is no list of lengths: it must have the shape [requests], "
             f"not {list(array.shape)}"
         )
-    if array.dtype.kind not in "iuf" or not np.array_equal(array, np.rint(array)):
+    lengths = routing.whole(array, f"{path} is no list of lengths: they must be whole numbers")
+    if lengths.min() < 0:
         raise StepError(
-            f"{path} is no list of lengths: they must be whole numbers, not {array.dtype}"
+            f"{path} is no list of lengths: request {lengths.argmin()} has {lengths.min()}"
         )
-    if array.min() < 0:
-        raise StepError(
-            f"{path} is no list of lengths: request {array.argmin()} has {array.min():g}"
-        )
-    return array.astype(np.int64)
+    return lengths
 
 
 def draw_routing(

@@ -21,14 +21,18 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from stepgen.ir.arguments import shown
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import DONE, VALUE
+from stepgen.semantics.arrays import read
 from stepgen.semantics.numbers import DTYPES, Array, as_element, bfloat16, name_of
 from stepgen.semantics.tokens import END, Token, bare, validate, value
+
+MOST_EXTENT = 1 << 31
+"""Of a tile in a file, so that products of two fit into numpy's integers."""
 
 
 def save(path: str | Path, tokens: list[Token], rank: int) -> None:
@@ -131,13 +135,7 @@ def load(path: str | Path, rank: int | None = None, element: str | None = None) 
         If the file is missing, is no stream file, or holds a stream of another rank.
     """
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-    except OSError as error:
-        raise StepError(f"can't read the stream file {path}: {error.strerror or error}") from None
-    except (ValueError, BadZipFile, TypeError):
-        raise StepError(f"{path} is no stream file (.npz with stops and values)") from None
+    arrays = read(path, "the stream file", f"{path} is no stream file (.npz with stops and values)")
     return unpack(arrays, str(path), rank, element)
 
 
@@ -162,17 +160,17 @@ def unpack(
     """
     if "stops" not in arrays or not {"values", "values.0"} & set(arrays):
         raise StepError(f"{what} is no stream file: it lacks stops or values")
-    stored = int(arrays["rank"]) if "rank" in arrays else rank
+    stored = int(_levels(arrays, "rank", 0, what)) if "rank" in arrays else rank
     if stored is None:
         raise StepError(f"{what} does not tell its rank")
     if rank is not None and stored != rank:
         raise StepError(f"{what} holds a stream of rank {stored}, not {rank}")
-    stops = arrays["stops"]
-    empties = arrays.get("empties", np.zeros_like(stops))
-    if stops.ndim != 1 or stops.shape != empties.shape:
+    stops = _levels(arrays, "stops", 1, what)
+    empties = _levels(arrays, "empties", 1, what) if "empties" in arrays else np.zeros_like(stops)
+    if len(stops) != len(empties):
         raise StepError(
             f"{what}: stops {list(stops.shape)} and empties {list(empties.shape)} must be equally "
-            "long and flat"
+            "long"
         )
     count = int((empties == 0).sum())
     items = _values(arrays, count, element, what)
@@ -183,6 +181,17 @@ def unpack(
     tokens.append(END)
     validate(tokens, stored, what)
     return tokens
+
+
+def _levels(arrays: Mapping[str, Array], key: str, ndim: int, what: str) -> Array:
+    """Ranks and levels: an array of small numbers."""
+    array = arrays[key]
+    if array.ndim != ndim:
+        raise StepError(f"{what}: {key} must have {ndim} dims, not {array.ndim}")
+    good = array.dtype.kind in "iuf" and bool(((array >= 0) & (array <= 255)).all())
+    if not good or not np.array_equal(array, np.rint(array)):
+        raise StepError(f"{what}: {key} must hold levels of 0 to 255, not {shown(array)}")
+    return array.astype(np.uint8)
 
 
 def _values(
@@ -204,13 +213,17 @@ def _unpack(
     if not name:
         name = next((n for n, dtype in DTYPES.items() if dtype == values.dtype), "f32")
     if name not in DTYPES:
-        raise StepError(f"{what}: {name!r} is no element type; there are {', '.join(DTYPES)}")
+        raise StepError(f"{what}: {shown(name)} is no element type; there are {', '.join(DTYPES)}")
     values = as_element(values, name, f"{what}: values{suffix}")
     shapes = arrays.get(f"shapes{suffix}")
     if shapes is None:
-        if len(values) != count:
-            raise StepError(f"{what}: {len(values)} values{suffix} for {count} tokens with values")
+        there = len(values) if values.ndim else 0
+        if there != count or not values.ndim:
+            raise StepError(f"{what}: {there} values{suffix} for {count} tokens with values")
         return list(values)
+    if shapes.dtype.kind not in "iu" or (shapes > MOST_EXTENT).any():
+        raise StepError(f"{what}: shapes{suffix} must hold extents, not {shown(shapes)}")
+    shapes = shapes.astype(np.int64)
     sizes = shapes.prod(axis=1) if shapes.ndim == 2 and shapes.shape[1:] == (2,) else None
     if sizes is None or len(sizes) != count or sizes.sum() != values.size or (shapes < 0).any():
         raise StepError(

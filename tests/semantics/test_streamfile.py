@@ -82,7 +82,7 @@ def test_what_is_written_is_readable_with_numpy(tmp_path: Path) -> None:
         ({"values": np.ones((2, 1, 1), np.int8), "stops": [0]}, "2 values for 1 tokens"),
         ({"values": np.ones((1, 1, 1), np.int8), "stops": [3]}, "stop level 3"),
         ({"values": np.ones((1, 1, 1), np.int8), "stops": [0], "rank": 2}, "of rank 2, not 1"),
-        ({"values": np.ones((1, 1, 1), np.int8), "stops": [[1]]}, "must be equally long and flat"),
+        ({"values": np.ones((1, 1, 1), np.int8), "stops": [[1]]}, "must have 1 dims, not 2"),
         (
             {"values": np.ones(3, np.int8), "stops": [1], "shapes": [[1, 2]]},
             "do not cut 3 elements",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...ir.arguments import shown
 from ...ir.errors import StepError
 from ...ir.function import function_types
 from ...ir.policy import PAPER, PUBLISHED, Policy
+from ...ir.records import parsed as read_json
 from .depths import UNBOUNDED
 from .dram_timings import DDR4_3200, HBM2_2000, Timings
 from .machines import Machine, named
@@ -96,11 +98,12 @@ def described(path: Path) -> Description:
         If the file can't be read, or says something that no machine has.
     """
     try:
-        data = json.loads(path.read_text(), object_pairs_hook=_once)
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise StepError(f"can't read the machine {path}: {error.strerror or error}") from None
     except ValueError as error:
         raise StepError(f"{path} is no machine: {error}") from None
+    data = read_json(text, f"{path} is no machine")
     if not isinstance(data, dict):
         raise StepError(f"{path} is no machine: it must hold one JSON object")
     own = {"name": path.stem, **{key: data[key] for key in _OWN if key in data}}
@@ -162,7 +165,7 @@ def parsed(texts: Mapping[str, str]) -> dict[str, Any]:
     for path, text in texts.items():
         try:
             found[path] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             found[path] = text
     return found
 
@@ -236,14 +239,5 @@ def _fitting(value: Any, old: Any, what: str) -> Any:
     raise StepError(f"{what} must be one of {', '.join(known)}, not {_shown(value)}")
 
 
-def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"{key} is there twice")
-        found[key] = value
-    return found
-
-
 def _shown(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, dict | list | bool | None) else repr(value)
+    return json.dumps(value) if isinstance(value, bool | None) else shown(value)

@@ -1,0 +1,110 @@
+"""Records from files: JSON becomes dataclasses through the same door as arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, NoReturn, TypeVar
+
+from stepgen.ir.arguments import Unfit, fit, shown
+from stepgen.ir.errors import StepError
+
+T = TypeVar("T")
+
+
+def parsed(text: str, what: str) -> Any:
+    """The value of a JSON text.
+
+    Parameters
+    ----------
+    text : str
+    what : str
+        What it is to describe and where it is from, for messages.
+
+    Raises
+    ------
+    StepError
+        If it is no JSON, nests too deeply, names a key twice or holds NaN or infinities.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except RecursionError:
+        raise StepError(f"{what}: it is nested too deeply") from None
+    except ValueError as error:
+        raise StepError(f"{what}: {error}") from None
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"{shown(key)} is there twice")
+        found[key] = value
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def record(data: Any, kind: type[T], what: str) -> T:
+    """A dataclass from a JSON object that has its fields, nested ones too.
+
+    Parameters
+    ----------
+    data : object
+        From `parsed`.
+    kind : type
+        A dataclass whose fields are numbers, texts, dataclasses, and tuples and mappings of them.
+    what : str
+        What is made, for messages.
+
+    Raises
+    ------
+    StepError
+        If a field is missing, unknown or of another type.
+    """
+    fields: Any = kind
+    hints = _hints(fields)
+    if not isinstance(data, dict):
+        raise StepError(f"{what} must be an object with {', '.join(hints)}, not {shown(data)}")
+    for key in data:
+        if key not in hints:
+            raise StepError(f"{what} has no field {shown(key)}, it has {', '.join(hints)}")
+    for key, (_, needed) in hints.items():
+        if needed and key not in data:
+            raise StepError(f"{what} lacks {key}")
+    return kind(**{k: _value(v, hints[k][0], f"{what}: {k}") for k, v in data.items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """Of every field its type, and whether it has to be there."""
+    hints, missing = typing.get_type_hints(kind), dataclasses.MISSING
+    return {
+        f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
+        for f in dataclasses.fields(kind)
+    }
+
+
+def _value(value: Any, hint: Any, what: str) -> Any:
+    inner = typing.get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        return record(value, typing.cast(Any, hint), what)
+    records = [h for h in inner if dataclasses.is_dataclass(h)]
+    if records and value is None and type(None) in inner:
+        return None
+    if records and type(None) in inner:
+        return record(value, typing.cast(Any, records[0]), what)
+    if records and isinstance(value, list):
+        items = enumerate(value)
+        return tuple(record(v, typing.cast(Any, records[0]), f"{what} {i}") for i, v in items)
+    if records and isinstance(value, Mapping):
+        return {k: record(v, typing.cast(Any, records[0]), f"{what} {k}") for k, v in value.items()}
+    try:
+        return fit(value, hint)
+    except Unfit as unfit:
+        raise StepError(f"{what} must be {unfit}, not {shown(value)}") from None

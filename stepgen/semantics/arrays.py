@@ -1,0 +1,51 @@
+"""Arrays from files of others: one door for ``.npz`` and ``.npy``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.room import need
+from stepgen.semantics.numbers import Array
+
+ALONE = ""
+"""Name of the array of an ``.npy`` file."""
+
+
+def read(path: Path, what: str, otherwise: str) -> dict[str, Array]:
+    """All arrays of a file by their names.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.npz`` or ``.npy`` file; nothing in it is run.
+    what : str
+        What it is to hold, for messages: ``the inputs``.
+    otherwise : str
+        What is said of a file that holds something else.
+
+    Raises
+    ------
+    StepError
+        If it can't be read, or holds something else than plain arrays.
+    """
+    try:
+        found = np.load(path, allow_pickle=False)
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            return {ALONE: np.asarray(found)}
+        with found as file:
+            entries = file.zip.infolist() if file.zip else []
+            need(sum(int(e.file_size) for e in entries), f"{what} {path}")
+            return dict(file)
+    except StepError:
+        raise
+    except OSError as error:
+        raise StepError(f"can't read {what} {path}: {error.strerror or error}") from None
+    except MemoryError:
+        raise StepError(
+            f"can't read {what} {path}: it says that it is larger than memory"
+        ) from None
+    except Exception:  # whatever zip, zlib and numpy find in a file that is none
+        raise StepError(otherwise) from None
