@@ -27,6 +27,8 @@ MISTAKES = [
         "verilog evil.json",
         "the name of the graph at evil.json must be an ASCII identifier .*, not '../../x'",
     ),
+    ("time p.py:layer --early w", "--early w: layer has no such input, only x, gate"),
+    ("test p.py:layer --abort -1", "Invalid value for '--abort': .*"),
     ("bake moe", "No such command 'bake'."),
     # Parameters
     ("show moe --set", "Option '--set' requires an argument."),

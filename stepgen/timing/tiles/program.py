@@ -37,6 +37,8 @@ OPERATORS = "stepgen.timing.tiles.ops"
 LATENCY = 1
 PAGE = 4096
 """Alignment of tensors in off-chip memory, in bytes."""
+REACH = 1 << 63
+"""Bytes of off-chip memory that a word of the kernel can address."""
 FAR = 1 << 14
 """How many cycles ahead an actor may plan; one that waits longer looks again in between."""
 FLAGS_DEPTH = 1 << 14
@@ -248,8 +250,19 @@ class Program(Layout):
         return self.machine.memory.port(self, self._memory, write=write)
 
     def base(self, tensor: Tensor) -> int:
-        """Byte address of a tensor."""
+        """Byte address of a tensor.
+
+        Raises
+        ------
+        StepError
+            If it ends beyond the addresses that a machine has.
+        """
         if tensor.name not in self._bases:
+            if self._base + tensor.bytes > REACH:
+                raise StepError(
+                    f"tensor {tensor.name} of {tensor.bytes} bytes lies behind {self._base} bytes "
+                    f"of others, but the timing on tiles takes {REACH} bytes of tensors in all"
+                )
             self._bases[tensor.name] = self._base
             self._base += -(-tensor.bytes // PAGE) * PAGE
         return self._bases[tensor.name]

@@ -49,6 +49,15 @@ def test_a_fifo_too_small_is_told_with_the_smallest_that_is_not(length: int) -> 
         simulate(graph, inputs, SDA, depths={name: depth - 1, "x.0": 400})
 
 
+def test_tensors_beyond_all_addresses() -> None:
+    g = sg.Graph("huge")
+    for k in range(3):
+        t = g.tensor(f"t{k}", (1 << 40, 1 << 22), sg.int8)
+        g.output(sg.linear_offchip_load(t, tile=(1, 8), shape=(4,), stride=(1,)), f"y{k}")
+    with pytest.raises(sg.StepError, match=f"t2 of {1 << 62} bytes lies behind {1 << 63} bytes"):
+        simulate(g, {}, SDA)
+
+
 def test_it_runs_with_the_depth_asked_for() -> None:
     g = sg.Graph("deep")
     x = g.input("x", sg.f32[1, 4], (9,))
