@@ -123,3 +123,48 @@ def test_files_are_short_and_say_what_they_are(path: Path) -> None:
     assert len(text.splitlines()) <= 450
     if path.name != "__init__.py" or text.strip():
         assert ast.get_docstring(ast.parse(text))
+
+
+TESTS = Path(__file__).parent
+CLOCKS = {"perf_counter", "monotonic", "process_time", "thread_time", "timeit", "default_timer"}
+
+
+def clocks(text: str) -> list[str]:
+    """Uses of a clock in a test, and settings of hypothesis that depend on one."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        names: list[str] = []
+        if isinstance(node, ast.Attribute):
+            of_time = isinstance(node.value, ast.Name) and node.value.id == "time"
+            names = [f"time.{node.attr}" if of_time else node.attr]
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [f"{getattr(node, 'module', '')}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.keyword):
+            names = [f"{node.arg}="]
+        for name in names:
+            plain = name.rpartition(".")[2].removesuffix("_ns")
+            clock = plain in CLOCKS or name in ("time.time", "time.time_ns")
+            if clock or name in ("deadline=", "suppress_health_check="):
+                found.append(f"line {node.lineno}: {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda p: p.name)
+def test_no_test_looks_at_a_clock(path: Path) -> None:
+    """Count work instead (tests/work.py); the one profile of hypothesis is in tests/conftest.py."""
+    assert path.name == "conftest.py" or not clocks(path.read_text())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time\nstart = time.perf_counter()",
+        "from time import monotonic",
+        "import time\ntime.time()",
+        "from time import perf_counter_ns as now",
+        "import timeit",
+        "settings(max_examples=3, deadline=None)",
+    ],
+)
+def test_a_clock_is_seen(text: str) -> None:
+    assert clocks(text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 from programs import example
+from work import worked
 
 import stepgen as sg
 from stepgen.semantics.executor import run
@@ -53,11 +53,10 @@ def test_given_routings(tiling: str, routing: list[list[int]]) -> None:
     np.testing.assert_allclose(result.tensors["y"], reference(inputs, 4), atol=0.03, rtol=0.03)
 
 
-def test_the_full_qwen_layer_is_built_in_a_moment() -> None:
+def test_the_full_qwen_layer_is_built_with_little_work() -> None:
     build = example("moe_swiglu").moe_swiglu
-    start = time.perf_counter()
-    graph, inputs = build("qwen", data=False)
-    assert time.perf_counter() - start < 5
+    (graph, inputs), calls = worked(lambda: build("qwen", data=False))
+    assert calls < 1_500_000
     assert set(inputs) == {"route"}
     counts = sg.selector_counts(graph, "route", inputs["route"])
     active = sum(n > 0 for n in counts.values())

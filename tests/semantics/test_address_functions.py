@@ -14,7 +14,7 @@ from semantics import models
 from semantics.drawn import tile
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 RANGE = sg.address[1, 2]
 ADDRESS = sg.address[1, 1]
 

@@ -17,7 +17,7 @@ from stepgen.ir.wire import BARE, DONE, VALUE, Beats
 from stepgen.semantics.beats import from_beats, to_beats
 from stepgen.semantics.tokens import END, bare, encode, value
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 def dims(*extents: Any) -> tuple[sg.Dim, ...]:

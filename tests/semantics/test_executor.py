@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import pytest
+from work import worked
 
 import stepgen as sg
 from semantics.programs import SCALAR, execute, numbers_of
@@ -93,17 +93,16 @@ def test_a_feedback_that_is_not_connected() -> None:
         run(g, {})
 
 
-def test_a_deep_chain_and_a_wide_fan_are_fast() -> None:
+def test_a_deep_chain_takes_little_work() -> None:
     g = sg.Graph()
     x = g.input("x", SCALAR, ("N",))
     y = x
     for _ in range(100):
         y = y.map(sg.fn.offset(1))
     g.output(y, "y")
-    start = time.perf_counter()
-    result = run(g, {"x": [0] * 100})
+    result, calls = worked(lambda: run(g, {"x": [0] * 100}))
     assert numbers_of(result, "y") == [100] * 100
-    assert time.perf_counter() - start < 5
+    assert calls < 1_000_000
 
 
 def scalars_program() -> sg.Graph:

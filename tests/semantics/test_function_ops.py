@@ -13,7 +13,7 @@ from semantics import models
 from semantics.drawn import plain, tile
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 @few

@@ -13,7 +13,7 @@ from semantics.drawn import plain
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
 from stepgen.semantics.memory import from_image, to_image
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 MATRIX = np.arange(6 * 8).reshape(6, 8).astype(np.int8)
 
 

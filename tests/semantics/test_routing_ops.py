@@ -12,7 +12,7 @@ from semantics import models
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
 from stepgen.semantics.inputs import multi_hot
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 def bits(chosen: Any, n: int) -> Any:

@@ -10,7 +10,7 @@ import stepgen as sg
 from semantics import models
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 @few

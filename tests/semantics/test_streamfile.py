@@ -17,7 +17,7 @@ from stepgen.semantics.ops.bufferize import Reference
 from stepgen.semantics.streamfile import load, save
 from stepgen.semantics.tokens import END, bare, encode, value
 
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=30)
 
 
 @few

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 from stepgen.timing import compiled
 
 
 def test_only_code_that_nobody_uses_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "new").touch()
+    now = (tmp_path / "new").stat().st_mtime
+    (tmp_path / "new").unlink()
     hours = {"now": 0, "minutes": 0.5, "hours": 3, "days": 50, "weeks": 400, "months": 2000}
     for name, age in hours.items():
         folder = tmp_path / f"compiled-{name}"
         folder.mkdir()
         (folder / "code").touch()
-        then = time.time() - 3600 * age
+        then = now - 3600 * age
         os.utime(folder, (then, then))
     compiled._drop_old(tmp_path)
     assert {f.name for f in tmp_path.iterdir()} == {f"compiled-{n}" for n in list(hours)[:3]}
     for name in ("minutes", "hours"):
-        recent = time.time() - 60
+        recent = now - 60
         os.utime(tmp_path / f"compiled-{name}", (recent, recent))
     for i in range(3):
         (tmp_path / f"compiled-{i}").mkdir()
