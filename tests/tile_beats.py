@@ -63,7 +63,7 @@ class Recorded:
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
         M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])
         log = int(M[k.LOG])
-        why, cycle = k.run(self.program.step_table(), M, 0, 1 << 40)
+        why, cycle = k.run(self.program.step_table(), M, 0, 1 << 40, 1 << 40)
         if why == k.QUIET:
             raise explain(self.program, M, cycle)
         assert why == k.FINISHED

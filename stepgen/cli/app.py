@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -24,6 +25,7 @@ from stepgen.cli import (
 )
 from stepgen.cli.groups import grouped
 from stepgen.ir.errors import StepError
+from stepgen.ir.where import placed
 
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; the hardware differs from what was expected; bad input; Ctrl-C."""
@@ -63,7 +65,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         The command line behind ``stepgen``; by default that of the process.
     """
+    ended: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        ended.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that what runs for us is ended too
+        signal.signal(number, end)
     code = execute(sys.argv[1:] if arguments is None else arguments)
+    if code == INTERRUPTED and ended:
+        code = 128 + ended[0]
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -86,7 +98,7 @@ def execute(arguments: Sequence[str]) -> int:
         Exit code: 0 done, 1 the hardware differs from what was expected, 2 bad input.
     """
     try:
-        return app(list(arguments), prog_name="stepgen", standalone_mode=False) or GOOD
+        return placed("the command line", lambda: _run(list(arguments)))
     except StepError as error:
         return _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -99,6 +111,10 @@ def execute(arguments: Sequence[str]) -> int:
         if hasattr(error, "format_message"):
             return _refuse(error.format_message())
         raise
+
+
+def _run(arguments: list[str]) -> int:
+    return app(arguments, prog_name="stepgen", standalone_mode=False) or GOOD
 
 
 def _refuse(message: str) -> int:

@@ -49,12 +49,12 @@ def command(
     json: Json = False,
 ) -> int:
     """Take a mixture-of-experts layer all the way to RTL, with static and with dynamic tiles."""
-    from stepgen.flow import report, summary, timeline
+    from stepgen.flow import report, summary, timeline, waiting
     from stepgen.flow.whole import whole_folder
 
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
     experiments = [when.experiment(p, hardware, seed=seed) for p in programs]
-    with report.progress(quiet=json) as progress, whole_folder(output) as place:
+    with waiting.progress(quiet=json) as progress, whole_folder(output) as place:
         verdicts, columns = [], []
         for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
             tell = _prefixed(progress, tiling)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stepgen.cli.options import Json
+from stepgen.cli.options import Json, MaxCycles, limit_of
 
 
 def command(
@@ -43,6 +44,7 @@ def command(
         ),
     ] = "processes",
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes or workers.")] = 1,
+    max_cycles: MaxCycles = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="Print what is claimed of the results, in markdown.")
     ] = False,
@@ -58,8 +60,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Time what a figure of the paper shows, and write its table and picture."""
-    from stepgen.flow import report
-    from stepgen.study import executors, study, traces
+    from stepgen.flow import report, waiting
+    from stepgen.study import evaluate, executors, study, traces
     from stepgen.study.page import Page, marked, names
     from stepgen.study.page import claims as claimed
 
@@ -70,8 +72,19 @@ def command(
     unused = list(inputs.unused())
     for sentence in unused:
         report.warn(sentence)
-    with report.progress(quiet=json) as progress:
-        outcomes = study.run(wanted, inputs, out, views=views, executor=who, progress=progress)
+    with waiting.progress(quiet=json) as progress:
+        if who != executors.Serial():
+            progress("getting ready", 0.0)
+            evaluate.compile_engines()  # once, instead of in every process
+        outcomes = study.run(
+            wanted,
+            inputs,
+            out,
+            views=views,
+            executor=who,
+            progress=progress,
+            evaluate=functools.partial(evaluate.evaluate, limit=limit_of(max_cycles)),
+        )
     found = claimed(outcomes) if claiming else {}
     if carrier is not None:
         carrier.write(found)

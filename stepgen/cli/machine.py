@@ -22,7 +22,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Show a machine's numbers, and measure its off-chip bandwidth on streams of tiles."""
-    from stepgen.flow import machines, report
+    from stepgen.flow import machines, report, waiting
     from stepgen.timing.tiles.machines import MACHINES
     from stepgen.timing.tiles.variants import find
 
@@ -32,7 +32,10 @@ def command(
         else:
             report.show(machines.summary())
         return
-    data = machines.document(find(name))
+    machine = find(name)
+    with waiting.progress(quiet=json) as progress:
+        progress("measuring", 0.0)
+        data = machines.document(machine)
     if json:
         report.show_json(data)
     else:

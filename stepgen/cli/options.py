@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 _HARDWARE, _MEMORY, _STALLS = "The circuit", "The off-chip memory", "Stalls"
 
 
+MaxCycles = Annotated[
+    int | None,
+    typer.Option(
+        "--max-cycles",
+        metavar="N",
+        min=1,
+        help="Give up a run that takes more cycles.",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class ProgramOptions:
     """Which program, with which parameters and inputs."""
@@ -162,6 +174,13 @@ def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
     return found
 
 
+def limit_of(max_cycles: int | None) -> int:
+    """What ``--max-cycles`` was given, else the most that the engines can count."""
+    from stepgen.timing.drive import MAX_CYCLES, check_limit
+
+    return MAX_CYCLES if max_cycles is None else check_limit(max_cycles)
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """When memory and ports move."""
@@ -214,7 +233,6 @@ class RunOptions:
             rich_help_panel=_STALLS,
         ),
     ] = field(default_factory=list)
-
     early: Annotated[
         list[str],
         typer.Option(
@@ -225,6 +243,7 @@ class RunOptions:
             rich_help_panel=_STALLS,
         ),
     ] = field(default_factory=list)
+    max_cycles: MaxCycles = None
 
     def experiment(self, program: Program, hardware: HardwareOptions, *, seed: int) -> Experiment:
         """The program on the circuit, with this memory and these stalls."""
@@ -248,7 +267,13 @@ class RunOptions:
                     f"--early {name}: {program.graph.name} has no such input, "
                     f"only {', '.join(sources) or 'none'}"
                 )
-        return hardware.experiment(program, memory=memory, stalls=stalls, early=tuple(self.early))
+        return hardware.experiment(
+            program,
+            memory=memory,
+            stalls=stalls,
+            early=tuple(self.early),
+            max_cycles=limit_of(self.max_cycles),
+        )
 
     def _shares(self, program: Program) -> dict[str, float]:
         from stepgen.flow.settings import pairs

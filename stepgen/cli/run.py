@@ -42,12 +42,15 @@ def command(
     json: Json = False,
 ) -> None:
     """Run the reference and show what comes out."""
-    from stepgen.flow import inputs, report
+    from stepgen.flow import inputs, report, waiting
     from stepgen.semantics import executor
     from stepgen.semantics.memory import WRITERS
 
-    loaded = program.load()
-    result = executor.run(loaded.graph, loaded.inputs, lanes=lanes)
+    with waiting.progress(quiet=json) as progress:
+        progress("building the program", 0.0)
+        loaded = program.load()
+        progress("running", 0.1)
+        result = executor.run(loaded.graph, loaded.inputs, lanes=lanes)
     nodes = loaded.graph.nodes
     streams = {n.name: n.inputs[0] for n in nodes if n.op == "output"}
     stored = [t for t in loaded.graph.tensors if any(_writes(n, t, WRITERS) for n in nodes)]

@@ -10,11 +10,13 @@ import typer
 
 from stepgen.cli.options import (
     Json,
+    MaxCycles,
     Perfetto,
     ProgramOptions,
     Timeline,
     check_picture,
     depths_of,
+    limit_of,
 )
 
 if TYPE_CHECKING:
@@ -84,12 +86,13 @@ def command(
         typer.Option("--top", metavar="N", min=1, help="Show the N busiest operators."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Show every operator.")] = False,
+    max_cycles: MaxCycles = None,
     timeline: Timeline = None,
     perfetto: Perfetto = None,
     json: Json = False,
 ) -> None:
     """Time a program on a described machine, and say what it uses; tiles carry no data."""
-    from stepgen.flow import report, simulated
+    from stepgen.flow import report, simulated, waiting
     from stepgen.flow import timeline as pictures
     from stepgen.flow.schedule import transformed
     from stepgen.flow.tiles import simulate
@@ -98,11 +101,12 @@ def command(
 
     check_picture(timeline)
     machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
-    with report.progress(quiet=json) as progress:
+    limit = limit_of(max_cycles)
+    with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
         loaded = transformed(program.load(tensors=False), transforms)
         progress("simulating", 0.3)
-        run = simulate(loaded.graph, loaded.inputs, machine, depths=depths)
+        run = simulate(loaded.graph, loaded.inputs, machine, depths=depths, limit=limit)
         progress("simulating (done)", 0.9)
         data = simulated.document(loaded, run)
     if timeline is not None or perfetto is not None:

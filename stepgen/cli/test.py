@@ -58,14 +58,14 @@ def command(
     json: Json = False,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
-    from stepgen.flow import report
+    from stepgen.flow import report, waiting
     from stepgen.flow.whole import whole_folder
 
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts or ())
     vcd = f"{experiment.design.name}.vcd" if waveform else None
-    with report.progress(quiet=json) as progress, whole_folder(output) as place:
+    with waiting.progress(quiet=json) as progress, whole_folder(output) as place:
         verdict = experiment.test(
             place,
             driver=driver,

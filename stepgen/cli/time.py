@@ -31,14 +31,14 @@ def command(
     json: Json = False,
 ) -> None:
     """Predict every cycle: how long the run takes, and how each unit spends it."""
-    from stepgen.flow import report
+    from stepgen.flow import report, waiting
     from stepgen.flow import timeline as pictures
     from stepgen.flow.whole import whole_file
 
     check_picture(timeline)
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
-    with report.progress(quiet=json) as progress:
+    with waiting.progress(quiet=json) as progress:
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, every=every or json)
     prediction = experiment.prediction

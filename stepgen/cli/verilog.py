@@ -21,13 +21,13 @@ def command(
     json: Json = False,
 ) -> None:
     """Write the circuit as Verilog, and the table of its units and channels as JSON."""
-    from stepgen.flow import report
+    from stepgen.flow import report, waiting
     from stepgen.flow.elaborate import verilog as generate
     from stepgen.flow.whole import whole_folder
 
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design
-    with whole_folder(output) as place, report.progress(quiet=json) as progress:
+    with whole_folder(output) as place, waiting.progress(quiet=json) as progress:
         progress("writing Verilog", 0.0)
         (place / f"{design.name}.v").write_text(generate(design))
         (place / f"{design.name}.json").write_text(design.to_json() + "\n")

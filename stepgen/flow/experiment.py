@@ -24,6 +24,7 @@ from ..semantics import executor
 from ..semantics.beats import to_beats
 from ..semantics.inputs import to_tokens
 from ..semantics.memory import Memory
+from ..timing.drive import MAX_CYCLES
 from ..timing.model import Prediction, predict
 from .case import Case, write_cases
 from .check import Outcome
@@ -94,6 +95,8 @@ class Experiment:
         Input streams that offer their beats before the start, and the next run's after their end.
     aborts : tuple of int
         Cycles in which a soft reset gives up a run, before the one that is checked.
+    max_cycles : int
+        Cycles that a run may take.
     """
 
     graph: Graph
@@ -105,6 +108,7 @@ class Experiment:
     stalls: Stalls = field(default_factory=Stalls)
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
+    max_cycles: int = MAX_CYCLES
 
     @cached_property
     def design(self) -> Design:
@@ -128,7 +132,12 @@ class Experiment:
     def prediction(self) -> Prediction:
         """The cycle model's run."""
         return predict(
-            self.design, self.beats, memory=self.memory, stalls=self.stalls, early=self.early
+            self.design,
+            self.beats,
+            memory=self.memory,
+            stalls=self.stalls,
+            early=self.early,
+            limit=self.max_cycles,
         )
 
     @cached_property

@@ -6,13 +6,14 @@ import concurrent.futures
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..ir.errors import StepError
+from . import children
 from .files import cache_folder
 from .tools import compiler, verilator
 
@@ -42,11 +43,8 @@ def execute(command: Sequence[str | Path], *, cwd: Path, what: str) -> str:
     StepError
         Where it fails, with the first line of its output that speaks of an error.
     """
-    words = [str(word) for word in command]
     environment = {**os.environ, "VERILATOR_ROOT": str(verilator().root)}
-    done = subprocess.run(
-        words, cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
+    done = children.run(command, cwd=cwd, env=environment)
     said = done.stdout + done.stderr
     if done.returncode:
         lines = said.splitlines()
@@ -132,7 +130,10 @@ def compile_all(
                 share = span[0] + (span[1] - span[0]) * done / len(sources)
                 progress(f"compiling C++ ({done}/{len(sources)})", share)
         except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            while any(future.running() for future in waiting):
+                children.end_all()  # which those threads wait for
+                time.sleep(0.01)
             raise
     return [objects[s] for s in sources]
 

@@ -1,4 +1,4 @@
-"""What people read: tables of designs, costs, times and tools, and progress while they wait."""
+"""What people read: tables of designs, costs, times and tools."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import sympy
 from rich import box
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from ..compile.design import Channel, Design
 from ..ir.dims import show as show_extent
-from .objects import Progress as Tell
-from .objects import quiet as tell_nobody
 from .tools import Tool
 
 LONGEST_SUM = 4
@@ -49,51 +45,6 @@ def show_json(data: Mapping[str, Any]) -> None:
 def warn(sentence: str) -> None:
     """Say on stderr what is odd and yet no mistake."""
     print(f"stepgen: {sentence}", file=sys.stderr)
-
-
-@contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Tell]:
-    """Show what is being done while a block runs.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-
-    Yields
-    ------
-    callable
-        Takes what is being done and the share that is done; see `stepgen.flow.objects.Progress`.
-    """
-    if quiet:
-        yield tell_nobody
-        return
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _lines()
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-
-        def tell(what: str, share: float) -> None:
-            bar.update(task, description=what, completed=share)
-
-        yield tell
-
-
-def _lines() -> Tell:
-    """One line on stderr per step, for logs."""
-    last = ""
-
-    def tell(what: str, share: float) -> None:
-        nonlocal last
-        step = what.partition(" (")[0]
-        if step != last:
-            print(step, file=sys.stderr, flush=True)
-            last = step
-
-    return tell
 
 
 def table(title: str, *columns: str, rows: Iterable[Sequence[Any]], left: int = 1) -> Table:

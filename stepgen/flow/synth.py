@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 
 from ..hw.primitives import Device
 from ..ir.errors import StepError
-from . import tools
+from . import children, tools
 from .board import board
 
 ECP5 = board("ecp5-85")
@@ -163,7 +162,7 @@ def _fmax(report: dict[str, Any]) -> float:
 def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
     command = [str(tools.find(tool).path), *options]
     with (folder / log).open("w") as out:
-        done = subprocess.run(command, cwd=folder, stdout=out, stderr=out, check=False)
+        done = children.run(command, cwd=folder, stdout=out, stderr=out)
     if done.returncode < 0:
         raise StepError(f"{tool} was ended by signal {-done.returncode}")
     if done.returncode:

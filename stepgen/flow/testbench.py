@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from ..ir.errors import StepError
+from . import children
 from .case import cases_in
 from .check import Outcome, read_outcome
 from .interface import Interface
@@ -77,13 +78,12 @@ def run_cocotb(
     done = 0
     with (
         log.open("w") as out,
-        subprocess.Popen(
+        children.started(
             command,
             cwd=folder,
             env=_environment(folder, bench.stem, seed),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
         ) as process,
     ):
         assert process.stdout is not None

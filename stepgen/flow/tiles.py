@@ -17,6 +17,7 @@ from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
 from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
+from ..timing.drive import MAX_CYCLES
 from ..timing.tiles import engine, known
 from ..timing.tiles.depths import Depth
 from ..timing.tiles.machines import Machine
@@ -32,6 +33,7 @@ def simulate(
     machine: Machine,
     *,
     depths: Mapping[str, Depth] | None = None,
+    limit: int = MAX_CYCLES,
 ) -> Run:
     """Time a program; tiles carry no data.
 
@@ -46,6 +48,8 @@ def simulate(
         What it runs on.
     depths : mapping of str to int or "unbounded", optional
         FIFO depths of streams by name.
+    limit : int
+        Cycles that the run may take.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def simulate(
         If inputs are missing or do not fit, the program can never end, or what happens in it
         depends on data (see `simulate_with_data`).
     """
-    return _timed(graph, inputs, machine, depths, {})
+    return _timed(graph, inputs, machine, depths, {}, limit)
 
 
 def simulate_with_data(
@@ -67,6 +71,7 @@ def simulate_with_data(
     *,
     depths: Mapping[str, Depth] | None = None,
     lanes: int = 16,
+    limit: int = MAX_CYCLES,
 ) -> tuple[Run, Result]:
     """Time a program and compute what it computes, in the order in which chunks arrive.
 
@@ -75,7 +80,7 @@ def simulate_with_data(
 
     Parameters
     ----------
-    graph, inputs, machine, depths
+    graph, inputs, machine, depths, limit
         As for `simulate`, but with the contents of all tensors that are read.
     lanes : int
         Lanes of a slice, which decide in what order sums are made.
@@ -97,7 +102,7 @@ def simulate_with_data(
     for _ in range(TRIES):
         result = executor.run(graph, inputs, lanes=lanes, choices=choices)
         contents = {s.name: to_beats(s, result.streams[s.name]) for s in steering}
-        run = _timed(graph, inputs, machine, depths, contents)
+        run = _timed(graph, inputs, machine, depths, contents, limit)
         if run.choices == choices:
             return run, result
         choices = run.choices
@@ -113,6 +118,7 @@ def _timed(
     machine: Machine,
     depths: Mapping[str, Depth] | None,
     contents: Mapping[str, Beats],
+    limit: int,
 ) -> Run:
     streams = [n.outputs[0] for n in graph.nodes if n.op == "source" and n.name in inputs]
     given = {
@@ -125,7 +131,15 @@ def _timed(
         if tensor.element == address and name in inputs
     }
     try:
-        return engine.run(graph, given, machine, depths=depths, tensors=tensors, contents=contents)
+        return engine.run(
+            graph,
+            given,
+            machine,
+            depths=depths,
+            tensors=tensors,
+            contents=contents,
+            limit=limit,
+        )
     except MemoryError:
         raise StepError(
             f"there is not enough memory to time {graph.name} on {machine.name}"

@@ -12,7 +12,6 @@ import importlib.metadata
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ir.errors import StepError
+from . import children
 from .check import Outcome, read_outcome
 from .files import cache_folder, shipped
 from .interface import Interface
@@ -305,7 +305,7 @@ def run_driver(
         command.append(f"+vcd={vcd}")
     if not record:
         command.append("+norecord")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = children.run(command)
     if done.returncode not in (0, 3):
         said = (done.stderr or done.stdout).strip().splitlines()
         raise StepError(

@@ -6,18 +6,17 @@ follow from it and are checked anew when it is loaded.
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
+from types import NoneType
 from typing import Any
-
-import sympy
 
 from stepgen.ir import dims
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile, TupleType, element
 from stepgen.ir.errors import StepError
+from stepgen.ir.extents import extent
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.function import Function, function
 from stepgen.ir.graph import Graph
@@ -85,11 +84,31 @@ def loads(text: str, place: str = "the text") -> Graph:
     """
     try:
         data = json.loads(text)
-        if data["stepgen"] != VERSION:
-            raise StepError(f"the text is of version {data['stepgen']}, this reads {VERSION}")
-        return placed(place, lambda: _Loader(data, place)).graph
-    except (json.JSONDecodeError, KeyError, TypeError, IndexError, SyntaxError) as error:
-        raise StepError(f"the text is no stepgen program: {error}") from None
+    except RecursionError:
+        raise StepError(f"{place} is no stepgen program: it is nested too deeply") from None
+    except ValueError as error:
+        raise StepError(f"{place} is no stepgen program: {error}") from None
+    version = _field(data, "stepgen", object, f"{place} is no stepgen program: it")
+    if version != VERSION:
+        raise StepError(f"{place} is of version {shown(version)}, this reads {VERSION}")
+    loader = _Loader(place)
+    try:
+        placed(place, lambda: loader.load(data))
+    except StepError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise StepError(f"{loader.what} does not fit together") from None
+    return loader.graph
+
+
+def _field(entry: Any, key: str, kind: type | tuple[type, ...], what: str) -> Any:
+    """One field of an object of a text, checked to be of a kind."""
+    if not isinstance(entry, dict) or key not in entry:
+        raise StepError(f"{what} lacks {key!r}")
+    value = entry[key]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        raise StepError(f"{what} has a {key!r} that is {shown(value)}")
+    return value
 
 
 @checked
@@ -130,47 +149,76 @@ def _place(path: str | Path) -> str:
 class _Loader:
     """Builds a graph again in the order in which it was built first, so dims get their names."""
 
-    def __init__(self, data: dict[str, Any], place: str) -> None:
-        self.place = place
-        self.graph = Graph(data["name"])
+    def __init__(self, place: str) -> None:
+        self.place = self.what = place
+        self.graph = Graph()
         self.feedbacks: dict[str, Feedback] = {}
-        for t in data["tensors"]:
-            self.graph.tensor(t["name"], tuple(t["shape"]), t["element"], t["base"])
-        for entry in [*data["nodes"], None]:
-            self._feedbacks(data["feedbacks"])
-            if entry is not None:
-                self._node(entry)
 
-    def _node(self, entry: dict[str, Any]) -> None:
-        if entry["op"] not in operators():
-            raise StepError(f"there is no operator {entry['op']!r}")
+    def load(self, data: dict[str, Any]) -> None:
+        """Build the graph that a text holds; `what` tells the part at work."""
+        self.graph = Graph(_field(data, "name", object, self.place))
+        for number, entry in enumerate(_field(data, "tensors", list, self.place)):
+            self.what = f"tensor {number} of {self.place}"
+            self._tensor(entry, self.what)
+        feedbacks = _field(data, "feedbacks", list, self.place)
+        for number, entry in enumerate([*_field(data, "nodes", list, self.place), None]):
+            for index, feedback in enumerate(feedbacks):
+                self.what = f"feedback {index} of {self.place}"
+                self._feedback(feedback, self.what)
+            if entry is not None:
+                self.what = f"node {number} of {self.place}"
+                self._node(entry, self.what)
+
+    def _tensor(self, entry: Any, what: str) -> None:
+        name, shape = _field(entry, "name", object, what), _field(entry, "shape", list, what)
+        kind = _field(entry, "element", str, what)
+        base = _field(entry, "base", (int, NoneType), what)
+        self.graph.tensor(name, tuple(shape), kind, base)
+
+    def _node(self, entry: Any, what: str) -> None:
+        op, attrs = _field(entry, "op", str, what), _field(entry, "attrs", dict, what)
+        if op not in operators():
+            raise StepError(f"{what}: there is no operator {shown(op)}")
         where = entry.get("where", self.place)
         if not isinstance(where, str) or not where.isprintable():
-            raise StepError(f"{entry['op']}: its line must be a text, not {shown(where)}")
-        attrs = {k: self._decode(v) for k, v in entry["attrs"].items()}
-        if "tensor" in attrs and attrs["tensor"] not in self.graph.tensors:
-            raise StepError(f"{entry['op']} {entry['name']} needs the tensor {attrs['tensor']!r}")
-        inputs = [self._input(use) for use in entry["inputs"]]
-        name = identifier(entry["name"], f"{entry['op']} at {where}: its name")
-        self.graph.add(entry["op"], inputs, attrs, name=name, where=where)
+            raise StepError(f"{what}: its line must be a text, not {shown(where)}")
+        name = identifier(_field(entry, "name", object, what), f"{op} at {where}: its name")
+        made = {key: self._decode(value) for key, value in attrs.items()}
+        tensor = made.get("tensor")
+        if "tensor" in made and (not isinstance(tensor, str) or tensor not in self.graph.tensors):
+            raise StepError(f"{op} {name} needs the tensor {shown(tensor)}")
+        inputs = [self._input(use, what) for use in _field(entry, "inputs", list, what)]
+        self.graph.add(op, inputs, made, name=name, where=where)
 
-    def _input(self, use: dict[str, Any]) -> Stream:
-        origin = use["from"]
-        if isinstance(origin, str):
-            stream: Stream = self.feedbacks[origin]
-        else:
-            stream = self.graph.node(origin[0]).outputs[origin[1]]
+    def _input(self, use: Any, what: str) -> Stream:
+        stream = self._origin(_field(use, "from", (str, list), what), what)
         return stream.fifo(use["fifo"]) if "fifo" in use else stream
 
-    def _feedbacks(self, entries: list[dict[str, Any]]) -> None:
-        for entry in entries:
-            made, connected = entry["made"], entry["connected"]
-            if made == len(self.graph.nodes):
-                self.feedbacks[entry["name"]] = self.graph.feedback(
-                    self._decode(entry["dtype"]), self._decode(entry["shape"]), entry["name"]
-                )
-            if entry["from"] is not None and connected == len(self.graph.nodes):
-                self.feedbacks[entry["name"]].connect(self._input({"from": entry["from"]}))
+    def _origin(self, origin: str | list[Any], what: str) -> Stream:
+        if isinstance(origin, str):
+            if origin not in self.feedbacks:
+                raise StepError(f"{what}: there is no feedback {shown(origin)} yet")
+            return self.feedbacks[origin]
+        if len(origin) != 2 or not isinstance(origin[0], str) or type(origin[1]) is not int:
+            raise StepError(f"{what} reads from {shown(origin)}, not from a node and a port")
+        outputs = self.graph.node(origin[0]).outputs
+        if not 0 <= origin[1] < len(outputs):
+            raise StepError(f"{what}: {origin[0]} has {len(outputs)} outputs, no {origin[1]}")
+        return outputs[origin[1]]
+
+    def _feedback(self, entry: Any, what: str) -> None:
+        """Make a feedback, or connect it, if it was this late that its user did so."""
+        made, connected = (_field(entry, key, int, what) for key in ("made", "connected"))
+        name = identifier(_field(entry, "name", object, what), f"feedback at {what}: its name")
+        source = _field(entry, "from", (str, list, NoneType), what)
+        if made == len(self.graph.nodes):
+            dtype = self._decode(_field(entry, "dtype", object, what))
+            shape = self._decode(_field(entry, "shape", list, what))
+            self.feedbacks[name] = self.graph.feedback(dtype, shape, name)
+        if source is not None and connected == len(self.graph.nodes):
+            if name not in self.feedbacks:
+                raise StepError(f"{what} is connected before it is made")
+            self.feedbacks[name].connect(self._origin(source, what))
 
     def _decode(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -190,14 +238,25 @@ class _Loader:
             return Buffer(self._decode(value["buffer"]), self._decode(value["dims"]))
         return TupleType(self._decode(value["tuple"]))
 
-    def _dim(self, value: int | dict[str, Any]) -> Dim:
+    def _dim(self, value: Any) -> Dim:
         if isinstance(value, int):
             return dims.static(value)
+        told, kind, bound = value["dim"], value["kind"], value["bound"]
+        if kind not in ("dynamic", "ragged"):
+            raise StepError(f"a dim must be dynamic or ragged, not {shown(kind)}")
+        if bound is not None and (type(bound) is not int or bound < 0):
+            raise StepError(
+                f"the bound of a dim must be an integer of at least 0, not {shown(bound)}"
+            )
         if "positive" in value:
-            make = dims.ragged if value["kind"] == "ragged" else dims.dynamic
-            return make(value["dim"], bound=value["bound"], positive=value["positive"])
-        expr = _parse(ast.parse(value["dim"], mode="eval").body, self.graph.symbols)
-        return Dim(expr, value["kind"], value["bound"])
+            make = dims.ragged if kind == "ragged" else dims.dynamic
+            return make(told, bound=bound, positive=bool(value["positive"]))
+        if not isinstance(told, str):
+            raise StepError(f"an extent must be a text, not {shown(told)}")
+        expr = extent(told, self.graph.symbols)
+        if expr.is_number:
+            raise StepError(f"a dim that is {kind} must depend on something, not be {expr}")
+        return Dim(expr, kind, bound)
 
 
 def _origin(stream: Stream) -> str | list[Any]:
@@ -246,29 +305,3 @@ def _encode_dim(dim: Dim) -> int | dict[str, Any]:
     if dim.expr.is_Symbol:
         entry["positive"] = not dim.may_be_empty
     return entry
-
-
-_CALLS = {"ceiling": sympy.ceiling, "Min": sympy.Min, "Max": sympy.Max}
-_OPERATORS = {
-    ast.Add: sympy.Expr.__add__,
-    ast.Sub: sympy.Expr.__sub__,
-    ast.Mult: sympy.Expr.__mul__,
-    ast.Div: sympy.Expr.__truediv__,
-    ast.Pow: sympy.Expr.__pow__,
-}
-
-
-def _parse(node: ast.expr, symbols: dims.Symbols) -> sympy.Expr:
-    """An extent from its text; nothing but arithmetic over the graph's own symbols."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return sympy.Integer(node.value)
-    if isinstance(node, ast.Name):
-        return symbols.find(node.id).expr
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _parse(node.left, symbols), _parse(node.right, symbols)
-        return _OPERATORS[type(node.op)](left, right)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_parse(node.operand, symbols)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
-        return _CALLS[node.func.id](*(_parse(a, symbols) for a in node.args))
-    raise StepError(f"{ast.unparse(node)!r} is no extent of a dim")

@@ -9,8 +9,11 @@ from typing import Any
 from ..compile import transforms
 from ..flow import program
 from ..flow.tiles import simulate
+from ..ir.dtypes import int8
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..timing.drive import MAX_CYCLES
+from ..timing.tiles.machines import SDA
 from ..timing.tiles.variants import variant
 from .point import Point
 
@@ -35,12 +38,14 @@ MOVES = ("convert", "retile_row", "retile_col")
 """Functions that pass elements on or round them; what applies them is given no arithmetic."""
 
 
-def evaluate(point: Point) -> Numbers:
+def evaluate(point: Point, limit: int = MAX_CYCLES) -> Numbers:
     """Time one point.
 
     Parameters
     ----------
     point : Point
+    limit : int
+        Cycles that its run may take.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def evaluate(point: Point) -> Numbers:
     try:
         graph, inputs = build(point)
         machine = variant(point.machine, point.changes)
-        run = simulate(graph, inputs, machine)
+        run = simulate(graph, inputs, machine, limit=limit)
     except StepError as error:
         raise StepError(f"{point.name}: {error}") from None
     numbers: Numbers = {name: _plain(getattr(run, name)) for name in COPIED}
@@ -74,6 +79,13 @@ def evaluate(point: Point) -> Numbers:
     numbers["compute_occupancy"] = (useful + padding) / max(1, given * run.cycles)
     numbers["nodes"] = len(graph.nodes)
     return numbers | {SECONDS: time.perf_counter() - begin}
+
+
+def compile_engines() -> None:
+    """Have what times programs compiled, by timing the smallest one."""
+    graph = Graph()
+    graph.output(graph.input("x", int8[1, 1], (1,)), "y")
+    simulate(graph, {"x": [0]}, SDA)
 
 
 def build(point: Point) -> tuple[Graph, Mapping[str, Any]]:

@@ -3,3 +3,4 @@
 from . import compiled
 
 compiled.keep_apart()
+compiled.tell_watchers()

@@ -1,4 +1,4 @@
-"""Where numba keeps what it has compiled: one folder for each state of the sources.
+"""What numba compiles: where it is kept, one folder for each state of the sources, and who is told.
 
 Numba looks at the time of a function's own file only. Constants and inlined functions of other
 files are compiled in, so after a change there old code would go on working with new records.
@@ -14,6 +14,9 @@ import time
 from pathlib import Path
 
 import numba
+from numba.core import event
+
+from .watch import watcher
 
 KEPT = 3
 """States of the sources whose compiled code is kept."""
@@ -38,6 +41,25 @@ def keep_apart() -> None:
         _drop_old(folder.parent)
     os.utime(folder)
     numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+
+
+class _Listener(event.Listener):
+    """Counts the functions that no cache had; those that others are made of count too."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_start(self, event: event.Event) -> None:
+        watcher().compiles(self.count)
+
+    def on_end(self, event: event.Event) -> None:
+        self.count += 1
+        watcher().compiles(self.count)
+
+
+def tell_watchers() -> None:
+    """From now on, tell watchers when something is compiled."""
+    event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
 def _drop_old(parent: Path) -> None:

@@ -234,7 +234,7 @@ def note(M, channel_id, t):  # type: ignore[no-untyped-def]
     M[LOG] += 1
 
 
-FINISHED, QUIET, LOG_FULL, LIMIT, ARENA_FULL = range(5)
+FINISHED, QUIET, LOG_FULL, LIMIT, ARENA_FULL, PAUSED = range(6)
 LOG_PER_ACTOR = 200
 """Space in the log for one action of an actor: all the beats that it may move."""
 ARENA_PER_ACTOR = 8
@@ -244,8 +244,8 @@ CONTROL_CYCLES = 2
 
 
 @nb.njit(cache=True)
-def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
-    """Step until the run ends; returns why and the cycle to go on from.
+def run(steps, M, t, limit, most):  # type: ignore[no-untyped-def]
+    """Step until the run ends or pauses; returns why and the cycle to go on from.
 
     Parameters
     ----------
@@ -257,9 +257,12 @@ def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
         First cycle to look at.
     limit : int
         Cycle at which to give up.
+    most : int
+        Looks at actors, and cycles, after which to pause, so that Python has its turn.
     """
     actors = M[ACTORS]
     ended = False
+    looks = 0
     while t < limit:
         if M[RUNNING] == 0 and not ended:
             ended = True
@@ -271,12 +274,16 @@ def run(steps, M, t, limit):  # type: ignore[no-untyped-def]
             return LOG_FULL, t
         if M[ARENA_END] and M[ARENA] + ARENA_PER_ACTOR * actors > M[ARENA_END]:
             return ARENA_FULL, t
+        if looks >= most:
+            return PAUSED, t
+        looks += 1
         bucket = M[WHEEL] + (t & M[WHEEL_MASK])
         a = M[bucket]
         M[bucket] = 0
         while a:
             follower = M[a + NEXT]
             M[SCHEDULED] -= 1
+            looks += 1
             before = M[a + STATE]
             M[a + BUSY + before] += t - M[a + LAST]
             M[a + LAST] = t

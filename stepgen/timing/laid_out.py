@@ -43,6 +43,8 @@ class LaidOut(Layout):
     early: Collection[str] = ()
     notes: list[tuple[str, int]] = field(default_factory=list)
 
+    control = 1
+
     def __post_init__(self) -> None:
         super().__init__(f"design {self.design.name}")
         self._channels: dict[str, int] = {}

@@ -55,7 +55,11 @@ class Layout:
         Name of the channel at each address.
     horizon : int
         How many cycles ahead an actor may ask to be looked at again.
+    control : int
+        Cycles that the run lasts beyond its last end.
     """
+
+    control = 0
 
     def __init__(self, title: str) -> None:
         self.title = title

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compile.design import Design
-from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
-from . import kernel as k
 from .activity import Activity, Cycles, Trace, split
 from .deadlock import Deadlock, explain, smallest_depths
+from .drive import MAX_CYCLES, TooLong, drive
 from .laid_out import LaidOut
 
 
@@ -58,14 +57,14 @@ class Prediction:
         if len(seen) > len(popped):
             last = popped[-1] + 1 if len(popped) else 0
             waiting += max(0, self.cycles - max(int(seen[len(popped)]), int(last)))
-        levels = np.zeros(self.cycles + 1, dtype=np.int64)
-        np.add.at(levels, np.minimum(pushed + 1, self.cycles), 1)
-        np.add.at(levels, np.minimum(popped + 1, self.cycles), -1)
-        level = np.cumsum(levels)[: self.cycles]
+        moments = np.minimum(np.append(pushed, popped) + 1, self.cycles)
+        order = np.argsort(moments)
+        level = np.cumsum(np.repeat([1, -1], [len(pushed), len(popped)])[order])
+        lasts = np.diff(moments[order], append=self.cycles)
         return {
             "busy": len(popped),
             "starved": self.cycles - waiting,
-            "full": int(np.sum(level == c.depth)),
+            "full": int(np.sum(lasts[level == c.depth])),
         }
 
 
@@ -76,7 +75,7 @@ def predict(
     memory: MemoryTiming | None = None,
     stalls: Stalls | None = None,
     early: Collection[str] = (),
-    limit: int = 1 << 40,
+    limit: int = MAX_CYCLES,
 ) -> Prediction:
     """Run the cycle model.
 
@@ -93,7 +92,7 @@ def predict(
     early : collection of str
         Stream ports whose first beat is offered before the run starts.
     limit : int
-        Cycle at which to give up.
+        Cycles that the run may take.
 
     Returns
     -------
@@ -117,6 +116,8 @@ def predict(
             run(depths)
         except Deadlock as deadlock:
             return deadlock
+        except TooLong:
+            pass
         return None
 
     try:
@@ -136,28 +137,17 @@ def _run(machine: LaidOut, limit: int) -> Prediction:
     Deadlock, StepError
     """
     design = machine.design
-    M = machine.build()
-    steps = machine.step_table()
-    log_start, trace_start = int(M[k.LOG]), int(M[k.TRACE])
-    logs, traces = [], []
-    why, t = k.LOG_FULL, 0
-    while why == k.LOG_FULL:
-        why, t = k.run(steps, M, t, limit)
-        logs.append(M[log_start : M[k.LOG]].copy())
-        traces.append(M[trace_start : M[k.TRACE]].copy())
-        M[k.LOG], M[k.TRACE] = log_start, trace_start
-    if why == k.QUIET:
-        raise explain(machine, M, t)
-    if why == k.LIMIT:
-        raise StepError(f"design {design.name} takes more than {limit} cycles")
-    moves = split(np.concatenate(logs), 2 * (len(design.channels) + len(machine.notes)))
+    ran = drive(machine, limit=limit)
+    if ran.stuck:
+        raise explain(machine, ran.M, ran.cycles)
+    moves = split(ran.notes, 2 * (len(design.channels) + len(machine.notes)))
     names = [c.name for c in design.channels]
     return Prediction(
         design,
-        int(t),
+        ran.cycles,
         pushes=dict(zip(names, moves[0::2], strict=False)),
         pops=dict(zip(names, moves[1::2], strict=False)),
-        activities=tuple(Trace.of(machine, M, np.concatenate(traces), int(t)).activities()),
+        activities=tuple(Trace.of(machine, ran.M, ran.trace, ran.cycles).activities()),
         choices=_choices(machine, moves[0::2]),
     )
 

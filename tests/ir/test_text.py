@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
 from programs import example
 
 import stepgen as sg
+from stepgen.ir.dims import Symbols
+from stepgen.ir.extents import extent
 from stepgen.ir.text import dumps, loads
 
 
@@ -89,7 +98,11 @@ def _entry(change: dict[str, object]) -> str:
     ("text", "message"),
     [
         ("{", "the text is no stepgen program"),
-        ("{}", "the text is no stepgen program: 'stepgen'"),
+        ("{}", "the text is no stepgen program: it lacks 'stepgen'"),
+        ("7", "the text is no stepgen program: it lacks 'stepgen'"),
+        ('{"stepgen": 1}', "the text lacks 'name'"),
+        ("[" * 100_000, "the text is no stepgen program: it is nested too deeply"),
+        ("1" * 10_000, "the text is no stepgen program: Exceeds the limit"),
         ('{"stepgen": 99}', "the text is of version 99, this reads 1"),
         (_entry({"op": "sculpt"}), "there is no operator 'sculpt'"),
         (_entry({"attrs": {"level": 7}}), r"promote at .*: level must be an integer within 0\.\.1"),
@@ -114,3 +127,115 @@ def test_extents_in_a_text_are_only_arithmetic() -> None:
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(sg.StepError, match=r"nothing.json can't be read as a program"):
         sg.load(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("9**9**9**9", "a power must be an integer, and an extent of degree 64 at most"),
+        ("T**65", "degree 64 at most"),
+        ("((T**8)**8)**8", "degree 64 at most"),
+        ("*".join(["T"] * 65), "degree 64, not more"),
+        ("+".join(["T"] * 20_000), "at most 10000 characters, not 39999"),
+        ("+".join(["T"] * 4_999), "is no extent of a dim"),
+        ("-" * 60 + "T", "50 operations deep"),
+        ("-" * 9_000 + "T", "is no extent of a dim"),
+        ("(" * 300 + "T" + ")" * 300, "is no extent of a dim"),
+        ("ceiling(" * 60 + "T" + ")" * 60, "50 operations deep"),
+        ("1/0", "divides by 0"),
+        ("T/(2-2)", "divides by 0"),
+        ("0**-1", "divides by 0"),
+        ("9" * 30 + "*T", "a number of 100 bits"),
+        ("T**T", "a power must be an integer"),
+        ("T**0.5", "is no extent of a dim"),
+        ("7", "a dim that is dynamic must depend on something, not be 7"),
+        ("-5", "must depend on something, not be -5"),
+        ("1/2", "must depend on something"),
+        ("Q", "there is no dim named 'Q'"),
+        ("open(1)", "is no extent of a dim"),
+        ("ceiling(T, 2)", "is no extent of a dim"),
+        ("Min(T, key=2)", "is no extent of a dim"),
+        ("T.x", "is no extent of a dim"),
+        ("'T'", "is no extent of a dim"),
+        ("", "is no extent of a dim"),
+        (7, "an extent must be a text, not 7"),
+        (None, "an extent must be a text, not None"),
+    ],
+    ids=lambda v: str(v)[:20],
+)
+def test_extents_in_a_text_are_bounded(told: object, message: str) -> None:
+    g = sg.Graph()
+    x = g.input("x", sg.int8[1, 4], ("T",))
+    g.output(x.promote(), "y")
+    g.output(g.input("x2", sg.int8[1, 4], ("T",)), "y2")
+    data = json.loads(dumps(g))
+    assert data["nodes"][-2]["name"] == "x2"
+    data["nodes"][-2]["attrs"]["shape"] = [{"dim": told, "kind": "dynamic", "bound": None}]
+    with pytest.raises(sg.StepError, match=message):
+        loads(json.dumps(data))
+
+
+_SYMBOLS = [sg.dynamic(name).expr for name in "TUV"]
+_EXTENTS = st.recursive(
+    st.sampled_from(_SYMBOLS) | st.integers(-9, 9).map(sympy.Integer),
+    lambda inner: st.one_of(
+        st.builds(sympy.Add, inner, inner, inner),
+        st.builds(sympy.Mul, inner, inner, inner),
+        st.builds(sympy.Min, inner, inner),
+        st.builds(sympy.Max, inner, inner),
+        st.builds(lambda a, n: sympy.ceiling(a / n), inner, st.integers(1, 8)),
+        st.builds(sympy.Pow, st.sampled_from(_SYMBOLS), st.integers(0, 3)),
+    ),
+    max_leaves=10,
+)
+
+
+@given(_EXTENTS)
+def test_extents_come_back_from_their_text(expr: sympy.Expr) -> None:
+    symbols = Symbols()
+    for name in "TUV":
+        symbols.claim(sg.dynamic(name))
+    assert sympy.expand(extent(str(expr), symbols) - expr) == 0
+
+
+def _paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where all parts of a text lie."""
+    yield path
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _paths(value, (*path, key))
+
+
+_HOSTILE = [
+    None,
+    True,
+    -1,
+    10**30,
+    0.5,
+    "",
+    "x" * 200,
+    "\0",
+    [],
+    [[]],
+    {},
+    {"dim": "T"},
+    {"fn": "x"},
+]
+_TEXT = dumps(_everything())
+_PATHS = list(_paths(json.loads(_TEXT)))[1:]
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_whatever_a_part_of_a_text_is_one_sentence_says(part: int) -> None:
+    for number, path in enumerate(_PATHS):
+        if number % 8 != part:
+            continue
+        data = json.loads(_TEXT)
+        *way, key = path
+        place = functools.reduce(lambda inner, step: inner[step], way, data)
+        if number % len(_HOSTILE) == 0:
+            del place[key]
+        else:
+            place[key] = _HOSTILE[number % len(_HOSTILE)]
+        with contextlib.suppress(sg.StepError):
+            loads(json.dumps(data))

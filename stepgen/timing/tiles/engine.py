@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import StepError
@@ -15,6 +14,7 @@ from ...ir.wire import Beats
 from .. import kernel as k
 from ..activity import KEY, Cycles, Trace, spent
 from ..deadlock import Deadlock, explain, smallest_depths
+from ..drive import MAX_CYCLES, TooLong, drive
 from .actor import FAULT, PEAK, PORTS, TOKENS, VALUE
 from .allocation import allocated
 from .depths import UNBOUNDED, Depth, Outgrown, check_room
@@ -23,7 +23,6 @@ from .program import Program
 from .report import Operator, Run
 
 ARENA_WORDS = 1 << 16
-LIMIT = 1 << 42
 
 
 def run(
@@ -34,6 +33,7 @@ def run(
     depths: Mapping[str, Depth] | None = None,
     tensors: Mapping[str, npt.ArrayLike] | None = None,
     contents: Mapping[str, Beats] | None = None,
+    limit: int = MAX_CYCLES,
 ) -> Run:
     """Time a program.
 
@@ -53,6 +53,8 @@ def run(
     contents : mapping of str to Beats, optional
         What streams hold whose contents data decides (`known.decided`), by name, in the form of
         `given`.
+    limit : int
+        Cycles that the run may take.
 
     Returns
     -------
@@ -63,7 +65,8 @@ def run(
     Deadlock
         With the cycle of waiting streams, where the run can never end.
     StepError
-        Where an input is missing, an address is out of range, or a depth does not fit.
+        Where an input is missing, an address is out of range, a depth does not fit, or the run
+        takes more than `limit` cycles.
     """
     own = dict(depths or {})
     fifos: dict[str, Depth] = {}
@@ -88,7 +91,7 @@ def run(
             if depth != UNBOUNDED and depth < 1:
                 raise StepError(f"the FIFO {name} must hold at least 1 element, not {depth}")
         try:
-            return _run(program)
+            return _run(program, limit)
         except Outgrown as outgrown:
             rooms.update(outgrown.rooms)
         return attempt(changes)
@@ -98,6 +101,8 @@ def run(
             attempt(changes)
         except Deadlock as deadlock:
             return deadlock
+        except TooLong:
+            pass
         return None
 
     try:
@@ -109,8 +114,8 @@ def run(
         raise
 
 
-def _run(program: Program) -> Run:
-    M, t, notes, trace = execute(program)
+def _run(program: Program, limit: int) -> Run:
+    M, t, notes, trace = execute(program, limit)
     machine = program.machine
     graph, operators = program.graph, {}
     counted = {
@@ -135,8 +140,8 @@ def _run(program: Program) -> Run:
     return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), noted)
 
 
-def execute(program: Program) -> tuple[Cycles, int, Cycles, Cycles]:
-    """Run the actors of a program.
+def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cycles, Cycles]:
+    """Run the actors of a program, for at most `limit` cycles.
 
     Returns
     -------
@@ -154,34 +159,23 @@ def execute(program: Program) -> tuple[Cycles, int, Cycles, Cycles]:
     Outgrown
         If unbounded FIFOs need more room.
     """
-    M = program.build()
-    M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA_WORDS
-    M = np.concatenate([M, np.zeros(ARENA_WORDS, dtype=np.int64)])
-    steps = program.step_table()
-    log, trace = int(M[k.LOG]), int(M[k.TRACE])
-    logs, traces = [], []
-    why, t = k.LOG_FULL, 0
-    while why in (k.LOG_FULL, k.ARENA_FULL):
-        why, t = k.run(steps, M, t, LIMIT)
-        logs.append(M[log : M[k.LOG]].copy())
-        traces.append(M[trace : M[k.TRACE]].copy())
-        M[k.LOG], M[k.TRACE] = log, trace
-        if why == k.ARENA_FULL:
-            M = np.concatenate([M, np.zeros_like(M)])
-            M[k.ARENA_END] = len(M)
+    try:
+        ran = drive(program, limit=limit, arena=ARENA_WORDS)
+    except TooLong as long:
+        check_room(long.M, program.unbounded)
+        raise
+    M = ran.M
     check_room(M, program.unbounded)
-    if why == k.QUIET:
+    if ran.stuck:
         if M[FAULT]:
             raise program.faults[int(M[FAULT])]
-        for actor, channel, limit, error in program.checks:
+        for actor, channel, most, error in program.checks:
             head = _head(M, channel)
             stopped = M[actor + k.ASLEEP_ON] == k.NEVER
-            if stopped and head is not None and not 0 <= head < limit:
+            if stopped and head is not None and not 0 <= head < most:
                 raise error(head)
-        raise explain(program, M, t)
-    if why == k.LIMIT:
-        raise StepError(f"{program.title} takes more than {LIMIT} cycles")
-    return M, int(t) - k.CONTROL_CYCLES + 1, np.concatenate(logs), np.concatenate(traces)
+        raise explain(program, M, ran.cycles)
+    return M, ran.cycles, ran.notes, ran.trace
 
 
 def _head(M: Cycles, channel: int) -> int | None:

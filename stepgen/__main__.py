@@ -1,0 +1,5 @@
+"""``python -m stepgen`` is the command ``stepgen``."""
+
+from stepgen.cli import main
+
+main()

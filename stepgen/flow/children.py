@@ -1,0 +1,78 @@
+"""Programs that stepgen starts: none of them outlives an interruption.
+
+Each leads a group of processes of its own. So Ctrl-C reaches stepgen alone, which then ends the
+whole group, whatever else the program has started.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_running: set[subprocess.Popen[str]] = set()
+_lock = threading.Lock()
+
+
+@contextmanager
+def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start a program; it is ended with its group where it still runs when the block ends.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+    **options
+        As of `subprocess.Popen`.
+    """
+    words = [str(word) for word in command]
+    process: subprocess.Popen[str] | None = None
+    try:
+        with _lock:
+            process = subprocess.Popen(
+                words, text=True, stdin=subprocess.DEVNULL, start_new_session=True, **options
+            )
+            _running.add(process)
+        yield process
+        process.wait()
+    finally:
+        if process is not None:
+            _end(process)
+            with _lock:
+                _running.discard(process)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+
+
+def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+    **options
+        As of `subprocess.Popen`; what the program says is kept, unless it goes elsewhere.
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(command, **{**pipes, **options}) as process:
+        out, err = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def end_all() -> None:
+    """End all programs that run, also those that other threads wait for."""
+    with _lock:
+        for process in _running:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

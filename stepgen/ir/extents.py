@@ -1,0 +1,122 @@
+"""Extents of dims from their text: arithmetic over a graph's symbols, bounded in size and depth.
+
+A file may come from anybody, so nothing in it may take more time or memory than its own length.
+"""
+
+from __future__ import annotations
+
+import ast
+import reprlib
+
+import sympy
+
+from stepgen.ir.dims import Symbols
+from stepgen.ir.errors import StepError
+
+LONGEST = 10_000
+"""Characters of the text of one extent."""
+DEEPEST = 50
+"""How deep operations may lie in each other; terms of a sum lie side by side."""
+HIGHEST = 64
+"""Degree of an extent: how many symbols and numbers are multiplied with each other."""
+LARGEST = 1 << 63
+"""Magnitude of a number."""
+
+_CALLS = {"ceiling": sympy.ceiling, "Min": sympy.Min, "Max": sympy.Max}
+_SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+
+
+def extent(text: str, symbols: Symbols) -> sympy.Expr:
+    """The extent that a text tells.
+
+    Parameters
+    ----------
+    text : str
+        As sympy prints an expression.
+    symbols : Symbols
+        Those of the graph; no others may occur.
+
+    Raises
+    ------
+    StepError
+        If the text is none, or larger than any that stepgen writes.
+    """
+    if len(text) > LONGEST:
+        raise StepError(f"an extent must have at most {LONGEST} characters, not {len(text)}")
+    try:
+        return _Reader(symbols).read(ast.parse(text.strip(), mode="eval").body, 0)[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, StepError):
+            raise
+        raise StepError(f"{reprlib.repr(text)} is no extent of a dim") from None
+
+
+class _Reader:
+    """Reads an expression; each part comes with its degree."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+
+    def read(self, node: ast.expr, depth: int) -> tuple[sympy.Expr, int]:
+        """The value of a node and its degree."""
+        value, degree = self._value(node, depth)
+        if depth > DEEPEST or degree > HIGHEST:
+            raise StepError(
+                f"an extent may be {DEEPEST} operations deep and of degree {HIGHEST}, not more: "
+                f"{reprlib.repr(ast.unparse(node))}"
+            )
+        return value, degree
+
+    def _value(self, node: ast.expr, depth: int) -> tuple[sympy.Expr, int]:
+        if depth > DEEPEST:
+            return sympy.Integer(0), 0
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            if abs(node.value) > LARGEST:
+                raise StepError(f"an extent has a number of {node.value.bit_length()} bits")
+            return sympy.Integer(node.value), 1
+        if isinstance(node, ast.Name):
+            return self.symbols.find(node.id).expr, 1
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            value, degree = self.read(node.operand, depth + 1)
+            return -value, degree
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS):
+            parts = self._chain(node, _SUMS, depth)
+            terms = [-value if isinstance(op, ast.Sub) else value for op, value, _ in parts]
+            return sympy.Add(*terms), max(degree for *_, degree in parts)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _PRODUCTS):
+            parts = self._chain(node, _PRODUCTS, depth)
+            if any(isinstance(op, ast.Div) and value.is_zero for op, value, _ in parts):
+                raise StepError(f"{reprlib.repr(ast.unparse(node))} divides by 0")
+            factors = [1 / value if isinstance(op, ast.Div) else value for op, value, _ in parts]
+            return sympy.Mul(*factors), sum(degree for *_, degree in parts)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            return self._power(node, depth)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            call = _CALLS.get(node.func.id)
+            if call is not None and node.args and (call is not sympy.ceiling or not node.args[1:]):
+                read = [self.read(argument, depth + 1) for argument in node.args]
+                return call(*(value for value, _ in read)), max(degree for _, degree in read)
+        raise StepError(f"{reprlib.repr(ast.unparse(node))} is no extent of a dim")
+
+    def _chain(
+        self, node: ast.expr, operations: tuple[type[ast.operator], ...], depth: int
+    ) -> list[tuple[ast.operator, sympy.Expr, int]]:
+        """The parts of a sum or product, each with the operation before it."""
+        found: list[tuple[ast.operator, ast.expr]] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, operations):
+            found.append((node.op, node.right))
+            node = node.left
+        found.append((operations[0](), node))
+        return [(op, *self.read(part, depth + 1)) for op, part in reversed(found)]
+
+    def _power(self, node: ast.BinOp, depth: int) -> tuple[sympy.Expr, int]:
+        base, degree = self.read(node.left, depth + 1)
+        exponent, _ = self.read(node.right, depth + 1)
+        if not exponent.is_Integer or abs(exponent) * degree > HIGHEST:
+            raise StepError(
+                f"{reprlib.repr(ast.unparse(node))}: a power must be an integer, and an extent of "
+                f"degree {HIGHEST} at most"
+            )
+        if base.is_zero and exponent < 0:
+            raise StepError(f"{reprlib.repr(ast.unparse(node))} divides by 0")
+        return base**exponent, degree * abs(int(exponent))

@@ -1,0 +1,114 @@
+"""The loop around the compiled kernel that both engines share: it returns to Python often.
+
+Between two slices Python answers Ctrl-C, those who wait are told how far the run is, and notes that
+fill their space are put aside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ir.errors import StepError
+from . import kernel as k
+from .activity import Cycles
+from .layout import Layout
+from .watch import watcher
+
+MAX_CYCLES = 1 << 40
+"""Cycles after which a run is given up, where nobody sets another limit."""
+
+SLICE = 1 << 22
+"""Looks at actors, and cycles, between two returns to Python: some tenths of a second."""
+
+
+class TooLong(StepError):
+    """The run has reached its limit of cycles; `M` is the machine then."""
+
+    def __init__(self, message: str, M: Cycles) -> None:
+        super().__init__(message)
+        self.M = M
+
+
+@dataclass(frozen=True)
+class Driven:
+    """How a run went.
+
+    Attributes
+    ----------
+    M : int64 array
+        The machine at the end.
+    cycles : int
+        Cycles of the run; where it is stuck, the cycle from which on nothing moves.
+    stuck : bool
+        Whether nothing will ever move again although the run has not ended.
+    notes, trace : int64 array
+        Entries of the log and of the trace, in order of time.
+    """
+
+    M: Cycles
+    cycles: int
+    stuck: bool
+    notes: Cycles
+    trace: Cycles
+
+
+def check_limit(limit: int) -> int:
+    """A limit of cycles, checked.
+
+    Raises
+    ------
+    StepError
+        If no run could keep to it, or the log could not tell the cycles apart.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_CYCLES:
+        raise StepError(f"the limit of cycles must be within 1..{MAX_CYCLES}, not {limit!r}")
+    return limit
+
+
+def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
+    """Run what is laid out until it ends or nothing moves any more.
+
+    Parameters
+    ----------
+    layout : Layout
+        Actors and channels.
+    limit : int
+        Cycles that the run may take.
+    arena : int
+        Words of the arena to begin with; it grows as needed.
+
+    Raises
+    ------
+    TooLong
+        If the run takes more than `limit` cycles.
+    """
+    check_limit(limit)
+    last = limit + 1 - layout.control
+    M = layout.build()
+    if arena:
+        M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + arena
+        M = np.concatenate([M, np.zeros(arena, dtype=np.int64)])
+    steps = layout.step_table()
+    log, trace = int(M[k.LOG]), int(M[k.TRACE])
+    logs, traces = [], []
+    t = 0
+    while True:
+        why, t = k.run(steps, M, t, last, SLICE)
+        if why == k.PAUSED:
+            watcher().ran(int(t))
+            continue
+        logs.append(M[log : M[k.LOG]].copy())
+        traces.append(M[trace : M[k.TRACE]].copy())
+        M[k.LOG], M[k.TRACE] = log, trace
+        if why == k.ARENA_FULL:
+            M = np.concatenate([M, np.zeros_like(M)])
+            M[k.ARENA_END] = len(M)
+        elif why == k.LIMIT:
+            raise TooLong(f"{layout.title} takes more than {limit:,} cycles, the limit", M)
+        elif why != k.LOG_FULL:
+            break
+    stuck = why == k.QUIET
+    cycles = int(t) if stuck else int(t) - k.CONTROL_CYCLES + 1 + layout.control
+    return Driven(M, cycles, stuck, np.concatenate(logs), np.concatenate(traces))

@@ -1,0 +1,88 @@
+"""What one sees while one waits, and the limit of what one waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import typer
+
+from stepgen.cli.app import app
+from stepgen.flow import waiting
+from stepgen.timing.watch import watcher
+
+RUNS = {
+    "time": "time p.py:layer",
+    "test": "test p.py:layer",
+    "demo": "demo --set tokens=4 --set experts=2",
+    "simulate": "simulate p.py:layer",
+    "figure": "figure 8 --view fair",
+}
+
+
+def test_every_command_that_runs_in_cycles_has_a_limit() -> None:
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    limited = {
+        name
+        for name, command in commands.items()
+        if any("--max-cycles" in parameter.opts for parameter in command.params)
+    }
+    assert limited == set(RUNS)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_is_given_up_at_the_limit(stepgen, here, monkeypatch, name) -> None:
+    monkeypatch.setenv("STEPGEN_CACHE", str(here / "cache"))
+    said = stepgen(f"{RUNS[name]} --max-cycles 9")
+    assert said.code == 2
+    assert said.out == ""
+    assert "takes more than 9 cycles, the limit" in said.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "9" * 30, "x", "1.5"])
+def test_a_limit_is_a_number(stepgen, limit) -> None:
+    said = stepgen(f"time p.py:layer --max-cycles {limit}")
+    assert said.code == 2
+    assert "--max-cycles" in said.err or "limit of cycles must be within" in said.err
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_compiling_is_told_once_on_stderr(capsys, quiet) -> None:
+    with waiting.progress(quiet=quiet) as tell:
+        tell("predicting", 0.0)
+        for functions in range(5):
+            watcher().compiles(functions)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == ([] if quiet else ["predicting"]) + [waiting.COMPILING]
+
+
+def test_a_log_tells_how_far_a_run_is_less_and_less_often(capsys, monkeypatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(waiting, "now", lambda: now)
+    with waiting.progress() as tell:
+        tell("predicting (1/2)", 0.0)
+        for second in range(40):
+            now = float(second)
+            watcher().ran(1000 * second)
+        tell("predicting (2/2)", 0.5)
+        tell("drawing", 0.9)
+    err = capsys.readouterr().err.splitlines()
+    told = [f"predicting, {n},000 cycles so far" for n in (2, 5, 10, 19, 36)]
+    assert err == ["predicting", *told, "drawing"]
+
+
+def test_what_numba_compiles_is_told(capsys) -> None:
+    import numba
+
+    import stepgen.timing  # noqa: F401  which listens
+
+    with waiting.progress(quiet=True):
+        numba.njit(lambda x: x + 1)(1)
+    assert capsys.readouterr().err.splitlines() == [waiting.COMPILING]
+
+
+def test_nobody_is_told_outside(capsys) -> None:
+    watcher().ran(9)
+    watcher().compiles(9)
+    assert capsys.readouterr() == ("", "")
