@@ -44,8 +44,10 @@ MOST_ROWS = 60
 FULL_PAGE = 400
 """Rows of the largest picture."""
 
-WIDEST = 1600
-"""Columns of a picture; where a run has more cycles, a column shows the mean of several."""
+_FILTER = np.convolve(np.ones(3), np.ones(3)) / 9
+"""Weights of neighbouring columns where these are wider than a cycle. What alternates faster than
+columns can show becomes its mean; without, it would become a pattern that is not there (aliasing).
+"""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,16 @@ def _shares(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[n
     return shares / np.diff(edges)
 
 
+def _columns(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The same for columns of a picture: filtered where they are wider than a cycle."""
+    shares = _shares(activity, edges)
+    if len(edges) > edges[-1]:
+        return shares
+    beyond = len(_FILTER) // 2
+    padded = np.pad(shares, ((0, 0), (beyond, beyond)), mode="edge")
+    return np.stack([np.convolve(row, _FILTER, mode="valid") for row in padded])
+
+
 def draw(path: Path, timelines: Sequence[Timeline]) -> None:
     """Write the timelines of one or several runs below each other, on one time axis.
 
@@ -157,33 +169,36 @@ def draw(path: Path, timelines: Sequence[Timeline]) -> None:
     from matplotlib.patches import Patch
 
     heights = [max(1.2, 0.13 * len(t.activities)) for t in timelines]
-    figure = Figure(figsize=(13, sum(heights) + 0.9 * len(heights) + 0.6), layout="constrained")
+    size = (13, sum(heights) + 0.9 * len(heights) + 0.6)
+    figure = Figure(figsize=size, dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     longest = max(t.cycles for t in timelines)
     colors = np.array([to_rgb(COLORS[state]) for state in STATES])
     axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axis, timeline in zip(axes, timelines, strict=True):
-        cycles, activities = timeline.cycles, timeline.activities
-        edges = np.linspace(0, cycles, min(WIDEST, cycles) + 1)
-        picture = np.stack([np.tensordot(_shares(a, edges), colors, (0, 0)) for a in activities])
-        axis.imshow(
-            picture,
-            aspect="auto",
-            interpolation="nearest",
-            extent=(0, cycles, len(activities), 0),
-        )
+        activities = timeline.activities
         axis.set_xlim(0, longest)
+        axis.set_ylim(len(activities), 0)
         axis.set_yticks(np.arange(len(activities)) + 0.5)
         names = [f"{a.unit} {a.name}" for a in activities]
         axis.set_yticklabels(names, fontsize=6, family="monospace")
         axis.set_title(_heading(timeline), fontsize=10, loc="left")
         for edge in ("top", "right"):
             axis.spines[edge].set_visible(False)
-    axes[-1].set_xlabel("cycle")
+    axes[-1].set_xlabel("cycle (paler: part of the time)")
     axes[-1].xaxis.set_major_formatter("{x:,.0f}")
     legend = [Patch(facecolor=COLORS[s], edgecolor="#999999", label=_MEANING[s]) for s in STATES]
     figure.legend(handles=legend, loc="outside upper right", ncols=len(STATES), fontsize=8)
-    figure.savefig(path, dpi=130)
+    figure.draw_without_rendering()  # lays out, so that a column of the picture can be a pixel
+    for axis, timeline in zip(axes, timelines, strict=True):
+        cycles = timeline.cycles
+        pixels = round(axis.get_window_extent().width * cycles / max(1, longest))
+        edges = np.linspace(0, cycles, max(1, min(pixels, cycles)) + 1)
+        rows = [np.tensordot(_columns(a, edges), colors, (0, 0)) for a in timeline.activities]
+        extent = (0, cycles, len(rows), 0)
+        axis.imshow(np.stack(rows), aspect="auto", interpolation="nearest", extent=extent)
+        axis.set_xlim(0, longest)
+    figure.savefig(path)
 
 
 def _heading(timeline: Timeline) -> str:

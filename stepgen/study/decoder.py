@@ -122,7 +122,7 @@ def draw(part: Any, results: Sequence[Result]) -> None:
         )
         axes.axhline(1, color="grey", linewidth=0.8)
         axes.set_xlabel(model)
-    panels[0].set_ylabel("relative to the first schedule")
+    panels[0].set_ylabel(f"relative to “{results[0]['schedule']}”")
     plots.legend(part, panels, columns=5)
 
 

@@ -56,7 +56,8 @@ def frontier(
         if name == "dynamic":
             axes.plot(
                 [x], [y], "D" if dashed else "o", markersize=8, linestyle="", zorder=3,
-                color=COLORS["dynamic"], label=f"dynamic tiles{which}", **face,
+                color=COLORS["dynamic"], label=f"dynamic tiles{which}",
+                markerfacecolor="none" if dashed else COLORS["dynamic"],
             )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -71,13 +72,20 @@ def logarithmic(axis: Any) -> None:
 
     Limits and margins are to be set before.
     """
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
     wide = high > _DENSE * low
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if wide else (1, 1.5, 2, 3, 4, 6, 8)))
-    axis.set_major_formatter(EngFormatter())
     axis.set_minor_formatter(NullFormatter())
+    engineering(axis)
+
+
+def engineering(axis: Any) -> None:
+    """Large numbers of an axis as `20 M`: no power of ten apart from them."""
+    from matplotlib.ticker import EngFormatter
+
+    axis.set_major_formatter(EngFormatter())
 
 
 _DENSE = 7
@@ -91,7 +99,9 @@ def bars(
     *,
     colors: Mapping[str, str] | None = None,
     published: Mapping[str, Sequence[float | None]] | None = None,
+    drawn: Mapping[str, Sequence[bool]] | None = None,
     numbers: str | None = None,
+    base: float = 0,
 ) -> None:
     """Groups of bars, one bar of each series per group; published values as black ticks on them.
 
@@ -104,35 +114,44 @@ def bars(
     colors : mapping of str to str, optional
     published : mapping of str to sequence of float or None, optional
         By series.
+    drawn : mapping of str to sequence of bool, optional
+        By series, which bars stand for batches that are drawn: they are pale.
     numbers : str, optional
         Format of the number above each bar and its tick, upright where bars are narrow.
+    base : float
+        Where bars begin; 1 for ratios on a logarithmic axis.
     """
     width = 0.8 / max(1, len(series))
-    marked = False
+    marked: set[str] = set()
     text: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": "x-small", "zorder": 5}
     text["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.6}
     text["rotation"] = "vertical" if len(series) > _MOST_LEVEL else "horizontal"
+
+    def once(label: str) -> str | None:
+        new = label not in marked
+        marked.add(label)
+        return label if new else None
+
     for i, (name, values) in enumerate(series.items()):
         places = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
         color = (colors or {}).get(name, CYCLE[i % len(CYCLE)])
-        shown = [(x, v) for x, v in zip(places, values, strict=True) if v is not None]
-        axes.bar(
-            [x for x, _ in shown], [v for _, v in shown], width * 0.94, label=name, color=color,
-            edgecolor="black", linewidth=0.6, zorder=2,
-        )  # fmt: skip
         known = (published or {}).get(name, [None] * len(places))
-        if numbers:
-            for x, v, other in zip(places, values, known, strict=True):
-                if v is not None:
-                    above = (x, v if other is None else max(v, other))
-                    axes.annotate(numbers % v, above, (0, 3), textcoords="offset points", **text)
-        for x, v in zip(places, known, strict=True):
+        pale = (drawn or {}).get(name, [False] * len(places))
+        for x, v, other, faint in zip(places, values, known, pale, strict=True):
             if v is not None:
-                axes.hlines(
-                    v, x - width / 2, x + width / 2, color="black", linewidth=2.2, zorder=4,
-                    label=None if marked else "published",
+                axes.bar(
+                    [x], [v - base], width * 0.94, bottom=base, zorder=2, linewidth=0.6,
+                    label=once(f"{name}, with drawn batches" if faint else name),
+                    color=(color, 0.25) if faint else color, edgecolor=color if faint else "black",
                 )  # fmt: skip
-                marked = True
+            if v is not None and numbers:
+                above = (x, max(v, base, other or v))
+                axes.annotate(numbers % v, above, (0, 3), textcoords="offset points", **text)
+            if other is not None:
+                axes.hlines(
+                    other, x - width / 2, x + width / 2, color="black", linewidth=2.2, zorder=4,
+                    label=once("published"),
+                )  # fmt: skip
     axes.set_xticks(range(len(groups)), groups)
     axes.margins(y=0.15 if len(series) > _MOST_LEVEL else 0.1)
     axes.grid(True, axis="y", alpha=0.3)

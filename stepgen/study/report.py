@@ -19,6 +19,11 @@ SUFFIXES = (".csv", ".png", ".pdf")
 
 VIEW_NAMES = {"published": "as published", "fair": "fair"}
 
+SETTINGS = {
+    "published": "as published: the paper's settings, unequal where they were",
+    "fair": "fair: the same machine and rules for all",
+}
+
 HEADINGS = {
     "cycles": "cycles",
     "traffic": "off-chip bytes",
@@ -39,6 +44,13 @@ _MEMORY_OF = {"memory_allocated": PUBLISHED, "memory_used": PUBLISHED, "memory_p
 """The view that a kind of on-chip memory belongs to, in figures that show two."""
 
 INPUTS = {"published": "trace", "counts": "same counts", "drawn": "drawn"}
+
+_TOLD = {
+    "published": "traces",
+    "counts": "routings drawn with the published tokens per expert",
+    "drawn": "drawn",
+}
+"""The same in full."""
 
 
 def origin(result: Result) -> str:
@@ -115,6 +127,15 @@ def _heading(figure: Figure) -> str:
     return f"Figure {figure.name}" if figure.name.isdecimal() else figure.title
 
 
+def heading(figure: Figure, view: str, results: Sequence[Result]) -> str:
+    """What a picture shows, whose settings they are, and where its inputs come from."""
+    points = [result.row.point for result in results]
+    inputs = dict.fromkeys(_TOLD[point.origin] for point in points if point.traces)
+    told = f"{SETTINGS[view]}; input: {', '.join(inputs)}" if inputs else SETTINGS[view]
+    number = f"Figure {figure.name}. " if figure.name.isdecimal() else ""
+    return f"{number}{figure.title}\n{told}"
+
+
 def _plain(value: Any) -> str:
     return "" if value is None else str(value)
 
@@ -158,10 +179,10 @@ def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) ->
         writer = csv.DictWriter(file, fields)
         writer.writeheader()
         writer.writerows(documents)
-    picture = _picture(figure, results)
+    made = picture(figure, results)
     for suffix in ("png", "pdf"):
         with whole_file(files[suffix]) as place:
-            picture.savefig(place, dpi=150, metadata=_UNDATED[suffix])
+            made.savefig(place, dpi=150, metadata=_UNDATED[suffix])
     return Outcome(figure, results, files)
 
 
@@ -169,14 +190,15 @@ _UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
 """The same results give the same files."""
 
 
-def _picture(figure: Figure, results: Mapping[str, Sequence[Result]]) -> Any:
+def picture(figure: Figure, results: Mapping[str, Sequence[Result]]) -> Any:
+    """A figure as a figure of matplotlib: the views below each other."""
     from matplotlib.figure import Figure as Picture
 
     width, height = figure.size
     views = [view for view in VIEWS if view in results]
-    picture = Picture(figsize=(width, (height + 0.3) * len(views)), layout="constrained")
-    parts = picture.subfigures(len(views), 1, squeeze=False)[:, 0]
+    made = Picture(figsize=(width, (height + 0.5) * len(views)), layout="constrained")
+    parts = made.subfigures(len(views), 1, squeeze=False)[:, 0]
     for view, part in zip(views, parts, strict=True):
-        part.suptitle(f"{_heading(figure)}, {VIEW_NAMES[view]}", fontsize="medium")
+        part.suptitle(heading(figure, view, results[view]), fontsize="medium")
         figure.draw(part, results[view])
-    return picture
+    return made

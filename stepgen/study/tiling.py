@@ -97,10 +97,10 @@ def draw_frontiers(part: Any, results: Sequence[Result]) -> None:
             deep = fifos == UNBOUNDED
             plots.frontier(axes, sorted(some), ", unbounded FIFOs" if deep else "", dashed=deep)
         known = [(r.published(held), r.published("cycles")) for r in own]
-        plots.hollow(axes, [(x, y) for x, y in known if x and y], "published")
+        plots.hollow(axes, [(x, y) for x, y in known if x and y], "published tables")
         axes.set_xlabel(f"on-chip memory (bytes)\n{model}")
     panels[0].set_ylabel("latency (cycles)")
-    plots.legend(part, panels)
+    plots.legend(part, panels, columns=5)
 
 
 def with_distance(results: list[Result]) -> list[Result]:
@@ -218,7 +218,9 @@ def draw_ratios(part: Any, results: Sequence[Result]) -> None:
                 for n, r in zip(names, own, strict=True)
             },
             numbers="%.2f",
+            base=1,
         )
+        axes.axhline(1, color="black", linewidth=0.8)
         axes.set_yscale("log")
         axes.set_xlabel(model)
     plots.logarithmic(panels[0].yaxis)

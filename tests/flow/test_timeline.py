@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 from stepgen.flow import program, timeline
 from stepgen.flow.tiles import simulate
@@ -57,6 +58,37 @@ def test_shares():
     shares = timeline._shares(activity, np.array([0.0, 4.0, 10.0]))
     assert shares[:, 0].tolist() == [0.5, 0.5, 0.0]
     assert np.allclose(shares[:, 1], [4 / 6, 0, 2 / 6])
+
+
+@pytest.mark.parametrize("period", [2, 3, 5, 7, 10, 13, 17, 20])
+def test_what_alternates_faster_than_columns_is_shown_as_its_mean(period):
+    """Columns of 10 cycles: no pattern that is not there, and blocks keep their edges."""
+    cycles = 10_000
+    ticks = np.arange(0, cycles // 2, period)
+    changes = np.stack([ticks, ticks + 1], axis=1).ravel()
+    states = np.tile([0, 1], len(ticks))
+    changes, states = np.append(changes, [6000, 8000]), np.append(states, [0, 1])
+    activity = Activity("u", "works", 0, 0, 0, changes, states)
+    works = timeline._columns(activity, np.linspace(0, cycles, cycles // 10 + 1))[0]
+    assert np.ptp(works[5:490]) < 0.04
+    assert abs(works[5:490].mean() - 1 / period) < 0.01
+    assert works[510:595].max() < 1e-9
+    assert works[605:795].min() > 1 - 1e-9
+    assert np.allclose(timeline._columns(activity, np.linspace(0, cycles, 1001)).sum(axis=0), 1)
+
+
+def test_a_column_of_a_timeline_is_a_pixel(swiglu, tmp_path, monkeypatch):
+    """Pictures that are drawn in another number of columns get stripes from leaving some out."""
+    graph, run = swiglu
+    widths = []
+
+    def imshow(axes, picture, **more):
+        widths.append((axes.get_window_extent().width, picture.shape[1]))
+
+    monkeypatch.setattr(Axes, "imshow", imshow)
+    timeline.draw(tmp_path / "t.png", [timeline.of_run("one", run, graph)])
+    ((pixels, columns),) = widths
+    assert columns == min(round(pixels), run.cycles)
 
 
 def test_perfetto(swiglu, tmp_path):

@@ -34,14 +34,13 @@ def _rows(traces: Traces, view: str) -> list[Row]:
 
 
 def _draw(part: Any, results: Sequence[Result]) -> None:
-    panels = part.subplots(1, 2, sharey=True)
-    seconds = []
-    for axes, tiling in zip(panels, ("static", "dynamic"), strict=True):
+    panels = part.subplots(2, 2, sharex="col", sharey="row")
+    for (above, below), tiling in zip(panels.T, ("static", "dynamic"), strict=True):
         own = [r for r in results if r["tiling"] == tiling]
         names = [f"{r['regions']}\n({r['experts per region']})" for r in own]
         used = "compute_occupancy"
         plots.lines(
-            axes,
+            above,
             names,
             {
                 "compute occupied": [100 * r[used] for r in own],
@@ -51,22 +50,21 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             published={"compute occupied": [_percent(r.published(used)) for r in own]},
             dashed=("by useful work",),
         )
-        other = axes.twinx()
         plots.lines(
-            other,
+            below,
             names,
             {"cycles": [r["cycles"] for r in own]},
             colors={"cycles": plots.CYCLE[1]},
             published={"cycles": [r.published("cycles") for r in own]},
             marker="s",
         )
-        other.set_ylim(0, 1.1 * max(r["cycles"] for r in results))
-        axes.set_xlabel(f"parallel regions (experts per region)\n{tiling} tiles")
-        seconds.append(other)
-    panels[0].set_ylabel("compute occupied (%)")
-    panels[0].set_ylim(0, None)
-    seconds[1].set_ylabel("cycles")
-    plots.legend(part, [*panels, *seconds])
+        below.set_xlabel(f"parallel regions (experts per region)\n{tiling} tiles")
+    for axes, label in zip(panels[:, 0], ("compute occupied (%)", "cycles"), strict=True):
+        axes.set_ylabel(label)
+        axes.margins(y=0.1)
+        axes.set_ylim(0, None)
+    plots.engineering(panels[1, 0].yaxis)
+    plots.legend(part, panels.flat)
 
 
 def _claims(views: Views) -> Iterator[str]:
@@ -132,5 +130,6 @@ FIGURE = Figure(
     _draw,
     claims=_claims,
     by="tiling",
+    size=(9.0, 5.0),
     shown=("cycles", "compute_occupancy", "compute_utilization", "compute_allocated"),
 )

@@ -18,45 +18,31 @@ def _rows(traces: Traces, view: str) -> list[Row]:
 
 
 def _draw(part: Any, results: Sequence[Result]) -> None:
-    panels = part.subplots(1, 2)
     names = [f"{r['regions']}\n({r['experts per region']})" for r in results]
-    held = "memory_used" if results[0].row.point.view == PUBLISHED else FAIR_MEMORY
-    axes = _series(panels[0], names, results, "cycles", "cycles", 0, "o")
-    other = _series(panels[0].twinx(), names, results, held, "on-chip memory (bytes)", 2, "s")
-    third = _series(
-        panels[0].twinx(), names, results, "compute_allocated", "compute (FLOPs/cycle)", 4, "^"
-    )
-    third.spines["right"].set_position(("outward", 46))
-    below = _series(panels[1], names, results, "cycles", "cycles", 0, "o")
-    used = _series(
-        panels[1].twinx(), names, results, "bandwidth_utilization", "bandwidth used", 7, "s"
-    )
-    used.set_ylim(0, 1)
-    for one in panels:
-        one.set_xlabel("parallel regions (experts per region)")
-    plots.legend(part, [axes, other, third, below, used], columns=5)
-
-
-def _series(
-    axes: Any,
-    names: Sequence[str],
-    results: Sequence[Result],
-    number: str,
-    label: str,
-    color: int,
-    marker: str,
-) -> Any:
-    plots.lines(
-        axes,
-        names,
-        {label: [r[number] for r in results]},
-        colors={label: plots.CYCLE[color]},
-        published={label: [r.published(number) for r in results]},
-        marker=marker,
-    )
-    axes.set_ylabel(label, color=plots.CYCLE[color])
-    axes.set_ylim(0, None)
-    return axes
+    as_published = results[0].row.point.view == PUBLISHED
+    shown = {
+        "cycles": "cycles",
+        "memory_used" if as_published else FAIR_MEMORY: "on-chip memory (bytes)",
+        "compute_allocated": "compute (FLOPs/cycle)",
+        "bandwidth_utilization": "off-chip bandwidth used (%)",
+    }
+    panels = part.subplots(1, len(shown))
+    for i, (axes, (number, label)) in enumerate(zip(panels, shown.items(), strict=True)):
+        unit = 100 if "%" in label else 1
+        plots.lines(
+            axes,
+            names,
+            {"stepgen": [unit * r[number] for r in results]},
+            colors={"stepgen": plots.CYCLE[i]},
+            published={"stepgen": [r.published(number) for r in results]},
+        )
+        axes.set_title(label, fontsize="medium")
+        axes.set_xlabel("parallel regions\n(experts per region)")
+        axes.margins(y=0.1)
+        axes.set_ylim(0, 100 if "%" in label else None)
+        plots.engineering(axes.yaxis)
+    if as_published:
+        plots.legend(part, [panels[0]])
 
 
 FIGURE = Figure(
@@ -68,5 +54,5 @@ FIGURE = Figure(
     shown=(
         "cycles", "memory_used", "memory_peak", "compute_allocated", "bandwidth_utilization",
     ),
-    size=(11.0, 3.6),
+    size=(12.0, 3.6),
 )  # fmt: skip

@@ -62,5 +62,5 @@ FIGURE = Figure(
     shown=("cycles", "dynamic_speedup"),
     derive=with_speedup,
     claims=size_claims,
-    size=(6.0, 3.6),
+    size=(8.0, 3.6),
 )

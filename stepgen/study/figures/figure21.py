@@ -8,6 +8,7 @@ from typing import Any
 from .. import plots, published
 from ..attention import DIFFERS, batch_claims, batch_rows, geomean, with_speedup
 from ..figure import Figure, Result, Row
+from ..point import DRAWN
 from ..traces import Traces
 
 
@@ -36,6 +37,10 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
             colors=plots.COLORS,
             published={
                 how: [geomean([r.published(ratio) for r in g]) for g in gs]
+                for how, gs in groups.items()
+            },
+            drawn={
+                how: [any(r.row.point.origin == DRAWN for r in g) for g in gs]
                 for how, gs in groups.items()
             },
             numbers="%.2f",

@@ -53,19 +53,31 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
     axes = part.subplots()
     for i, tile in enumerate(dict.fromkeys(r["batch tile"] for r in results)):
         own = [r for r in results if r["batch tile"] == tile]
+        points = [(r["traffic"], r["cycles"]) for r in own]
         axes.plot(
-            [r["traffic"] / 1e6 for r in own], [r["cycles"] for r in own], "os^"[i % 3],
-            color=plots.CYCLE[i], label=f"stepgen, batch tile {tile}",
+            *zip(*points, strict=True), "os^"[i % 3], color=plots.CYCLE[i], linestyle="-",
+            linewidth=0.8, label=f"batch tile {tile}, at each point its inner tile",
         )  # fmt: skip
+        for result, point in zip(own, points, strict=True):
+            last = result is own[-1]  # whose neighbour is too near for texts side by side
+            axes.annotate(
+                str(result["inner tile"]), point, (-8, -3) if last else (0, (8, -15)[i % 2]),
+                ha="right" if last else "center", textcoords="offset points", fontsize="x-small",
+                color=plots.CYCLE[i],
+            )  # fmt: skip
     known = [r.row.known for r in results if r.published("cycles")]
-    plots.hollow(axes, [(k["traffic"] / 1e6, k["cycles"]) for k in known], "published simulator")
+    plots.hollow(axes, [(k["traffic"], k["cycles"]) for k in known], "published simulator")
     if known:
         axes.plot(
-            [k["traffic"] / 1e6 for k in known], [k["hdl_cycles"] for k in known], "kx",
+            [k["traffic"] for k in known], [k["hdl_cycles"] for k in known], "kx",
             label="published HDL",
         )  # fmt: skip
-    axes.set_xlabel("off-chip traffic (MB)")
+    axes.set_xlabel("off-chip traffic (bytes)")
     axes.set_ylabel("cycles")
+    axes.margins(x=0.08, y=0.15)
+    axes.set_ylim(0, None)
+    for axis in (axes.xaxis, axes.yaxis):
+        plots.engineering(axis)
     axes.grid(True, alpha=0.3)
     axes.legend(fontsize="small")
 
@@ -107,5 +119,5 @@ FIGURE = Figure(
     _draw,
     shown=("cycles", "traffic", "memory_allocated", "memory_peak", "bandwidth_utilization"),
     claims=_claims,
-    size=(7.0, 4.0),
+    size=(8.0, 4.4),
 )

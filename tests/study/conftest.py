@@ -1,0 +1,32 @@
+"""Figures at full size from numbers that nobody measured, since only their form is looked at."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepgen.study import study
+from stepgen.study.traces import Traces
+
+
+def fake(point):
+    """Numbers of a point that differ from those of others, of the size of real ones."""
+    spread = int(point.key[:6], 16) / 16**6
+    return {
+        "cycles": round(2**20 * (1 + 7 * spread)),
+        "traffic": round(2**24 * (2 - spread)),
+        "memory_allocated": round(2**25 * (1 + spread)),
+        "memory_used": round(2**24 * (1 + spread)),
+        "memory_peak": round(2**26 * (1 + spread)),
+        "compute_allocated": round(2**20 * (1 + spread)),
+        "compute_utilization": 0.1 + 0.1 * spread,
+        "compute_occupancy": 0.3 + 0.3 * spread,
+        "bandwidth_utilization": 0.9 * spread,
+    }
+
+
+@pytest.fixture(scope="session")
+def faked(tmp_path_factory):
+    """All figures with their results by view."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEPGEN_CACHE", str(tmp_path_factory.mktemp("faked")))
+        return study.measured(study.chosen("all"), Traces(), evaluate=fake)
