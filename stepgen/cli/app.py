@@ -33,7 +33,6 @@ GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 app = typer.Typer(
     name="stepgen",
     help="Streaming Tensor Programs, from Python to proven FPGA hardware.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -44,7 +43,7 @@ for module in (show, metrics, run, time, verilog, test, simulate, machine, figur
 @app.callback(invoke_without_command=True)
 def _start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         from importlib import metadata

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepgen.cli.options import HardwareOptions, Json, RunOptions
+from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,9 @@ def command(
         str, typer.Option("--driver", help="What drives the simulation: cocotb or cpp.")
     ] = "cocotb",
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
+        Path,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder for the results."),
+        Output(),
     ] = Path("build/demo"),
     json: Json = False,
 ) -> int:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from stepgen.cli.options import Json, MaxCycles, limit_of
+from stepgen.cli.outputs import Output
 
 
 def command(
@@ -22,7 +23,9 @@ def command(
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder for CSV and pictures.")
+        Path,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder for CSV and pictures."),
+        Output(),
     ] = Path("figures"),
     data: Annotated[
         Path | None,
@@ -56,6 +59,7 @@ def command(
             help="Put the claims between their marks in a page, as in docs/figures.md.",
             show_default=False,
         ),
+        Output((".md",)),
     ] = None,
     json: Json = False,
 ) -> None:

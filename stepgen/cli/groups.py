@@ -9,6 +9,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from stepgen.cli import outputs
+
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     """Make a command whose parameters are groups one that typer understands.
@@ -33,19 +35,39 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
         else:
             single.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
 
+    parameters = [*fields, *single]
+    results = outputs_of(parameters)
+
     @functools.wraps(command)
     def run(**values: Any) -> Any:
+        from stepgen.flow.whole import keeping
+
+        inputs = outputs.check(values, results, str(_argument(values) or ""))
         arguments = {
             name: group(**{f.name: values.pop(f.name) for f in dataclasses.fields(group)})
             for name, group in groups.items()
         }
-        return command(**arguments, **values)
+        with keeping(inputs):
+            return command(**arguments, **values)
 
-    parameters = [*fields, *single]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     del run.__wrapped__
     return run
+
+
+def outputs_of(parameters: list[inspect.Parameter]) -> dict[str, outputs.Output]:
+    """The parameters that name results."""
+    found = {}
+    for parameter in parameters:
+        for note in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(note, outputs.Output):
+                found[parameter.name] = note
+    return found
+
+
+def _argument(values: dict[str, Any]) -> Any:
+    return next((values[key] for key in ("program", "name") if key in values), None)
 
 
 def _parameters(group: type[Any]) -> list[inspect.Parameter]:

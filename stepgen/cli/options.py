@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stepgen.cli.outputs import Output
+
 if TYPE_CHECKING:
     from stepgen.compile.design import Bus
     from stepgen.flow.experiment import Experiment
@@ -303,6 +305,7 @@ PICTURES = (".png", ".pdf", ".svg")
 Timeline = Annotated[
     Path | None,
     typer.Option("--timeline", metavar="FILE.png", help="Draw who works when.", show_default=False),
+    Output(PICTURES),
 ]
 
 Perfetto = Annotated[
@@ -313,18 +316,5 @@ Perfetto = Annotated[
         help="Write a trace for ui.perfetto.dev.",
         show_default=False,
     ),
+    Output((".json",)),
 ]
-
-
-def check_picture(path: Path | None) -> None:
-    """Refuse a picture of a kind that can't be drawn.
-
-    Raises
-    ------
-    StepError
-        If the file's name ends otherwise.
-    """
-    from stepgen.ir.errors import StepError
-
-    if path is not None and path.suffix not in PICTURES:
-        raise StepError(f"a timeline is a file that ends in {', '.join(PICTURES)}, not {path}")

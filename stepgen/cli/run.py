@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepgen.cli.options import Json, ProgramOptions
+from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
     from stepgen.flow.program import Program
@@ -24,11 +25,13 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
+            "-o",
             "--out",
             metavar="FILE.npz",
             help="Write output streams and stored tensors.",
             show_default=False,
         ),
+        Output((".npz",)),
     ] = None,
     save_inputs: Annotated[
         Path | None,
@@ -38,6 +41,7 @@ def command(
             help="Write the inputs, drawn ones too; --inputs reads them.",
             show_default=False,
         ),
+        Output((".npz",)),
     ] = None,
     json: Json = False,
 ) -> None:

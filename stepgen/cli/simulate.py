@@ -14,7 +14,6 @@ from stepgen.cli.options import (
     Perfetto,
     ProgramOptions,
     Timeline,
-    check_picture,
     depths_of,
     limit_of,
 )
@@ -99,7 +98,6 @@ def command(
     from stepgen.flow.whole import whole_file
     from stepgen.timing.tiles.depths import UNBOUNDED
 
-    check_picture(timeline)
     machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
     limit = limit_of(max_cycles)
     with waiting.progress(quiet=json) as progress:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOptions
+from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
     from stepgen.flow.experiment import Verdict
@@ -22,7 +23,8 @@ def command(
     *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="DIR", help="Folder for test bench and results."),
+        typer.Option("-o", "--out", metavar="DIR", help="Folder for test bench and results."),
+        Output(),
     ] = Path("build/test"),
     driver: Annotated[
         str,

@@ -13,7 +13,6 @@ from stepgen.cli.options import (
     ProgramOptions,
     RunOptions,
     Timeline,
-    check_picture,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ def command(
     from stepgen.flow import timeline as pictures
     from stepgen.flow.whole import whole_file
 
-    check_picture(timeline)
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     with waiting.progress(quiet=json) as progress:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
+from stepgen.cli.outputs import Output
 
 
 def command(
@@ -16,7 +17,8 @@ def command(
     *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="DIR", help="Folder for the results."),
+        typer.Option("-o", "--out", metavar="DIR", help="Folder for the results."),
+        Output(),
     ] = Path("build"),
     json: Json = False,
 ) -> None:

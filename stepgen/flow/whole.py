@@ -5,11 +5,61 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..ir.errors import StepError
+
+_kept: list[Path] = []
+
+
+@contextmanager
+def keeping(inputs: Iterable[Path]) -> Iterator[None]:
+    """Refuse, until the block ends, to write over these files, which the work is made from."""
+    inputs = list(inputs)
+    _kept.extend(inputs)
+    try:
+        yield
+    finally:
+        for path in inputs:
+            _kept.remove(path)
+
+
+def same_file(a: Path, b: Path) -> bool:
+    """Whether two paths mean one file, also by links, and also where it is not there yet."""
+    with suppress(OSError):
+        return a.samefile(b)
+    return os.path.realpath(a) == os.path.realpath(b)
+
+
+def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
+    """Where a file would be written: what a symlink means, if that is a regular file or nothing.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file belongs.
+    inputs : iterable of Path
+        Files that it must not replace, beside those of `keeping`.
+
+    Raises
+    ------
+    StepError
+        If something else is there.
+    """
+    if path.is_dir():
+        raise StepError(f"can't write {path}: it is a folder")
+    try:
+        real = Path(os.path.realpath(path))
+        there = real.exists() or real.is_symlink()
+    except (OSError, ValueError) as error:
+        raise StepError(f"can't write {path}: {error}") from None
+    if there and not real.is_file():
+        raise StepError(f"can't write {path}: it is no regular file")
+    if there and any(same_file(real, kept) for kept in (*inputs, *_kept)):
+        raise StepError(f"can't write {path}: it is an input of the same command")
+    return real
 
 
 @contextmanager
@@ -19,7 +69,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     Parameters
     ----------
     path : Path
-        Where the file belongs; folders that are missing are made.
+        Where the file belongs, or a symlink to it; folders that are missing are made.
 
     Yields
     ------
@@ -31,15 +81,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     StepError
         If the file can't be written there; what was there before stays.
     """
-    if path.is_dir():
-        raise StepError(f"can't write {path}: it is a folder")
     _check_parents(path)
-    partial = path.with_name(f".{os.getpid()}.part.{path.name}")
+    real = check_place(path)
+    partial = real.with_name(f".{os.getpid()}.part.{path.name}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        real.parent.mkdir(parents=True, exist_ok=True)
         partial.touch()
         yield partial
-        os.replace(partial, path)
+        os.replace(partial, real)
     except OSError as error:
         raise _refused(path, error) from None
     finally:
@@ -77,9 +126,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
         partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
         yield partial
         path.mkdir(exist_ok=True)
-        for entry in partial.iterdir():
-            target = path / entry.name
-            if target.is_dir() and not target.is_symlink():
+        targets = {entry: _target(entry, path / entry.name) for entry in partial.iterdir()}
+        for entry, target in targets.items():
+            if target.is_dir():
                 shutil.rmtree(target)
             os.replace(entry, target)
     except OSError as error:
@@ -87,6 +136,17 @@ def whole_folder(path: Path) -> Iterator[Path]:
     finally:
         if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def _target(entry: Path, place: Path) -> Path:
+    """What an entry of a folder replaces: a folder of its name, or a file as `check_place` says."""
+    if not entry.is_dir():
+        return check_place(place)
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise StepError(f"can't write {place}: it is no folder")
+    if any(place.resolve() in kept.resolve().parents for kept in _kept):
+        raise StepError(f"can't write {place}: an input of the same command lies in it")
+    return place
 
 
 def _check_parents(path: Path) -> None:

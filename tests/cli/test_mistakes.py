@@ -82,11 +82,14 @@ MISTAKES = [
     # Where results go
     ("verilog p.py:layer -o p.py", "can't write p.py: it is a file"),
     ("verilog p.py:layer -o p.py/x", "can't write p.py/x: p.py is a file"),
-    ("run p.py:layer --out .", r"can't write \.: it is a folder"),
+    ("run p.py:layer --out .", r"--out is a file that ends in .npz, not \."),
     ("run p.py:layer --out p.py/x.npz", "can't write p.py/x.npz: p.py is a file"),
     ("time p.py:layer --timeline p.py/x.png", "can't write p.py/x.png: p.py is a file"),
     ("time p.py:layer --perfetto p.py/x.json", "can't write p.py/x.json: p.py is a file"),
-    ("time p.py:layer --timeline x.doc", "a timeline is a file that ends in .*, not x.doc"),
+    (
+        "time p.py:layer --timeline x.doc",
+        "--timeline is a file that ends in .*, not x.doc",
+    ),
     ("test p.py:layer -o p.py", "can't write p.py: it is a file"),
     ("demo -o p.py", "can't write p.py: it is a file"),
     ("demo --set tokens=x", "moe.py:moe needs tokens to be an integer, not 'x'"),

@@ -1,0 +1,70 @@
+"""Where commands write: checked for all of them before the work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Output:
+    """Marks an option that names a result; every other option with a path names an input.
+
+    Parameters
+    ----------
+    suffixes : tuple of str
+        What the name of the file may end in; none for a folder.
+    """
+
+    suffixes: tuple[str, ...] = ()
+
+
+def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str) -> list[Path]:
+    """Check where a command is to write.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        All options of the command.
+    outputs : mapping of str to Output
+        Those that name results.
+    program : str
+        The argument that names a program or machine, if there is one.
+
+    Returns
+    -------
+    list of Path
+        The inputs, which nothing of the command may replace.
+
+    Raises
+    ------
+    StepError
+        If a file's name ends wrongly, or it is a device, an input, or given twice.
+    """
+    from stepgen.flow.whole import check_place, same_file
+    from stepgen.ir.errors import StepError
+
+    inputs = [v for key, v in values.items() if isinstance(v, Path) and key not in outputs]
+    inputs += [Path(part) for part in _paths(program)]
+    taken: dict[str, Path] = {}
+    for key, output in outputs.items():
+        option, path = f"--{key.replace('_', '-')}", values.get(key)
+        if not isinstance(path, Path) or not output.suffixes:
+            continue
+        if path.suffix not in output.suffixes:
+            ends = " or ".join(output.suffixes)
+            raise StepError(f"{option} is a file that ends in {ends}, not {path}")
+        check_place(path, inputs)
+        for other, its in taken.items():
+            if same_file(path, its):
+                raise StepError(f"{option} and {other} are the same file, {path}")
+        taken[option] = path
+    return inputs
+
+
+def _paths(program: str) -> Iterable[str]:
+    """The file that a program or machine is in, with or without the name of a function."""
+    place = program.rpartition(":")[0]
+    return [text for text in (program, place) if text.endswith((".py", ".json"))]

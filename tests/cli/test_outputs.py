@@ -1,0 +1,150 @@
+"""Results go to new files and to regular files, whatever the command; never over an input."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from stepgen.cli import app as cli
+from stepgen.cli.groups import outputs_of
+
+FILES = {
+    ("run", "out"): "run p.py:layer --out {}",
+    ("run", "save_inputs"): "run p.py:layer --save-inputs {}",
+    ("time", "timeline"): "time p.py:layer --timeline {}",
+    ("time", "perfetto"): "time p.py:layer --perfetto {}",
+    ("simulate", "timeline"): "simulate p.py:layer --timeline {}",
+    ("simulate", "perfetto"): "simulate p.py:layer --perfetto {}",
+    ("figure", "page"): "figure 8 --claims --page {}",
+}
+FOLDERS = {
+    ("verilog", "output"): "verilog p.py:layer -o {}",
+    ("test", "output"): "test p.py:layer -o {}",
+    ("demo", "output"): "demo --set tokens=4 --set experts=2 -o {}",
+    ("figure", "out"): "figure 8 -o {}",
+}
+"""A command line for every output; what it is called in Python."""
+
+
+def _outputs() -> dict[tuple[str, str], Any]:
+    found = {}
+    for name in cli.app.registered_commands:
+        parameters = list(inspect.signature(name.callback).parameters.values())  # type: ignore[arg-type]
+        for key, output in outputs_of(parameters).items():
+            found[str(name.name), key] = output
+    return found
+
+
+OUTPUTS = _outputs()
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(folder)): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and "__pycache__" not in p.parts
+    }
+
+
+def test_every_output_is_under_test() -> None:
+    files = {key for key, output in OUTPUTS.items() if output.suffixes}
+    assert files == set(FILES)
+    assert set(OUTPUTS) - files == set(FOLDERS)
+
+
+def test_every_folder_and_file_of_results_is_given_by_o() -> None:
+    commands: dict[str, Any] = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    for name, key in [*FOLDERS, ("run", "out")]:
+        option = next(p for p in commands[name].params if p.name == key)
+        assert {"-o", "--out"} <= set(option.opts), name
+
+
+@pytest.mark.parametrize("key", FILES, ids=" ".join)
+def test_what_is_no_result_is_never_replaced(stepgen, here, key) -> None:
+    suffix = OUTPUTS[key].suffixes[0]
+    (here / f"device{suffix}").symlink_to("/dev/null")
+    (here / f"program{suffix}").symlink_to("p.py")
+    os.link(here / "p.py", here / f"linked{suffix}")
+    os.mkfifo(here / f"pipe{suffix}")
+    (here / f"folder{suffix}").mkdir()
+    before = snapshot(here)
+    wanted = {
+        "p.py": "is a file that ends in",
+        "/dev/null": "is a file that ends in",
+        "x": "is a file that ends in",
+        f"device{suffix}": "it is no regular file",
+        f"pipe{suffix}": "it is no regular file",
+        f"folder{suffix}": "it is a folder",
+        f"p.py/x{suffix}": "p.py is a file|Not a directory|can't",
+    }
+    if key != ("figure", "page"):
+        wanted |= dict.fromkeys(
+            (f"program{suffix}", f"linked{suffix}"), "it is an input of the same command"
+        )
+    for target, sentence in wanted.items():
+        said = stepgen(FILES[key].format(target))
+        assert said.code == 2, target
+        assert any(part in said.err for part in sentence.split("|")), (target, said.err)
+        assert snapshot(here) == before
+    assert os.path.islink(here / f"device{suffix}")
+
+
+@pytest.mark.parametrize("key", [k for k in FILES if k[0] != "figure"], ids=" ".join)
+def test_a_symlink_to_a_file_stays_one(stepgen, here, key) -> None:
+    suffix = OUTPUTS[key].suffixes[0]
+    (here / "deep").mkdir()
+    (here / f"deep/real{suffix}").write_text("old")
+    (here / f"link{suffix}").symlink_to(f"deep/real{suffix}")
+    assert stepgen(FILES[key].format(f"link{suffix}")).code == 0
+    assert (here / f"link{suffix}").is_symlink()
+    assert (here / f"deep/real{suffix}").read_bytes() != b"old"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run p.py:layer --out x.npz --save-inputs x.npz",
+        "run p.py:layer --out x.npz --save-inputs ./x.npz",
+        "run p.py:layer --out x.npz --save-inputs link.npz",
+    ],
+)
+def test_two_results_are_two_files(stepgen, here, line) -> None:
+    (here / "link.npz").symlink_to("x.npz")
+    said = stepgen(line)
+    assert said.code == 2
+    assert "--save-inputs and --out are the same file" in said.err
+    assert not (here / "x.npz").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run p.py:layer --inputs in.npz --out in.npz",
+        "run p.py:layer --inputs in.npz --save-inputs in.npz",
+        "time layer.json --perfetto layer.json",
+        "verilog layer.json -o .",
+    ],
+)
+def test_inputs_are_kept(stepgen, here, line) -> None:
+    assert stepgen("run p.py:layer --save-inputs in.npz").code == 0
+    (here / "layer.json").write_text(stepgen("show p.py:layer --json").out)
+    before = snapshot(here)
+    said = stepgen(line)
+    assert said.code == 2
+    assert "it is an input of the same command" in said.err
+    assert snapshot(here) == before
+
+
+@pytest.mark.parametrize("name", ["layer.v", "layer.json"])
+def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, name) -> None:
+    (here / "out").mkdir()
+    (here / "out" / name).symlink_to("/dev/null")
+    said = stepgen("verilog p.py:layer -o out")
+    assert said.code == 2
+    assert f"can't write out/{name}: it is no regular file" in said.err
+    assert [p.name for p in (here / "out").iterdir()] == [name]
