@@ -1,7 +1,7 @@
-"""The published simulator's off-chip memory, request by request, in plain Python.
+"""The paper's off-chip memory in plain Python: every channel, request and cycle.
 
-Requests of a cycle are spread over the channels from a position that moves on by 0, 1, 2, .. within
-the cycle; each channel serves one every `interval` cycles, in order.
+Requests go to the channels in turn, or, in the published simulator, from a position that moves on
+by 0, 1, 2, .. within a cycle; each channel serves one every `interval` cycles, in order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ class Load:
 
 
 def serve(
-    loads: Sequence[Load], *, channels: int = 32, interval: int = 2, latency: int = 16
+    loads: Sequence[Load],
+    *,
+    channels: int = 32,
+    interval: int = 2,
+    latency: int = 16,
+    triangular: bool = True,
 ) -> None:
     """Let all operators load all of their tiles; fills in `done`."""
     free = [0] * channels
@@ -50,16 +55,18 @@ def serve(
             if begun[i] < len(load.requests) and not load.left and ready[i] <= t:
                 load.left, load.answers = load.requests[begun[i]], []
                 begun[i] += 1
+        offered = 0
         for i, load in enumerate(loads):
             count = min(load.left, load.rate)
-            for j in range(count):
-                position = (position + j) % channels
+            for _ in range(count):
+                position = (position + (offered if triangular else 1)) % channels
+                offered += 1
                 c = max(free[position], t + 2 * HOP)
                 free[position] = c + interval
                 load.answers.append(c + latency + HOP)
-            position = (position + count) % channels
             load.left -= count
             if count and not load.left:
                 load.done.append(max(load.answers))
                 ready[i] = load.done[-1]
+        position = (position + (offered if triangular else 0)) % channels
         t += 1

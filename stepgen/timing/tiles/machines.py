@@ -130,7 +130,7 @@ SDA = Machine(
 SDA_PUBLISHED = replace(
     SDA,
     name="sda-published",
-    memory=replace(SDA_MEMORY, requests_per_cycle=1, rows_apart=True),
+    memory=replace(SDA_MEMORY, requests_per_cycle=1, rows_apart=True, triangular=True),
     tiles_in_flight=1,
     policy=PUBLISHED,
     loads_add_up=True,

@@ -35,7 +35,8 @@ def test_a_memory_slower_than_a_request_in_many_cycles(interval: int) -> None:
     memory = SimpleMemory(channels=1, interval=interval, requests_per_cycle=1)
     measured = bandwidth(memory, bytes=1 << 16, tile=1024)
     assert measured.share == pytest.approx(1, rel=0.05)
-    assert measured.per_cycle <= memory.peak
+    # The last of 1,024 requests is answered before its channel is free again.
+    assert measured.per_cycle <= memory.peak * 1024 / 1023
 
 
 def test_stores_apart_have_bandwidth_of_their_own() -> None:

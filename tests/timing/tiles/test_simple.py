@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from programs import example
 from simple_reference import Load, serve
 
 import stepgen as sg
@@ -15,11 +16,9 @@ from stepgen.flow.tiles import simulate
 from stepgen.timing.layout import Layout
 from stepgen.timing.tiles import simple
 from stepgen.timing.tiles.machines import SDA_PUBLISHED, Machine
+from stepgen.timing.tiles.simple import SimpleMemory
 
 MEMORY = SDA_PUBLISHED.memory
-WITHOUT_CONFLICTS = (1, 4)
-"""Requests per cycle of one operator that never meet on a channel, as with all published runs."""
-
 ONE_LOAD = {
     16: (30, 47, 54, 54),
     64: (50, 121, 178, 195),
@@ -30,78 +29,76 @@ ONE_LOAD = {
 RATES = (1, 4, 16, 32)
 
 
-def answers(loads: Sequence[Load]) -> list[list[int]]:
+def answers(loads: Sequence[Load], memory: SimpleMemory) -> list[list[int]]:
     """When the tiles of each operator are there, as the model has it; one tile at a time."""
     layout = Layout("test")
-    memory = MEMORY.lay_out(layout)
-    ports = [replace(MEMORY, requests_per_cycle=x.rate).port(layout, memory) for x in loads]
+    record = memory.lay_out(layout)
+    ports = [replace(memory, requests_per_cycle=x.rate).port(layout, record) for x in loads]
     M = layout.build()
     done: list[list[int]] = [[] for _ in loads]
     looks = [(load.start, i, False) for i, load in enumerate(loads)]
+    rng = np.random.default_rng(len(loads))
     while looks:
-        t, i, asking = heapq.heappop(looks)
-        requests = loads[i].requests
-        if not asking:
-            simple.start(M, ports[i], t, requests[len(done[i])], MEMORY.request_bytes)
-        then = simple.advance(M, ports[i], t)
-        if then:
-            heapq.heappush(looks, (then, i, True))
-            continue
-        # The next tile is asked for in the cycle after the last answer.
-        done[i].append(int(M[ports[i] + simple.DONE]) + 1)
-        if len(done[i]) < len(requests):
-            heapq.heappush(looks, (done[i][-1], i, False))
+        t = min(looks)[0]
+        # In which order ports are looked at within a cycle is no matter.
+        now = [look for look in looks if look[0] == t]
+        looks = [look for look in looks if look[0] != t]
+        for n in rng.permutation(len(now)):
+            _, i, asking = now[n]
+            requests = loads[i].requests
+            if not asking:
+                simple.start(M, ports[i], t, requests[len(done[i])], memory.request_bytes)
+            then = simple.advance(M, ports[i], t)
+            if then:
+                looks.append((then, i, True))
+                continue
+            # The next tile is asked for in the cycle after the last answer.
+            done[i].append(int(M[ports[i] + simple.DONE]) + 1)
+            if len(done[i]) < len(requests):
+                looks.append((done[i][-1], i, False))
     return done
 
 
-def both(requests: Sequence[Sequence[int]], rate: int) -> tuple[list[list[int]], list[list[int]]]:
-    """What the model and the reference say."""
-    loads = [Load(each, rate) for each in requests]
-    serve(loads)
-    return answers(loads), [load.done for load in loads]
-
-
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("seed", range(4))
-def test_one_operator(seed: int, rate: int) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_every_answer_comes_when_the_reference_has_it(seed: int) -> None:
+    """Equal loads and others, few channels and many, saturated or hardly used."""
     rng = np.random.default_rng(seed)
-    requests = [int(n) for n in rng.integers(1, 500, 15)]
-    (model,), (reference,) = both([requests], rate)
-    if rate in WITHOUT_CONFLICTS:
-        assert model == reference
-    each = np.diff([0, *model]) - np.diff([0, *reference])
-    assert abs(each).max() <= 2
+    count = int(rng.choice([1, 2, 3, 8, 20, 33]))
+    tiles = rng.integers(1, 120, (count, 8))
+    if seed % 3 == 0:
+        tiles[:] = tiles[0, 0]
+    starts = rng.integers(0, 40, count) * int(rng.integers(2))
+    rates = [int(rng.choice([1, 4, 16]))] * count if seed % 2 else rng.integers(1, 20, count)
+    loads = [
+        Load([int(n) for n in each], int(rate), int(start))
+        for each, rate, start in zip(tiles, rates, starts, strict=True)
+    ]
+    channels = int(rng.choice([1, 4, 8, 12, 24, 32, 40]))
+    interval, triangular = int(rng.choice([1, 2, 5])), bool(rng.integers(2))
+    serve(loads, channels=channels, interval=interval, triangular=triangular)
+    memory = replace(MEMORY, channels=channels, interval=interval, triangular=triangular)
+    assert answers(loads, memory) == [load.done for load in loads]
 
 
-@pytest.mark.parametrize("rate", [1, 4, 16])
-@pytest.mark.parametrize("seed", range(8))
-def test_several_operators(seed: int, rate: int) -> None:
-    rng = np.random.default_rng(100 + seed)
-    sizes = rng.integers(16, 400, int(rng.integers(2, 33)))
-    model, reference = both([[int(n)] * 12 for n in sizes], rate)
-    last = max(each[-1] for each in reference)
-    tolerance = 0.02 if rate in WITHOUT_CONFLICTS else 0.06
-    assert abs(max(each[-1] for each in model) - last) <= tolerance * last
-    ends = [sum(each[-1] for each in found) for found in (model, reference)]
-    assert abs(ends[0] - ends[1]) <= tolerance * ends[1]
+LAYERS = [
+    ((64, 64, 256), (16, 16), 8, 4281),
+    ((64, 128, 512), (16, 16), 8, 16681),
+    ((64, 128, 512), (16, 16), 4, 33109),
+    ((128, 256, 512), (16, 16), 8, 66313),
+    ((64, 128, 512), (32, 32), 8, 8585),
+]
+"""SwiGLU layers that the paper does not show, and what the published simulator says of them: batch,
+width and inner width, tiles of batch and inner width, channels, cycles."""
 
 
-@pytest.mark.parametrize("size", [1, 17, 33])
-def test_no_request_is_counted_that_is_not_made(size: int) -> None:
-    """Tiles that are no multiple of what is offered in a cycle, from operators that take turns."""
-    loads = [Load([size] * 30, 16, start=i) for i in range(24)]
-    serve(loads)
-    model, last = answers(loads), max(load.done[-1] for load in loads)
-    assert abs(max(each[-1] for each in model) - last) <= 0.15 * last
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_tiles_of_drawn_sizes(seed: int) -> None:
-    rng = np.random.default_rng(200 + seed)
-    requests = [[int(n) for n in rng.integers(1, 300, 12)] for _ in range(20)]
-    model, reference = both(requests, 1)
-    last = max(each[-1] for each in reference)
-    assert abs(max(each[-1] for each in model) - last) <= 0.02 * last
+@pytest.mark.parametrize(("sizes", "tiles", "channels", "told"), LAYERS, ids=str)
+def test_layers_of_equal_loads_take_what_the_published_simulator_takes(
+    sizes: Any, tiles: Any, channels: int, told: int
+) -> None:
+    graph, inputs = example("swiglu").swiglu(*sizes, *tiles, data=False)
+    memory = replace(MEMORY, channels=channels, requests_per_cycle=4)
+    machine: Machine = replace(SDA_PUBLISHED, memory=memory, fifo_depth=1, onchip_bandwidth=256)
+    assert simulate(graph, inputs, machine).cycles == pytest.approx(told, abs=2)
 
 
 def loads(requests: Sequence[int], tiles: int) -> sg.Graph:
@@ -126,9 +123,7 @@ def test_bandwidth_of_one_load(requests: int, index: int) -> None:
     rate, told = RATES[index], ONE_LOAD[requests][index]
     taken = cycles([requests], 30, rate) - cycles([requests], 10, rate)
     found = 20 * requests * MEMORY.request_bytes / taken
-    least = -(-requests // min(rate, MEMORY.channels // MEMORY.interval)) + 18
-    assert taken == 20 * least or rate == 32
-    assert found == pytest.approx(told, rel=0.01 if rate in WITHOUT_CONFLICTS else 0.06)
+    assert found == pytest.approx(told, rel=0.01 if rate in (1, 4) else 0.06)
 
 
 @pytest.mark.parametrize(("operators", "told"), [(1, 60), (4, 239), (8, 478), (16, 954), (32, 991)])
@@ -141,8 +136,7 @@ def test_bandwidth_of_several_loads_as_published(operators: int, told: int) -> N
     [(2, 4, 395), (4, 4, 790), (8, 4, 904), (16, 4, 1001), (32, 4, 1017)],
 )
 def test_bandwidth_of_several_loads(operators: int, rate: int, told: int) -> None:
-    # Equal loads that begin at once stay in step here, while channels let some go ahead.
-    assert of_several(operators, rate) == pytest.approx(told, rel=0.05)
+    assert of_several(operators, rate) == pytest.approx(told, rel=0.03)
 
 
 def of_several(operators: int, rate: int) -> float:
@@ -152,9 +146,9 @@ def of_several(operators: int, rate: int) -> float:
 
 
 def test_two_tiles_in_flight_hide_the_latency() -> None:
-    alone, ahead = (cycles([64], 40, 16, tiles_in_flight=n) for n in (1, 8))
-    assert alone == 40 * (4 + 18) + alone % (4 + 18)
-    assert ahead < 40 * 6
+    alone, ahead = (cycles([64], 40, 4, tiles_in_flight=n) for n in (1, 8))
+    assert alone == 40 * (16 + 18) + alone % (16 + 18)
+    assert ahead < 40 * 17 + 18
 
 
 def test_rows_apart_are_rounded_up_each() -> None:
