@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..ir.errors import StepError
 from . import kernel as k
-from .layout import Layout
+from .layout import Actor, Layout
 
 MOST_TOLD = 8
 """How many who wait, or FIFOs to make deeper, a sentence names."""
@@ -19,7 +19,16 @@ MOST_TOLD = 8
 
 @dataclass(frozen=True)
 class Waiting:
-    """One edge of the cycle: an actor that waits for a channel."""
+    """One edge of the cycle: an actor that waits for a channel.
+
+    Attributes
+    ----------
+    unit, channel : str
+    full : bool
+        Whether it waits for room, else for a beat.
+    level, depth : int
+        Beats in the channel and beats that it holds at most.
+    """
 
     unit: str
     channel: str
@@ -27,9 +36,15 @@ class Waiting:
     level: int
     depth: int
 
+    @property
+    def state(self) -> str:
+        """How the channel looks to who waits; some need more than one beat or one free slot."""
+        if self.full:
+            return "full" if self.level >= self.depth else "too little room"
+        return "too few" if self.level else "empty"
+
     def __str__(self) -> str:
-        state = "full" if self.full else "empty"
-        return f"{self.unit} waits for {self.channel} ({state}, {self.level} of {self.depth})"
+        return f"{self.unit} waits for {self.channel} ({self.state}, {self.level} of {self.depth})"
 
 
 class Deadlock(StepError):
@@ -70,19 +85,13 @@ def explain(machine: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     waits: nx.DiGraph = nx.DiGraph()
     edges: dict[tuple[int, int], Waiting] = {}
     for actor in machine.actors:
-        on = int(M[actor.address + k.ASLEEP_ON])
-        channels = actor.reads if on == k.ANY else (-on,) if on < k.NEVER else ()
-        for c in channels:
-            full = c not in actor.reads or (
-                c in actor.writes and M[c + k.PUSHED] - M[c + k.POPPED] >= M[c + k.DEPTH]
-            )
+        for c, full in _awaited(actor, M):
             other = (consumers if full else producers).get(c)
             if other is None:
                 continue
-            level = int(M[c + k.PUSHED] - M[c + k.POPPED])
             waits.add_edge(actor.address, other.address)
             edges[actor.address, other.address] = Waiting(
-                actor.unit, machine.names[c], full, level, int(M[c + k.DEPTH])
+                actor.unit, machine.names[c], full, _level(M, c), int(M[c + k.DEPTH])
             )
     try:
         waiting = [edges[edge] for edge in nx.find_cycle(waits)]
@@ -92,6 +101,23 @@ def explain(machine: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     if len(waiting) > MOST_TOLD:
         told += f" and {len(waiting) - MOST_TOLD} more wait"
     return Deadlock(f"{machine.title} deadlocks in cycle {cycle}: {told}", cycle, waiting)
+
+
+def _awaited(actor: Actor, M: npt.NDArray[np.int64]) -> list[tuple[int, bool]]:
+    """The channels that an actor waits for, each with whether it waits for room or for a beat."""
+    full = {c for c in actor.writes if _level(M, c) >= M[c + k.DEPTH]}
+    on = int(M[actor.address + k.ASLEEP_ON])
+    if on < k.NEVER:
+        return [(-on, -on in full or -on not in actor.reads)]
+    if on != k.ANY:
+        return []
+    if int(M[actor.address + k.STATE]) == k.FULL_OUTPUT:
+        return [(c, True) for c in full]
+    return [(c, False) for c in actor.reads if _level(M, c) == 0]
+
+
+def _level(M: npt.NDArray[np.int64], channel: int) -> int:
+    return int(M[channel + k.PUSHED] - M[channel + k.POPPED])
 
 
 AMPLE = 1 << 16
