@@ -89,7 +89,13 @@ def _between_ports(
 
 
 def _matrix(lanes: int) -> Accelerator:
-    params: Mapping[str, object] = {"k": TILE, "n": TILE, "in_bits": 8, "out_bits": 32}
+    params: Mapping[str, object] = {
+        "k": TILE,
+        "n": TILE,
+        "in_bits": 8,
+        "out_bits": 32,
+        "stops": True,
+    }
     delay = facts.delay("matmul", params, lanes)
     x, w = (Channel(name, lanes, 8, 3) for name in "xw")
     y = Channel("y", lanes, 32, 3, depth=16, delay=delay)

@@ -81,13 +81,14 @@ def moe(
     route = g.input("route", sg.Selector(experts), (tokens,))
 
     loaded = sg.linear_offchip_load(x, tile=(1, width), shape=(tokens, 1), stride=(1, 0), name="x")
+    room = max(2, tokens)  # said for described machines: a circuit's FIFOs are as deep as it takes
     results = []
     for i, routed in enumerate(sg.partition(loaded, route, rank=1, num_consumers=experts)):
         weight = g.tensor(f"w{i}", (width, hidden), sg.int8)
-        # Deep enough for all tokens, so that a busy expert never keeps the others waiting.
-        queue = routed.fifo(max(2, tokens * width // 4)).flatten(0, 1)
+        queue = routed.flatten(0, 1)
         if tiling == "static":
-            chunks, padding = queue.reshape(chunk=tile, pad=0)
+            chunks, padding = queue.fifo(room).reshape(chunk=tile, pad=0)
+            padding = padding.fifo(2 * tile)  # the next tile's, while this one is worked on
         else:
             chunks, padding = queue.promote(), None
         packed = chunks.accum(sg.fn.retile_row(), rank=1)
@@ -103,7 +104,7 @@ def moe(
         product = repeated.map(sg.fn.matmul(), weights).map(sg.fn.requantize(shift=SHIFT))
         wide = product.accum(sg.fn.retile_col(), rank=1)
         results.append(wide.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding))
-    merged = sg.reassemble(results, route.fifo(max(2, tokens)), rank=0)
+    merged = sg.reassemble(results, route.fifo(room), rank=0)
     sg.linear_offchip_store(merged, y, name="y")
     rng = np.random.default_rng(seed)
     if routing is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
+from stepgen.compile.design import Bus
 from stepgen.compile.lower import lower
 from stepgen.ir.dims import Dim
 from stepgen.ir.stream import Stream
@@ -28,16 +29,15 @@ class Program:
         Contents of its inputs.
     """
 
+    lanes = LANES
+    bus = Bus()
+
     def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:
         self.graph = sg.Graph(f"drawn_{seed}")
         self.inputs: dict[str, Any] = {}
         self.extents: dict[str, int] = {}
         self.rng = np.random.default_rng(seed)
-        element = self.pick(sg.int8, sg.int32)
-        rank = self.number(0, 2)
-        dims = [self.dim(ragged=n > 0) for n in range(rank + 1)]
-        rows = self.pick(1, 2, self.dim(ragged=False))
-        stream = self.input("x", sg.Tile(rows, LANES * self.number(1, 2), element), dims)
+        stream = self.first()
         for number, (name, step_seed) in enumerate(steps):
             self.rng = np.random.default_rng(step_seed)
             stream = getattr(self, f"step_{name}")(stream, f"s{number}")
@@ -52,6 +52,18 @@ class Program:
     def pick(self, *choices: Any) -> Any:
         """One of several."""
         return choices[self.number(0, len(choices) - 1)]
+
+    def first(self) -> Stream:
+        """The input that the steps begin with."""
+        element = self.pick(sg.int8, sg.int32)
+        rank = self.number(0, 2)
+        dims = [self.dim(ragged=n > 0) for n in range(rank + 1)]
+        rows = self.pick(1, 2, self.dim(ragged=False))
+        return self.input("x", sg.Tile(rows, self.columns(), element), dims)
+
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return self.lanes * self.number(1, 2)
 
     def dim(self, *, ragged: bool) -> int | Dim:
         """A static, dynamic or ragged dim; empty now and then."""
@@ -71,14 +83,18 @@ class Program:
     def input(self, name: str, dtype: Any, dims: Sequence[int | Dim]) -> Stream:
         """A new input with drawn contents."""
         stream = self.graph.input(name, dtype, dims)
+        self.inputs[name] = self.contents(stream)
+        return stream
+
+    def contents(self, stream: Stream) -> Any:
+        """Drawn contents of an input."""
 
         def nested(level: int) -> Any:
             if level < len(stream.shape):
                 return [nested(level + 1) for _ in range(self.extent(stream.shape[level]))]
-            return self.value(dtype)
+            return self.value(stream.dtype)
 
-        self.inputs[name] = nested(0)
-        return stream
+        return nested(0)
 
     def value(self, dtype: Any) -> Any:
         """An element of an input."""
@@ -147,15 +163,14 @@ class Program:
             raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
         sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
         parts = sg.partition(x, sel, rank=rank)
-        deep = [part.fifo(300) for part in parts]
         order = self.pick("index", "arrival")
-        return sg.reassemble(deep, sel.fifo(130), rank=rank, order=order)
+        return sg.reassemble(parts, sel, rank=rank, order=order)
 
     def step_requantize(self, x: Stream, _: str) -> Stream:
         return x.map(sg.fn.requantize(multiplier=self.pick(1, 77), shift=self.number(0, 12)))
 
     def step_matmul(self, x: Stream, name: str) -> Stream:
-        weight = sg.Tile(x.dtype.cols, LANES * self.number(1, 2), sg.int8)
+        weight = sg.Tile(x.dtype.cols, self.columns(), sg.int8)
         w = self.beside(name, weight, x)
         return x.map(sg.fn.matmul(), w)
 
@@ -170,7 +185,7 @@ STEPS = steps_of(Program)
 
 def lowers(program: Program) -> None:
     """Accept programs that have a circuit; raises a `StepError` for others."""
-    lower(program.graph, lanes=LANES)
+    lower(program.graph, lanes=program.lanes, bus=program.bus)
 
 
 def draw(
@@ -178,6 +193,7 @@ def draw(
     size: int = 4,
     kind: type[Program] = Program,
     accept: Callable[[Any], object] = lowers,
+    names: Sequence[str] = (),
 ) -> tuple[Any, list[str], Counter[str]]:
     """A program of up to `size` steps that can be built and is accepted.
 
@@ -192,7 +208,7 @@ def draw(
     rng = np.random.default_rng(seed)
     steps: list[tuple[str, int]] = []
     refused: Counter[str] = Counter()
-    names = steps_of(kind)
+    names = names or steps_of(kind)
     for _ in range(6 * size):
         if len(steps) == size:
             break

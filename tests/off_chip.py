@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from axi_memory import AxiMemory
 from drawn import Draw, blank_lanes, to_beats
@@ -14,6 +16,7 @@ from stepgen.flow.windows import Windows
 from stepgen.ir.arguments import ADDRESS_BITS
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+from stepgen.ir.wire import VALUE
 from stepgen.timing.model import Prediction, predict
 
 PAGE = 4096
@@ -57,6 +60,7 @@ class OffChip:
         self.channels: list[Channel] = []
         self.inputs: dict = {}
         self.expected: dict = {}
+        self.closes: dict[str, int] = {}  # of a prompt load, what its last beats close
 
     def _origin(self) -> int:
         """The first address, the last ones, or a page around one where addresses get wider."""
@@ -98,6 +102,9 @@ class OffChip:
         self.units.append(Unit(f"d_{name}", "sink", {}, (name,), ()))
         (channel,) = (c for c in self.channels if c.name == name)
         beats = to_beats(nested, channel.rank, dtype)
+        if name in self.closes:
+            closed = np.minimum(beats.stop, self.closes[name]).astype(np.uint8)
+            beats = replace(beats, stop=np.where(beats.kind == VALUE, closed, beats.stop))
         self.expected[f"d_{name}"] = blank_lanes(beats, channel.lanes)
 
     def tile_shape(self, lanes: int, bits: int) -> tuple[int, int]:
@@ -107,7 +114,16 @@ class OffChip:
             if rows * slices * lanes * bits % self.bus.data_bits == 0:
                 return rows, slices
 
-    def load(self, name: str, ref=None, ref_level: int = 2, ref_rank: int = 0, ahead: int = 8):
+    def load(
+        self,
+        name: str,
+        ref=None,
+        ref_level: int = 2,
+        ref_rank: int = 0,
+        *,
+        ahead: int = 8,
+        prompt: bool = False,
+    ):
         """A drawn load, static or by the nested list `ref` of wire rank `ref_rank`.
 
         Returns
@@ -142,7 +158,7 @@ class OffChip:
         params = load.parameters(
             region=name, base=base, tile_bytes=tile_bytes, rows=rows, slices=slices, shape=shape,
             stride=stride, ref_level=None if ref is None else ref_level,
-            ref_rank=None if ref is None else ref_rank, ahead=ahead,
+            ref_rank=None if ref is None else ref_rank, ahead=ahead, prompt=prompt,
         )  # fmt: skip
         assert load.problem(params, self.bus, lanes * bits, tiles * tile_bytes) is None
 
@@ -170,6 +186,8 @@ class OffChip:
         self.channels += [channel, *load.channels(name, self.bus, self.depth())]
         self.units.append(Unit(f"{name}", "load", params, tuple(inputs), (name, f"{name}_req")))
         self.loads.append(name)
+        if prompt:
+            self.closes[name] = load.pass_level(params)
         return channel, nested, dtype
 
     def store(self, name: str, channel: Channel, nested, dtype, spare: int = 0) -> None:

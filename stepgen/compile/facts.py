@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from .design import Channel, Design, Unit
+from .sizing.pace import Extents, Part, copied
 
 
 @cache
@@ -27,6 +28,25 @@ def queues(unit: Unit, design: Design) -> list[Channel]:
     """Channels inside a unit."""
     function = getattr(_module(unit.kind), "queues", None)
     return function(unit, design) if function else []
+
+
+def parts(unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+    """A unit as its actors, for the sizing of FIFOs.
+
+    Parameters
+    ----------
+    unit : Unit
+    extents : mapping of str to Extents
+        The dims of every channel of tiles, selectors or flags, and of no other.
+    """
+    function = getattr(_module(unit.kind), "parts", None)
+    if function:
+        made: list[Part] = function(unit, extents)
+        return made
+    inputs, outputs = (
+        tuple(c for c in names if c in extents) for names in (unit.inputs, unit.outputs)
+    )
+    return [Part(inputs, outputs, copied(*outputs))] if inputs or outputs else []
 
 
 def _fact(kind: str, fact: str, *args: Any) -> int:

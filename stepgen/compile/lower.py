@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from ..ir.cycles import on_cycles
-from ..ir.dims import Dim, product_bound
+from ..ir.dims import Dim, product_bound, static
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -17,6 +17,8 @@ from ..ir.stream import Node, Stream
 from ..ir.wire import wire_levels
 from .design import MEMORY_LATENCY, Bus, Channel, Design, Region, Unit, memory_kind
 from .memory_map import place_tensors, widened
+from .sizing.depths import Unbounded, derive
+from .sizing.pace import Extent, Extents
 from .units import memory
 
 
@@ -60,6 +62,9 @@ class Lowering:
     on_cycles: set[str] = field(init=False)
     loads: list[str] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)
+    _carried: dict[str, Stream] = field(default_factory=dict)
+    _extents: dict[str, Extents] = field(default_factory=dict)
+    _fed_back: set[str] = field(default_factory=set)
     _uses: dict[Stream, list[Use]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
     _origin: str = ""
@@ -120,20 +125,41 @@ class Lowering:
     def output(self, node: Node, port: int = 0, *, delay: int = 0) -> str:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
-        name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
+        name = channel_name(stream)
         lanes, bits, rank, signed = self._format(node, stream)
         self._outputs[stream] = self.add(
-            Channel(name, lanes, bits, rank, 2, delay=delay, signed=signed)
+            Channel(name, lanes, bits, rank, 2, delay=delay, signed=signed),
+            stream,
+            self.extents(node, stream),
         )
         return name
 
-    def link(self, node: Node, label: str, stream: Stream, rank: int) -> str:
-        """A channel between two units of one operator: like `stream`, with another wire rank."""
-        lanes, bits, _, signed = self._format(node, stream)
-        return self.add(Channel(f"{node.name}_{label}", lanes, bits, rank, 2, signed=signed))
+    def extents(self, node: Node, stream: Stream) -> Extents:
+        """The dims of a stream on the wire, innermost first."""
+        dims = [Extent.of(dim) for dim in reversed(stream.shape)]
+        if not wire_levels(stream.dtype):
+            return dims
+        assert isinstance(stream.dtype, Tile)
+        slices = self.slices(node, stream.dtype)
+        return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
 
-    def add(self, channel: Channel) -> str:
-        """Put a channel into the table, deep enough for one beat per cycle behind a pipeline."""
+    def link(self, node: Node, label: str, stream: Stream, extents: Extents) -> str:
+        """A channel between two units of one operator: like `stream`, with other dims."""
+        lanes, bits, _, signed = self._format(node, stream)
+        rank = len(extents) - 1
+        channel = Channel(f"{node.name}_{label}", lanes, bits, rank, 2, signed=signed)
+        return self.add(channel, stream, extents)
+
+    def add(
+        self, channel: Channel, stream: Stream | None = None, extents: Extents | None = None
+    ) -> str:
+        """Put a channel into the table, deep enough for one beat per cycle behind a pipeline.
+
+        One that is not raw comes with the stream that it carries, and with the dims of that on the
+        wire.
+        """
+        if stream is not None and extents is not None:
+            self._carried[channel.name], self._extents[channel.name] = stream, extents
         if channel.delay:
             least = channel.delay + MEMORY_LATENCY[memory_kind(channel.delay + 2)] + 1
             channel = _deeper(channel, least)
@@ -155,6 +181,7 @@ class Lowering:
     def _connect(self) -> dict[str, str]:
         """Join producers and consumers, with a fork where a stream is used several times."""
         names: dict[str, str] = {}
+        place = {node: n for n, node in enumerate(self.graph.nodes)}
         for stream, produced in self._outputs.items():
             self._origin = stream.node.name
             uses = self._uses.get(stream, [])
@@ -168,7 +195,7 @@ class Lowering:
                 branches = []
                 for use in uses:
                     branch = Channel(
-                        f"{produced}_to_{use.node.name}",
+                        branch_name(produced, use.node),
                         channel.lanes,
                         channel.bits,
                         channel.rank,
@@ -177,9 +204,12 @@ class Lowering:
                     )
                     while branch.name in self.channels:
                         branch = replace(branch, name=branch.name + "_")
-                    branches.append(self.add(_used(branch, use)))
+                    branches.append(self.add(_used(branch, use), stream, self._extents[produced]))
                     names[use.placeholder] = branch.name
                 self.unit(f"{produced}_fork", "fork", {}, [produced], branches)
+            self._fed_back |= {
+                names[use.placeholder] for use in uses if place[use.node] <= place[stream.node]
+            }
         return names
 
     def design(self, depths: Mapping[str, int]) -> Design:
@@ -201,7 +231,54 @@ class Lowering:
             tuple(self.channels.values()),
             self.regions,
         )
-        return design.with_depths(depths) if depths else design
+        return self._sized(design).with_depths(depths)
+
+    def _sized(self, design: Design) -> Design:
+        """The design with FIFOs deep enough never to deadlock.
+
+        Raises
+        ------
+        StepError
+            Where something of unknown size would have to wait on chip.
+        """
+        try:
+            return design.with_depths(derive(design, self._extents, self._fed_back))
+        except Unbounded as found:
+            origin = {u.name: u.origin for u in design.units}
+            stream = self._carried[found.channel]
+            told = (
+                f"while it waits for {found.awaited}, all of the channel {found.channel} may have "
+                f"to wait on chip, but {stream.name} is {stream}, and {' and '.join(found.dims)} "
+                f"{'has' if len(found.dims) == 1 else 'have'} no bound"
+            )
+            if roots := _without_bound(stream.node):
+                told += f"; give one to {' and '.join(roots)}"
+            raise self.fail(self.graph.node(origin[found.unit]), told) from None
+
+
+def channel_name(stream: Stream) -> str:
+    """Name of the channel that a stream becomes."""
+    node = stream.node
+    return node.name if len(node.outputs) == 1 else f"{node.name}_{stream.port}"
+
+
+def branch_name(channel: str, consumer: Node) -> str:
+    """Name of the branch of a channel of several consumers that one of them reads."""
+    return f"{channel}_to_{consumer.name}"
+
+
+def _without_bound(node: Node) -> list[str]:
+    """The dims without a bound of the inputs that a node depends on."""
+    seen, todo = {node}, [node]
+    dims: list[Dim] = []
+    while todo:
+        above = todo.pop()
+        if above.op == "source":
+            (x,) = above.outputs
+            dims += (*x.shape, *(x.dtype.dims if isinstance(x.dtype, Tile) else ()))
+        todo += {x.node for x in above.inputs} - seen
+        seen |= {x.node for x in above.inputs}
+    return sorted({str(d) for d in dims if d.bound is None})
 
 
 def _deeper(channel: Channel, depth: int) -> Channel:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..compile.design import Design
+from ..compile.lower import branch_name, channel_name
 from ..ir.dtypes import Tile
 from ..ir.graph import Graph
 from ..timing.tiles.machines import Compute, Machine
@@ -56,14 +58,14 @@ def mirror(experiment: Experiment) -> Machine:
     )
 
 
-def depths(graph: Graph, lanes: int) -> dict[str, int]:
+def depths(graph: Graph, design: Design) -> dict[str, int]:
     """Tiles that FIFOs hold: two in front of a matrix unit, and what depths in beats come to.
 
     Parameters
     ----------
     graph : Graph
-    lanes : int
-        Elements of a beat.
+    design : Design
+        What it was lowered to.
 
     Returns
     -------
@@ -81,9 +83,11 @@ def depths(graph: Graph, lanes: int) -> dict[str, int]:
             tile = source.dtype
             if product and index == 1:
                 found[name] = WEIGHTS
-            elif source.depth and isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
-                beats = tile.rows.static * tile.cols.static // lanes
-                found[name] = max(1, source.depth // max(1, beats))
+            elif isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
+                beats = max(1, tile.rows.static * tile.cols.static // design.lanes)
+                made = channel_name(source)
+                channel = design.channel[made if alone else branch_name(made, node)]
+                found[name] = max(1, channel.depth // beats)
     return found
 
 
@@ -97,5 +101,5 @@ def mirrored(experiment: Experiment) -> Run:
     """
     graph = experiment.graph
     return simulate(
-        graph, experiment.inputs, mirror(experiment), depths=depths(graph, experiment.lanes)
+        graph, experiment.inputs, mirror(experiment), depths=depths(graph, experiment.design)
     )

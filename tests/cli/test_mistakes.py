@@ -75,8 +75,8 @@ MISTAKES = [
     ("time p.py:layer --stall x=1", "stalls: x must stall in a share of .*not 1.0"),
     ("time p.py:layer --stall x=often", "--stall x takes a share of cycles, not 'often'"),
     (
-        "time p.py:layer --depth accum_0_to_map_0=2",
-        "design layer deadlocks in cycle .*(full, 2 of 2).*a depth of .* frees it",
+        "time moe --set tokens=16 --set experts=2 --depth route_to_reassemble_0=2",
+        "design moe_dynamic deadlocks in cycle .*(full, 2 of 2).*a depth of .* frees it",
     ),
     ("test p.py:layer --driver car", "the driver must be one of cocotb, cpp.*not 'car'"),
     # Where results go

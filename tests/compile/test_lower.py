@@ -1,12 +1,10 @@
 from collections import Counter
 
-import numpy as np
 import pytest
 
 import stepgen as sg
 from stepgen.compile.design import Bus, Channel, Design
 from stepgen.compile.lower import lower
-from stepgen.flow.experiment import Experiment
 
 
 def one_expert(cols=8, element=sg.int8, **tensor):
@@ -124,14 +122,31 @@ def test_a_buffer_needs_a_bound():
         lower(g)
 
 
-def test_a_tile_that_asks_for_its_own_weights_has_room_to_wait():
-    g = sg.Graph("own")
-    x = g.input("x", sg.int8[1, 8], (6,))
-    w = g.tensor("w", (8, 8), sg.int8)
-    tile = x.promote().accum(sg.fn.retile_row(), rank=1)
-    weights = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=tile)
-    g.output(tile.map(sg.fn.matmul(), weights.flatten(0, 1)), "y")
-    inputs = {"x": np.ones((6, 1, 8), np.int8), "w": np.eye(8, dtype=np.int8)}
-    experiment = Experiment(g, inputs)
-    assert experiment.design.channel["accum_0_to_map_0"].depth > 6 * 8 // 4
-    assert experiment.prediction.cycles > 0
+def dynamic_route(bound):
+    g = sg.Graph("route")
+    x = g.input("x", sg.int8[1, 8], (sg.dynamic("N", bound=bound),))
+    sel = g.input("sel", sg.Selector(2), (sg.dynamic("N", bound=bound),))
+    one, other = sg.partition(x, sel, rank=0)
+    packed = one.promote().accum(sg.fn.retile_row(), rank=1)
+    cut = packed.flat_map(sg.fn.retile_streamify("row"), rank=0)
+    g.output(sg.reassemble([cut, other], sel, rank=0), "y")
+    return g
+
+
+def test_what_must_wait_needs_a_bound():
+    assert lower(dynamic_route(9)).channel["sel_to_reassemble_0"].depth == 9
+    told = (
+        r"reassemble reassemble_0 at test_lower.py:\d+: while it waits for flat_map_0, all of the "
+        r"channel partition_0_1 may have to wait on chip, but partition_0.1 is "
+        r"Stream\[int8 1x8; E1\], and E1 has no bound; give one to N"
+    )
+    with pytest.raises(sg.StepError, match=told):
+        lower(dynamic_route(None))
+
+
+def test_no_bound_is_asked_for_where_nothing_waits():
+    g = sg.Graph("straight")
+    x = g.input("x", sg.int8[1, 8], ("N",))
+    for copy, name in zip(x.fork(2), "ab", strict=True):
+        g.output(copy.promote(), name)
+    assert all(c.depth == 2 for c in lower(g).channels)

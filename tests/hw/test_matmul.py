@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drawn import Draw, raises_error, to_beats, verify
 from harness import beats, lone
 
 from stepgen.compile import facts
+from stepgen.ir.wire import VALUE
 from stepgen.timing.model import predict
 
 ROWS = (0, 1, 1, 2, 3, 5)
@@ -14,9 +17,9 @@ def sliced(matrix: np.ndarray, lanes: int) -> list:
     return [list(row.reshape(-1, lanes)) for row in matrix]
 
 
-def unit(draw: Draw, lanes: int, k: int, n: int, rank: int):
+def unit(draw: Draw, lanes: int, k: int, n: int, rank: int, *, stops: bool = True):
     """A matrix unit between ports, with drawn FIFOs."""
-    params = {"k": k, "n": n, "in_bits": 8, "out_bits": 32}
+    params = {"k": k, "n": n, "in_bits": 8, "out_bits": 32, "stops": stops}
     delay = facts.delay("matmul", params, lanes)
     wire = 2 + rank
     return lone(
@@ -50,12 +53,18 @@ def products(draw: Draw, dims: list, lanes: int, k: int, n: int, extreme: bool =
     return x, w, y
 
 
-def pit(draw: Draw, lanes: int, k: int, n: int, rank: int, dims: list, **options):
-    """Circuit against numpy and cycle model."""
+def pit(
+    draw: Draw, lanes: int, k: int, n: int, rank: int, dims: list, *, stops: bool = True, **options
+):
+    """Circuit against numpy and cycle model; tiles of w that close nothing else without `stops`."""
     x, w, y = products(draw, dims, lanes, k, n, **options)
-    design = unit(draw, lanes, k, n, rank)
+    design = unit(draw, lanes, k, n, rank, stops=stops)
     wire = 2 + rank
-    inputs = {"s_x": to_beats(x, wire), "s_w": to_beats(w, wire)}
+    weights = to_beats(w, wire)
+    if not stops:
+        tiles = weights.kind == VALUE
+        weights = replace(weights, stop=np.where(tiles, np.minimum(weights.stop, 2), weights.stop))
+    inputs = {"s_x": to_beats(x, wire), "s_w": weights}
     return verify(design, inputs, {"d_y": to_beats(y, wire, np.int32)}, draw.stalls(design))
 
 
@@ -66,7 +75,7 @@ def test_multiplies(seed):
     k, n = (lanes * draw.one((1, 1, 2, 3)) for _ in range(2))
     rank = draw.one((0, 1, 2))
     dims = [(0, 1, 2, 4), *[(0, 1, 2)] * rank]
-    pit(draw, lanes, k, n, rank, dims)
+    pit(draw, lanes, k, n, rank, dims, stops=bool(seed % 3))
 
 
 @pytest.mark.parametrize("n_slices", [1, 2, 3, 4, 7])

@@ -39,6 +39,31 @@ def test_load(seed):
 
 
 @pytest.mark.parametrize("seed", range(16))
+def test_prompt_load(seed):
+    draw = Draw(seed)
+    design = OffChip(draw, drawn_bus(draw))
+    _, nested, dtype = design.load("y", *drawn_ref(draw), ahead=draw.one((2, 8)), prompt=True)
+    design.sink("y", nested, dtype)
+    design.verify(design.timing(), design.stalls())
+
+
+def test_a_prompt_load_does_not_wait_for_the_end_of_its_reference():
+    """The reference holds back behind its first beat; what it asks for comes out all the same."""
+    last = {}
+    for prompt in (False, True):
+        draw = Draw(2)
+        design = OffChip(draw, Bus(64, 32, 4, 2))
+        ref = [draw.tile(40, 2)]
+        _, nested, dtype = design.load("y", ref, 2, 2, prompt=prompt)
+        design.sink("y", nested, dtype)
+        stalls = Stalls(1, {"s_y_ref": 0.9})
+        moved = design.verify(MemoryTiming(), stalls, runs=1).pushes
+        last[prompt] = int(moved["y"][-2]), int(moved["y_ref"][-2])
+    assert last[False][0] > last[False][1]
+    assert last[True][0] < last[True][1] / 2
+
+
+@pytest.mark.parametrize("seed", range(16))
 def test_store(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))

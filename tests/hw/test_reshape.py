@@ -5,6 +5,7 @@ from harness import lone
 
 from stepgen.compile.design import Channel
 from stepgen.ir.stalls import Stalls
+from stepgen.ir.wire import BARE, Beats
 
 
 def grouped(items, depth, chunk, pad=None):
@@ -20,8 +21,15 @@ def mapped(items, depth, change):
     return [mapped(i, depth - 1, change) for i in items] if depth else change(items)
 
 
+def plain(flags):
+    """Flags without stops, and without the empty groups between them."""
+    kept = flags.kind != BARE
+    return Beats(flags.kind[kept], 0 * flags.stop[kept], flags.low[kept], flags.data[kept])
+
+
+@pytest.mark.parametrize("prompt", [False, True])
 @pytest.mark.parametrize("seed", range(32))
-def test_pads(seed):
+def test_pads(seed, prompt):
     draw = Draw(seed)
     rank, chunk, slices = draw.one((0, 0, 1, 2)), draw.one((1, 2, 3, 4)), draw.one((1, 2))
     pad, rows = draw.one((0, 5, -3)), draw.one((1, 1, 0, 3))
@@ -32,25 +40,29 @@ def test_pads(seed):
     x = draw.nested(dims, lambda: draw.tile(draw.one(tile_rows), slices))
     padding = [[np.full(LANES, pad, np.int8)] * slices] * rows
     y = grouped(x, rank, chunk, padding)
-    flags = mapped(y, rank + 2, lambda item: np.array([item is padding]))
+    flags = to_beats(mapped(y, rank + 2, lambda item: np.array([item is padding])), rank + 1, bool)
     told = draw.one((True, True, False))
 
     params = {"level": 2, "chunk": chunk, "rows": rows, "slices": slices, "pad": pad}
+    params["prompt"] = prompt
+    if prompt:
+        flags = plain(flags)
     outs = [draw.channel("y", rank + 3), draw.channel("flags", rank + 1, lanes=1, bits=1)]
     design = lone("reshape", params, [draw.channel("x", rank + 2)], outs if told else outs[:1])
     verify(
         design,
         {"s_x": to_beats(x, rank + 2)},
-        {"d_y": to_beats(y, rank + 3), "d_flags": to_beats(flags, rank + 1, bool)},
+        {"d_y": to_beats(y, rank + 3), "d_flags": flags},
         draw.stalls(design),
     )
 
 
-def test_flags_hold_up_last_beats_alone():
-    """A beat within an element moves although the flags' channel is full."""
+@pytest.mark.parametrize("prompt", [False, True])
+def test_flags_hold_up_one_beat_alone(prompt):
+    """A beat without a flag moves although the flags' channel is full."""
     draw = Draw(3)
     x = [draw.tile(1, 6) for _ in range(8)]
-    params = {"level": 2, "chunk": 4, "rows": 1, "slices": 6, "pad": 0}
+    params = {"level": 2, "chunk": 4, "rows": 1, "slices": 6, "pad": 0, "prompt": prompt}
     design = lone(
         "reshape",
         params,
@@ -59,8 +71,11 @@ def test_flags_hold_up_last_beats_alone():
     )
     y = to_beats(grouped(x, 0, 4), 3)
     flags = to_beats([[np.zeros(1, bool)] * 4] * 2, 1, bool)
+    flags = plain(flags) if prompt else flags
     stalls = Stalls(2, {"d_flags": 0.95})
-    verify(design, {"s_x": to_beats(x, 2)}, {"d_y": y, "d_flags": flags}, stalls)
+    moved = verify(design, {"s_x": to_beats(x, 2)}, {"d_y": y, "d_flags": flags}, stalls).pushes
+    told = slice(0, None, 6) if prompt else slice(5, None, 6)
+    assert moved["flags"].tolist()[:8] == moved["y"][:-1][told].tolist()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -73,7 +88,7 @@ def test_selectors_are_their_own_elements(seed, n):
     padding = np.full(n, bool(pad))
     y = grouped(sel, 1, chunk, padding)
     flags = mapped(y, 3, lambda item: np.array([item is padding]))
-    params = {"level": 0, "chunk": chunk, "rows": 1, "slices": 1, "pad": pad}
+    params = {"level": 0, "chunk": chunk, "rows": 1, "slices": 1, "pad": pad, "prompt": False}
     design = lone(
         "reshape",
         params,

@@ -1,11 +1,11 @@
 """FlatMap of retile_streamify by rows becomes stop units, and a filter where rows are padding."""
 
-from ...ir.dims import product_bound
+from ...ir.dims import static
 from ...ir.dtypes import Tile
 from ...ir.functions.retile_streamify import RetileStreamify
 from ...ir.stream import Node
-from ...ir.wire import wire_levels
 from ..lower import Lowering
+from ..sizing.pace import Extent
 
 
 def lower(node: Node, to: Lowering) -> None:
@@ -23,25 +23,16 @@ def lower(node: Node, to: Lowering) -> None:
     if padded:
         stages.append(("drop", {"hold": y.rank > 0}))
 
-    channel, rank = to.input(node, 0), x.rank + wire_levels(x.dtype)
+    channel, dims = to.input(node, 0), to.extents(node, x)
     for index, (kind, params) in enumerate(stages):
-        rank += {"promote": 1, "flatten": -1, "drop": 0}[kind]
+        if kind == "promote":
+            dims = [dims[0], Extent.of(static(1)), *dims[1:]]
+        elif kind == "flatten":
+            dims = [*dims[:2], dims[2] * dims[3], *dims[4:]]
         last = index == len(stages) - 1
-        target = to.output(node) if last else to.link(node, kind, y, rank)
+        target = to.output(node) if last else to.link(node, kind, y, dims)
         inputs = [channel]
         if kind == "drop":
-            inputs.append(to.input(node, 1, depth=_flags_ahead(node)))
+            inputs.append(to.input(node, 1))
         to.unit(node.name if last else f"{node.name}_{kind}", kind, params, inputs, [target])
         channel = target
-
-
-FLAGS = 64
-"""Flags that run ahead of their rows at most: what a LUT RAM holds, at a bit each."""
-
-
-def _flags_ahead(node: Node) -> int:
-    """Flags come as soon as rows are known, rows after all that is done to them in between."""
-    padding = node.inputs[1]
-    chunk = padding.dim(0).bound or FLAGS
-    every = product_bound(padding.shape)
-    return max(2, 2 * chunk, min(FLAGS, every or FLAGS))

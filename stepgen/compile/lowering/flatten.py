@@ -7,8 +7,13 @@ from ..lower import Lowering
 
 def lower(node: Node, to: Lowering) -> None:
     """One stop unit; it holds a beat back only where an inner dim may be empty."""
-    (x,) = node.inputs
-    base, lo, hi = wire_levels(x.dtype), node.attrs["lo"], node.attrs["hi"]
-    hold = hi < x.rank and any(x.dim(level).may_be_empty for level in range(lo, hi))
-    params = {"lo": base + lo, "hi": base + hi, "hold": hold}
+    base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]
+    params = {"lo": base + lo, "hi": base + hi, "hold": holds(node)}
     to.unit(node.name, "flatten", params, [to.input(node, 0)], [to.output(node)])
+
+
+def holds(node: Node) -> bool:
+    """Whether the last beat of an inner group may have to wait for the stop of an outer one."""
+    (x,) = node.inputs
+    lo, hi = node.attrs["lo"], node.attrs["hi"]
+    return hi < x.rank and any(x.dim(level).may_be_empty for level in range(lo, hi))

@@ -3,6 +3,7 @@
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
+from ..blind import stop_blind
 from ..lower import Lowering
 from ..units import load
 
@@ -25,6 +26,7 @@ def lower(node: Node, to: Lowering) -> None:
         stride=node.attrs["stride"],
         ref_level=wire_levels(ref.dtype) if ref else None,
         ref_rank=ref.rank + wire_levels(ref.dtype) if ref else None,
+        prompt=ref is not None and stop_blind(y),
     )
     beat_bits = to.lanes * tile.element.bits
     if problem := load.problem(params, to.bus, beat_bits, region.size):

@@ -5,6 +5,7 @@ from ...ir.functions.matmul import Matmul
 from ...ir.functions.requantize import Requantize
 from ...ir.stream import Node
 from .. import facts
+from ..blind import comes_blind
 from ..lower import Lowering
 
 
@@ -18,9 +19,7 @@ def lower(node: Node, to: Lowering) -> None:
         kind, params = "requantize", dict(function.parameters())
     else:
         raise to.fail(node, f"{function} has no circuit yet")
-    depth = _beats_ahead(node, to) if kind == "matmul" else 2
-    inputs = [to.input(node, 0, depth=depth)]
-    inputs += [to.input(node, index) for index in range(1, len(node.inputs))]
+    inputs = [to.input(node, index) for index in range(len(node.inputs))]
     delay = facts.delay(kind, params, to.lanes)
     to.unit(node.name, kind, params, inputs, [to.output(node, delay=delay)])
 
@@ -39,20 +38,10 @@ def _matmul(node: Node, to: Lowering) -> dict[str, object]:
         )
     y = node.outputs[0].dtype
     assert isinstance(y, Tile)
-    return {"k": k, "n": n, "in_bits": x.element.bits, "out_bits": y.element.bits}
-
-
-def _beats_ahead(node: Node, to: Lowering) -> int:
-    """Beats of x that must have room while their weights are on their way.
-
-    Where a tile is multiplied by weights that it itself asked for, the last of them come when
-    the tile has ended, so all of it must fit in front of the unit.
-    """
-    x, above = node.inputs[0], node.inputs[1]
-    while above.node.op in ("flatten", "promote"):
-        above = above.node.inputs[0]
-    if above.node.op != "linear_offchip_load" or x not in above.node.inputs:
-        return 2
-    assert isinstance(x.dtype, Tile)
-    rows = to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])
-    return max(2, rows * to.slices(node, x.dtype) + 1)
+    return {
+        "k": k,
+        "n": n,
+        "in_bits": x.element.bits,
+        "out_bits": y.element.bits,
+        "stops": not comes_blind(node.inputs[1]),
+    }

@@ -3,6 +3,7 @@
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
+from ..blind import stop_blind
 from ..lower import Lowering
 
 
@@ -25,6 +26,7 @@ def lower(node: Node, to: Lowering) -> None:
         "rows": rows,
         "slices": slices,
         "pad": int(node.attrs["pad"]),
+        "prompt": stop_blind(node.outputs[1]),
     }
     to.unit(
         node.name, "reshape", params, [to.input(node, 0)], [to.output(node, 0), to.output(node, 1)]

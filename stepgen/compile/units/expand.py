@@ -23,10 +23,13 @@ bits : int
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from ...ir.wire import TILE_LEVELS
 from .. import stages
 from ..design import Channel, Design, Unit
+from ..sizing.pace import Extents, Paces, Part, Queue, copied
 
 ENDS = 16
 """Tiles whose last beats the reading side knows ahead."""
@@ -70,3 +73,35 @@ def _rank(unit: Unit, design: Design, index: int) -> int:
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:
     """Bits of the replay memory."""
     return int(params["capacity"]) * width(params, design.lanes)
+
+
+def parts(unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+    """Two: one fills the ring, the other reads it, from the second copy on a whole tile."""
+    x, *refs = unit.inputs
+    (y,) = unit.outputs
+    params, ring = unit.params, f"{unit.name}.ring"
+    dims = extents[x]
+    announced = ends(params, len(dims) - 1).depth
+    queue = Queue(dims, [(0, params["capacity"]), (TILE_LEVELS, announced)])
+    write = Part((x,), (ring,), copied(ring), queues={ring: queue})
+    level = params["level"]
+
+    def repeat(paces: Paces) -> Paces:
+        tile = paces[ring].moved(level, 0)
+        copies = params["count"] > 1 and tile.count(dims, TILE_LEVELS) == 1
+        return {y: replace(tile, replayed=ring if copies else "")}
+
+    def follow(paces: Paces) -> Paces:
+        base = params["ref_base"]
+        tile, ref = paces.get(ring), paces.get(refs[0])
+        told = None if ref is None else ref.moved(base, TILE_LEVELS - base)
+        tile = None if tile is None else tile.moved(level, 0)
+        main = told if told is not None else tile
+        assert main is not None
+        both = [p for p in (told, tile) if p is not None]
+        return {y: replace(main.after(*both), opened=False, replayed="")}
+
+    if not refs:
+        return [write, Part((ring,), unit.outputs, repeat)]
+    meets = {ring: level, refs[0]: params["ref_base"] + level - TILE_LEVELS}
+    return [write, Part((ring, *refs), unit.outputs, follow, meets=meets)]

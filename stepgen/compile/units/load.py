@@ -22,16 +22,20 @@ Params
         Highest wire stop level of ``ref``.
     ahead : int
         Elements of ``ref`` that may be under way at once, 2 to 64.
+    prompt : bool
+        Whether the last beat of a pass goes without waiting for the end of its element, for
+        consumers that look at no stops: it then closes the pass alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...ir.wire import TILE_LEVELS
 from ..design import Bus, Channel, Design, Unit
+from ..sizing.pace import Extents, Paces, Part, Queue, copied
 from .axi import burst, request_bits
 
 AHEAD = 8
@@ -105,6 +109,7 @@ def parameters(
     ref_level: int | None = None,
     ref_rank: int | None = None,
     ahead: int = AHEAD,
+    prompt: bool = False,
 ) -> dict[str, Any]:
     """The params of a load, as the module says."""
     return {
@@ -118,6 +123,7 @@ def parameters(
         "ref_level": ref_level,
         "ref_rank": ref_rank,
         "ahead": ahead,
+        "prompt": prompt,
     }
 
 
@@ -196,3 +202,28 @@ def pass_level(params: Mapping[str, Any]) -> int:
     """Wire level that the last beat of a pass closes, the reference's own levels not counted."""
     static = params["ref_level"] is None
     return TILE_LEVELS + len(params["shape"]) - int(static)
+
+
+def parts(unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+    """By reference two: what an element asks for is on its way while the element goes on.
+
+    The memory is no path between units: a load asks for what it has room for, and what is asked for
+    comes.
+    """
+    out, params = unit.outputs[0], unit.params
+    base = params["ref_level"]
+    if base is None:
+        return [Part((), (out,), copied(out))]
+    ref, due = unit.inputs[0], f"{unit.name}.closes"
+    dims = extents[ref]
+    queue = Queue(dims, [(base, params["ahead"])])
+
+    def follow(paces: Paces) -> Paces:
+        x = paces[due].moved(base, pass_level(params) - base)
+        one = params["prompt"] and paces[due].count(dims, base) == 1
+        return {out: replace(x, prompt=x.prompt or (one and x.opened))}
+
+    return [
+        Part((ref,), (due,), copied(due), queues={due: queue}),
+        Part((due,), (out,), follow),
+    ]

@@ -10,15 +10,20 @@ k, n : int
     Rows and columns of a tile of `w`, multiples of the lanes; a tile of x is [M, k] with any M.
 in_bits, out_bits : int
     Bits of an element of x and w, and of y.
+stops : bool
+    Whether a tile of w closes what that of x closes; not where it comes without those stops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from ...ir.wire import TILE_LEVELS
 from .. import stages
 from ..design import Channel, Design, Unit
+from ..sizing.pace import Extents, Paces, Part, Queue
 
 SPREAD = 1
 """Stage in which a beat or an address travels to all the memories."""
@@ -67,3 +72,29 @@ def multipliers(params: Mapping[str, Any], lanes: int) -> int:
 def tiles(rank: int) -> Channel:
     """The channel inside, from loading to computing: one beat per tile that is complete."""
     return Channel("tiles", 0, 0, rank, depth=2)
+
+
+def parts(unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+    """Two: one loads tiles of w, the other computes once a tile is complete."""
+    x, w = unit.inputs
+    loaded = f"{unit.name}.tiles"
+    dims = extents[w]
+    queue = Queue(dims, [(TILE_LEVELS, tiles(0).depth)])
+
+    def load(paces: Paces) -> Paces:
+        tile = paces[w].moved(TILE_LEVELS, 0)
+        whole = loaded if tile.count(dims, TILE_LEVELS) == 1 else ""
+        return {loaded: replace(tile, opened=False, closed=whole)}
+
+    def compute(paces: Paces) -> Paces:
+        rows, tile = paces.get(x), paces.get(loaded)
+        main = tile if rows is None else rows.moved(1, 0)
+        assert main is not None
+        both = [p for p in (rows, tile) if p is not None]
+        return {unit.outputs[0]: replace(main.after(*both), opened=False)}
+
+    meets = {x: TILE_LEVELS, loaded: TILE_LEVELS}
+    return [
+        Part((w,), (loaded,), load, queues={loaded: queue}),
+        Part((x, loaded), unit.outputs, compute, meets=meets),
+    ]

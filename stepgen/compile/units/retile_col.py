@@ -23,10 +23,13 @@ bits : int
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from ...ir.wire import TILE_LEVELS
 from .. import stages
 from ..design import Channel, Design, Unit
+from ..sizing.pace import Extents, Paces, Part, Queue, copied
 
 
 def delay(params: Mapping[str, Any], lanes: int) -> int:
@@ -64,3 +67,21 @@ def queues(unit: Unit, design: Design) -> list[Channel]:
 def memory_bits(params: Mapping[str, Any], design: Design) -> int:
     """Bits of the tile memory."""
     return depth(params) * design.lanes * int(params["bits"])
+
+
+def parts(unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+    """Two: one writes tiles, the other reads a row once the last tile of its chunk has it."""
+    x, y = unit.inputs[0], unit.outputs[0]
+    params, rows = unit.params, f"{unit.name}.rows"
+    buffers, waiting = params["buffers"], queue(params, 0).depth
+    inside = Queue(extents[y], [(TILE_LEVELS, buffers), (1, waiting)])
+
+    def write(paces: Paces) -> Paces:
+        chunk = paces[x].moved(params["level"], TILE_LEVELS - params["level"])
+        closed = chunk.replayed if params["count"] > 1 else ""
+        return {rows: replace(chunk, opened=False, replayed="", closed=closed)}
+
+    return [
+        Part((x,), (rows,), write, queues={rows: inside}),
+        Part((rows,), (y,), copied(y)),
+    ]

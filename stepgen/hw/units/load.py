@@ -26,7 +26,9 @@ class Core(UnitCore):
     *emit* cuts words into beats, or gathers them, and counts the levels that close.
 
     The last beat of a pass waits for the last beat of its element, because the reference's stop
-    rides on it. An empty group of the reference passes with its levels raised; ``DONE`` passes.
+    rides on it; a *prompt* load sends it without that stop, and *emit* settles the element's end
+    before it goes on. An empty group of the reference passes with its levels raised; ``DONE``
+    passes.
 
     Parameters
     ----------
@@ -247,11 +249,13 @@ class _Emit(wiring.Component):
         close_known = Signal()
         close_stop = Signal(len(out.payload.stop))
         ended = Signal()
+        owed = Signal()  # the pass is out, the end of its element is not yet settled
+        prompt = self.params["prompt"]
         if self.by_ref:
             closes, raised = self.closes, passes - self.params["ref_level"]
             m.d.comb += [
-                special.eq(~inside & closes.valid & (closes.payload.kind != VALUE)),
-                close_known.eq(closes.valid),
+                special.eq(~inside & ~owed & closes.valid & (closes.payload.kind != VALUE)),
+                close_known.eq(prompt | closes.valid),
                 close_stop.eq(closes.payload.stop + raised),
             ]
         else:
@@ -270,7 +274,7 @@ class _Emit(wiring.Component):
             parts = Signal(beat_bits - word_bits)
             m.d.comb += [
                 value.eq(Cat(parts, data.payload)),
-                gathers.eq(data.valid & ~special & ~complete),
+                gathers.eq(data.valid & ~special & ~owed & ~complete),
             ]
             with m.If(gathers):
                 m.d.sync += parts.word_select(part, word_bits).eq(data.payload)
@@ -286,11 +290,11 @@ class _Emit(wiring.Component):
         last = Signal()
         m.d.comb += [
             last.eq(all_end),
-            emits.eq(data.valid & out.ready & ~special & complete & (~last | close_known)),
+            emits.eq(data.valid & out.ready & ~special & ~owed & complete & (~last | close_known)),
             data.ready.eq(gathers | emits & word_ends),
             out.valid.eq(emits | special & out.ready),
             out.payload.kind.eq(VALUE),
-            out.payload.stop.eq(Mux(last, close_stop, stop)),
+            out.payload.stop.eq(Mux(last, passes if prompt else close_stop, stop)),
             out.payload.data.eq(value),
         ]
         with m.If(emits & last):
@@ -299,7 +303,9 @@ class _Emit(wiring.Component):
             m.d.sync += inside.eq(1)
 
         if self.by_ref:
-            m.d.comb += closes.ready.eq(special & out.ready | emits & last)
+            m.d.comb += closes.ready.eq(special & out.ready | emits & last | owed)
+            if prompt:
+                m.d.sync += owed.eq((emits & last | owed) & ~closes.valid)
             with m.If(special):
                 m.d.comb += [
                     out.payload.kind.eq(closes.payload.kind),

@@ -153,7 +153,10 @@ class Core(UnitCore):
 
         misshapen = is_value & ((stop != 0) != last_k)
         closes = ~is_value | (stop >= TILE_LEVELS)
-        differs = (stop != tiles.payload.stop) | ~has_tile & (low != tiles.payload.data)
+        other_stop = stop != tiles.payload.stop
+        if not self.params["stops"]:
+            other_stop = other_stop & ~has_tile
+        differs = other_stop | ~has_tile & (low != tiles.payload.data)
         return both & (~fits | misshapen | closes & differs)
 
     def _arithmetic(self, m, banks, address, steps, first_k):

@@ -11,11 +11,12 @@ class Core(UnitCore):
 
     A group that ends early is filled up with padding elements, the last of which carries its
     stop; at the end of a stream without groups the padding comes before ``DONE``. The second
-    output, where it is used, tells of every element whether it is padding.
+    output, where it is used, tells of every element whether it is padding: with the element's last
+    beat, or with its first where `prompt`.
 
     Parameters
     ----------
-    unit.params : level, chunk, rows, slices, pad
+    unit.params : level, chunk, rows, slices, pad, prompt
         See `stepgen.compile.units.reshape`.
 
     Notes
@@ -49,9 +50,13 @@ class Core(UnitCore):
             closes.eq(Mux(pads, pad_closes, ~ends & ~group & (stop >= level))),
         ]
 
+        element = Signal()  # the beat belongs to an element
+        inside = Signal()  # its element has begun
         told = Signal()  # the flag output takes part
+        prompt = self.params["prompt"]
         m.d.comb += [
-            told.eq(closes | ~pads & (ends | group)),
+            element.eq(pads | ~ends & ~group),
+            told.eq(Mux(element, ~inside if prompt else closes, ends | group & (not prompt))),
             fire.eq((pads | x.valid) & y.ready & (flags[0].ready | ~told if flags else 1)),
             x.ready.eq(fire & ~pads),
             y.valid.eq(fire),
@@ -86,11 +91,15 @@ class Core(UnitCore):
         if flags:
             m.d.comb += [
                 flags[0].valid.eq(fire & told),
-                flags[0].payload.kind.eq(Mux(closes, VALUE, x.payload.kind)),
-                flags[0].payload.stop.eq(Mux(closes | group, y.payload.stop - level, 0)),
-                flags[0].payload.data.eq(Mux(closes, pads, Mux(ends, 0, low + 1 - level))),
+                flags[0].payload.kind.eq(Mux(element, VALUE, x.payload.kind)),
+                flags[0].payload.stop.eq(
+                    0 if prompt else Mux(element | group, y.payload.stop - level, 0)
+                ),
+                flags[0].payload.data.eq(Mux(element, pads, Mux(ends, 0, low + 1 - level))),
             ]
 
+        with m.If(fire & element):
+            m.d.sync += inside.eq(~closes)
         with m.If(fire & closes):
             m.d.sync += count.eq(Mux(full, 0, count + 1))
             with m.If(pads):

@@ -46,6 +46,7 @@ def matched(M, a, t):  # type: ignore[no-untyped-def]
         M[REASON] = EMPTY_INPUT
         return wait
     if (kind_of(beat) == DONE) != (kind_of(head(M, flags)) == DONE):
+        M[REASON] = EMPTY_INPUT
         return NEVER
     return READY
 

@@ -118,7 +118,8 @@ def grant(M, a, t):  # type: ignore[no-untyped-def]
 
 
 DATA, OUT, DUE, PASS_LEVEL, REF_LEVEL, BEGUN, ENDED = range(OWN, OWN + 7)
-BEATS, GATHERED, PART, DIMS, DIM = range(OWN + 7, OWN + 12)
+PROMPT, OWED = range(OWN + 7, OWN + 9)
+BEATS, GATHERED, PART, DIMS, DIM = range(OWN + 9, OWN + 14)
 DIM_EXTENT, DIM_COUNT, DIM_SIZE = range(3)
 
 
@@ -131,6 +132,13 @@ def emit(M, a, t):  # type: ignore[no-untyped-def]
             return wait
         push(M, out, t, make_beat(DONE, 0, 0, 0))
         M[a + ENDED] = False
+        return acted(M, t)
+    if M[a + OWED]:
+        wait = ready(M, due, t)
+        if wait != READY:
+            return wait
+        pop(M, due, t)
+        M[a + OWED] = False
         return acted(M, t)
     seen = ready(M, data, t)
     if due != NONE and not M[a + BEGUN]:
@@ -164,7 +172,7 @@ def emit(M, a, t):  # type: ignore[no-untyped-def]
     last = stop == M[a + DIMS]
     if last:
         stop = M[a + PASS_LEVEL]
-        if due != NONE:
+        if due != NONE and not M[a + PROMPT]:
             wait = ready(M, due, t)
             if wait != READY:
                 return wait
@@ -185,10 +193,12 @@ def emit(M, a, t):  # type: ignore[no-untyped-def]
         M[a + PART] = 0
     M[a + BEGUN] = not last
     if last:
-        if due != NONE:
+        if due == NONE:
+            M[a + ENDED] = True
+        elif ready(M, due, t) == READY:
             pop(M, due, t)
         else:
-            M[a + ENDED] = True
+            M[a + OWED] = True
     return acted(M, t)
 
 
@@ -248,6 +258,7 @@ def build(unit: Unit, machine: LaidOut) -> None:
         emit,
         [
             *(data, out, closes, pass_level(params), params["ref_level"] or 0, False, False),
+            *(params["prompt"], False),
             *(max(1, word_bits // beat_bits), max(1, beat_bits // word_bits), 0),
             *(len(extents), *(word for extent in extents for word in (extent, 0))),
         ],

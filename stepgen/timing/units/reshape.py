@@ -26,18 +26,26 @@ from ..kernel import (
 from ..laid_out import LaidOut
 
 IN, OUT, FLAGS, LEVEL, CHUNK = range(OWN, OWN + 5)
-ROWS, SLICES, PAD = range(OWN + 5, OWN + 8)
-SEEN, SHORT, ROW, SLICE = range(OWN + 8, OWN + 12)
+ROWS, SLICES, PAD, PROMPT = range(OWN + 5, OWN + 9)
+SEEN, SHORT, ROW, SLICE, INSIDE = range(OWN + 9, OWN + 14)
 NONE = 0
 
 
 @step
-def admits(M, a, t):  # type: ignore[no-untyped-def]
-    """Whether there is room for the last beat of an element, and for its flag."""
+def tells(M, a, closes):  # type: ignore[no-untyped-def]
+    """Whether the flag of an element goes with a beat, which `closes` the element or not."""
+    if M[a + FLAGS] == NONE:
+        return 0
+    if M[a + PROMPT]:
+        return 0 if M[a + INSIDE] else 1
+    return closes
+
+
+@step
+def room_for_both(M, a, t):  # type: ignore[no-untyped-def]
+    """Whether there is room for a beat and its flag."""
     wait = room(M, M[a + OUT], t)
-    if wait == READY and M[a + FLAGS] != NONE:
-        wait = room(M, M[a + FLAGS], t)
-    return wait
+    return room(M, M[a + FLAGS], t) if wait == READY else wait
 
 
 @step
@@ -45,29 +53,28 @@ def pad(M, a, t):  # type: ignore[no-untyped-def]
     """One beat of padding; `SHORT` is the stop that closes the chunk."""
     level, rows = M[a + LEVEL], M[a + ROWS]
     row_ends = M[a + SLICE] == M[a + SLICES] - 1
-    closes = row_ends and M[a + ROW] >= rows - 1
-    if not closes:
-        wait = room(M, M[a + OUT], t)
-        if wait != READY:
-            return wait
-        push(M, M[a + OUT], t, make_beat(VALUE, 1 if row_ends else 0, 0, M[a + PAD]))
-        if row_ends:
-            M[a + ROW] += 1
-        M[a + SLICE] = 0 if row_ends else M[a + SLICE] + 1
-        return acted(M, t)
-    wait = admits(M, a, t)
+    closes = 1 if row_ends and M[a + ROW] >= rows - 1 else 0
+    flagged = tells(M, a, closes)
+    wait = room_for_both(M, a, t) if flagged else room(M, M[a + OUT], t)
     if wait != READY:
         return wait
-    M[a + ROW], M[a + SLICE] = 0, 0
-    M[a + SEEN] += 1
-    stop = level
-    if M[a + SEEN] == M[a + CHUNK]:
-        stop = M[a + SHORT]
-        M[a + SEEN], M[a + SHORT] = 0, NONE
+    M[a + SLICE] = 0 if row_ends else M[a + SLICE] + 1
+    M[a + INSIDE] = 1 - closes
+    stop = 1 if row_ends else 0
+    if closes:
+        M[a + ROW] = 0
+        M[a + SEEN] += 1
+        stop = level
+        if M[a + SEEN] == M[a + CHUNK]:
+            stop = M[a + SHORT]
+            M[a + SEEN], M[a + SHORT] = 0, NONE
+    elif row_ends:
+        M[a + ROW] += 1
     kind, low = (VALUE, 0) if rows else (BARE, level)
     push(M, M[a + OUT], t, make_beat(kind, stop, low, M[a + PAD]))
-    if M[a + FLAGS] != NONE:
-        push(M, M[a + FLAGS], t, make_beat(VALUE, stop - level, 0, 1))
+    if flagged:
+        known = 0 if M[a + PROMPT] else stop - level
+        push(M, M[a + FLAGS], t, make_beat(VALUE, known, 0, 1))
     return acted(M, t)
 
 
@@ -84,34 +91,38 @@ def count(M, a, t):  # type: ignore[no-untyped-def]
     if kind == DONE and M[a + SEEN]:
         M[a + SHORT] = level + 1
         return pad(M, a, t)
-    if kind == VALUE and stop < level:
-        wait = room(M, y, t)
-        if wait != READY:
-            return wait
-        push(M, y, t, pop(M, x, t))
-        return acted(M, t)
 
-    wait = admits(M, a, t)
+    group = kind == BARE and low > level
+    closes = 1 if kind != DONE and not group and stop >= level else 0
+    if kind == DONE:
+        flagged = 1 if flags != NONE else 0
+    elif group:
+        flagged = 1 if flags != NONE and not M[a + PROMPT] else 0
+    else:
+        flagged = tells(M, a, closes)
+    wait = room_for_both(M, a, t) if flagged else room(M, y, t)
     if wait != READY:
         return wait
+    pop(M, x, t)
     flag = beat
-    if kind == BARE and low > level:
+    if group:
         beat = make_beat(BARE, stop + 1, low + 1, 0)
         flag = make_beat(BARE, stop + 1 - level, low + 1 - level, 0)
-    elif kind != DONE and stop >= level:
-        M[a + SEEN] += 1
-        if M[a + SEEN] == M[a + CHUNK]:
-            M[a + SEEN] = 0
-            stop += 1
-        else:
-            if stop > level:
-                M[a + SHORT] = stop + 1
-            stop = level
+    elif kind != DONE:
+        M[a + INSIDE] = 1 - closes
+        if closes:
+            M[a + SEEN] += 1
+            if M[a + SEEN] == M[a + CHUNK]:
+                M[a + SEEN] = 0
+                stop += 1
+            else:
+                if stop > level:
+                    M[a + SHORT] = stop + 1
+                stop = level
         beat = make_beat(kind, stop, low, aux_of(beat))
-        flag = make_beat(VALUE, stop - level, 0, 0)
-    pop(M, x, t)
+        flag = make_beat(VALUE, 0 if M[a + PROMPT] else stop - level, 0, 0)
     push(M, y, t, beat)
-    if flags != NONE:
+    if flagged:
         push(M, flags, t, flag)
     return acted(M, t)
 
@@ -122,7 +133,8 @@ def build(unit: Unit, machine: LaidOut) -> None:
     p = unit.params
     slices = p["slices"] if p["rows"] else 1
     own = [x, y, *(flags or [NONE]), p["level"], p["chunk"], p["rows"], slices]
-    own += [_padding(machine, machine.design.channel[unit.outputs[0]], p), 0, NONE, 0, 0]
+    own += [_padding(machine, machine.design.channel[unit.outputs[0]], p), p["prompt"]]
+    own += [0, NONE, 0, 0, 0]
     machine.actor(unit.name, "count", count, own, reads=[x], writes=[y, *flags])
 
 

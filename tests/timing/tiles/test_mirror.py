@@ -71,7 +71,8 @@ def test_a_mirror_has_the_design_s_lanes_and_bus() -> None:
 
 
 def test_fifos_hold_tiles_of_as_many_beats() -> None:
-    graph, _ = moe(width=64)
-    assert depths(graph, 4)["partition_0.0"] == 1024 * 4 // 64
+    graph, inputs = moe(width=64, tiling="static")
+    held = depths(graph, Experiment(graph, inputs).design)
+    assert held["flatten_0.0"] == 1024 * 4 // 64
     weights = {n.inputs[1].name for n in graph.nodes if n.op == "map" and len(n.inputs) == 2}
-    assert {depths(graph, 4)[name] for name in weights} == {2}
+    assert {held[name] for name in weights} == {2}

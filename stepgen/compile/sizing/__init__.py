@@ -1,0 +1,1 @@
+"""FIFO depths with which a design can't deadlock, derived from its table (docs/fifo-depths.md)."""

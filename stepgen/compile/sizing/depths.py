@@ -1,0 +1,207 @@
+"""The smallest FIFO depths, by bits, that meet all requirements of a design."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+import networkx as nx
+
+from ...ir.errors import StepError
+from ..design import Channel, Design
+from ..units import fifo
+from .network import Edge, Network
+from .pace import RUN, Extents
+from .requirements import Choice, Requirement, requirements
+
+SOURCE, SINK = -2, -3
+"""Above all starts of a requirement, and behind its cut."""
+
+HUGE = 1 << 60
+"""Bits of a channel without bound, where the least bad is looked for."""
+
+Cost = Callable[[Requirement, Choice, Edge], float]
+
+
+class Unbounded(StepError):
+    """No depth is enough, since nothing says how much may have to lie in a channel.
+
+    Attributes
+    ----------
+    channel, awaited : str
+        Where it would lie, and what for.
+    unit : str
+        Who waits.
+    dims : list of str
+        The dims of the channel that have no bound.
+    """
+
+    def __init__(self, channel: str, awaited: str, unit: str, dims: list[str]) -> None:
+        super().__init__(f"{channel} has no bound while {unit} waits for {awaited}")
+        self.channel, self.awaited, self.unit, self.dims = channel, awaited, unit, dims
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Channels that a requirement makes deeper, with the bits that they grow by."""
+
+    bits: float
+    choice: Choice
+    edges: list[Edge]
+
+
+class Sizing:
+    """Depths under construction; they only grow.
+
+    Parameters
+    ----------
+    design : Design
+    extents : mapping of str to Extents
+        The dims of every channel of tiles, selectors or flags.
+    fed_back : collection of str
+        Channels that are read before they are written: the ends of loops.
+    """
+
+    def __init__(
+        self, design: Design, extents: Mapping[str, Extents], fed_back: Collection[str] = ()
+    ) -> None:
+        self.network = Network(design, extents, fed_back)
+        self.channels: dict[str, Channel] = design.channel
+        self.depths: dict[str, int] = {}
+
+    def settle(self) -> None:
+        """Meet all requirements, the largest first: what is deep already costs nothing.
+
+        Raises
+        ------
+        Unbounded
+        """
+        todo = [need for block in self.network.blocks() for need in requirements(block)]
+        first = [self.cheapest(need, self.growth) for need in todo]
+        order = sorted(range(len(todo)), key=lambda n: -first[n].bits)
+        for n in order:
+            cut = self.cheapest(todo[n], self.growth)
+            if math.isinf(cut.bits):
+                raise self.unbounded(todo[n])
+            for edge in cut.edges:
+                depth = self.depth(todo[n], cut.choice, edge)
+                if edge.queue is None and self.growth(todo[n], cut.choice, edge):
+                    self.depths[edge.name] = int(depth)
+
+    def cheapest(self, need: Requirement, cost: Cost) -> Cut:
+        """The choice and the cut that grow the least."""
+        cuts = []
+        for choice in need.choices:
+            if cost(need, choice, need.full) == 0:
+                return Cut(0, choice, [])
+            cuts.append(_cut(need, choice, cost))
+        return min(cuts, key=lambda cut: cut.bits)
+
+    def depth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
+        """Beats that a channel must hold where a requirement is met there."""
+        pace = choice.pace(edge)
+        if pace is None:
+            return math.inf
+        beats = choice.epochs * pace.room(edge.extents)
+        if choice.level == RUN and edge.tail not in need.starts:
+            beats -= 1  # ``DONE`` may wait above it
+        if edge == need.full:
+            beats -= need.block.parts[edge.head].keeps.get(edge.name, 0)
+        return beats
+
+    def growth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
+        """Bits that an edge grows by where a requirement is met there."""
+        if self._closes(need, choice, edge):
+            return 0
+        if edge.queue is not None:
+            pace = choice.pace(edge)
+            return 0 if pace and edge.queue.takes(pace, choice.epochs) else math.inf
+        depth = self.depth(need, choice, edge)
+        channel = self.channels[edge.name]
+        now = replace(channel, depth=self.depths.get(edge.name, channel.depth))
+        if depth <= now.depth:
+            return 0
+        if math.isinf(depth):
+            return math.inf
+        return fifo.memory_bits(replace(channel, depth=int(depth))) - fifo.memory_bits(now)
+
+    def _closes(self, need: Requirement, choice: Choice, edge: Edge) -> bool:
+        """Whether nothing of an epoch passes an edge before all of it is above, beyond the starts.
+
+        Then what is awaited of the epoch is there too, if it does not lag.
+        """
+        pace = choice.pace(edge)
+        if choice.epochs > 1 or pace is None or not pace.closed:
+            return False
+        behind = need.block.below.get(self.network.edges[pace.closed].head, set())
+        return not (need.starts & behind & need.block.above[edge.tail])
+
+    def unbounded(self, need: Requirement) -> Unbounded:
+        """The error for a requirement that no depth meets: it names the cheapest channel."""
+
+        def cost(need: Requirement, choice: Choice, edge: Edge) -> float:
+            bits = self.growth(need, choice, edge)
+            missing = sum(math.isinf(e.bound) for e in edge.extents)
+            return bits if edge.queue or bits < math.inf else missing * HUGE
+
+        run = replace(need, choices=need.choices[-1:])
+        cut = self.cheapest(run, cost)
+        loose = [e for e in cut.edges if any(math.isinf(d.bound) for d in e.extents)]
+        edge = loose[0] if loose else need.full
+        dims = [d.name for d in reversed(edge.extents) if math.isinf(d.bound)]
+        unit = self.network.units[need.full.head].name
+        return Unbounded(edge.name, need.awaited.name, unit, dims)
+
+
+def _cut(need: Requirement, choice: Choice, cost: Cost) -> Cut:
+    """The cheapest edges that part the starts from `full`."""
+    above = need.block.above[need.full.tail]
+    edges = [e for e in need.block.edges if e == need.full or e.head in above]
+    graph: nx.DiGraph = nx.DiGraph()
+    for edge in edges:
+        head = SINK if edge == need.full else edge.head
+        known = graph.get_edge_data(edge.tail, head, {"capacity": 0})["capacity"]
+        graph.add_edge(edge.tail, head, capacity=known + cost(need, choice, edge))
+    for n in need.starts:
+        graph.add_edge(SOURCE, n, capacity=math.inf)
+    if not need.starts:
+        return Cut(0, choice, [])
+    try:
+        bits, (near, far) = nx.minimum_cut(graph, SOURCE, SINK)
+    except nx.NetworkXUnbounded:
+        return Cut(math.inf, choice, [])
+    crossing = [e for e in edges if e.tail in near and (e == need.full or e.head in far)]
+    return Cut(bits, choice, crossing)
+
+
+def derive(
+    design: Design, extents: Mapping[str, Extents], fed_back: Collection[str] = ()
+) -> dict[str, int]:
+    """Depths, by channel, with which no run of a design without loops stops before its end.
+
+    How much goes round a loop at a time is no matter of types: what is fed back must have room for
+    it, which the program says.
+
+    Parameters
+    ----------
+    design : Design
+        With the depths that its channels have at least.
+    extents : mapping of str to Extents
+        The dims of every channel of tiles, selectors or flags.
+    fed_back : collection of str
+        Channels that are read before they are written: the ends of loops.
+
+    Returns
+    -------
+    dict of str to int
+        The channels that must be deeper than they are, in beats.
+
+    Raises
+    ------
+    Unbounded
+        Where no depth is enough.
+    """
+    sizing = Sizing(design, extents, fed_back)
+    sizing.settle()
+    return sizing.depths

@@ -1,0 +1,178 @@
+"""A design as a network of actors: what is above what, and how channels follow a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import networkx as nx
+
+from .. import facts
+from ..design import Design, Unit
+from .pace import RUN, Extents, Pace, Paces, Part, Queue
+
+ROOT = -1
+"""Above all sources, for dominators."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A channel, or a queue inside a unit, from one part to another."""
+
+    name: str
+    tail: int
+    head: int
+    extents: Extents
+    queue: Queue | None
+
+
+class Network:
+    """The parts of a design and the edges between them.
+
+    The off-chip memory is left out: a load asks for what it has room for, a store gives what it
+    holds, so nothing at the bus ever waits for a unit.
+
+    Parameters
+    ----------
+    design : Design
+    extents : mapping of str to Extents
+        The dims of every channel of tiles, selectors or flags.
+    fed_back : collection of str
+        Channels that are read before they are written; those that close loops are left out.
+
+    Attributes
+    ----------
+    parts : list of Part
+    units : list of Unit
+        The unit of each part.
+    edges : dict of str to Edge
+        By name of the channel or queue, in the order of the parts that write them.
+    """
+
+    def __init__(
+        self, design: Design, extents: Mapping[str, Extents], fed_back: Collection[str] = ()
+    ) -> None:
+        self.parts: list[Part] = []
+        self.units: list[Unit] = []
+        for unit in design.units:
+            if unit.kind not in ("memory", "axi"):
+                made = facts.parts(unit, extents)
+                self.parts += made
+                self.units += [unit] * len(made)
+        heads = {name: n for n, part in enumerate(self.parts) for name in part.inputs}
+        self.edges: dict[str, Edge] = {}
+        for tail, part in enumerate(self.parts):
+            for name in part.outputs:
+                if name in heads:
+                    queue = part.queues.get(name)
+                    dims = queue.extents if queue else extents[name]
+                    self.edges[name] = Edge(name, tail, heads[name], dims, queue)
+        self._open(fed_back)
+
+    def _open(self, fed_back: Collection[str]) -> None:
+        """Take the edges out that close loops."""
+        graph: nx.DiGraph = nx.DiGraph((e.tail, e.head) for e in self.edges.values())
+        loop = {n: i for i, ns in enumerate(nx.strongly_connected_components(graph)) for n in ns}
+        for name in fed_back:
+            edge = self.edges[name]
+            if loop[edge.tail] == loop[edge.head]:
+                del self.edges[name]
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the network within which parts may wait for each other."""
+        graph: nx.Graph = nx.Graph()
+        for edge in self.edges.values():
+            graph.add_edge(edge.tail, edge.name)
+            graph.add_edge(edge.name, edge.head)
+        for members in nx.biconnected_components(graph):
+            if len(members) > 2:
+                yield Block(self, [e for e in self.edges.values() if e.name in members])
+
+
+class Block:
+    """A biconnected block of a network, all by itself.
+
+    Attributes
+    ----------
+    edges : list of Edge
+    order : list of int
+        Its parts, each behind those above it.
+    ins, outs : dict of int to list of Edge
+        By part, what it reads and writes within the block.
+    above, below : dict of int to set of int
+        By part, the parts from which it is reached and those that it reaches, itself included.
+    """
+
+    def __init__(self, network: Network, edges: list[Edge]) -> None:
+        self.network, self.parts = network, network.parts
+        self.edges = edges
+        graph: nx.DiGraph = nx.DiGraph((e.tail, e.head) for e in edges)
+        self.order: list[int] = list(nx.lexicographical_topological_sort(graph))
+        self.ins: dict[int, list[Edge]] = {n: [] for n in self.order}
+        self.outs: dict[int, list[Edge]] = {n: [] for n in self.order}
+        for edge in edges:
+            self.outs[edge.tail].append(edge)
+            self.ins[edge.head].append(edge)
+        self.above: dict[int, set[int]] = {}
+        for n in self.order:
+            self.above[n] = {n}.union(*(self.above[e.tail] for e in self.ins[n]))
+        self.below: dict[int, set[int]] = {}
+        for n in reversed(self.order):
+            self.below[n] = {n}.union(*(self.below[e.head] for e in self.outs[n]))
+        self._graph = graph
+        self._dominators: dict[frozenset[int], dict[int, int]] = {}
+        self._paces: dict[tuple[int, int], dict[str, Pace]] = {}
+
+    def sources(self, edge: Edge) -> set[int]:
+        """Where all that travels on an edge enters the block."""
+        return {n for n in self.above[edge.tail] if not self.ins[n]}
+
+    def clock(self, a: Edge, b: Edge) -> int | None:
+        """The nearest part through which all goes that both edges get from what they share."""
+        shared = frozenset(self.sources(a) & self.sources(b))
+        if not shared:
+            return None
+        if shared not in self._dominators:
+            reached = set().union(*(self.below[n] for n in shared))
+            graph = self._graph.subgraph(reached).copy()
+            graph.add_edges_from((ROOT, n) for n in shared)
+            self._dominators[shared] = nx.immediate_dominators(graph, ROOT)
+        above = self._dominators[shared]
+        mine, node = set(), a.tail
+        while node != ROOT:
+            mine.add(node)
+            node = above[node]
+        node = b.tail
+        while node != ROOT and node not in mine:
+            node = above[node]
+        return None if node == ROOT else node
+
+    def levels(self, clock: int) -> int:
+        """The highest level of the groups that a part sends."""
+        counted = self.parts[clock].clock or self.outs[clock][0].name
+        return len(self.network.edges[counted].extents) - 1
+
+    def paces(self, clock: int, level: int) -> dict[str, Pace]:
+        """How all edges below a part follow the groups of `level` that it sends."""
+        key = clock, level
+        if key not in self._paces:
+            self._paces[key] = self._follow(clock, level)
+        return self._paces[key]
+
+    def _follow(self, clock: int, level: int) -> dict[str, Pace]:
+        paces: dict[str, Pace] = {}
+        for n in self.order:
+            if n not in self.below[clock]:
+                continue
+            part = self.parts[n]
+            if n == clock:
+                made: Paces = part.starts(level)
+            else:
+                known = {e.name: paces[e.name] for e in self.ins[n] if e.name in paces}
+                made = part.follow({k: replace(p, closed="") for k, p in known.items()})
+            for edge in self.outs[n]:
+                pace = made[edge.name]
+                if level == RUN:
+                    pace = Pace(RUN, replayed=pace.replayed, closed=pace.closed)
+                paces[edge.name] = pace.normal(edge.extents)
+        return paces

@@ -1,0 +1,198 @@
+"""How the beats of a channel follow a clock: the groups that some unit above it sends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...ir.dims import Dim
+
+RUN = 1 << 20
+"""Level of the epoch that is a whole run, its ``DONE`` included."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What is known at compile time of one dim of a channel.
+
+    Attributes
+    ----------
+    bound : float
+        No group is longer; infinite where nothing is known.
+    may_be_empty : bool
+    name : str
+        As people write it.
+    """
+
+    bound: float
+    may_be_empty: bool
+    name: str
+
+    @classmethod
+    def of(cls, dim: Dim) -> Extent:
+        """What a dim of a type says."""
+        return cls(math.inf if dim.bound is None else dim.bound, dim.may_be_empty, str(dim))
+
+    def __mul__(self, other: Extent) -> Extent:
+        bound = 0 if 0 in (self.bound, other.bound) else self.bound * other.bound
+        empty = self.may_be_empty or other.may_be_empty
+        return Extent(bound, empty, f"{self.name}*{other.name}")
+
+
+Extents = Sequence[Extent]
+"""The dims of a channel, innermost first: groups of level k are counted by dim k."""
+
+
+def span(extents: Extents, low: int, high: int) -> float:
+    """Most groups of level `low` in one of level `high`; an empty group is one beat too."""
+    return math.prod((max(1, e.bound) for e in extents[low:high]), start=1.0)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What a channel carries of each epoch of a clock, and when.
+
+    A clock is the groups of one wire level that a unit sends, numbered: its epochs.
+
+    Attributes
+    ----------
+    level, groups : int, float
+        An epoch is at most `groups` whole groups of this wire level.
+    lag : float
+        Epochs that the clock must have sent beyond one before all beats of that one are out;
+        infinite where that may never be.
+    sparse : bool
+        Whether an epoch may send nothing.
+    opened : bool
+        Whether the first beat of an epoch is out as soon as the clock has sent its first.
+    prompt : bool
+        Whether all beats of an epoch are.
+    replayed : str
+        Queue that an epoch's one tile must be in, whole, before more than its first copy is out.
+    closed : str
+        Queue that all of an epoch must be in before any of it is out.
+    aligned : bool
+        False where epochs are no whole groups: only a coarser clock tells something.
+    """
+
+    level: int
+    groups: float = 1
+    lag: float = 0
+    sparse: bool = False
+    opened: bool = False
+    prompt: bool = False
+    replayed: str = ""
+    closed: str = ""
+    aligned: bool = True
+
+    def count(self, extents: Extents, level: int) -> float:
+        """Most groups of `level` in an epoch."""
+        if self.level == RUN:
+            return span(extents, level, len(extents))
+        return self.groups * span(extents, level, self.level)
+
+    def room(self, extents: Extents, level: int = 0) -> float:
+        """Most groups of `level`, level 0 for beats, of an epoch that have to lie somewhere."""
+        return self.count(extents, level) + (self.level == RUN)
+
+    def moved(self, least: int, by: int) -> Pace:
+        """The pace where groups from level `least` on are groups `by` levels higher."""
+        if self.level == RUN:
+            return self
+        return replace(self, level=self.level + by) if self.level >= least else UNALIGNED
+
+    def after(self, *others: Pace | None) -> Pace:
+        """The pace of what waits for others too, which say nothing of its structure."""
+        known = [o for o in others if o is not None]
+        return replace(
+            self,
+            lag=max([self.lag, *(o.lag for o in known)]),
+            opened=self.opened and all(o.prompt for o in known),
+            prompt=self.prompt and all(o.prompt for o in known),
+        )
+
+    def normal(self, extents: Extents) -> Pace:
+        """The same epochs at the highest level: a dim of at most 1 joins the level above it."""
+        if not self.aligned or self.level == RUN:
+            return self
+        level = self.level
+        while level < len(extents) - 1 and extents[level].bound <= 1:
+            level += 1
+        return replace(self, level=level)
+
+
+UNALIGNED = Pace(0, math.inf, math.inf, aligned=False)
+
+Paces = Mapping[str, Pace]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue inside a unit, whose size is what it is.
+
+    Attributes
+    ----------
+    extents : Extents
+        Of what passes through it.
+    holds : sequence of (int, int)
+        Levels, and how many groups of each it holds.
+    """
+
+    extents: Extents
+    holds: Sequence[tuple[int, float]]
+
+    def takes(self, pace: Pace, epochs: float) -> bool:
+        """Whether so many epochs fit."""
+        return all(epochs * pace.room(self.extents, level) <= n for level, n in self.holds)
+
+
+def copied(*outputs: str) -> Callable[[Paces], Paces]:
+    """The paces of outputs that all carry what comes in."""
+
+    def follow(paces: Paces) -> Paces:
+        (x,) = paces.values()
+        one = x.level == 0 and x.groups == 1
+        if len(outputs) > 1 and not one:  # copies may be taken at different times
+            x = replace(x, prompt=False)
+        return dict.fromkeys(outputs, x)
+
+    return follow
+
+
+@dataclass(frozen=True)
+class Part:
+    """An actor of a unit, as far as depths ask: what it takes before it gives.
+
+    Attributes
+    ----------
+    inputs, outputs : tuple of str
+        Channels, and queues inside the unit.
+    follow : function
+        The paces of all outputs from those of the inputs that follow a clock.
+    meets : mapping of str to int
+        By input, the level from which on a part that waits at one input for a group has taken all
+        of the others before it; 0 where it is not here.
+    keeps : mapping of str to int
+        Beats of an input that it has taken while it still waits for what belongs to them.
+    queues : mapping of str to Queue
+        The queues among its outputs.
+    clock : str
+        Channel whose levels number what it sends; the first output where it is not here.
+    start : function, optional
+        The paces of the outputs when the part itself is the clock, by level.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    follow: Callable[[Paces], Paces]
+    meets: Mapping[str, int] = field(default_factory=dict)
+    keeps: Mapping[str, int] = field(default_factory=dict)
+    queues: Mapping[str, Queue] = field(default_factory=dict)
+    clock: str = ""
+    start: Callable[[Pace], Paces] | None = None
+
+    def starts(self, level: int) -> Paces:
+        """The paces of the outputs against the groups of `level` that the part sends."""
+        pace = Pace(level, opened=True, prompt=level == 0)
+        return self.start(pace) if self.start else dict.fromkeys(self.outputs, pace)

@@ -1,0 +1,230 @@
+"""Draws programs whose channels wait for each other in many ways, and inputs at their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from drawing import BOUND, Program, draw, steps_of
+
+import stepgen as sg
+from stepgen.compile.design import Bus, Design
+from stepgen.compile.lower import lower
+from stepgen.ir.dims import Dim
+from stepgen.ir.stream import Stream
+from stepgen.ir.wire import Beats
+from stepgen.semantics.beats import to_beats
+from stepgen.semantics.inputs import to_tokens
+
+WIDTHS = (1, 2, 4, 8, 16)
+PATTERNS = ("any", "all", "none", "first", "last", "ends", "one")
+
+
+class Bounded(Program):
+    """A drawn program with routes, weights from off-chip memory, and streams that meet again."""
+
+    bus = Bus(data_bits=32, burst=4)
+
+    def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:
+        self.lanes = WIDTHS[seed % len(WIDTHS)]
+        self.pattern = "any"
+        self.drawn = 0
+        super().__init__(seed, steps)
+
+    def first(self) -> Stream:
+        """Rows, now and then square tiles, so that there is something to multiply."""
+        dims = [self.dim(ragged=n > 0) for n in range(self.number(0, 2) + 1)]
+        square = self.lanes * self.pick(1, 2)
+        rows, columns = self.pick((1, self.columns()), (1, self.columns()), (square, square))
+        return self.input("x", sg.Tile(rows, columns, sg.int8), dims)
+
+    def columns(self) -> int:
+        """Columns of a tile, of up to eight beats."""
+        return self.lanes * self.pick(1, 2, 3, 8)
+
+    def redraw(self, seed: int) -> None:
+        """Draw other contents of the inputs, with all extents at their bounds half of the time."""
+        self.rng = np.random.default_rng(seed)
+        full = self.number(0, 1)
+        for name in self.extents:
+            self.extents[name] = BOUND if full else self.pick(0, 1, 2, 3, BOUND)
+        for node in self.graph.nodes:
+            if node.op == "source":
+                self.inputs[node.name] = self.contents(node.outputs[0])
+
+    def contents(self, stream: Stream) -> Any:
+        """Drawn contents of an input; selectors follow a pattern."""
+        self.pattern, self.drawn = self.pick(*PATTERNS), 0
+        return super().contents(stream)
+
+    def extent(self, dim: Dim) -> int:
+        """The extent of one occurrence of a dim."""
+        return self.pick(super().extent(dim), BOUND) if dim.is_ragged else super().extent(dim)
+
+    def value(self, dtype: Any) -> Any:
+        """An element of an input."""
+        if not isinstance(dtype, sg.Selector):
+            return super().value(dtype)
+        n, at = dtype.n, self.drawn
+        self.drawn += 1
+        hot = {
+            "all": range(n),
+            "none": (),
+            "first": (0,),
+            "last": (n - 1,),
+            "ends": (0,) if at % BOUND in (0, BOUND - 1) else (n - 1,),
+            "one": (at % n,),
+        }.get(self.pattern)
+        if hot is None:
+            return self.rng.random(n) < 0.5
+        return np.isin(np.arange(n), list(hot))
+
+    def matrix(self, ref: Stream, columns: int, times: int = 1) -> Stream:
+        """Matrices from off-chip memory, `times` for each element of a reference."""
+        rows = ref.dtype.cols.static
+        name = f"m{len(self.graph.tensors)}"
+        tensor = self.graph.tensor(name, (rows, columns * times), sg.int8)
+        return sg.linear_offchip_load(
+            tensor, tile=(rows, columns), shape=(times,), stride=(1,), ref=ref
+        )
+
+    def product(self, x: Stream, w: Stream) -> Stream:
+        """Each tile times a matrix; int8 again."""
+        return x.map(sg.fn.matmul(), w).map(sg.fn.requantize(shift=2))
+
+    def times(self, x: Stream) -> Stream:
+        """Each tile times matrices that it asks for itself."""
+        times = self.pick(1, 1, 2)
+        loaded, x = self.matrix(x, self.columns(), times), x.promote(0)
+        if times > 1:
+            x = x.expand(count=times)
+        if self.number(0, 1):
+            x, loaded = x.flatten(0, 1), loaded.flatten(0, 1)
+        return self.product(x, loaded)
+
+    def packed(self, x: Stream) -> Stream:
+        """All rows of each group as one tile, worked on, and cut into rows again."""
+        tile = x.accum(sg.fn.retile_row(), rank=1) if x.rank else x.promote()
+        if tile is not x and not x.rank:
+            tile = tile.accum(sg.fn.retile_row(), rank=1)
+        return self.worked(tile).flat_map(sg.fn.retile_streamify("row"), rank=0)
+
+    def padded(self, x: Stream) -> Stream:
+        """Tiles of a static number of rows, worked on, and the padding taken out."""
+        data, padding = x.reshape(chunk=self.number(1, 4), pad=1)
+        tile = data.accum(sg.fn.retile_row(), rank=1)
+        done = self.worked(tile)
+        return done.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
+
+    def worked(self, x: Stream) -> Stream:
+        """What keeps the number of rows: nothing, or columns from a matrix."""
+        if x.dtype.element is not sg.int8 or self.number(0, 2) == 0:
+            return x
+        rows = x.dtype.cols.static
+        if self.number(0, 1):
+            return self.product(x, self.matrix(x, rows).flatten(0, 1))
+        wide = x.promote(0).expand(count=2)
+        return self.product(wide, self.matrix(x, rows, 2)).accum(sg.fn.retile_col(), rank=1)
+
+    def inside(self, x: Stream) -> Stream:
+        """What happens to one branch of a route."""
+        return getattr(self, self.pick("same", "packed", "padded", "times", "double"))(x)
+
+    def same(self, x: Stream) -> Stream:
+        return x
+
+    def double(self, x: Stream) -> Stream:
+        return self.packed(self.padded(x)) if self.number(0, 1) else self.padded(self.packed(x))
+
+    def step_route(self, x: Stream, name: str) -> Stream:
+        rank = self.number(0, min(1, x.rank))
+        outer = x.shape[: len(x.shape) - rank]
+        if any(d.is_ragged or (d.static is None and str(d) not in self.extents) for d in outer):
+            raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
+        sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
+        parts = sg.partition(x, sel, rank=rank)
+        if self.number(0, 2):
+            state = int(self.rng.integers(1 << 30))
+            worked = []
+            for n, part in enumerate(parts):
+                self.rng = np.random.default_rng(state + (n if self.number(0, 1) else 0))
+                worked.append(self.inside(part))
+            if len({str(y.dtype) for y in worked}) == 1:
+                parts = tuple(worked)
+            else:
+                parts = tuple(self.packed_same(p) for p in parts)
+        return sg.reassemble(parts, sel, rank=rank, order=self.pick("index", "arrival"))
+
+    def packed_same(self, x: Stream) -> Stream:
+        tile = x.accum(sg.fn.retile_row(), rank=1) if x.rank else None
+        if tile is None:
+            tile = x.promote().accum(sg.fn.retile_row(), rank=1)
+        return tile.flat_map(sg.fn.retile_streamify("row"), rank=0)
+
+    def step_times(self, x: Stream, _: str) -> Stream:
+        return self.times(x)
+
+    def step_work(self, x: Stream, _: str) -> Stream:
+        return self.worked(x)
+
+    def step_padded(self, x: Stream, _: str) -> Stream:
+        return self.padded(x)
+
+    def step_packed(self, x: Stream, _: str) -> Stream:
+        return self.packed(x)
+
+    def step_late(self, x: Stream, _: str) -> Stream:
+        """The tile of a whole group, once for each of its elements."""
+        whole = x.accum(sg.fn.retile_row(), rank=1)
+        return whole.promote(0).expand(x)
+
+    def step_late_weights(self, x: Stream, _: str) -> Stream:
+        """Each tile of a group times a matrix that the group's end asks for."""
+        rows = x.dtype.cols.static
+        whole = x.accum(sg.fn.retile_row(), rank=1)
+        return self.product(x, self.matrix(whole, rows).expand(x))
+
+    def step_chain(self, x: Stream, _: str) -> Stream:
+        """A matrix that is asked for by a matrix that is asked for."""
+        rows = x.dtype.cols.static
+        first = self.matrix(x, rows).flatten(0, 1)
+        return self.product(x, self.matrix(first, rows).flatten(0, 1))
+
+    def step_crossed(self, x: Stream, name: str) -> Stream:
+        """Two streams times each other, both ways."""
+        size = x.dtype.cols.static
+        if x.dtype.rows.static != size:
+            raise sg.StepError("only square tiles can be crossed")
+        z = self.beside(name, sg.Tile(size, size, sg.int8), x)
+        one, other = x.map(sg.fn.matmul(), z), z.map(sg.fn.matmul(), x)
+        self.graph.output(other, f"{name}_other")
+        return one.map(sg.fn.requantize(shift=2))
+
+
+MEETING = ("route", "times", "work", "padded", "packed", "late", "late_weights", "chain", "crossed")
+"""Steps in which streams part and meet again, which are drawn more often."""
+
+
+def case(seed: int, size: int = 3) -> Any:
+    """A program of up to `size` steps that can be built."""
+    names = (*steps_of(Bounded), *MEETING, *MEETING)
+    return draw(seed, size, Bounded, names=names)[0]
+
+
+def beats(program: Any) -> Mapping[str, Beats]:
+    """What enters the design of a program."""
+    sources = [n for n in program.graph.nodes if n.op == "source"]
+    return {
+        n.name: to_beats(
+            to_tokens(program.inputs[n.name], n.outputs[0].type, n.name),
+            n.outputs[0].type,
+            program.lanes,
+        )
+        for n in sources
+    }
+
+
+def table(program: Any) -> Design:
+    """The design of a program."""
+    return lower(program.graph, lanes=program.lanes, bus=program.bus)

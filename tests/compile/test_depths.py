@@ -1,0 +1,124 @@
+"""FIFO depths that follow from the table, on designs small enough to work them out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.flow.experiment import Experiment
+from stepgen.timing.deadlock import Deadlock
+
+LANES = 4
+
+
+def rows(g: sg.Graph, count: int | str, width: int = 8, name: str = "x"):
+    return g.input(name, sg.int8[1, width], (count,))
+
+
+def matrix(g: sg.Graph, ref, *, width: int = 8):
+    w = g.tensor("w", (width, width), sg.int8)
+    loaded = sg.linear_offchip_load(w, tile=(width, width), shape=(1,), stride=(1,), ref=ref)
+    return loaded.flatten(0, 1)
+
+
+def own_weights() -> sg.Graph:
+    """A tile asks for its weights with its first row: nothing has to wait for its last."""
+    g = sg.Graph("own")
+    tile = rows(g, 6).promote().accum(sg.fn.retile_row(), rank=1)
+    g.output(tile.map(sg.fn.matmul(), matrix(g, tile)), "y")
+    return g
+
+
+def late_weights() -> sg.Graph:
+    """The stops of the weights are looked at, so the last of them wait for the tile's end."""
+    g = sg.Graph("late")
+    tile = rows(g, 6).promote().accum(sg.fn.retile_row(), rank=1)
+    weights = matrix(g, tile)
+    g.output(tile.map(sg.fn.matmul(), weights), "y")
+    g.output(weights.promote(), "seen")
+    return g
+
+
+def gate() -> sg.Graph:
+    """Rows from two paths, put back in order: the selectors wait for the path that packs."""
+    g = sg.Graph("gate")
+    x, sel = rows(g, 5), g.input("sel", sg.Selector(2), (5,))
+    one, other = sg.partition(x, sel, rank=0)
+    packed = one.promote().accum(sg.fn.retile_row(), rank=1)
+    cut = packed.flat_map(sg.fn.retile_streamify("row"), rank=0)
+    g.output(sg.reassemble([cut, other], sel, rank=0), "y")
+    return g
+
+
+def padded() -> sg.Graph:
+    """A row's flag goes with its first beat, and its tile with the rows: nothing waits."""
+    g = sg.Graph("padded")
+    data, padding = rows(g, 6, 128).reshape(chunk=1, pad=0)
+    tile = data.accum(sg.fn.retile_row(), rank=1)
+    g.output(tile.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding), "y")
+    return g
+
+
+def crossed() -> sg.Graph:
+    """Two streams times each other, both ways: no clock is common to them."""
+    g = sg.Graph("crossed")
+    x, z = (g.input(name, sg.int8[8, 8], (3,)) for name in "xz")
+    g.output(x.map(sg.fn.matmul(), z), "xz")
+    g.output(z.map(sg.fn.matmul(), x), "zx")
+    return g
+
+
+def straight() -> sg.Graph:
+    """A chain: nothing parts, nothing waits."""
+    g = sg.Graph("straight")
+    g.output(rows(g, 6).promote().accum(sg.fn.retile_row(), rank=1), "y")
+    return g
+
+
+SLICES = 8 // LANES
+TILE = 8 * SLICES
+DEEP = {
+    straight: {},
+    own_weights: {},
+    padded: {},
+    # The whole tile: 6 rows.
+    late_weights: {"accum_0_to_map_0": 6 * SLICES},
+    # All selectors and DONE, of which the merge holds one; all rows that go the other way and DONE.
+    gate: {"sel_to_reassemble_0": 5, "partition_0_1": 5 * SLICES + 1},
+    # All tiles and DONE, on both sides of both units: either may be the one that comes late.
+    crossed: {f"{x}_to_map_{n}": 3 * TILE + 1 for x in "xz" for n in (0, 1)},
+}
+
+
+@pytest.mark.parametrize("program", DEEP, ids=lambda p: p.__name__)
+def test_what_is_derived(program):
+    design = lower(program(), lanes=LANES)
+    deep = {c.name: c.depth for c in design.channels if c.rank is not None and not c.delay}
+    assert {name: depth for name, depth in deep.items() if depth > 2} == DEEP[program]
+
+
+@pytest.mark.parametrize("program", DEEP, ids=lambda p: p.__name__)
+def test_it_runs(program):
+    g, rng = program(), np.random.default_rng(0)
+    inputs = {t.name: np.zeros(t.shape, np.int8) for t in g.tensors.values()}
+    for node in g.nodes:
+        if node.op == "source":
+            (x,) = node.outputs
+            inputs[node.name] = drawn(x, rng)
+    experiment = Experiment(g, inputs, lanes=LANES)
+    assert experiment.prediction.cycles > 0
+    if DEEP[program]:
+        shallow = Experiment(g, inputs, lanes=LANES, depths=dict.fromkeys(DEEP[program], 2))
+        with pytest.raises(Deadlock):
+            _ = shallow.prediction
+
+
+def drawn(x, rng):
+    """Contents of an input; selectors that name the second stream from the second on."""
+    count = x.shape[0].static
+    if isinstance(x.dtype, sg.Selector):
+        return np.arange(2) == (np.arange(count) > 0)[:, None]
+    size = count, x.dtype.rows.static, x.dtype.cols.static
+    return rng.integers(-9, 9, size).astype(np.int8)
