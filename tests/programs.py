@@ -1,11 +1,15 @@
-"""Loads the shipped example programs for tests."""
+"""Programs for tests: the shipped examples, and one that has every unit."""
 
 from __future__ import annotations
 
 import importlib.util
 from types import ModuleType
 
+import stepgen as sg
 from stepgen.flow.files import shipped
+
+ROWS = 6
+"""Extent of the inputs of `every_unit`."""
 
 
 def example(name: str) -> ModuleType:
@@ -14,3 +18,26 @@ def example(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def every_unit() -> sg.Graph:
+    """A program that has all kinds of units."""
+    g = sg.Graph("every_unit")
+    x = g.input("x", sg.int8[1, 8], (ROWS,))
+    sel = g.input("sel", sg.Selector(2), (ROWS,))
+    w = g.tensor("w", (8, 8), sg.int8)
+    y = g.tensor("y", (ROWS, 16), sg.int8)
+    parts = [p.fifo(80) for p in sg.partition(x, sel.fifo(70), rank=0)]
+    merged = sg.reassemble(parts, sel.fifo(70), rank=0).flatten(0, 1)
+    padded, padding = merged.reshape(chunk=4, pad=-7)
+    tile = padded.accum(sg.fn.retile_row(), rank=1)
+    weights = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=tile)
+    product = tile.fifo(80).map(sg.fn.matmul(), weights.flatten(0, 1))
+    rows = product.map(sg.fn.requantize(shift=4)).flat_map(
+        sg.fn.retile_streamify("row"), rank=0, padding=padding.fifo(70)
+    )
+    wide = rows.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
+    sg.linear_offchip_store(wide, y)
+    g.output(x.promote(0).reshape(dim=1, chunk=2), "pairs")
+    g.output(x.reshape(chunk=3, pad=0)[0], "chunks")
+    return g

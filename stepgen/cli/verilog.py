@@ -22,19 +22,23 @@ def command(
     ] = Path("build"),
     json: Json = False,
 ) -> None:
-    """Write the circuit as Verilog, and the table of its units and channels as JSON."""
+    """Write the circuit as Verilog, with waivers for Verilator's linter, and as a table in JSON."""
     from stepgen.flow import report, waiting
     from stepgen.flow.elaborate import verilog as generate
+    from stepgen.flow.lint import control_file
     from stepgen.flow.whole import whole_folder
 
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design
     with whole_folder(output) as place, waiting.progress(quiet=json) as progress:
         progress("writing Verilog", 0.0)
-        (place / f"{design.name}.v").write_text(generate(design))
+        text = generate(design)
+        (place / f"{design.name}.v").write_text(text)
+        (place / f"{design.name}.vlt").write_text(control_file(text, f"{design.name}.v"))
         (place / f"{design.name}.json").write_text(design.to_json() + "\n")
     files = {
         "verilog": str(output / f"{design.name}.v"),
+        "lint waivers": str(output / f"{design.name}.vlt"),
         "design": str(output / f"{design.name}.json"),
     }
     if json:

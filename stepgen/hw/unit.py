@@ -60,7 +60,7 @@ class UnitCore(wiring.Component):
                 **self.extra_ports(),
                 **{name: In(shape) for name, (shape, _) in self.constants().items()},
                 "running": In(1),
-                "finished": Out(1),
+                **({"finished": Out(1)} if self.finishes else {}),
                 "error": Out(1),
                 "under_way": Out(1),
             }

@@ -6,6 +6,7 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 
 from ..compile.design import Design
+from .explicit import explicit
 from .library import Library
 from .system import System
 
@@ -18,6 +19,14 @@ def top_name(design: Design) -> str:
     return name if re.match("[A-Za-z]", name) else f"d_{name}"
 
 
+_PASSES = (
+    "proc -norom",
+    "attrmap -remove full_case -remove parallel_case",
+    "memory_collect",
+    "clean_zerowidth",
+    "opt_clean -purge",
+)
+_INITIAL = re.compile(r"^  reg (\[\d+:\d+\] )?(\S+ ) *= (.*);$", re.MULTILINE)
 _UNINITIALIZED = ("attrmap -remove init", "delete t:$meminit_v2")
 
 
@@ -48,13 +57,13 @@ def to_verilog(
     library = Library(name)
     system = System(design, counters=counters, probes=probes, part=library.instance)
     top = rtlil.convert(system, name=name, emit_src=False)
-    script = [
-        f"read_rtlil <<rtlil\n{library.rtlil}\n{top}\nrtlil",
-        *(() if initial else _UNINITIALIZED),
-        "proc -nomux -norom",
-        "memory_collect",
-        "write_verilog -norename",
-    ]
+    passes = _PASSES if initial else (*_UNINITIALIZED, *_PASSES)
+    circuit = _yosys(f"{library.rtlil}\n{top}", *passes, "write_rtlil")
+    text = _yosys(explicit(circuit), "write_verilog -norename -simple-lhs")
+    return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
+
+
+def _yosys(rtlil: str, *commands: str) -> str:
+    script = [f"read_rtlil <<rtlil\n{rtlil}\nrtlil", *commands]
     yosys = find_yosys(lambda version: version >= (0, 40))
-    # The processes that remain are those that Verilog can say; the warning is about others.
-    return yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
+    return yosys.run(["-q", "-"], "\n".join(script))

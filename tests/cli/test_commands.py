@@ -167,10 +167,15 @@ def test_time_depends_on_memory_stalls_and_depths(stepgen):
 
 def test_verilog(stepgen, here):
     said = stepgen("verilog p.py:layer -o out/deep --lanes 2 --json")
-    assert said.json == {"verilog": "out/deep/layer.v", "design": "out/deep/layer.json"}
+    files = {"verilog": "v", "lint waivers": "vlt", "design": "json"}
+    assert said.json == {what: f"out/deep/layer.{end}" for what, end in files.items()}
     assert "module layer" in (here / "out/deep/layer.v").read_text()
     assert Design.from_json((here / "out/deep/layer.json").read_text()).lanes == 2
-    assert sorted(p.name for p in (here / "out/deep").iterdir()) == ["layer.json", "layer.v"]
+    assert sorted(p.name for p in (here / "out/deep").iterdir()) == [
+        "layer.json",
+        "layer.v",
+        "layer.vlt",
+    ]
 
 
 def test_test(stepgen, here):

@@ -65,7 +65,7 @@ class Core(UnitCore):
         length_code = Signal(LENGTH_BITS)
         push_word, push_request = Signal(), Signal()
         m.d.comb += [
-            length_code.eq(Mux(push_word, count, count - 1)),
+            length_code.eq(Mux(push_word, count, (count - 1)[: len(count)])),
             push_word.eq(fits & word_ready | ends & partial),
             push_request.eq(fits & word_ready & at_last | ends & (partial | some)),
             fire.eq(x.valid & wdata.ready & wreq.ready & bursts.w.ready),
