@@ -1,0 +1,389 @@
+"""What kinds of units declare of their paces, held against each kind alone, drawn, in the model."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from drawn import LANES, Draw, blank_lanes, to_beats
+from off_chip import OffChip
+
+from stepgen.compile import facts
+from stepgen.compile.design import Bus, Channel, Design, Unit
+from stepgen.compile.sizing.pace import Extent, Extents, Pace
+from stepgen.ir import registry
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.wire import BARE, DONE, Beats
+from stepgen.timing import kernel as k
+from stepgen.timing.laid_out import LaidOut
+
+DEEP = 1 << 12
+SEEDS = 8
+WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi"}
+"""Kinds that no stream passes through."""
+
+
+@dataclass
+class Case:
+    """One unit, or several in a row, between ports."""
+
+    design: Design
+    inputs: dict[str, Beats]
+    extents: dict[str, Extents]
+    outputs: list[str]
+    beside: tuple[str, int, str] = ("", 0, "")
+    """An input, the level of its elements, and another of which each belongs to a tile."""
+
+
+def extents(slices: int, *dims: tuple[int, ...]) -> list[Extent]:
+    """Of dims drawn from these numbers, outermost first, above rows of `slices` beats."""
+    made = [Extent(max(d), 0 in d, f"D{n}") for n, d in enumerate(reversed(dims))]
+    return [Extent(slices, False, "slices"), *made] if slices else made
+
+
+def between(units: list[Unit], channels: list[Channel], inputs: Mapping[str, Beats]) -> Design:
+    """A design of units between ports."""
+    read = {name for u in units for name in u.inputs}
+    made = {name for u in units for name in u.outputs}
+    ports = [Unit(f"s_{c.name}", "source", {}, (), (c.name,)) for c in channels if c.name in inputs]
+    ports += [Unit(f"d_{n}", "sink", {}, (n,), ()) for n in made - read]
+    return Design("alone", LANES, Bus(), (*units, *ports), tuple(channels))
+
+
+def alone(
+    kind: str,
+    params: dict,
+    xs: Mapping[str, tuple[Beats, Extents]],
+    ys: Mapping[str, Extents],
+) -> Case:
+    """A case of one unit."""
+    dims = {**{name: d for name, (_, d) in xs.items()}, **ys}
+    rank = {name: len(d) - 1 for name, d in dims.items()}
+    lanes = {name: beats.data.shape[1] for name, (beats, _) in xs.items()}
+    channels = [Channel(n, lanes[n], 1 if n in ("sel", "flags") else 8, rank[n]) for n in xs]
+    channels += [Channel(n, LANES, 8, rank[n], DEEP) for n in ys]
+    unit = Unit("dut", kind, params, tuple(xs), tuple(ys))
+    inputs = {name: beats for name, (beats, _) in xs.items()}
+    return Case(between([unit], channels, inputs), inputs, dims, list(ys))
+
+
+ROWS = (0, 1, 2, 3)
+OUTER = (0, 1, 2, 3)
+
+
+def tiles(draw: Draw, *dims: tuple[int, ...], rows: tuple[int, ...] = ROWS, slices: int = 2):
+    """Beats of drawn tiles with their extents."""
+    nested = draw.nested(dims, lambda: draw.tile(draw.one(rows), slices))
+    return to_beats(nested, len(dims) + 1), extents(slices, *dims, rows)
+
+
+def bits(draw: Draw, *dims: tuple[int, ...], width: int = 1):
+    """Beats of drawn flags or selectors with their extents."""
+    nested = draw.nested(dims, lambda: draw.flags(width, 0.5))
+    return to_beats(nested, len(dims) - 1, bool), extents(0, *dims)
+
+
+def fork(draw: Draw) -> Case:
+    x = tiles(draw, OUTER)
+    return alone("fork", {}, {"x": x}, {"y": x[1], "z": x[1]})
+
+
+def requantize(draw: Draw) -> Case:
+    x = tiles(draw, OUTER)
+    return alone("requantize", {"multiplier": 1, "shift": 1}, {"x": x}, {"y": x[1]})
+
+
+def promote(draw: Draw) -> Case:
+    beats, dims = tiles(draw, OUTER, OUTER)
+    level = draw.one((1, 2, 3, 4, 4))
+    y = [*dims[:level], Extent(1, False, "1"), *dims[level:]]
+    params = {"level": level, "outermost": level == 4}
+    return alone("promote", params, {"x": (beats, dims)}, {"y": y})
+
+
+def flatten(draw: Draw) -> Case:
+    inner = draw.one((OUTER, (1, 2, 3)))
+    rows = draw.one((ROWS, (1, 2, 3)))
+    beats, dims = tiles(draw, OUTER, inner, OUTER, rows=rows)
+    lo, hi = draw.one(((1, 2), (1, 3), (2, 3), (2, 4), (3, 4)))
+    merged = math.prod(d.bound for d in dims[lo : hi + 1])
+    empty = any(d.may_be_empty for d in dims[lo : hi + 1])
+    y = [*dims[:lo], Extent(merged, empty, "merged"), *dims[hi + 1 :]]
+    hold = hi < 4 and any(d.may_be_empty for d in dims[lo:hi])
+    return alone("flatten", {"lo": lo, "hi": hi, "hold": hold}, {"x": (beats, dims)}, {"y": y})
+
+
+def group(draw: Draw) -> Case:
+    beats, dims = tiles(draw, OUTER, (4,), OUTER)
+    y = [*dims[:3], Extent(2, False, "chunk"), Extent(2, False, "chunks"), *dims[4:]]
+    return alone("group", {"level": 3, "chunk": 2}, {"x": (beats, dims)}, {"y": y})
+
+
+def reshape(draw: Draw) -> Case:
+    chunk, prompt = draw.one((1, 2, 3)), draw.one((True, False))
+    beats, dims = tiles(draw, OUTER, (0, 1, 3, 4), rows=(2,))
+    made = [Extent(chunk, False, "chunk"), Extent(-(-4 // chunk), True, "chunks"), dims[3]]
+    params = {"level": 2, "chunk": chunk, "rows": 2, "slices": 2, "pad": 0, "prompt": prompt}
+    return alone("reshape", params, {"x": (beats, dims)}, {"y": [*dims[:2], *made], "told": made})
+
+
+def drop(draw: Draw) -> Case:
+    hold = draw.one((True, False))
+    outer = [OUTER] if hold else []
+    nested = draw.nested([*outer, OUTER], lambda: draw.tile(draw.one(ROWS), 2))
+    depth = len(outer) + 1
+
+    def told(items, level):
+        return [told(i, level - 1) for i in items] if level else draw.flags(1, 0.5)
+
+    x = to_beats(nested, depth + 1), extents(2, *outer, OUTER, ROWS)
+    flags = to_beats(told(nested, depth), depth - 1, bool), extents(0, *outer, OUTER)
+    case = alone("drop", {"hold": hold}, {"x": x, "flags": flags}, {"y": x[1]})
+    case.beside = "flags", 0, "x"
+    return case
+
+
+def partition(draw: Draw) -> Case:
+    level = draw.one((2, 3))
+    nested = draw.nested([OUTER, OUTER], lambda: draw.tile(draw.one(ROWS), 2))
+
+    def told(items, depth):
+        return [told(i, depth - 1) for i in items] if depth else draw.flags(2, 0.5)
+
+    chosen = told(nested, 4 - level)
+    sel = to_beats(chosen, 3 - level, bool), extents(0, *[OUTER] * (4 - level))
+    x = to_beats(nested, 3), extents(2, OUTER, OUTER, ROWS)
+    routed = [*x[1][:level], Extent(9 if level == 2 else 3, True, "E")]
+    params = {"level": level, "surplus": False}
+    return alone("partition", params, {"x": x, "sel": sel}, {"y": routed, "z": routed})
+
+
+def reassemble(draw: Draw) -> Case:
+    chosen = draw.nested([OUTER, OUTER], lambda: draw.flags(2, 0.6))
+    flat = [s for part in chosen for s in part]
+    xs = {}
+    for n in range(2):
+        count = sum(int(s[n]) for s in flat)
+        xs[f"x{n}"] = tiles(draw, (count,))
+    sel = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
+    dims = [*extents(2, ROWS), Extent(2, True, "K"), *sel[1]]
+    params = {"level": 2, "order": draw.one(("index", "arrival"))}
+    return alone("reassemble", params, {**xs, "sel": sel}, {"y": dims})
+
+
+def expand(draw: Draw) -> Case:
+    count, one = draw.one((1, 2, 3)), draw.one(((1,), OUTER))
+    beats, dims = tiles(draw, one, (1,))
+    y = [*dims[:2], Extent(count, False, "count"), dims[3]]
+    params = {"count": count, "capacity": 6, "level": 3, "ref_base": 0, "bits": 8}
+    return alone("expand", params, {"x": (beats, dims)}, {"y": y})
+
+
+def expand_by_reference(draw: Draw) -> Case:
+    chosen = draw.nested([OUTER, OUTER], lambda: draw.flags(1, 0.5))
+    x = [[draw.tile(draw.one(ROWS), 2)] for _ in chosen]
+    ref = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
+    beats = to_beats(x, 3), extents(2, OUTER, (1,), ROWS)
+    params = {"count": None, "capacity": 12, "level": 3, "ref_base": 0, "bits": 8}
+    dims = [*beats[1][:2], *ref[1]]
+    return alone("expand", params, {"x": beats, "ref": ref}, {"y": dims})
+
+
+def matmul(draw: Draw) -> Case:
+    outer = draw.one(((1,), OUTER))
+    rows = draw.nested([OUTER, outer], lambda: draw.one(ROWS))
+
+    def each(items, depth, leaf):
+        return [each(i, depth - 1, leaf) for i in items] if depth else leaf(items)
+
+    x = to_beats(each(rows, 2, lambda n: draw.tile(n, 2)), 3), extents(2, OUTER, outer, ROWS)
+    w = to_beats(each(rows, 2, lambda n: draw.tile(4, 1)), 3), extents(1, OUTER, outer, (4,))
+    params = {"k": 4, "n": 2, "in_bits": 8, "out_bits": 32, "stops": True}
+    case = alone("matmul", params, {"x": x, "w": w}, {"y": extents(1, OUTER, outer, ROWS)})
+    case.beside = "w", 2, "x"
+    return case
+
+
+def retile_col(draw: Draw) -> Case:
+    sizes = draw.nested([OUTER], lambda: draw.one((1, 2, 3)))
+    nested = [[draw.tile(n, 1) for _ in range(2)] for n in sizes]
+    x = to_beats(nested, 3), extents(1, OUTER, (2,), (1, 2, 3))
+    params = {"count": 2, "slices": 1, "rows": 3, "level": 3, "buffers": 2, "bits": 8}
+    return alone("retile_col", params, {"x": x}, {"y": extents(2, OUTER, (1, 2, 3))})
+
+
+def copies_side_by_side(draw: Draw) -> Case:
+    """A tile that is joined with itself: nothing leaves before all of it is there."""
+    beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
+    wide = [*dims[:2], Extent(2, False, "2"), dims[3]]
+    y = [Extent(2, False, "slices"), dims[1], dims[3]]
+    params = {"count": 2, "capacity": 6, "level": 3, "ref_base": 0, "bits": 8}
+    first = Unit("dut", "expand", params, ("x",), ("m",))
+    params = {"count": 2, "slices": 1, "rows": 3, "level": 3, "buffers": 2, "bits": 8}
+    second = Unit("next", "retile_col", params, ("m",), ("y",))
+    channels = [
+        Channel("x", LANES, 8, 3),
+        Channel("m", LANES, 8, 3),
+        Channel("y", LANES, 8, 2, DEEP),
+    ]
+    design = between([first, second], channels, {"x": beats})
+    return Case(design, {"x": beats}, {"x": dims, "m": wide, "y": y}, ["y"])
+
+
+def load(draw: Draw) -> Case:
+    made = OffChip(draw, Bus(32, 32, 4, 2))
+    ref, ref_dims = tiles(draw, OUTER, OUTER)
+    nested = draw.nested([OUTER, OUTER], lambda: draw.tile(draw.one(ROWS), 2))
+    ref = to_beats(nested, 3)
+    _, result, dtype = made.load("y", nested, 2, 3, prompt=draw.one((True, False)))
+    made.sink("y", result, dtype)
+    design = made.design().with_depths({"y": DEEP})
+    params = next(u.params for u in design.of_kind("load"))
+    inner = [params["slices"], params["rows"], *reversed(params["shape"])]
+    y = [Extent(n, False, str(n)) for n in inner] + list(ref_dims[2:])
+    lanes = design.channel["y_ref"].lanes
+    return Case(design, {"y_ref": blank_lanes(ref, lanes)}, {"y_ref": ref_dims, "y": y}, ["y"])
+
+
+CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
+    "fork": (fork,),
+    "requantize": (requantize,),
+    "promote": (promote,),
+    "flatten": (flatten,),
+    "group": (group,),
+    "reshape": (reshape,),
+    "drop": (drop,),
+    "partition": (partition,),
+    "reassemble": (reassemble,),
+    "expand": (expand, expand_by_reference),
+    "matmul": (matmul,),
+    "retile_col": (retile_col, copies_side_by_side),
+    "load": (load,),
+}
+
+
+class Bench:
+    """Runs a case with one input cut short."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.known: dict[tuple[str, int, bool], dict[str, int]] = {}
+
+    def out(self, name: str, count: int, *, ends: bool = False) -> dict[str, int]:
+        """Beats that leave by each output, ``DONE`` not counted, after `count` beats of an input.
+
+        The other inputs are complete. With `ends` the input ends there.
+        """
+        key = name, count, ends
+        if key not in self.known:
+            given = {**self.case.inputs, name: self._cut(name, count, ends)}
+            if ends and name == self.case.beside[0]:
+                _, level, other = self.case.beside
+                closed = int(np.sum(self.case.inputs[name].stop[:count] >= level))
+                behind = np.nonzero(self.case.inputs[other].stop >= 2)[0][:closed]
+                given[other] = self._cut(other, int(behind[-1]) + 1 if closed else 0, True)
+            self.known[key] = self._run(given)
+        return self.known[key]
+
+    def _cut(self, name: str, count: int, ends: bool) -> Beats:
+        whole = self.case.inputs[name]
+        kept = np.arange(len(whole)) < count
+        if ends or count >= len(whole) - 1:
+            kept[-1] = True
+        return Beats(*(p[kept] for p in (whole.kind, whole.stop, whole.low, whole.data)))
+
+    def _run(self, given: Mapping[str, Beats]) -> dict[str, int]:
+        ports = {f"s_{name}": beats for name, beats in given.items()}
+        machine = LaidOut(self.case.design, ports, memory=MemoryTiming(read_latency=3))
+        M = machine.build()
+        why, _ = k.run(machine.step_table(), M, 0, 1 << 16, 1 << 30)
+        assert why in (k.QUIET, k.FINISHED)
+        found = {}
+        for name in self.case.outputs:
+            c = machine.channel(name)
+            n = int(M[c + k.PUSHED])
+            last = int(M[k.slot.py_func(M, c, n - 1) + 2]) if n else 0
+            found[name] = n - (n > 0 and last & k.KIND_MASK == DONE)
+        return found
+
+
+def declared(case: Case, name: str, level: int) -> dict[str, Pace]:
+    """The paces of all that follows an input, in whose levels the clock counts."""
+    paces = {name: Pace(level, opened=True, prompt=level == 0).normal(case.extents[name])}
+    for unit in case.design.units:
+        if unit.name not in ("dut", "next", "y"):
+            continue
+        for part in facts.parts(unit, case.extents):
+            known = {n: replace(paces[n], closed="") for n in part.inputs if n in paces}
+            for out, pace in part.follow(known).items() if known else ():
+                queue = part.queues.get(out)
+                paces[out] = pace.normal(queue.extents if queue else case.extents[out])
+    return paces
+
+
+def epochs(case: Case, name: str, level: int) -> list[int]:
+    """How many beats of an input there are up to the end of each epoch."""
+    beats = case.inputs[name]
+    ends = (beats.stop >= level) & (beats.kind != DONE)
+    return [int(n) + 1 for n in np.nonzero(ends)[0]]
+
+
+Question = tuple[Case, Bench, str, int, str, Pace, bool, list[int], list[int]]
+
+
+def questions(make: Callable[[Draw], Case]) -> Iterator[Question]:
+    """Every clock of every drawn case, with each pace and what is due by the end of each epoch."""
+    for seed in range(SEEDS):
+        case = make(Draw(seed))
+        bench = Bench(case)
+        for name in case.inputs:
+            for level in range(len(case.extents[name])):
+                paces = declared(case, name, level)
+                closed = any(p.closed for p in paces.values())
+                ends = epochs(case, name, level)
+                for out in case.outputs:
+                    due = [bench.out(name, end, ends=True)[out] for end in ends]
+                    if out in paces and paces[out].aligned:
+                        yield case, bench, name, level, out, paces[out], closed, ends, due
+
+
+def test_every_kind_says_how_it_passes_streams_on():
+    assert set(CASES) == set(registry.modules("stepgen.hw.units")) - WITHOUT_PACE
+
+
+@pytest.mark.parametrize(
+    "make", [m for makes in CASES.values() for m in makes], ids=lambda m: m.__name__
+)
+def test_units_keep_what_they_declare(make):
+    found: Counter[str] = Counter()
+    for case, bench, name, level, out, pace, closed, ends, due in questions(make):
+        pads = make is reshape and level <= 2
+        for e, (end, all_due) in enumerate(zip(ends, due, strict=True)):
+            before, begin = (due[e - 1], ends[e - 1]) if e else (0, 0)
+            where = f"{name} level {level}, {out}, epoch {e}, {pace}"
+            found["epochs"] += 1
+            if pads:  # the end that was put there is filled up
+                continue
+            assert all_due - before <= pace.room(case.extents[out]), where
+            assert pace.sparse or all_due > before, where
+            found["late"] += bench.out(name, end)[out] < all_due
+            if pace.lag < math.inf:
+                last = e + int(pace.lag)
+                seen = ends[last] if last < len(ends) else len(case.inputs[name])
+                assert bench.out(name, seen)[out] >= all_due, where
+            if pace.opened and all_due > before:
+                assert bench.out(name, begin + 1)[out] > before, where
+            if pace.prompt:
+                assert bench.out(name, begin + 1)[out] >= all_due, where
+                found["prompt"] += end > begin + 1 and all_due > before
+            if closed and end > begin + 1 and case.inputs[name].kind[end - 1] != BARE:
+                assert bench.out(name, end - 1)[out] <= before, where
+                found["closed"] += 1
+    assert found["epochs"] > 10
+    assert bool(found["late"]) == (make in (promote, flatten, drop)), found
+    assert bool(found["closed"]) == (make in (matmul, copies_side_by_side)), found
+    assert not found["prompt"] or make in (load, reshape), found
