@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from json import dumps
 from typing import Annotated
 
 import typer
@@ -27,6 +29,9 @@ from stepgen.cli.groups import grouped
 from stepgen.ir.errors import StepError
 from stepgen.ir.where import placed
 
+TRACEBACK = "--traceback"
+"""Option of all commands, wherever it stands: show where an error comes from, all the way."""
+
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; the hardware differs from what was expected; bad input; Ctrl-C."""
 
@@ -43,6 +48,10 @@ for module in (show, metrics, run, time, verilog, test, simulate, machine, figur
 @app.callback(invoke_without_command=True)
 def _start(
     context: typer.Context,
+    everything: Annotated[
+        bool,
+        typer.Option(TRACEBACK, help="Show all of an error's traceback; also behind a command."),
+    ] = False,
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
     if version:
@@ -94,29 +103,43 @@ def execute(arguments: Sequence[str]) -> int:
     Returns
     -------
     int
-        Exit code: 0 done, 1 the hardware differs from what was expected, 2 bad input.
+        Exit code: 0 done, 1 the hardware differs from what was expected, 2 bad input,
+        130 interrupted.
     """
+    words = [word for word in arguments if word != TRACEBACK]
     try:
-        return placed("the command line", lambda: _run(list(arguments)))
-    except StepError as error:
-        return _refuse(str(error))
+        return placed("the command line", lambda: _run(words))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{where}{error.strerror or error}")
     except Exception as error:
-        # Errors in the command line itself; typer has its own copy of click's classes.
-        if hasattr(error, "format_message"):
-            return _refuse(error.format_message())
-        raise
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        if len(words) < len(arguments):
+            traceback.print_exception(error)
+        return _refuse(sentence, json="--json" in words)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What is wrong, if it is the user's to mend."""
+    if isinstance(error, StepError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    # Errors in the command line itself; typer has its own copy of click's classes.
+    told = getattr(error, "format_message", None)
+    return None if told is None else str(told())
 
 
 def _run(arguments: list[str]) -> int:
     return app(arguments, prog_name="stepgen", standalone_mode=False) or GOOD
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, *, json: bool) -> int:
     sentence = " ".join(message.split())
-    print(f"stepgen: {sentence}", file=sys.stderr)
+    if json:
+        print(dumps({"error": sentence, "code": BAD_INPUT}, indent=1))
+    else:
+        print(f"stepgen: {sentence}", file=sys.stderr)
     return BAD_INPUT

@@ -129,7 +129,7 @@ def load(
         except StepError:
             raise
         except (Exception, SystemExit) as error:
-            raise _failure(error, path, f"{name} can't be built") from None
+            raise _failure(error, path, f"{name} can't be built") from error
     graph, own = _split(made, name)
     return complete(graph, own, name)
 
@@ -200,7 +200,7 @@ def _import(path: Path) -> ModuleType:
         where = f"{Path(error.filename or path).name}:{error.lineno}"
         raise StepError(f"{where} can't be read as Python: {error.msg}") from None
     except (Exception, SystemExit) as error:
-        raise _failure(error, path, f"{path} can't be imported") from None
+        raise _failure(error, path, f"{path} can't be imported") from error
     return module
 
 

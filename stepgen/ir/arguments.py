@@ -185,7 +185,8 @@ def _instance(kind: type[Any], value: Any) -> str:
     told = f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
     maker = getattr(value, "__wrapped__", None)
     if isinstance(maker, type) and issubclass(maker, kind):
-        return f"{told}, which {value.__name__}(...) makes"
+        door = "sg.fn" if kind.__name__ == "Function" else "sg"
+        return f"{told} (call it: {door}.{value.__name__}())"
     example = getattr(kind, "EXAMPLE", None)
     return f"{told} such as {example}" if example else told
 

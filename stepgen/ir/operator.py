@@ -76,6 +76,8 @@ class Call:
     def integer(self, name: str, low: int, high: int | None = None) -> int:
         """The integer parameter `name`, checked to lie in ``low..high``."""
         value: int = self.attrs[name]
+        if high is not None and high < low:
+            self.fail(f"{name} can't be {value}: there is no choice")
         if value < low or (high is not None and value > high):
             limit = f"of at least {low}" if high is None else f"within {low}..{high}"
             self.fail(f"{name} must be an integer {limit}, not {value}")
@@ -107,6 +109,11 @@ class Call:
     def level(self, name: str, stream: Stream, low: int = 0) -> int:
         """The parameter `name`, checked to be a rank that chunks of `stream` can have."""
         value: int = self.attrs[name]
+        if stream.rank < low:
+            self.fail(
+                f"{stream.name} must have a rank of at least {low}, but it is {stream} of rank "
+                f"{stream.rank}"
+            )
         if not low <= value <= stream.rank:
             self.fail(
                 f"{name} must be an integer within {low}..{stream.rank}, not {value}, since "

@@ -122,6 +122,16 @@ def test_mistake(stepgen, files, line, sentence):
     assert snapshot(files) == before
 
 
+@pytest.mark.parametrize("line", [line for line, _ in MISTAKES if line != "show moe --set"])
+def test_a_mistake_is_json_with_json(stepgen, files, line):
+    said = stepgen(f"{line} --json")
+    assert said.code == 2
+    assert set(said.json) == {"error", "code"}
+    assert said.json["code"] == 2
+    assert "\n" not in said.json["error"]
+    assert "stepgen:" not in said.err
+
+
 @pytest.mark.parametrize(
     "line", ["verilog p.py:layer -o out --depth nix=3", "test p.py:layer -o out --latency 0"]
 )
