@@ -201,12 +201,13 @@ void Bench::read_case(const std::string& folder) {
             }
         } else if (key == "source" || key == "sink") {
             Port p;
-            words >> p.name >> p.bits >> p.key >> p.threshold >> p.expected >> p.raw >> p.early;
+            std::string wires;
+            words >> p.name >> wires >> p.bits >> p.key >> p.threshold >> p.expected >> p.raw >> p.early;
             p.bytes = (p.bits + 7) / 8;
             p.rewind();
-            p.valid = signal(p.name + "_valid");
-            p.ready = signal(p.name + "_ready");
-            p.payload = signal(p.name + "_payload");
+            p.valid = signal(wires + "_valid");
+            p.ready = signal(wires + "_ready");
+            p.payload = signal(wires + "_payload");
             if (key == "source") p.beats = read_file(folder + "/in_" + p.name + ".bin");
             (key == "source" ? sources_ : sinks_).push_back(std::move(p));
         } else if (!key.empty()) {

@@ -215,7 +215,7 @@ def _driver_text(case: Case, interface: Interface) -> str:
         key, threshold = case.stalls.of(port.name)
         expected = len(case.expected.get(port.name, ()))
         lines.append(
-            f"{role} {port.name} {port.width} {key} {threshold} {expected} "
+            f"{role} {port.name} {port.signal} {port.width} {key} {threshold} {expected} "
             f"{int(port.raw)} {int(port.name in case.early)}"
         )
     return "\n".join(lines) + "\n"

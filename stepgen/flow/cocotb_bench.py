@@ -57,9 +57,9 @@ class _Stream:
 
     def __init__(self, dut: Any, port: StreamPort, case: Case):
         self.port = port
-        self.valid = getattr(dut, f"{port.name}_valid")
-        self.ready = getattr(dut, f"{port.name}_ready")
-        self.payload = getattr(dut, f"{port.name}_payload")
+        self.valid = getattr(dut, f"{port.signal}_valid")
+        self.ready = getattr(dut, f"{port.signal}_ready")
+        self.payload = getattr(dut, f"{port.signal}_payload")
         self._key, self._threshold = case.stalls.of(port.name)
         self._start, self._mask = -_BLOCK, b""
 

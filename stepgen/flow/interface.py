@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from dataclasses import dataclass
 
 from ..compile.design import width_of
+from ..hw.names import verilog_name
 from ..ir.errors import StepError
+from ..ir.names import identifier
 from ..ir.records import parsed, record
 from ..ir.wire import KIND_BITS
 from .windows import MOST_BYTES, Window, Windows
@@ -32,21 +33,18 @@ is empty, there is no room."""
 NO_DATA = "none"
 """Element type of a port without lanes, whose stream is read for its structure alone."""
 
-_RESERVED = {"clk", "rst", "running", "cycle", "done", "load", "dump", "go", "judge", "error"}
-_RESERVED_PREFIXES = ("csr_", "mem_", "judge_", "probe_", "set_")
-
 
 @dataclass(frozen=True)
 class StreamPort:
     """A stream that enters or leaves a design.
 
-    Its signals are ``<name>_valid``, ``<name>_ready`` and ``<name>_payload``; the payload is
+    Its signals are ``<signal>_valid``, ``<signal>_ready`` and ``<signal>_payload``; the payload is
     ``{data, stop, kind}`` with the 2 bits of kind lowest.
 
     Parameters
     ----------
     name : str
-        A Verilog identifier.
+        As the user gave it.
     direction : "in" or "out"
         Seen from the design.
     lanes, bits : int
@@ -67,6 +65,11 @@ class StreamPort:
     data_bits: int
     element: str = "int8"
     raw: bool = False
+
+    @property
+    def signal(self) -> str:
+        """What its signals are called in Verilog."""
+        return str(verilog_name(self.name))
 
     @property
     def width(self) -> int:
@@ -154,7 +157,7 @@ class Interface:
     Raises
     ------
     StepError
-        Where a name is used twice or is not a Verilog identifier.
+        Where a name is used twice or is no identifier.
     """
 
     name: str
@@ -167,12 +170,7 @@ class Interface:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for port in self.ports:
-            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", port.name):
-                raise StepError(
-                    f"design {self.name}: port {port.name!r} is not a Verilog identifier"
-                )
-            if port.name in _RESERVED or f"{port.name}_".startswith(_RESERVED_PREFIXES):
-                raise StepError(f"design {self.name}: the port name {port.name} is taken")
+            identifier(port.name, f"design {self.name}: the name of a port")
             if port.direction not in ("in", "out"):
                 raise StepError(
                     f"design {self.name}: port {port.name} must be 'in' or 'out', "

@@ -103,9 +103,9 @@ def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
         add("go", True)
     for port in interface.ports:
         entering = port.direction == "in"
-        add(f"{port.name}_valid", entering)
-        add(f"{port.name}_ready", not entering)
-        add(f"{port.name}_payload", entering)
+        add(f"{port.signal}_valid", entering)
+        add(f"{port.signal}_ready", not entering)
+        add(f"{port.signal}_payload", entering)
     if interface.memory:
         inputs += [f"set_{s}" for s in _SETTINGS] + ["judge", "judge_rid", "judge_bid"]
         outputs += ["judge_arid", "judge_awid"]

@@ -6,12 +6,13 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import Channel, Design
+from ..compile.design import Channel, Design, Unit
 from .fifo import Fifo
 from .library import whole
+from .names import verilog_name
 from .unit import core_of
 
-__all__ = ["Accelerator"]
+__all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
 
@@ -56,7 +57,7 @@ class Accelerator(wiring.Component):
         self.part = part
         self.cores = {unit.name: core_of(unit, design) for unit in design.units}
         self.faces = {
-            unit.name: member
+            face_name(unit): member
             for unit in design.units
             for member in self.cores[unit.name].extra_ports().values()
         }
@@ -103,16 +104,20 @@ class Accelerator(wiring.Component):
         finished = []
         for index, unit in enumerate(self.design.units):
             core = self.cores[unit.name]
-            m.submodules[unit.name] = self.part(core, unit.kind, self._identity(core), clear)
+            m.submodules[verilog_name(unit.name)] = self.part(
+                core, unit.kind, self._identity(core), clear
+            )
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
             for port, name in zip(core.inputs, unit.inputs, strict=True):
                 wiring.connect(m, heads[name], port)
             for port, name in zip(core.outputs, unit.outputs, strict=True):
                 wiring.connect(m, port, tails[name])
-            if unit.name in self.faces:
+            if face_name(unit) in self.faces:
                 (face,) = core.extra_ports()
-                wiring.connect(m, wiring.flipped(getattr(self, unit.name)), getattr(core, face))
+                wiring.connect(
+                    m, wiring.flipped(getattr(self, face_name(unit))), getattr(core, face)
+                )
             m.d.comb += core.running.eq(active)
             with m.If(core.error):
                 m.d.sync += self.error[index].eq(1)
@@ -144,6 +149,11 @@ class Accelerator(wiring.Component):
                 self.error.eq(0),
             ]
         return m
+
+
+def face_name(unit: Unit) -> str:
+    """Name of the port of a unit that faces the outside."""
+    return unit.name if unit.kind == "axi" else verilog_name(unit.name)
 
 
 def _form(channel: Channel):

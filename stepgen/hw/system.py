@@ -5,10 +5,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..compile.design import Design
-from .accelerator import CYCLE_BITS, Accelerator
+from .accelerator import CYCLE_BITS, Accelerator, face_name
 from .axi import Axi4, Axi4Lite
 from .control import Control, address_bits
 from .library import whole
+from .names import verilog_name
 
 __all__ = ["System"]
 
@@ -31,7 +32,7 @@ class System(wiring.Component):
     csr_… : AXI4-Lite slave, see `Control`.
     mem_… : AXI4 master, where the design has off-chip operators.
     <port>_valid, <port>_ready, <port>_payload
-        A stream for each source and sink.
+        A stream for each source and sink, under its `verilog_name`.
     running, done, cycle : ``Out``
         As from `Accelerator`.
     probe_push, probe_pop : ``Out(channels)``
@@ -54,9 +55,9 @@ class System(wiring.Component):
             (name,) = unit.inputs + unit.outputs
             give, take = (In, Out) if unit.kind == "source" else (Out, In)
             members |= {
-                f"{unit.name}_valid": give(1),
-                f"{unit.name}_ready": take(1),
-                f"{unit.name}_payload": give(design.channel[name].width),
+                f"{verilog_name(unit.name)}_valid": give(1),
+                f"{verilog_name(unit.name)}_ready": take(1),
+                f"{verilog_name(unit.name)}_payload": give(design.channel[name].width),
             }
         members |= {"running": Out(1), "done": Out(1), "cycle": Out(CYCLE_BITS)}
         if probes:
@@ -83,7 +84,7 @@ class System(wiring.Component):
             m.d.comb += [self.probe_push.eq(core.moves_in), self.probe_pop.eq(core.moves_out)]
 
         if self.bus:
-            port = getattr(core, self.bus.name)
+            port = getattr(core, face_name(self.bus))
             self._join(m, "mem", port)
             m.d.comb += [
                 control.read_moves.eq(port.rvalid & port.rready),
@@ -91,7 +92,7 @@ class System(wiring.Component):
             ]
         for unit in design.units:
             if unit.kind in ("source", "sink"):
-                self._join(m, unit.name, getattr(core, unit.name))
+                self._join(m, verilog_name(unit.name), getattr(core, face_name(unit)))
         return m
 
     def _join(self, m: Module, prefix: str, inner):

@@ -8,15 +8,15 @@ from amaranth.back import rtlil
 from ..compile.design import Design
 from .explicit import explicit
 from .library import Library
+from .names import verilog_name
 from .system import System
 
 __all__ = ["to_verilog", "top_name"]
 
 
 def top_name(design: Design) -> str:
-    """Name of the top module: the design's, made a Verilog identifier."""
-    name = re.sub(r"\W", "_", design.name, flags=re.ASCII)
-    return name if re.match("[A-Za-z]", name) else f"d_{name}"
+    """Name of the top module: the design's, as it stands in Verilog."""
+    return verilog_name(design.name)
 
 
 _PASSES = (

@@ -9,7 +9,7 @@ from stepgen.flow.interface import MemoryPort, StreamPort
 from stepgen.ir.errors import StepError
 
 
-def reader(bits: int = 8, name: str = "a reader") -> Design:
+def reader(bits: int = 8, name: str = "a_reader") -> Design:
     """A load to a port."""
     bus = Bus(data_bits=32)
     params = load.parameters(

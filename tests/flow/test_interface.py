@@ -32,9 +32,10 @@ def test_recorded_names_follow_the_bits() -> None:
     ("arguments", "said"),
     [
         ({"ports": (X, X)}, "design d: two ports are called x"),
-        ({"ports": (StreamPort("a b", "in", 1, 1, 0, 1),)}, "'a b' is not a Verilog identifier"),
-        ({"ports": (StreamPort("mem_x", "in", 1, 1, 0, 1),)}, "the port name mem_x is taken"),
-        ({"ports": (StreamPort("clk", "in", 1, 1, 0, 1),)}, "the port name clk is taken"),
+        (
+            {"ports": (StreamPort("a b", "in", 1, 1, 0, 1),)},
+            "must be an ASCII identifier .* not 'a b'",
+        ),
         ({"ports": (StreamPort("x", "up", 1, 1, 0, 1),)}, "must be 'in' or 'out', not 'up'"),
         ({"channels": ("a", "b", "a")}, "design d: two channels are called a"),
         ({"channels": tuple(map(str, range(4000)))}, "16 address bits do not reach"),
