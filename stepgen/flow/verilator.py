@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -200,7 +201,7 @@ def _build_in(
         cwd=place,
         what="Verilator",
     )
-    made = json.loads((place / "Vmodel.json").read_text())["sources"]
+    made = _made((place / "Vmodel.json").read_bytes())
 
     defines = [f"-DVM_{what}=0" for what in ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")]
     defines += [f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}", "-DVERILATOR=1"]
@@ -241,6 +242,16 @@ def _build_in(
         if path.name not in keep:
             path.unlink()
     return time.monotonic() - start
+
+
+def _made(text: bytes) -> dict[str, list[str]]:
+    """The files that Verilator has written, by what they are for.
+
+    It writes bytes that are no ASCII as octal escapes, which JSON does not know.
+    """
+    plain = re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m[1], 8)]), text)
+    made: dict[str, list[str]] = json.loads(plain)["sources"]
+    return made
 
 
 def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:

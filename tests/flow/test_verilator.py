@@ -161,3 +161,24 @@ def test_folders_with_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         assert outcome.record is not None
         assert outcome.record.pushes["port:y"].tolist() == [1, 3, 5]
     assert not list(simulation.folder.glob("*.o"))
+
+
+def test_names_of_folders_that_are_no_ascii_are_read() -> None:
+    """Verilator escapes their bytes in octal, as JSON does not."""
+    said = rb'{"sources": {"global": ["/caf\303\251/a.cpp"]}}'
+    assert verilator._made(said) == {"global": ["/café/a.cpp"]}
+
+
+@pytest.mark.slow  # builds what all simulations share once more
+def test_a_cache_folder_may_have_any_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "caché größe 缓存 it's"
+    monkeypatch.setenv("STEPGEN_CACHE", str(folder))
+    simulation = build(INTERFACE, DESIGN)
+    assert simulation.folder.is_relative_to(folder)
+    done = np.array([[2, 0]], np.uint8)
+    write_cases(tmp_path / "run", INTERFACE, [Case("any", {"x": done}, {"y": done}, limit=50)])
+    for outcome in (
+        *run_driver(simulation, tmp_path / "run"),
+        *run_cocotb(simulation, tmp_path / "run"),
+    ):
+        assert outcome.good, outcome.faults
