@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -34,6 +35,9 @@ TRACEBACK = "--traceback"
 
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; the hardware differs from what was expected; bad input; Ctrl-C."""
+
+LONGEST = 800
+"""Characters of a sentence."""
 
 app = typer.Typer(
     name="stepgen",
@@ -107,6 +111,9 @@ def execute(arguments: Sequence[str]) -> int:
         130 interrupted.
     """
     words = [word for word in arguments if word != TRACEBACK]
+    for stream in (sys.stdout, sys.stderr):  # names of files may be no text
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         return placed("the command line", lambda: _run(words))
     except (KeyboardInterrupt, typer.Abort):
@@ -127,6 +134,8 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this program with these settings"
     # Errors in the command line itself; typer has its own copy of click's classes.
     told = getattr(error, "format_message", None)
     return None if told is None else str(told())
@@ -136,8 +145,15 @@ def _run(arguments: list[str]) -> int:
     return app(arguments, prog_name="stepgen", standalone_mode=False) or GOOD
 
 
+def shorten(sentence: str) -> str:
+    """A sentence that repeats what a user gave, without the middle where that is endless."""
+    if len(sentence) <= LONGEST:
+        return sentence
+    return f"{sentence[: LONGEST // 2]} ... {sentence[-LONGEST // 2 :]}"
+
+
 def _refuse(message: str, *, json: bool) -> int:
-    sentence = " ".join(message.split())
+    sentence = shorten(" ".join(message.split()))
     if json:
         print(dumps({"error": sentence, "code": BAD_INPUT}, indent=1))
     else:

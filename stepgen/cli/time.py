@@ -16,7 +16,10 @@ from stepgen.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stepgen.flow.experiment import Experiment
+    from stepgen.flow.program import Program
 
 
 def command(
@@ -34,11 +37,11 @@ def command(
     from stepgen.flow import timeline as pictures
     from stepgen.flow.whole import whole_file
 
-    loaded = program.load()
+    loaded = program.load(tensors=False)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     with waiting.progress(quiet=json) as progress:
         progress("predicting", 0.0)
-        data = document(experiment, program=loaded, every=every or json)
+        data = document(experiment, program=loaded, whole=program.load, every=every or json)
     prediction = experiment.prediction
     name = loaded.graph.name
     if timeline is not None:
@@ -68,7 +71,9 @@ def _known(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def document(experiment: Experiment, *, program: Any, every: bool) -> dict[str, Any]:
+def document(
+    experiment: Experiment, *, program: Program, whole: Callable[[], Program], every: bool
+) -> dict[str, Any]:
     """What the cycle model says, for machines."""
     from stepgen.flow.summary import symbolic_traffic, units
 
@@ -79,7 +84,7 @@ def document(experiment: Experiment, *, program: Any, every: bool) -> dict[str, 
         "cycles": prediction.cycles,
         "units": units(prediction, every=every),
         "off_chip_bytes": {
-            "symbolic": symbolic_traffic(program, experiment),
+            "symbolic": symbolic_traffic(program, experiment, whole),
             "model": read + written,
             "read": read,
             "written": written,

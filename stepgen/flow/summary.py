@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from ..compile.cost import hardware, on_chip_bits
@@ -64,11 +65,25 @@ def outline(prediction: Prediction) -> Prediction:
     return dataclasses.replace(prediction, activities=told)
 
 
-def symbolic_traffic(program: Program, experiment: Experiment) -> int | None:
-    """Off-chip bytes by formula, with the dims that the inputs decide; None where they don't."""
+def symbolic_traffic(
+    program: Program, experiment: Experiment, whole: Callable[[], Program] | None = None
+) -> int | None:
+    """Off-chip bytes by formula, with the dims that the inputs decide; None where they don't.
+
+    Parameters
+    ----------
+    program : Program
+    experiment : Experiment
+        The same program as a circuit.
+    whole : callable, optional
+        Makes the program with what its tensors hold, where `program` has been loaded without: it
+        is asked where a run of the reference has to tell dims.
+    """
     traffic = hardware(program.graph, experiment.design).traffic
     symbols = traffic.free_symbols
-    known = values.dims(program, symbols)
+    known = values.dims(program, symbols, run=False)
+    if len(known) < len(symbols):
+        known = values.dims(whole() if whole else program, symbols)
     if len(known) < len(symbols):
         return None
     return int(traffic.subs({s: known[s.name] for s in symbols}))

@@ -1,0 +1,127 @@
+"""Every option of every command takes every hostile text: one sentence, or it works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from stepgen.cli import app as application
+from stepgen.flow import elaborate, experiment
+from stepgen.ir.errors import StepError
+from stepgen.study import study
+
+TEXTS = [
+    *("", " ", "a", "-1", "0", "1", "3", "1.5", "nan", "inf", "1e3", "٣", "9" * 25, "9" * 5000),
+    *("x=1", "=", "x=", "=1", "a=b=c", "x=٣", "x=99999999999", "x=-1", "x=nan", "x=1e400"),
+    *("all=0.5", "all=", "rows=1e3", "rows=٣", "rows=-1", "rows=" + "9" * 5000, "width=0"),
+    *("p.py", "p.py:", ":layer", "p.py:__name__", "p.py:sg", "graph.json", "in.npz", "bad.csv"),
+    *("../none/x", "/dev/null", "none.json", "none.npz", "none.csv", "x.png", ".", "sda", "moe"),
+    *("{}", "[1", "memory.channels=٣", "memory.channels=1e9", "memory=1", "like=sda", "\udcff"),
+    *("time_multiplex:regions=-1", "parallelize:", "dynamic_tiling:x=1", "[" * 5000),
+    *("memory.channels=" + "[" * 100_000, "fifo_depth=unbounded", "fifo_depth=0", "a\nb"),
+]
+PARTS = 5
+BASE = {
+    "show": ["p.py:layer", "--design"],
+    "metrics": ["p.py:layer", "--policy", "hardware"],
+    "verilog": ["p.py:layer"],
+    "run": ["p.py:layer"],
+    "time": ["p.py:layer"],
+    "test": ["p.py:layer"],
+    "simulate": ["p.py:layer"],
+    "machine": [],
+    "figure": ["8"],
+    "demo": ["--set", "tokens=4"],
+    "doctor": [],
+}
+"""A line that is right, quick commands first."""
+
+COMMAND = typer.main.get_command(application.app)
+COMMANDS: dict[str, Any] = COMMAND.commands  # type: ignore[attr-defined]
+
+
+def lines() -> Iterator[tuple[str, str, list[str], str]]:
+    """Command, name of the parameter, and what stands before and behind a text."""
+    for name, given in BASE.items():
+        for parameter in COMMANDS[name].params:
+            if parameter.param_type_name == "argument":
+                yield name, parameter.name, given[1:], "argument"
+            elif not parameter.is_flag and parameter.name != "help":
+                yield name, parameter.name, given, parameter.opts[-1]
+
+
+def walks() -> Iterator[Any]:
+    """Each option once with a part of the texts; all commands with all texts are slow."""
+    seen: set[str] = set()
+    for name, key, given, option in lines():
+        yield pytest.param(
+            name, given, option, TEXTS, id=f"{name}-{key}-all", marks=pytest.mark.slow
+        )
+        if key not in seen:
+            some = TEXTS[len(seen) % PARTS :: PARTS]
+            yield pytest.param(name, given, option, some, id=f"{name}-{key}")
+        seen.add(key)
+
+
+def test_every_command_is_walked():
+    assert set(BASE) == set(COMMANDS)
+
+
+@pytest.fixture(scope="module")
+def light():
+    """Simulations are not built, and figures not drawn: it is options that are looked at."""
+
+    def no_build(*args: object, **kwargs: object) -> None:
+        raise StepError("nothing is built here")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment, "build", no_build)
+        patch.setattr(elaborate, "to_verilog", lambda *args, **kwargs: "")
+        patch.setattr(study, "run", lambda *args, **kwargs: [])
+        yield
+
+
+@pytest.mark.parametrize(("name", "given", "option", "texts"), walks())
+def test_options(stepgen, here, light, capsys, name, given, option, texts):
+    (here / "bad.csv").write_text("a,b\n1\n")
+    (here / "in.npz").write_bytes(b"PK\x03\x04")
+    (here / "graph.json").write_text('{"stepgen": 1}')
+    for text in texts:
+        line = [name, text, *given] if option == "argument" else [name, *given, option, text]
+        try:
+            code = application.execute(line)
+        except BaseException as error:
+            error.add_note(f"with {option} {text[:40]!r}")
+            raise
+        said = capsys.readouterr()
+        assert code in (0, 2), line
+        assert "Traceback" not in said.err
+        if code == 2:
+            *_, last = said.err.splitlines()
+            assert last.startswith("stepgen: "), line
+            assert len(last) < 1000, last[:200]
+
+
+HUGE = """
+import stepgen as sg
+
+
+def huge(n: int = 1 << 20):
+    g = sg.Graph("huge")
+    w = g.tensor("w", (n, n), sg.int8)
+    g.output(sg.linear_offchip_load(w, tile=(4, 8), shape=(2,), stride=(1,)), "y")
+    return g
+"""
+
+
+def test_what_nobody_looks_at_is_not_drawn(stepgen, here):
+    (here / "huge.py").write_text(HUGE)
+    assert stepgen("time huge.py:huge --json").json["off_chip_bytes"]["symbolic"] == 64
+    assert stepgen("metrics huge.py:huge").code == 0
+    for command in ("run", "test"):
+        said = stepgen(f"{command} huge.py:huge")
+        assert said.code == 2
+        assert "drawing w of 1048576x1048576 numbers takes" in said.err.splitlines()[-1]
