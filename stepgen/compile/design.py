@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.arguments import ADDRESS_BITS
+from ..ir.arguments import ADDRESS_BITS, Address
 from ..ir.errors import StepError
 from ..ir.records import parsed, record
 from ..ir.wire import KIND_BITS, stop_bits
@@ -153,7 +153,7 @@ class Region:
         Name of the element type.
     """
 
-    base: int
+    base: Address
     size: int
     rows: int
     cols: int

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ..compile.design import Design
 from ..compile.units.load import walk
+from ..ir.arguments import Address
 
-Window = tuple[int, int]
+Window = tuple[Address, int]
 """Address of the first byte, and how many there are."""
 
 NEAR = 1 << 16

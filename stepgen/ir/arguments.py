@@ -58,7 +58,14 @@ def checked(function: C, name: str | None = None) -> C:
 
     @functools.cache
     def known() -> tuple[inspect.Signature, dict[str, Any]]:
-        return inspect.signature(function), typing.get_type_hints(function, include_extras=True)
+        signature = inspect.signature(function)
+        hints = typing.get_type_hints(function, include_extras=True)
+        for key, parameter in signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                hints[key] = tuple[hints.get(key, Any), ...]  # type: ignore[misc]
+            elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                hints[key] = dict[str, hints.get(key, Any)]  # type: ignore[misc]
+        return signature, {key: hints.get(key, Any) for key in signature.parameters}
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -70,13 +77,7 @@ def checked(function: C, name: str | None = None) -> C:
         for key, value in bound.arguments.items():
             if key == "name":
                 continue  # `stepgen.ir.names` says more about them
-            kind = signature.parameters[key].kind
-            hint: Any = hints.get(key, Any)
-            if kind is inspect.Parameter.VAR_POSITIONAL:
-                hint = tuple[hint, ...]
-            elif kind is inspect.Parameter.VAR_KEYWORD:
-                hint = dict[str, hint]
-            bound.arguments[key] = take(value, hint, called, key)
+            bound.arguments[key] = take(value, hints[key], called, key)
         return function(*bound.args, **bound.kwargs)
 
     call.__name__ = called

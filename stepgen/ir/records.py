@@ -83,7 +83,7 @@ def record(data: Any, kind: type[T], what: str) -> T:
 @cache
 def _hints(kind: Any) -> dict[str, tuple[Any, bool]]:
     """Of every field its type, and whether it has to be there."""
-    hints, missing = typing.get_type_hints(kind), dataclasses.MISSING
+    hints, missing = typing.get_type_hints(kind, include_extras=True), dataclasses.MISSING
     return {
         f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
         for f in dataclasses.fields(kind)

@@ -18,7 +18,7 @@ TEXTS = [
     *("x=1", "=", "x=", "=1", "a=b=c", "x=٣", "x=99999999999", "x=-1", "x=nan", "x=1e400"),
     *("all=0.5", "all=", "rows=1e3", "rows=٣", "rows=-1", "rows=" + "9" * 5000, "width=0"),
     *("p.py", "p.py:", ":layer", "p.py:__name__", "p.py:sg", "graph.json", "in.npz", "bad.csv"),
-    *("../none/x", "/dev/null", "none.json", "none.npz", "none.csv", "x.png", ".", "sda", "moe"),
+    *("../none/x", "/proc/stat", "none.json", "none.npz", "none.csv", "x.png", ".", "sda", "moe"),
     *("{}", "[1", "memory.channels=٣", "memory.channels=1e9", "memory=1", "like=sda", "\udcff"),
     *("time_multiplex:regions=-1", "parallelize:", "dynamic_tiling:x=1", "[" * 5000),
     *("memory.channels=" + "[" * 100_000, "fifo_depth=unbounded", "fifo_depth=0", "a\nb"),

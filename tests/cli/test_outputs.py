@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+import pty
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,15 @@ def _outputs() -> dict[tuple[str, str], Any]:
 OUTPUTS = _outputs()
 
 
+@pytest.fixture
+def device() -> Iterator[str]:
+    """A character device of the test's own, in a place where nobody can put a file instead."""
+    ends = pty.openpty()
+    yield os.ttyname(ends[1])
+    for end in ends:
+        os.close(end)
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {
         str(p.relative_to(folder)): p.read_bytes()
@@ -65,9 +76,9 @@ def test_every_folder_and_file_of_results_is_given_by_o() -> None:
 
 
 @pytest.mark.parametrize("key", FILES, ids=" ".join)
-def test_what_is_no_result_is_never_replaced(stepgen, here, key) -> None:
+def test_what_is_no_result_is_never_replaced(stepgen, here, device, key) -> None:
     suffix = OUTPUTS[key].suffixes[0]
-    (here / f"device{suffix}").symlink_to("/dev/null")
+    (here / f"device{suffix}").symlink_to(device)
     (here / f"program{suffix}").symlink_to("p.py")
     os.link(here / "p.py", here / f"linked{suffix}")
     os.mkfifo(here / f"pipe{suffix}")
@@ -75,7 +86,7 @@ def test_what_is_no_result_is_never_replaced(stepgen, here, key) -> None:
     before = snapshot(here)
     wanted = {
         "p.py": "is a file that ends in",
-        "/dev/null": "is a file that ends in",
+        device: "is a file that ends in",
         "x": "is a file that ends in",
         f"device{suffix}": "it is no regular file",
         f"pipe{suffix}": "it is no regular file",
@@ -141,9 +152,9 @@ def test_inputs_are_kept(stepgen, here, line) -> None:
 
 
 @pytest.mark.parametrize("name", ["layer.v", "layer.json"])
-def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, name) -> None:
+def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, device, name) -> None:
     (here / "out").mkdir()
-    (here / "out" / name).symlink_to("/dev/null")
+    (here / "out" / name).symlink_to(device)
     said = stepgen("verilog p.py:layer -o out")
     assert said.code == 2
     assert f"can't write out/{name}: it is no regular file" in said.err

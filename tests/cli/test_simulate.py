@@ -140,7 +140,7 @@ def test_a_machine_file_is_shown(stepgen, here):
         ("swiglu --depth map_0.0=0", "the FIFO map_0.0 must hold at least 1 element, not 0"),
         ("swiglu --depth map_0.0=9000000000000000", "there is not enough memory to time swiglu .*"),
         ("swiglu --top 0", "Invalid value for '--top': .*"),
-        ("swiglu --timeline t.doc", "a timeline is a file that ends in .*, not t.doc"),
+        ("swiglu --timeline t.doc", "--timeline is a file that ends in .*, not t.doc"),
         ("swiglu --transform bake", "there is no transform 'bake', only dynamic_tiling, .*"),
         ("swiglu --transform static_tiling:tile=x", "static_tiling needs tile to be .*, not 'x'"),
         (
@@ -171,7 +171,7 @@ def test_a_deadlock_is_explained(here, capsys):
         return execute(["simulate", *MOE.split(), "--json", "--depth", fifo])
 
     assert depth(2) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
+    last = json.loads(capsys.readouterr().out)["error"]
     assert "moe_swiglu_dynamic on sda deadlocks in cycle " in last
     assert last.endswith("; a depth of 12 for route.0 to reassemble_0 frees it")
     assert (depth(11), depth(12)) == (2, 0)
