@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import stepgen as sg
+from stepgen.flow.inputs import complete
+from stepgen.ir.dims import product_bound
+from stepgen.ir.text import dumps, loads
+from stepgen.semantics import executor
+
+MOST_ELEMENTS = 5000
+"""Of a stream in a program that is run; what is larger is only written down."""
 
 
 class Rude:
@@ -65,6 +73,7 @@ def values() -> dict[str, Any]:
         "other digits": "٣",
         "path": "../x",
         "null byte": "a\0b",
+        "endless text": "x" * 100_000,
         "bytes": b"a",
         "[]": [],
         "[1]": [1],
@@ -104,3 +113,37 @@ def values() -> dict[str, Any]:
         "function": sg.fn.matmul(),
         "maker": sg.fn.add,
     }
+
+
+def refused(error: sg.StepError, *vague: str) -> None:
+    """A refusal is one sentence, and says more than `vague` ones."""
+    said = str(error)
+    assert not any(words in said for words in vague), said
+    assert "\n" not in said
+    assert len(said) <= 800
+    assert " at 0x" not in said
+
+
+def works(graph: sg.Graph) -> None:
+    """A program that was accepted can be shown, costed, written, read and run."""
+    for node in list(graph.nodes):
+        for stream in node.outputs:
+            if not graph.consumers(stream) and not isinstance(stream.dtype, sg.Buffer):
+                graph.output(stream, f"out_{node.name}_{stream.port}")
+    try:
+        graph.check()
+    except sg.StepError as error:
+        refused(error)
+        return
+    assert str(graph)
+    text = dumps(graph)
+    assert loads(text) == graph
+    sg.metrics(graph)
+    sizes = [product_bound((*s.shape, *s.dtype.dims)) for n in graph.nodes for s in n.outputs]
+    tensors = [math.prod(t.shape) for t in graph.tensors.values()]
+    if any(size is None or size > MOST_ELEMENTS for size in (*sizes, *tensors)):
+        return
+    try:
+        executor.run(graph, complete(graph, {}))
+    except sg.StepError as error:
+        refused(error)  # what only the data decide, such as an address past the end

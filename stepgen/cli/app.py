@@ -27,7 +27,7 @@ from stepgen.cli import (
     verilog,
 )
 from stepgen.cli.groups import grouped
-from stepgen.ir.errors import StepError
+from stepgen.ir.errors import StepError, shorten
 from stepgen.ir.where import placed
 
 TRACEBACK = "--traceback"
@@ -35,9 +35,6 @@ TRACEBACK = "--traceback"
 
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; the hardware differs from what was expected; bad input; Ctrl-C."""
-
-LONGEST = 800
-"""Characters of a sentence."""
 
 app = typer.Typer(
     name="stepgen",
@@ -143,13 +140,6 @@ def _sentence(error: Exception) -> str | None:
 
 def _run(arguments: list[str]) -> int:
     return app(arguments, prog_name="stepgen", standalone_mode=False) or GOOD
-
-
-def shorten(sentence: str) -> str:
-    """A sentence that repeats what a user gave, without the middle where that is endless."""
-    if len(sentence) <= LONGEST:
-        return sentence
-    return f"{sentence[: LONGEST // 2]} ... {sentence[-LONGEST // 2 :]}"
 
 
 def _refuse(message: str, *, json: bool) -> int:

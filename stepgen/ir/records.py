@@ -7,7 +7,7 @@ import json
 import typing
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from stepgen.ir.arguments import Unfit, fit, shown
 from stepgen.ir.errors import StepError
@@ -15,7 +15,7 @@ from stepgen.ir.errors import StepError
 T = TypeVar("T")
 
 
-def parsed(text: str, what: str) -> Any:
+def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
     """The value of a JSON text.
 
     Parameters
@@ -23,14 +23,22 @@ def parsed(text: str, what: str) -> Any:
     text : str
     what : str
         What it is to describe and where it is from, for messages.
+    infinite : bool
+        Whether numbers may be infinite.
 
     Raises
     ------
     StepError
-        If it is no JSON, nests too deeply, names a key twice or holds NaN or infinities.
+        If it is no JSON, nests too deeply, names a key twice or holds what is no number.
     """
+
+    def constant(name: str) -> float:
+        if infinite and name != "NaN":
+            return float(name)
+        raise ValueError(f"{name} is no number")
+
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=constant)
     except RecursionError:
         raise StepError(f"{what}: it is nested too deeply") from None
     except ValueError as error:
@@ -44,10 +52,6 @@ def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"{shown(key)} is there twice")
         found[key] = value
     return found
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
 
 
 def record(data: Any, kind: type[T], what: str) -> T:

@@ -22,6 +22,7 @@ from stepgen.ir.function import Function, function
 from stepgen.ir.graph import Graph
 from stepgen.ir.names import identifier
 from stepgen.ir.operator import operators
+from stepgen.ir.records import parsed
 from stepgen.ir.stream import Stream
 from stepgen.ir.where import placed
 
@@ -82,12 +83,7 @@ def loads(text: str, place: str = "the text") -> Graph:
     StepError
         If the text is none of `dumps`, or the program in it is wrong.
     """
-    try:
-        data = json.loads(text)
-    except RecursionError:
-        raise StepError(f"{place} is no stepgen program: it is nested too deeply") from None
-    except ValueError as error:
-        raise StepError(f"{place} is no stepgen program: {error}") from None
+    data = parsed(text, f"{place} is no stepgen program", infinite=True)
     version = _field(data, "stepgen", object, f"{place} is no stepgen program: it")
     if version != VERSION:
         raise StepError(f"{place} is of version {shown(version)}, this reads {VERSION}")
@@ -183,7 +179,7 @@ class _Loader:
         if not isinstance(where, str) or not where.isprintable():
             raise StepError(f"{what}: its line must be a text, not {shown(where)}")
         name = identifier(_field(entry, "name", object, what), f"{op} at {where}: its name")
-        made = {key: self._decode(value) for key, value in attrs.items()}
+        made = {key: self._decoded(value, key, what) for key, value in attrs.items()}
         tensor = made.get("tensor")
         if "tensor" in made and (not isinstance(tensor, str) or tensor not in self.graph.tensors):
             raise StepError(f"{op} {name} needs the tensor {shown(tensor)}")
@@ -212,13 +208,25 @@ class _Loader:
         name = identifier(_field(entry, "name", object, what), f"feedback at {what}: its name")
         source = _field(entry, "from", (str, list, NoneType), what)
         if made == len(self.graph.nodes):
-            dtype = self._decode(_field(entry, "dtype", object, what))
-            shape = self._decode(_field(entry, "shape", list, what))
+            dtype, shape = (
+                self._decoded(_field(entry, key, kind, what), key, what)
+                for key, kind in (("dtype", object), ("shape", list))
+            )
             self.feedbacks[name] = self.graph.feedback(dtype, shape, name)
         if source is not None and connected == len(self.graph.nodes):
             if name not in self.feedbacks:
                 raise StepError(f"{what} is connected before it is made")
             self.feedbacks[name].connect(self._origin(source, what))
+
+    def _decoded(self, value: Any, key: str, what: str) -> Any:
+        try:
+            return self._decode(value)
+        except StepError:
+            raise
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            raise StepError(
+                f"{what} has a {shown(key)} that can't be read: {shown(value)}"
+            ) from None
 
     def _decode(self, value: Any) -> Any:
         if isinstance(value, list):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-import math
 import typing
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -14,17 +13,12 @@ from typing import Any
 import hostile
 import numpy as np
 import pytest
+from hostile import refused, works
 
 import stepgen as sg
-from stepgen.flow.inputs import complete
-from stepgen.ir.dims import product_bound
 from stepgen.ir.function import function_types
 from stepgen.ir.operator import functions
 from stepgen.ir.text import dumps, loads
-from stepgen.semantics import executor
-
-MOST_ELEMENTS = 5000
-"""Of a stream in a program that is run; what is larger is only written down."""
 
 
 def world() -> SimpleNamespace:
@@ -174,38 +168,6 @@ def call(function: Callable[..., Any], given: dict[str, Any]) -> Any:
     rest = rest if isinstance(rest, tuple) else (rest,)
     named = {n: v for n, v in given.items() if n not in (*first, *many)}
     return function(*(given[n] for n in first), *rest, **named)
-
-
-def refused(error: sg.StepError) -> None:
-    said = str(error)
-    assert "\n" not in said
-    assert len(said) < 500
-    assert " at 0x" not in said
-
-
-def works(graph: sg.Graph) -> None:
-    """A program that was accepted can be shown, costed, written, read and run."""
-    for node in list(graph.nodes):
-        for stream in node.outputs:
-            if not graph.consumers(stream) and not isinstance(stream.dtype, sg.Buffer):
-                graph.output(stream, f"out_{node.name}_{stream.port}")
-    try:
-        graph.check()
-    except sg.StepError as error:
-        refused(error)
-        return
-    assert str(graph)
-    text = dumps(graph)
-    assert loads(text) == graph
-    sg.metrics(graph)
-    sizes = [product_bound((*s.shape, *s.dtype.dims)) for n in graph.nodes for s in n.outputs]
-    tensors = [math.prod(t.shape) for t in graph.tensors.values()]
-    if any(size is None or size > MOST_ELEMENTS for size in (*sizes, *tensors)):
-        return
-    try:
-        executor.run(graph, complete(graph, {}))
-    except sg.StepError as error:
-        refused(error)  # what only the data decide, such as an address past the end
 
 
 def walk(make: Callable[[SimpleNamespace], tuple[Callable[..., Any], dict[str, Any]]]) -> None:
