@@ -54,8 +54,8 @@ class OffChip:
         self.before = bytearray(draw.rng.bytes(self.windows.size))
         self.after = bytearray(self.before)
         self.ends = [origin + draw.one((0, 96, PAGE - 160)) for origin in sorted(origins)]
-        self.loads: list[str] = []
-        self.stores: list[str] = []
+        self.loads: list[tuple[str, str]] = []
+        self.stores: list[tuple[str, str, str]] = []
         self.units: list[Unit] = []
         self.channels: list[Channel] = []
         self.inputs: dict = {}
@@ -183,9 +183,10 @@ class OffChip:
             depth = ref_rank - ref_level
             nested, rank = [each(group, depth) for group in ref], 2 + dims + depth
         channel = Channel(name, lanes, bits, rank, draw.one((2, 3, 4, 70)))
-        self.channels += [channel, *load.channels(name, self.bus, self.depth())]
+        line = load.channels(name, self.bus, self.depth())
+        self.channels += [channel, *line]
         self.units.append(Unit(f"{name}", "load", params, tuple(inputs), (name, f"{name}_req")))
-        self.loads.append(name)
+        self.loads.append(tuple(c.name for c in line))
         if prompt:
             self.closes[name] = load.pass_level(params)
         return channel, nested, dtype
@@ -198,14 +199,15 @@ class OffChip:
         base = self.place(size)
         place = self.windows.place(base, size)
         self.after[place : place + len(data)] = data
-        self.channels += store.channels(name, self.bus, self.depth())
+        line = store.channels(name, self.bus, self.depth())
+        self.channels += line
         params = store.parameters(region=name, base=base, size=size)
         assert store.problem(params, self.bus, channel.lanes * channel.bits) is None
         self.units.append(
             Unit(name, "store", params, (channel.name, f"{name}_ack"),
                  (f"{name}_wreq", f"{name}_wdata"))
         )  # fmt: skip
-        self.stores.append(name)
+        self.stores.append(tuple(c.name for c in line))
 
     def design(self) -> Design:
         """The table."""

@@ -35,16 +35,17 @@ def on_chip_bits(design: Design) -> int:
 def hardware(graph: Graph, design: Any) -> Metrics:
     """Costs by node: traffic in whole bus words, memory in bits of the table (as bytes).
 
-    A FIFO belongs to the node of its producer; what all nodes share (the arbiter) to ``memory``.
+    A FIFO belongs to the node of its producer; what all nodes share to the arbiter.
     """
     if not isinstance(design, Design):
         raise StepError("the hardware metrics need a design: lower the program first")
     bits: dict[str, int] = defaultdict(int)
     producers = design.producers
+    shared = next((unit.name for unit in design.of_kind("memory")), "")
     for channel in design.channels:
-        bits[producers[channel.name].origin or "memory"] += channel_bits(channel)
+        bits[producers[channel.name].origin or shared] += channel_bits(channel)
     for unit in design.units:
-        bits[unit.origin or "memory"] += unit_bits(unit, design)
+        bits[unit.origin or shared] += unit_bits(unit, design)
     word = design.bus.bytes
     costs = {}
     for name, cost in metrics(graph, "paper").nodes.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
@@ -51,6 +51,9 @@ class Lowering:
     ----------
     on_cycles : set of str
         Names of the nodes that lie on a cycle.
+    loads, stores : list of tuple of str
+        For each that has been added its channels to and from the arbiter, as `memory.join` takes
+        them.
     """
 
     graph: Graph
@@ -60,8 +63,8 @@ class Lowering:
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
-    loads: list[str] = field(default_factory=list)
-    stores: list[str] = field(default_factory=list)
+    loads: list[tuple[str, str]] = field(default_factory=list)
+    stores: list[tuple[str, str, str]] = field(default_factory=list)
     _carried: dict[str, Stream] = field(default_factory=dict)
     _extents: dict[str, Extents] = field(default_factory=dict)
     _fed_back: set[str] = field(default_factory=set)
@@ -71,6 +74,7 @@ class Lowering:
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
+        self._nodes = {node.name for node in self.graph.nodes}
 
     def lower(self, node: Node, face: ModuleType) -> None:
         """Add the rows of one operator."""
@@ -113,6 +117,16 @@ class Lowering:
             raise self.fail(node, f"{what} has no upper bound, so no buffer can be made for it")
         return bound
 
+    def _free(self, name: str, rows: Iterable[Unit | Channel]) -> str:
+        """A name for a new row: that of the operator at hand, or one that nobody else has.
+
+        Users may give an operator any name, also one that is made here for another.
+        """
+        taken = {row.name for row in rows} | self._nodes - {self._origin}
+        while name in taken:
+            name += "_"
+        return name
+
     def input(self, node: Node, index: int, *, structure_only: bool = False, depth: int = 2) -> str:
         """Channel from which `node` reads its input `index`, of at least `depth` beats."""
         stream = node.inputs[index]
@@ -125,14 +139,14 @@ class Lowering:
     def output(self, node: Node, port: int = 0, *, delay: int = 0) -> str:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
-        name = channel_name(stream)
+        name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
         lanes, bits, rank, signed = self._format(node, stream)
         self._outputs[stream] = self.add(
             Channel(name, lanes, bits, rank, 2, delay=delay, signed=signed),
             stream,
             self.extents(node, stream),
         )
-        return name
+        return self._outputs[stream]
 
     def extents(self, node: Node, stream: Stream) -> Extents:
         """The dims of a stream on the wire, innermost first."""
@@ -156,8 +170,9 @@ class Lowering:
         """Put a channel into the table, deep enough for one beat per cycle behind a pipeline.
 
         One that is not raw comes with the stream that it carries, and with the dims of that on the
-        wire.
+        wire. Returns the name that it has got.
         """
+        channel = replace(channel, name=self._free(channel.name, self.channels.values()))
         if stream is not None and extents is not None:
             self._carried[channel.name], self._extents[channel.name] = stream, extents
         if channel.delay:
@@ -175,6 +190,7 @@ class Lowering:
         outputs: list[str],
     ) -> None:
         """Put a unit into the table."""
+        name = self._free(name, self.units)
         row = Unit(name, kind, dict(params), tuple(inputs), tuple(outputs), self._origin)
         self.units.append(row)
 
@@ -195,17 +211,15 @@ class Lowering:
                 branches = []
                 for use in uses:
                     branch = Channel(
-                        branch_name(produced, use.node),
+                        f"{produced}_to_{use.node.name}",
                         channel.lanes,
                         channel.bits,
                         channel.rank,
                         2,
                         signed=channel.signed,
                     )
-                    while branch.name in self.channels:
-                        branch = replace(branch, name=branch.name + "_")
                     branches.append(self.add(_used(branch, use), stream, self._extents[produced]))
-                    names[use.placeholder] = branch.name
+                    names[use.placeholder] = branches[-1]
                 self.unit(f"{produced}_fork", "fork", {}, [produced], branches)
             self._fed_back |= {
                 names[use.placeholder] for use in uses if place[use.node] <= place[stream.node]
@@ -217,9 +231,7 @@ class Lowering:
         names = self._connect()
         self._origin = ""
         if self.loads or self.stores:
-            joined, channels = memory.join(self.bus, self.loads, self.stores)
-            self.units.extend(joined)
-            self.channels.update((c.name, c) for c in channels)
+            self._join_memory()
         units = tuple(
             replace(u, inputs=tuple(names.get(i, i) for i in u.inputs)) for u in self.units
         )
@@ -232,6 +244,14 @@ class Lowering:
             self.regions,
         )
         return self._sized(design).with_depths(depths)
+
+    def _join_memory(self) -> None:
+        """Add the arbiter and the master, which belong to no operator."""
+        joined, channels = memory.join(self.bus, self.loads, self.stores)
+        names = {channel.name: self.add(channel) for channel in channels}
+        for unit in joined:
+            ends = ([names.get(end, end) for end in side] for side in (unit.inputs, unit.outputs))
+            self.unit(unit.name, unit.kind, unit.params, *ends)
 
     def _sized(self, design: Design) -> Design:
         """The design with FIFOs deep enough never to deadlock.
@@ -254,17 +274,6 @@ class Lowering:
             if roots := _without_bound(stream.node):
                 told += f"; give one to {' and '.join(roots)}"
             raise self.fail(self.graph.node(origin[found.unit]), told) from None
-
-
-def channel_name(stream: Stream) -> str:
-    """Name of the channel that a stream becomes."""
-    node = stream.node
-    return node.name if len(node.outputs) == 1 else f"{node.name}_{stream.port}"
-
-
-def branch_name(channel: str, consumer: Node) -> str:
-    """Name of the branch of a channel of several consumers that one of them reads."""
-    return f"{channel}_to_{consumer.name}"
 
 
 def _without_bound(node: Node) -> list[str]:

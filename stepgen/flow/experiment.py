@@ -150,8 +150,10 @@ class Experiment:
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes that the prediction reads from and writes to the memory, in whole bus words."""
-        moved = self.prediction.pushes
-        read, written = (len(moved.get(name, ())) for name in ("mem_r", "mem_w"))
+        moved, read, written = self.prediction.pushes, 0, 0
+        for bus in self.design.of_kind("axi"):
+            read = len(moved[bus.outputs[0]]) if bus.params["reads"] else 0
+            written = len(moved[bus.inputs[-1]]) if bus.params["writes"] else 0
         return read * self.bus.bytes, written * self.bus.bytes
 
     def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:

@@ -8,10 +8,9 @@ tile: bursts and their arbitration, tiles that are cut off by a full FIFO, pipel
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
-from ..compile.design import Design
-from ..compile.lower import branch_name, channel_name
+from ..compile.design import Channel, Design
 from ..ir.dtypes import Tile
 from ..ir.graph import Graph
 from ..timing.tiles.machines import Compute, Machine
@@ -72,6 +71,7 @@ def depths(graph: Graph, design: Design) -> dict[str, int]:
     dict of str to int
         By the name of a FIFO, for `stepgen.flow.tiles.simulate`.
     """
+    entering = _entering(design)
     readers = Counter(s.resolved() for node in graph.nodes for s in node.inputs)
     found = {}
     for node in graph.nodes:
@@ -85,9 +85,17 @@ def depths(graph: Graph, design: Design) -> dict[str, int]:
                 found[name] = WEIGHTS
             elif isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
                 beats = max(1, tile.rows.static * tile.cols.static // design.lanes)
-                made = channel_name(source)
-                channel = design.channel[made if alone else branch_name(made, node)]
-                found[name] = max(1, channel.depth // beats)
+                found[name] = max(1, entering[node.name][index].depth // beats)
+    return found
+
+
+def _entering(design: Design) -> dict[str, list[Channel]]:
+    """By operator, the channels that come from others, in the order of its inputs."""
+    producers, channel = design.producers, design.channel
+    found: dict[str, list[Channel]] = defaultdict(list)
+    for unit in design.units:
+        others = (n for n in unit.inputs if producers[n].origin not in ("", unit.origin))
+        found[unit.origin] += (channel[name] for name in others)
     return found
 
 

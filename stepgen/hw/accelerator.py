@@ -153,7 +153,7 @@ class Accelerator(wiring.Component):
 
 def face_name(unit: Unit) -> str:
     """Name of the port of a unit that faces the outside."""
-    return unit.name if unit.kind == "axi" else verilog_name(unit.name)
+    return "mem" if unit.kind == "axi" else verilog_name(unit.name)
 
 
 def _form(channel: Channel):

@@ -15,7 +15,7 @@ def reader(bits: int = 8, name: str = "a_reader") -> Design:
     params = load.parameters(
         region="w", base=64, tile_bytes=8, rows=2, slices=1, shape=[1], stride=[1]
     )
-    units, channels = memory.join(bus, ["l"], [])
+    units, channels = memory.join(bus, [("l_req", "l_data")], [])
     return Design(
         name,
         4,

@@ -32,9 +32,7 @@ def lower(node: Node, to: Lowering) -> None:
     if problem := load.problem(params, to.bus, beat_bits, region.size):
         raise to.fail(node, problem)
     request, data = load.channels(node.name, to.bus, max(y.depth or 2, 2 * to.bus.burst))
-    to.add(request)
-    to.add(data)
+    line = to.add(request), to.add(data)
     inputs = [to.input(node, 0, structure_only=True)] if ref else []
-    outputs = [to.output(node), request.name]
-    to.unit(node.name, "load", params, [*inputs, data.name], outputs)
-    to.loads.append(node.name)
+    to.unit(node.name, "load", params, [*inputs, line[1]], [to.output(node), line[0]])
+    to.loads.append(line)

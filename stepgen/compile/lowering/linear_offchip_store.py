@@ -20,4 +20,4 @@ def lower(node: Node, to: Lowering) -> None:
     channels = store.channels(node.name, to.bus, 2 * to.bus.burst)
     request, data, ack = (to.add(channel) for channel in channels)
     to.unit(node.name, "store", params, [to.input(node, 0), ack], [request, data])
-    to.stores.append(node.name)
+    to.stores.append((request, data, ack))

@@ -59,15 +59,15 @@ def queues(unit: Unit, design: Design) -> list[Channel]:
 
 
 def join(
-    bus: Bus, loads: Sequence[str], stores: Sequence[str]
+    bus: Bus, loads: Sequence[tuple[str, str]], stores: Sequence[tuple[str, str, str]]
 ) -> tuple[tuple[Unit, Unit], tuple[Channel, ...]]:
     """The arbiter ``memory`` and the master ``mem``, and the channels between them.
 
     Parameters
     ----------
     bus : Bus
-    loads, stores : sequence of str
-        Names of the units, whose channels `load.channels` and `store.channels` made.
+    loads, stores : sequence of tuple of str
+        For each its channels in the order in which `load.channels` and `store.channels` make them.
 
     Returns
     -------
@@ -99,16 +99,12 @@ def join(
         "memory",
         {"loads": len(loads), "stores": len(stores)},
         (
-            *(f"{name}_req" for name in loads),
-            *(f"{name}_wreq" for name in stores),
-            *(f"{name}_wdata" for name in stores),
+            *(request for request, _ in loads),
+            *(request for request, _, _ in stores),
+            *(data for _, data, _ in stores),
             *up,
         ),
-        (
-            *(f"{name}_data" for name in loads),
-            *(f"{name}_ack" for name in stores),
-            *down,
-        ),
+        (*(data for _, data in loads), *(ack for _, _, ack in stores), *down),
     )
     axi = Unit("mem", "axi", {"reads": bool(loads), "writes": bool(stores)}, tuple(down), tuple(up))
     return (memory, axi), tuple(channels)

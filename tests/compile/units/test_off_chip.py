@@ -87,18 +87,19 @@ def test_a_burst_fits_its_fifo(depth, words):
 
 
 def test_the_arbiter_is_joined_to_all():
-    units, channels = memory.join(BUS, ["a", "b"], ["t"])
+    a, b = ("a_req", "a_data"), ("b_req", "b_data")
+    units, channels = memory.join(BUS, [a, b], [("t_wreq", "t_wdata", "t_ack")])
     assert units[0].inputs == ("a_req", "b_req", "t_wreq", "t_wdata", "mem_r", "mem_b")
     assert units[0].outputs == ("a_data", "b_data", "t_ack", "mem_ar", "mem_aw", "mem_w")
     assert units[1].inputs == ("mem_ar", "mem_aw", "mem_w")
     assert [c.name for c in channels] == ["mem_ar", "mem_r", "mem_aw", "mem_w", "mem_b"]
     assert channels[0].bits == request_bits(BUS) == 29 + 8
-    units, channels = memory.join(BUS, ["a"], [])
+    units, channels = memory.join(BUS, [a], [])
     assert (units[1].inputs, units[1].outputs) == (("mem_ar",), ("mem_r",))
 
 
 def test_many_units_take_registers_on_the_way():
     assert [memory.stages(n) for n in (1, 8, 9, 64, 65)] == [0, 0, 1, 1, 2]
-    _, channels = memory.join(BUS, [f"w{k}" for k in range(9)], [])
+    _, channels = memory.join(BUS, [(f"r{k}", f"d{k}") for k in range(9)], [])
     assert channels[0].delay == 1
     assert channels[0].depth > channels[0].latency
