@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from json import dumps
 from typing import Annotated
 
@@ -80,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ended.append(number)
         raise KeyboardInterrupt
 
+    _open_missing()
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that what runs for us is ended too
         signal.signal(number, end)
     code = execute(sys.argv[1:] if arguments is None else arguments)
@@ -87,10 +89,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 128 + ended[0]
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; let Python's own last flush succeed.
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            code = _refuse(f"standard output: {error.strerror}", json=False)
+        # Let Python's own last flush succeed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _open_missing() -> None:
+    """Open standard streams that are closed, or a file of ours would be taken for one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -115,6 +126,8 @@ def execute(arguments: Sequence[str]) -> int:
         return placed("the command line", lambda: _run(words))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # typer leaves Python where a pipe is closed
+        return GOOD  # whoever read our output has seen enough
     except Exception as error:
         sentence = _sentence(error)
         if sentence is None:
@@ -145,7 +158,8 @@ def _run(arguments: list[str]) -> int:
 def _refuse(message: str, *, json: bool) -> int:
     sentence = shorten(" ".join(message.split()))
     if json:
-        print(dumps({"error": sentence, "code": BAD_INPUT}, indent=1))
-    else:
-        print(f"stepgen: {sentence}", file=sys.stderr)
+        with suppress(OSError):
+            print(dumps({"error": sentence, "code": BAD_INPUT}, indent=1), flush=True)
+            return BAD_INPUT
+    print(f"stepgen: {sentence}", file=sys.stderr)
     return BAD_INPUT

@@ -90,7 +90,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield partial
         os.replace(partial, real)
     except OSError as error:
-        raise _refused(path, error) from None
+        if _is_about(error, real, partial):
+            raise _refused(path, error) from None
+        raise
     finally:
         partial.unlink(missing_ok=True)
 
@@ -132,7 +134,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 shutil.rmtree(target)
             os.replace(entry, target)
     except OSError as error:
-        raise _refused(path, error) from None
+        if _is_about(error, path, partial or path):
+            raise _refused(path, error) from None
+        raise
     finally:
         if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
@@ -154,6 +158,14 @@ def _check_parents(path: Path) -> None:
     for parent in path.parents:
         if parent.exists() and not parent.is_dir():
             raise StepError(f"can't write {path}: {parent} is a file")
+
+
+def _is_about(error: OSError, path: Path, partial: Path) -> bool:
+    """Whether an error is about a result, not about another file that the block works with."""
+    if not isinstance(error.filename, str):
+        return True
+    name = Path(error.filename)
+    return partial in (name, *name.parents) or name in (path, *path.parents)
 
 
 def _refused(path: Path, error: OSError) -> StepError:

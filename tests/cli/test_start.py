@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 
@@ -38,3 +39,34 @@ def test_the_shell_completes(words, completed) -> None:
         START, env={**os.environ, **asked}, capture_output=True, text=True, check=False
     )
     assert completed in done.stdout.split()
+
+
+def test_standard_streams_may_be_closed() -> None:
+    line = " ".join([*START, "metrics", "moe", "--set", "tokens=2", "<&- >&- 2>&-"])
+    assert subprocess.run(["sh", "-c", line], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("option", ["", "--json"])
+def test_output_that_has_no_room_is_told(tmp_path, option) -> None:
+    def no_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    line = [*START, "metrics", "moe", "--set", "tokens=2", *option.split()]
+    with (tmp_path / "out").open("w") as out:
+        done = subprocess.run(
+            line, stdout=out, stderr=subprocess.PIPE, text=True, check=False, preexec_fn=no_room
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(": File too large")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_may_have_seen_enough() -> None:
+    line = [*START, "show", "moe", "--json"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as show:
+        assert show.stdout is not None
+        assert show.stderr is not None
+        assert show.stdout.read(1) == "{"
+        show.stdout.close()
+        assert show.stderr.read() == ""
+    assert show.returncode == 0

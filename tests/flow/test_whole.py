@@ -75,3 +75,19 @@ def test_kinds_are_not_mixed_up(tmp_path):
         whole_folder(tmp_path / "file").__enter__()
     with pytest.raises(StepError, match=r"can't write .*: it is a folder"):
         whole_file(tmp_path).__enter__()
+
+
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+def test_an_error_about_another_file_names_that_file(tmp_path, whole):
+    other = tmp_path / "other" / "x"
+    with pytest.raises(OSError, match=str(other)), whole(tmp_path / "a" / "b.txt"):
+        other.read_text()
+
+
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+def test_an_error_about_the_result_names_the_result(tmp_path, whole):
+    place = tmp_path / "a" / "b.txt"
+    with pytest.raises(StepError, match=f"can't write {place}: No"), whole(place) as partial:
+        (partial / "c" / "d").write_text("")
+    with pytest.raises(StepError, match=f"can't write {place}: No space"), whole(place):
+        raise OSError(28, "No space left on device")
