@@ -10,29 +10,59 @@ from pathlib import Path
 
 import pytest
 from drawing import draw
-from programs import every_unit, example
+from programs import every_unit
 
+import stepgen as sg
 from stepgen.compile.design import Bus, Design
 from stepgen.compile.lower import lower
 from stepgen.flow.elaborate import verilog
 from stepgen.flow.lint import control_file, waivers
+from stepgen.flow.program import examples, load
 from stepgen.flow.tools import verilator
 from stepgen.hw.verilog import top_name
 
 NEVER = {"WIDTHTRUNC", "CASEINCOMPLETE", "LATCH", "MULTIDRIVEN"}
-SMALL = {"tokens": 9, "experts": 3, "width": 8, "hidden": 16, "columns": 8, "tile": 2, "top": 1}
+SMALL = {
+    "moe": {
+        **{"tokens": "9", "experts": "3", "width": "8", "hidden": "16", "columns": "8"},
+        **{"tile": "2", "top": "1"},
+    }
+}
+"""Settings of the examples that have a circuit."""
+
+
+def shipped(name: str, **settings: str) -> sg.Graph:
+    """The graph of an example, small where it has a circuit."""
+    return load(name, SMALL.get(name, {}) | settings, draw=False, tensors=False).graph
+
+
+def only_reads() -> sg.Graph:
+    """Of the bus one direction."""
+    g = sg.Graph("only_reads")
+    w = g.tensor("w", (12, 8), sg.int8)
+    g.output(sg.linear_offchip_load(w, tile=(4, 8), shape=(3,), stride=(1,)), "y")
+    return g
+
+
+def only_writes() -> sg.Graph:
+    """Of the bus the other one."""
+    g = sg.Graph("only_writes")
+    x = g.input("x", sg.int8[4, 8], (3,))
+    sg.linear_offchip_store(x, g.tensor("y", (12, 8), sg.int8))
+    return g
 
 
 def designs() -> Iterator[tuple[str, Design]]:
-    """Examples that lower, and drawn programs."""
-    moe = example("moe").moe
-    for tiling in ("static", "dynamic"):
-        yield f"moe, {tiling}", lower(moe(**SMALL, tiling=tiling)[0])
-        yield (
-            f"moe, {tiling}, narrow bus",
-            lower(moe(**SMALL, tiling=tiling)[0], lanes=8, bus=Bus(data_bits=32, burst=4)),
-        )
+    """Examples that have a circuit, and what they don't have."""
+    for name in SMALL:
+        for tiling in ("static", "dynamic"):
+            graph = shipped(name, tiling=tiling)
+            yield f"{name}, {tiling}", lower(graph)
+            narrow = lower(graph, lanes=8, bus=Bus(data_bits=32, burst=4))
+            yield f"{name}, {tiling}, narrow bus", narrow
     yield "every unit", lower(every_unit())
+    yield "only reads", lower(only_reads())
+    yield "only writes", lower(only_writes(), lanes=1)
     for seed in (1, 5, 6, 9):
         yield f"drawn {seed}", lower(draw(seed)[0].graph, lanes=2)
 
@@ -61,6 +91,12 @@ def test_designs_are_clean(which: str, tmp_path: Path) -> None:
     text = verilog(DESIGNS[which])
     assert said(text, top_name(DESIGNS[which]), tmp_path) == []
     assert not re.search(r"\[-\d+:|\bcase[xz]?\b", text)
+
+
+@pytest.mark.parametrize("name", sorted(examples().keys() - SMALL.keys()))
+def test_other_examples_have_no_circuit(name: str) -> None:
+    with pytest.raises(sg.StepError, match=r"no form in hardware|no circuit yet"):
+        lower(shipped(name))
 
 
 def test_what_a_waiver_may_not_hide() -> None:
