@@ -149,23 +149,23 @@ def fit(value: Any, hint: Any) -> Any:
     Unfit
         If it is no such value.
     """
-    origin = typing.get_origin(hint)
-    if hint is Any or hint is object or isinstance(hint, TypeVar):
-        return value
-    if origin is Annotated:
-        return _integer(value, *hint.__metadata__)
     if hint in _PLAIN:
         return _PLAIN[hint](value)
+    if type(value) is hint or hint is Any or hint is object or isinstance(hint, TypeVar):
+        return value
+    origin, inner = _parts(hint)
+    if origin is Annotated:
+        return _integer(value, *hint.__metadata__)
     if origin in (Union, types.UnionType):
-        return _one_of(value, typing.get_args(hint))
+        return _one_of(value, inner)
     if origin is Literal:
-        if isinstance(value, str) and value in typing.get_args(hint):
+        if isinstance(value, str) and value in inner:
             return value
-        raise Unfit(f"one of {', '.join(typing.get_args(hint))}")
+        raise Unfit(f"one of {', '.join(inner)}")
     if origin in (tuple, list, Sequence, Iterable):
-        return _sequence(value, origin, typing.get_args(hint))
+        return _sequence(value, origin, inner)
     if origin in (dict, Mapping):
-        return _mapping(value, *typing.get_args(hint))
+        return _mapping(value, *inner)
     if origin is Callable or hint is Callable:
         if callable(value):
             return value
@@ -178,6 +178,11 @@ def fit(value: Any, hint: Any) -> Any:
     ):
         return value  # of protocols, such as those of `numpy.typing.ArrayLike`, nothing is known
     raise Unfit(_instance(kind, value))
+
+
+@functools.cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    return typing.get_origin(hint), typing.get_args(hint)
 
 
 def _instance(kind: type[Any], value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from stepgen.ir import cycles
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, show_shape
 from stepgen.ir.errors import StepError
@@ -59,6 +58,8 @@ class Feedback(Stream):
             If it is connected already, the types disagree, or the end of the real stream would
             wait for itself, so that no run could end.
         """
+        from stepgen.ir import cycles  # with networkx, which takes long to import
+
         graph, line = self.graph, user_line()
         prefix = f"feedback {self.label} at {line}:"
         if self.source is not None:
