@@ -29,7 +29,6 @@ from stepgen.cli import (
 )
 from stepgen.cli.groups import grouped
 from stepgen.ir.errors import StepError, shorten
-from stepgen.ir.where import placed
 
 TRACEBACK = "--traceback"
 """Option of all commands, wherever it stands: show where an error comes from, all the way."""
@@ -123,7 +122,7 @@ def execute(arguments: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return placed("the command line", lambda: _run(words))
+        return _run(words)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # typer leaves Python where a pipe is closed

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepgen.cli import outputs
+from stepgen.ir.where import placed
 
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,7 +49,7 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
             for name, group in groups.items()
         }
         with keeping(inputs):
-            return command(**arguments, **values)
+            return placed("the command line", lambda: command(**arguments, **values))
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}

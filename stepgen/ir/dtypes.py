@@ -75,7 +75,8 @@ def element(value: ElementType | str) -> ElementType:
     if isinstance(value, ElementType):
         return value
     if not isinstance(value, str) or value not in ELEMENTS:
-        raise StepError(f"{shown(value)} is no element type, those are {', '.join(ELEMENTS)}")
+        some = ", ".join(ELEMENTS)
+        raise StepError(f"{shown(value)} at {user_line()} is no element type, those are {some}")
     return ELEMENTS[value]
 
 
@@ -157,12 +158,15 @@ class Selector(DataType):
 
     def __post_init__(self) -> None:
         take_fields(self)
-        if self.n < 1:
-            raise StepError(f"a selector needs at least 1 consumer, not {self.n}")
-        if self.n > MOST_CONSUMERS:
-            raise StepError(f"a selector has at most {MOST_CONSUMERS} consumers, not {self.n}")
+        if not 1 <= self.n <= MOST_CONSUMERS:
+            raise StepError(
+                f"a selector at {user_line()}: it must have 1 to {MOST_CONSUMERS} consumers, "
+                f"not {self.n}"
+            )
         if self.hot is not None and not 0 <= self.hot <= self.n:
-            raise StepError(f"a selector over {self.n} consumers can't have {self.hot} bits set")
+            raise StepError(
+                f"a selector at {user_line()}: of {self.n} consumers it can't choose {self.hot}"
+            )
 
     @property
     def bytes(self) -> sympy.Expr:

@@ -54,7 +54,10 @@ class Tensor:
     def grid(self, tile: tuple[int, int]) -> tuple[int, int]:
         """How many tiles of this shape it has, in rows and columns."""
         if min(tile) < 1:
-            raise StepError(f"a tile of {self.name} must have positive extents, not {tile}")
+            raise StepError(
+                f"grid at {user_line()}: a tile of {self.name} must have positive extents, "
+                f"not {tile}"
+            )
         return self.shape[0] // tile[0], self.shape[1] // tile[1]
 
     def __repr__(self) -> str:
@@ -263,7 +266,9 @@ class Graph:
         """
         found = self._names.get(name) if isinstance(name, str) else None
         if not isinstance(found, Node):
-            raise StepError(f"the graph {self.name} has no node {shown(name)}")
+            raise StepError(
+                f"node at {user_line()}: the graph {self.name} has no node {shown(name)}"
+            )
         return found
 
     @checked

@@ -22,6 +22,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.operator import operators
 from stepgen.ir.policy import PAPER, PUBLISHED, Policy
+from stepgen.ir.where import user_line
 
 Value = int | npt.NDArray[np.integer[Any]]
 Provider = Callable[[Graph, Any], "Metrics"]
@@ -113,17 +114,23 @@ class Metrics:
         Raises
         ------
         StepError
-            If a dim is missing, or a value is no extent.
+            If a dim is missing, a value is no extent, or arrays differ in their number of runs.
         """
         given = {_name(key): _extent(key, value) for key, value in (values or {}).items()}
         missing = [s.name for s in self.symbols if s.name not in given]
         if missing:
             raise StepError(
-                f"the {self.policy} metrics depend on the dims {', '.join(missing)}, which have no "
-                f"value"
+                f"evaluate at {user_line()}: the {self.policy} metrics depend on the dims "
+                f"{', '.join(missing)}, which have no value"
             )
+        try:
+            runs = np.broadcast_shapes(*(np.shape(v) for v in given.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {list(np.shape(v))}" for name, v in given.items())
+            raise StepError(
+                f"evaluate at {user_line()}: arrays need one entry per run, not {shapes}"
+            ) from None
         results = self._compiled(*(given[s.name] for s in self.symbols))
-        runs = np.broadcast_shapes(*(np.shape(v) for v in given.values()))
         return Numbers(*(_integer(np.broadcast_to(r, runs)) for r in results))
 
     @cached_property
@@ -198,8 +205,10 @@ def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
             largest = _largest(graph)
             return Metrics(policy, {n.name: _cost(n, known, largest) for n in graph.nodes})
     if policy not in _providers:
-        names = [PAPER.name, PUBLISHED.name, *_providers]
-        raise StepError(f"there is no policy {policy!r}, those are {', '.join(names)}")
+        names = ", ".join([PAPER.name, PUBLISHED.name, *_providers])
+        raise StepError(
+            f"metrics at {user_line()}: there is no policy {policy!r}, those are {names}"
+        )
     return _providers[policy](graph, design)
 
 
@@ -222,20 +231,21 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
     StepError
         If there is no such input or the array does not fit.
     """
-    stream = graph.node(name).outputs[0]
-    known = graph.routings.get(stream)
-    if known is None:
-        raise StepError(f"no partition is steered by {name}, {stream}")
+    prefix = f"selector_counts at {user_line()}:"
+    stream = next(iter(graph.node(name).outputs), None)
+    known = graph.routings.get(stream) if stream is not None else None
+    if stream is None or known is None:
+        raise StepError(f"{prefix} no partition is steered by {name}")
     try:
         array = np.asarray(mask)
     except ValueError:
         array = np.array(None)
     if not (array.dtype == bool or (array.dtype.kind in "iuf" and np.isin(array, (0, 1)).all())):
-        raise StepError(f"the selectors of {name} must be an array of bool, not {shown(mask)}")
+        raise StepError(f"{prefix} {name} must be an array of bool, not {shown(mask)}")
     dims = len(stream.shape)
     if array.ndim not in (dims + 1, dims + 2) or array.shape[-1] != len(known.counts):
         raise StepError(
-            f"the selectors of {name} must be an array of {dims + 1} dims with {len(known.counts)} "
+            f"{prefix} {name} must be an array of {dims + 1} dims with {len(known.counts)} "
             f"columns, not of shape {array.shape}"
         )
     counts = array.astype(np.int64).sum(axis=tuple(range(array.ndim - 1 - dims, array.ndim - 1)))
@@ -268,7 +278,10 @@ def _name(key: Any) -> str:
 def _extent(key: Any, value: Value) -> Value:
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or (array.size and array.min() < 0):
-        raise StepError(f"the dim {_name(key)} must be of integers from 0 on, not {shown(value)}")
+        raise StepError(
+            f"evaluate at {user_line()}: the dim {_name(key)} must be of integers from 0 on, not "
+            f"{shown(value)}"
+        )
     return value
 
 

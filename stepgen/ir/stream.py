@@ -13,6 +13,7 @@ from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
 from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
@@ -187,7 +188,9 @@ class Stream:
     def dim(self, level: int) -> Dim:
         """The dim D_level, counted from the innermost."""
         if not 0 <= level <= self.rank:
-            raise StepError(f"{self.name} of rank {self.rank} has no dim D{level}")
+            raise StepError(
+                f"dim at {user_line()}: {self.name} of rank {self.rank} has no dim D{level}"
+            )
         return self.shape[self.rank - level]
 
     @checked
@@ -200,7 +203,9 @@ class Stream:
             At least 2.
         """
         if depth < 2:
-            raise StepError(f"the FIFO of {self.name} needs a depth of at least 2, not {depth}")
+            raise StepError(
+                f"fifo at {user_line()}: {self.name} needs a depth of at least 2, not {depth}"
+            )
         return Stream(self.node, self.port, self.type, self.totals, self.volume, depth)
 
     def resolved(self) -> Stream:

@@ -139,7 +139,8 @@ def load(path: str | Path) -> Graph:
 
 
 def _place(path: str | Path) -> str:
-    return str(path) if str(path).isprintable() else shown(str(path))
+    text = str(path)
+    return text if text.isprintable() and 0 < len(text) < 200 else shown(text)
 
 
 class _Loader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -19,7 +20,7 @@ def user_line() -> str:
     What `placed` calls is at the place that it was given, unless it calls code of the user in turn.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+    while frame.f_back is not None and _is_ours(frame):
         if frame.f_code is placed.__code__:
             return str(frame.f_locals["place"])
         frame = frame.f_back
@@ -39,5 +40,8 @@ def placed(place: str, call: Callable[[], T]) -> T:
     return call()
 
 
-def _is_ours(filename: str) -> bool:
+def _is_ours(frame: FrameType) -> bool:
+    filename = frame.f_code.co_filename
+    if filename == "<string>":  # what `dataclasses` has made
+        return str(frame.f_globals.get("__name__")).startswith("stepgen.")
     return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_SHIPPED}/")

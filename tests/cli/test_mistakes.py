@@ -68,7 +68,10 @@ MISTAKES = [
     ("time p.py:layer --depth x=deep", "--depth x takes a number of beats, not 'deep'"),
     ("time p.py:layer --depth x=1", "channel x: a FIFO needs a depth of at least 2, not 1"),
     ("time p.py:layer --depth x", "--depth takes name=value, not 'x'"),
-    ("metrics moe --policy cheap", "there is no policy 'cheap', those are .*hardware"),
+    (
+        "metrics moe --policy cheap",
+        "metrics at the command line: there is no policy 'cheap', those are .*hardware",
+    ),
     # When it moves
     ("time p.py:layer --latency 0", "memory timing: read_latency must be 1 to .*, not 0"),
     ("time p.py:layer --stall nix=0.5", "there is nothing called 'nix' to stall, only x, gate, .*"),

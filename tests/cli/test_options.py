@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,7 +85,7 @@ def light():
         yield
 
 
-@pytest.mark.parametrize(("name", "given", "option", "texts"), walks())
+@pytest.mark.parametrize(("name", "given", "option", "texts"), [*walks()])
 def test_options(stepgen, here, light, capsys, name, given, option, texts):
     (here / "bad.csv").write_text("a,b\n1\n")
     (here / "in.npz").write_bytes(b"PK\x03\x04")
@@ -99,6 +100,7 @@ def test_options(stepgen, here, light, capsys, name, given, option, texts):
         said = capsys.readouterr()
         assert code in (0, 2), line
         assert "Traceback" not in said.err
+        assert {*re.findall(r" at (\w+\.py):", said.err)} <= {"p.py", "moe.py"}, said.err
         if code == 2:
             *_, last = said.err.splitlines()
             assert last.startswith("stepgen: "), line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import re
 import typing
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -170,6 +171,12 @@ def call(function: Callable[..., Any], given: dict[str, Any]) -> Any:
     return function(*(given[n] for n in first), *rest, **named)
 
 
+def refused_at_the_call(error: sg.StepError) -> None:
+    """The sentence names the user's line, or the file that can't be read or written."""
+    refused(error)
+    assert re.search(r" at test_arguments\.py:\d+|can't be (read|written)", str(error)), error
+
+
 def walk(make: Callable[[SimpleNamespace], tuple[Callable[..., Any], dict[str, Any]]]) -> None:
     """Put every hostile value in the place of every parameter; what is refused changes nothing."""
     for key in make(world())[1]:
@@ -182,7 +189,7 @@ def walk(make: Callable[[SimpleNamespace], tuple[Callable[..., Any], dict[str, A
             try:
                 result = call(function, {**given, key: value})
             except sg.StepError as error:
-                refused(error)
+                refused_at_the_call(error)
                 continue
             except Exception as error:
                 error.add_note(f"with {key} = {what}")
@@ -266,7 +273,7 @@ def test_functions(name: str) -> None:
             try:
                 function = getattr(sg.fn, name)(**{**given, key: value})
             except sg.StepError as error:
-                refused(error)
+                refused_at_the_call(error)
                 continue
             except Exception as error:
                 error.add_note(f"with {key} = {what}")

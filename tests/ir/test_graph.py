@@ -65,7 +65,7 @@ def test_a_fifo_belongs_to_one_use() -> None:
         ("y", 0, None),
     ]
     assert x.fifo(17) == x
-    with pytest.raises(sg.StepError, match=r"the FIFO of x\.0 needs a depth of at least 2, not 1"):
+    with pytest.raises(sg.StepError, match=r"x\.0 needs a depth of at least 2, not 1"):
         x.fifo(1)
 
 

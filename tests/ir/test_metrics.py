@@ -10,6 +10,7 @@ from programs import example
 from work import worked
 
 import stepgen as sg
+from stepgen.ir import metrics
 from stepgen.ir.metrics import Metrics, Numbers, register_policy
 
 # Tokens per expert that fall into as many tiles as those behind the published points.
@@ -142,12 +143,27 @@ def test_missing_dims_are_named() -> None:
         sg.metrics(_layer("dynamic", experts=2)).evaluate({"E0": 3})
 
 
-def test_a_policy_can_be_registered() -> None:
+def test_a_policy_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "_providers", {})
     graph = _layer("dynamic", experts=2)
     with pytest.raises(sg.StepError, match="there is no policy 'sculpture', those are paper"):
         sg.metrics(graph, "sculpture")
     register_policy("marble", lambda g, design: Metrics(f"{g.name} {design}", {}))
     assert sg.metrics(graph, "marble", design=7).policy == "moe_dynamic 7"
+
+
+def test_dims_of_another_number_of_runs_are_refused() -> None:
+    values = {"E0": np.arange(2), "E1": np.arange(3)}
+    with pytest.raises(sg.StepError, match=r"one entry per run, not E0 \[2\], E1 \[3\]"):
+        sg.metrics(_layer("dynamic", experts=2)).evaluate(values)
+
+
+def test_what_gives_no_selectors_is_refused() -> None:
+    g = sg.Graph()
+    g.output(g.input("x", sg.int8[1, 4], (2,)), "y")
+    for name in ("x", "y"):
+        with pytest.raises(sg.StepError, match=f"no partition is steered by {name}"):
+            sg.selector_counts(g, name, np.zeros((2, 2), bool))
 
 
 def test_selectors_of_another_shape_are_refused() -> None:

@@ -8,6 +8,7 @@ from stepgen.ir.dtypes import Tile, bool_
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Binary
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 COMPARISONS = ("lt", "le", "eq", "ne", "ge", "gt")
 
@@ -26,7 +27,8 @@ class Compare(Binary):
 
     def __post_init__(self) -> None:
         if self.op not in COMPARISONS:
-            raise StepError(f"compare needs one of {', '.join(COMPARISONS)}, not {self.op!r}")
+            some = ", ".join(COMPARISONS)
+            raise StepError(f"compare at {user_line()}: op must be one of {some}, not {self.op!r}")
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of bool."""

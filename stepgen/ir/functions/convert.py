@@ -9,6 +9,7 @@ from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import NUMBERS, Unary
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Convert(Unary):
         object.__setattr__(self, "to", element(self.to))
         if self.to not in NUMBERS:
             names = ", ".join(str(e) for e in NUMBERS)
-            raise StepError(f"convert makes {names}, not {self.to}")
+            raise StepError(f"convert at {user_line()}: it makes {names}, not {self.to}")
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape."""

@@ -9,6 +9,7 @@ from stepgen.ir.dtypes import Tile, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Unary
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,14 @@ class Requantize(Unary):
 
     def __post_init__(self) -> None:
         if not 1 <= self.multiplier <= 32767:
-            raise StepError(f"requantize needs a multiplier of 1 to 32767, not {self.multiplier}")
+            raise StepError(
+                f"requantize at {user_line()}: multiplier must be within 1..32767, "
+                f"not {self.multiplier}"
+            )
         if not 0 <= self.shift <= 31:
-            raise StepError(f"requantize needs a shift of 0 to 31, not {self.shift}")
+            raise StepError(
+                f"requantize at {user_line()}: shift must be within 0..31, not {self.shift}"
+            )
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of int8."""

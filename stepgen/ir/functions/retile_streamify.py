@@ -10,6 +10,7 @@ from stepgen.ir.dtypes import DataType, Tile, bool_
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import NUMBERS, Function, Pieces
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class RetileStreamify(Function):
 
     def __post_init__(self) -> None:
         if self.axis not in ("row", "col"):
-            raise StepError(f'retile_streamify needs the axis "row" or "col", not {self.axis!r}')
+            raise StepError(
+                f'retile_streamify at {user_line()}: axis must be "row" or "col", not {self.axis!r}'
+            )
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[R]`` of rows or ``[C]`` of columns; with a leading 1 for rank 1."""

@@ -8,6 +8,7 @@ from stepgen.ir.dtypes import Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,9 @@ class RowBroadcast(Function):
 
     def __post_init__(self) -> None:
         if self.cols < 1:
-            raise StepError(f"row_broadcast needs at least 1 column, not {self.cols}")
+            raise StepError(
+                f"row_broadcast at {user_line()}: cols must be at least 1, not {self.cols}"
+            )
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """The wide tile."""

@@ -8,6 +8,7 @@ from stepgen.ir.dtypes import Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ShiftCols(Function):
 
     def __post_init__(self) -> None:
         if self.by < 1:
-            raise StepError(f"shift_cols needs to shift by at least 1, not {self.by}")
+            raise StepError(f"shift_cols at {user_line()}: by must be at least 1, not {self.by}")
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape and element type."""

@@ -12,6 +12,7 @@ from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function, Pieces
 from stepgen.ir.operator import Call
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,9 @@ class TileAddresses(Function):
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise StepError(f"tile_addresses needs a count of at least 1, not {self.count}")
+            raise StepError(
+                f"tile_addresses at {user_line()}: count must be at least 1, not {self.count}"
+            )
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[count]`` scalars; with a leading 1 for rank 1."""
