@@ -96,8 +96,8 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
     t = 0
     while True:
         why, t = k.run(steps, M, t, last, SLICE)
+        watcher().ran(int(t))
         if why == k.PAUSED:
-            watcher().ran(int(t))
             continue
         logs.append(M[log : M[k.LOG]].copy())
         traces.append(M[trace : M[k.TRACE]].copy())

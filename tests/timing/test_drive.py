@@ -12,7 +12,7 @@ import stepgen as sg
 from stepgen.flow.experiment import Experiment
 from stepgen.flow.tiles import simulate
 from stepgen.ir.stalls import Stalls
-from stepgen.timing import drive
+from stepgen.timing import drive, layout
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.drive import TooLong
 from stepgen.timing.tiles.machines import SDA, SDA_HBM2
@@ -54,6 +54,17 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int) -> N
     assert again.choices == on_tiles.choices
     np.testing.assert_array_equal(again.trace.entries, on_tiles.trace.entries)
     assert seen.cycles[:told] == sorted(seen.cycles[:told])
+
+
+def test_a_run_that_notes_much_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It returns to Python since its log is full, long before its slice is over."""
+    monkeypatch.setattr(layout, "LOG_WORDS", 64)
+    monkeypatch.setattr(drive, "SLICE", 1 << 40)
+    seen = Seen()
+    with watched(seen):
+        cycles = predicted().cycles
+    assert len(seen.cycles) > 10
+    assert seen.cycles[-1] <= cycles
 
 
 def test_a_run_may_take_just_its_cycles() -> None:
