@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.arguments import ADDRESS_BITS, Address
+from ..ir.arguments import ADDRESS_BITS, Address, take_fields
 from ..ir.errors import StepError
 from ..ir.records import parsed, record
 from ..ir.wire import KIND_BITS, stop_bits
@@ -68,6 +68,7 @@ class Channel:
     signed: bool = True
 
     def __post_init__(self) -> None:
+        take_fields(self)
         if self.depth < 2:
             raise StepError(
                 f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}"
@@ -188,6 +189,7 @@ class Bus:
     outstanding: int = 8
 
     def __post_init__(self) -> None:
+        take_fields(self)
         if self.data_bits not in (32, 64, 128, 256, 512, 1024):
             raise StepError(
                 f"bus: data width must be a power of two from 32 to 1024 bits, not {self.data_bits}"
@@ -238,6 +240,7 @@ class Design:
     regions: Mapping[str, Region] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        take_fields(self)
         for what, names in (
             ("channels", [c.name for c in self.channels]),
             ("units", [u.name for u in self.units]),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
+from ..ir.arguments import checked
 from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, product_bound, static
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
@@ -301,6 +302,7 @@ def _used(channel: Channel, use: Use) -> Channel:
     return _deeper(channel, use.depth)
 
 
+@checked
 def lower(
     graph: Graph,
     *,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..compile.design import Bus, Design
 from ..compile.lower import lower
+from ..ir.arguments import take_fields
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
@@ -109,6 +110,9 @@ class Experiment:
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
     max_cycles: int = MAX_CYCLES
+
+    def __post_init__(self) -> None:
+        take_fields(self)
 
     @cached_property
     def design(self) -> Design:

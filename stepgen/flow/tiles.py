@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.arguments import checked
 from ..ir.dtypes import FLAG, Selector, Tile, TupleType, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -27,6 +28,7 @@ TRIES = 16
 """How often values and the orders of arrival may change each other before they have to agree."""
 
 
+@checked
 def simulate(
     graph: Graph,
     inputs: Mapping[str, Any],
@@ -64,6 +66,7 @@ def simulate(
     return _timed(graph, inputs, machine, depths, {}, limit)
 
 
+@checked
 def simulate_with_data(
     graph: Graph,
     inputs: Mapping[str, Any],

@@ -37,7 +37,7 @@ Address = Annotated[int, ADDRESS_BITS]
 """Of a byte off chip: an integer that may have more bits than others."""
 
 MOST_ITEMS = 1 << 16
-"""Of a sequence, so that an endless one ends."""
+"""Of a sequence that makes its items as they are asked for, so that an endless one ends."""
 
 
 class Unfit(Exception):
@@ -121,7 +121,7 @@ def take_fields(made: Any) -> None:
 
 @functools.cache
 def _fields(kind: Any) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, include_extras=True)
     return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
 
 
@@ -212,11 +212,12 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
     fixed = origin is tuple and hints[-1:] != (...,)
     each = [*hints] if fixed else [hints[0] if hints else Any]
     kinds = (Iterable,) if origin is Iterable else (Sequence, np.ndarray)
+    most = None if isinstance(value, list | tuple | np.ndarray) else MOST_ITEMS
     try:
         if not isinstance(value, kinds) or isinstance(value, str | bytes | bytearray | Mapping):
             raise TypeError
-        items = list(islice(iter(value), MOST_ITEMS + 1))  # TypeError for an array without dims
-        if len(items) > MOST_ITEMS or (fixed and len(items) != len(each)):
+        items = list(islice(iter(value), most and most + 1))  # TypeError for an array without dims
+        if (most and len(items) > most) or (fixed and len(items) != len(each)):
             raise TypeError
         rest = each if fixed else each * len(items)
         made = [fit(x, h) for x, h in zip(items, rest, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from .arguments import take_fields
 from .errors import StepError
 
 
@@ -42,6 +43,7 @@ class MemoryTiming:
     MAX_OUTSTANDING = 64
 
     def __post_init__(self) -> None:
+        take_fields(self)
         for item in fields(self):
             value = getattr(self, item.name)
             limit = self.MAX_OUTSTANDING if item.name.endswith("outstanding") else 2**31 - 1

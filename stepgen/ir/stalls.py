@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
+from .arguments import take_fields
 from .errors import StepError
 
 MASK = 0xFFFFFFFF
@@ -89,6 +90,7 @@ class Stalls:
     probability: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        take_fields(self)
         for name, share in self.probability.items():
             if not 0 <= share < 1:
                 raise StepError(

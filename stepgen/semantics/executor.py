@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepgen.ir import cycles, registry
+from stepgen.ir.arguments import checked
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream, StreamType
@@ -56,6 +57,7 @@ class Result:
         return to_beats(self.streams[name], self.types[name], lanes, name)
 
 
+@checked
 def run(
     graph: Graph,
     inputs: Mapping[str, Any],

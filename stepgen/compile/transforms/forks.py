@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ...ir.arguments import checked
 from ...ir.feedback import Feedback
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 from .rewrite import Rewrite, Transformed, deep
 
 
+@checked
 def insert_forks(program: Graph | Transformed) -> Transformed:
     """Put a fork behind every stream that is used several times.
 

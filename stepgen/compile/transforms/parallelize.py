@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.arguments import checked
 from ...ir.dims import static
 from ...ir.dtypes import Selector
 from ...ir.errors import StepError
@@ -37,6 +38,7 @@ _ONLY = {
 """By option: which ways of choosing regions have it."""
 
 
+@checked
 def parallelize(
     program: Graph | Transformed,
     *,
@@ -99,8 +101,6 @@ def parallelize(
         raise StepError(f"parallelize needs how to be one of {', '.join(_HOW)}, not {how!r}")
     numbers = {"regions": regions, "in_flight": in_flight, "per_region": per_region}
     for name, value in numbers.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise StepError(f"parallelize needs {name} to be a number, not {value!r}")
         if value is not None and value < 1:
             raise StepError(f"parallelize needs {name} of at least 1, not {value}")
     _check_options(how, per_region=per_region, done=done, in_flight=in_flight, routed=routed)

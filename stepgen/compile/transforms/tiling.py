@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ...ir.arguments import checked
 from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.graph import Graph
@@ -36,6 +37,7 @@ class _Gather:
     ends: tuple[Node, ...]
 
 
+@checked
 def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     """Gather rows into static tiles instead of dynamic ones.
 
@@ -56,8 +58,8 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     StepError
         If there is no dynamic tile whose rows are taken apart again.
     """
-    if isinstance(tile, bool) or not isinstance(tile, int) or tile < 1:
-        raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile!r}")
+    if tile < 1:
+        raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile}")
     before = Transformed.of(program)
     gathers = _gathers(before.graph, "promote")
     if not gathers:
@@ -81,6 +83,7 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     return before.then(rewrite.new)
 
 
+@checked
 def dynamic_tiling(program: Graph | Transformed) -> Transformed:
     """Gather rows into dynamic tiles instead of static ones.
 

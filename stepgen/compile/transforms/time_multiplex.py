@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.arguments import checked
 from ...ir.errors import StepError
 from ...ir.function import fn
 from ...ir.graph import Graph
@@ -20,6 +21,7 @@ from .branches import Branch, branches, check_alike, tiles_read
 from .rewrite import Rewrite, Transformed, deep
 
 
+@checked
 def time_multiplex(
     program: Graph | Transformed, *, regions: int, partition: str | None = None
 ) -> Transformed:
@@ -49,8 +51,8 @@ def time_multiplex(
     """
     before = Transformed.of(program)
     found = branches(before.graph, partition)
-    if isinstance(regions, bool) or not isinstance(regions, int) or regions < 1:
-        raise StepError(f"time_multiplex needs at least 1 region, not {regions!r}")
+    if regions < 1:
+        raise StepError(f"time_multiplex needs at least 1 region, not {regions}")
     if len(found) % regions:
         raise StepError(
             f"time_multiplex can't divide {len(found)} branches evenly among {regions} regions"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ...ir.arguments import shown
 from ...ir.errors import StepError
 from ...ir.policy import PAPER, PUBLISHED, Policy
 from . import whole
@@ -158,6 +159,6 @@ def named(name: str) -> Machine:
     StepError
         If there is none.
     """
-    if name not in MACHINES:
-        raise StepError(f"there is no machine {name!r}, only {', '.join(MACHINES)}")
+    if not isinstance(name, str) or name not in MACHINES:
+        raise StepError(f"there is no machine {shown(name)}, only {', '.join(MACHINES)}")
     return MACHINES[name]

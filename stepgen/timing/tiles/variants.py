@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...ir.arguments import shown
+from ...ir.arguments import Unfit, checked, fit, shown
 from ...ir.errors import StepError
 from ...ir.function import function_types
 from ...ir.policy import PAPER, PUBLISHED, Policy
@@ -121,6 +122,7 @@ def described(path: Path) -> Description:
     return found
 
 
+@checked
 def variant(name: str, changes: Mapping[str, Any]) -> Machine:
     """A machine with some fields changed.
 
@@ -139,6 +141,7 @@ def variant(name: str, changes: Mapping[str, Any]) -> Machine:
     return changed(named(name), changes)
 
 
+@checked
 def changed(machine: Machine, changes: Mapping[str, Any]) -> Machine:
     """A machine with some fields changed, all at once.
 
@@ -219,9 +222,10 @@ def _fitting(value: Any, old: Any, what: str) -> Any:
     field = what.rpartition(".")[2]
     if isinstance(old, int) or old is None or field in _ALSO:
         most, also = _FEWER.get(field, MOST), _ALSO.get(field)
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
-            return value
-        if value is not None and value == also:
+        with suppress(Unfit):
+            if 1 <= (whole := fit(value, int)) <= most:
+                return whole
+        if also is not None and isinstance(value, str) and value == also:
             return value
         or_also = f", or {also}" if also else ""
         raise StepError(

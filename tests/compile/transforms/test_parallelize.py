@@ -218,7 +218,7 @@ def mixed(g: sg.Graph) -> sg.Stream:
         ),
         ({"regions": 2, "how": "interleaved", "per_region": 3}, "has per_region with how coarse"),
         ({"regions": 2, "routed": True}, "has routed with how coarse or interleaved only, not"),
-        ({"regions": 2.5}, "regions to be a number, not 2.5"),
+        ({"regions": 2.5}, "regions must be an integer, not 2.5"),
         ({"how": "random"}, "one of coarse, interleaved, dynamic, not 'random'"),
         ({"requests": ["x"]}, r"map_0 at .* and on y.0, which does not come from requests"),
         ({"requests": ["x", "z"]}, r"as many requests, but x.0 is .*; 6. and z.0 is .*; 5"),

@@ -81,7 +81,9 @@ def test_padding_that_is_used_otherwise_stays():
         dynamic_tiling(g)
 
 
-@pytest.mark.parametrize("tile", [0, True, 2.0])
-def test_a_tile_has_rows(tile):
-    with pytest.raises(sg.StepError, match="at least 1 row"):
+@pytest.mark.parametrize(
+    ("tile", "said"), [(0, "at least 1 row"), (True, "an integer"), (2.0, "an integer")]
+)
+def test_a_tile_has_rows(tile, said):
+    with pytest.raises(sg.StepError, match=said):
         static_tiling(small_moe([[0]], "dynamic")[0], tile=tile)
