@@ -245,6 +245,7 @@ class Graph:
         if name is not None:
             name = self._claim(op, name, line)
         outs = operator.operators()[op].infer(call)
+        self._check_order(call)
         node = Node(
             self, op, self._number(op) if name is None else name, call.inputs, call.attrs, line
         )
@@ -339,6 +340,18 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"
+
+    def _check_order(self, call: operator.Call) -> None:
+        """Refuse a second use of a tensor where nothing would say which of the two comes first."""
+        tensor, faces = call.attrs.get("tensor"), operator.operators()
+        for node in self.nodes if tensor is not None else ():
+            if node.attrs.get("tensor") != tensor:
+                continue
+            if faces[call.op].writes_unnoticed or faces[node.op].writes_unnoticed:
+                call.fail(
+                    f"{node.name} at {node.where} uses tensor {tensor} too, and nothing says which "
+                    f"of the two comes first; a linear store needs a tensor of its own"
+                )
 
     def _claim(self, op: str, name: object, line: str) -> str:
         wanted = identifier(name, f"{op} at {line}: its name")

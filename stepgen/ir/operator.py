@@ -163,12 +163,15 @@ class Operator(ABC):
         Outputs that a program need not use.
     is_sink : bool
         Whether the operator has an effect of its own, so that nobody has to read its outputs.
+    writes_unnoticed : bool
+        Whether it writes a tensor and nobody learns when, so that no other may use the tensor.
     method_position : int
         Which argument of the user-facing function the stream is when it is called as a method.
     """
 
     optional_outputs: ClassVar[frozenset[int]] = frozenset()
     is_sink: ClassVar[bool] = False
+    writes_unnoticed: ClassVar[bool] = False
     method_position: ClassVar[int | None] = 0
 
     @abstractmethod

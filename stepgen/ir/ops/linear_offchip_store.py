@@ -18,6 +18,7 @@ class LinearOffchipStore(Operator):
     """``[D_a..D_0]`` -> nothing. Attributes of a node: ``tensor`` (name)."""
 
     is_sink: ClassVar[bool] = True
+    writes_unnoticed: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Check the element type, and the size where it is known."""
@@ -59,6 +60,7 @@ def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) 
     Raises
     ------
     StepError
-        If element types differ or the stream is known to be larger than the tensor.
+        If element types differ, the stream is known to be larger than the tensor, or another
+        operator reads or writes the tensor: what that finds there would be a matter of luck.
     """
     build("linear_offchip_store", (x,), {"tensor": tensor.name}, name, tensor=tensor)
