@@ -120,12 +120,14 @@ def whole_folder(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_dir():
         raise StepError(f"can't write {path}: it is a file")
     _check_parents(path)
-    partial: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Beside an existing folder there may be no right to write; in it there must be.
         beside = path if path.is_dir() else path.parent
         partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
+    except OSError as error:
+        raise _refused(path, error) from None
+    try:
         yield partial
         path.mkdir(exist_ok=True)
         targets = {entry: _target(entry, path / entry.name) for entry in partial.iterdir()}
@@ -134,12 +136,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 shutil.rmtree(target)
             os.replace(entry, target)
     except OSError as error:
-        if _is_about(error, path, partial or path):
+        if _is_about(error, path, partial):
             raise _refused(path, error) from None
         raise
     finally:
-        if partial is not None:
-            shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _target(entry: Path, place: Path) -> Path:

@@ -64,6 +64,10 @@ MISTAKES = [
     ("time p.py:layer --bus-bits 48", "bus: data width must be a power of two.*not 48"),
     ("time p.py:layer --burst 3", "bus: a burst must be a power of two.*not 3 beats.*"),
     ("time p.py:layer --outstanding 0", "bus: at least 1 read must be in flight, not 0"),
+    (
+        "time p.py:layer --outstanding 1000000000000",
+        "bus: at most 4,096 reads can be in flight, not 1,000,000,000,000",
+    ),
     ("time p.py:layer --depth nix=4", "design layer has no channel nix"),
     ("time p.py:layer --depth x=deep", "--depth x takes a number of beats, not 'deep'"),
     ("time p.py:layer --depth x=1", "channel x: a FIFO needs a depth of at least 2, not 1"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import pty
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,11 @@ def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, device, name
     assert said.code == 2
     assert f"can't write out/{name}: it is no regular file" in said.err
     assert [p.name for p in (here / "out").iterdir()] == [name]
+
+
+@pytest.mark.parametrize("key", [*FILES, *FOLDERS], ids=" ".join)
+def test_where_nobody_can_write_the_place_that_was_given_is_named(stepgen, here, key) -> None:
+    place = f"/proc/x{(*OUTPUTS[key].suffixes, '')[0]}"
+    said = stepgen((FILES | FOLDERS)[key].format(place))
+    assert said.code == 2
+    assert re.search(rf"^stepgen: can't (write|read the page) {place}: No such", said.err, re.M)
