@@ -33,7 +33,7 @@ def interface(design: Design) -> Interface:
     Raises
     ------
     StepError
-        Where a port has a name that is taken.
+        Where no element type has the bits of a port's lanes.
     """
     ports = []
     for unit in design.units:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,7 +101,7 @@ def _choices(
     for level in (*range(block.levels(clock) + 1), RUN):
         paces = block.paces(clock, level)
         a, b = paces[full.name], paces[awaited.name]
-        if not (a.aligned and b.aligned) or b.lag == float("inf"):
+        if not (a.aligned and b.aligned) or math.isinf(b.lag):
             continue
         if a.level < meets.get(full.name, 0) or b.level < meets.get(awaited.name, 0):
             continue
