@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from json import dumps
@@ -118,6 +119,8 @@ def execute(arguments: Sequence[str]) -> int:
         130 interrupted.
     """
     words = [word for word in arguments if word != TRACEBACK]
+    # Amaranth's warnings are about circuits that were given up half-made.
+    warnings.filterwarnings("ignore", ".* created but never used")
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -21,6 +21,9 @@ REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
 MOST_DEPTH = 1 << 20
 """Of a FIFO, in beats: more than the on-chip memory of any part holds."""
 
+MOST_MEMORY_BITS = 1 << 32
+"""Of the memory of one unit: more than any part holds on chip."""
+
 MOST_OUTSTANDING = 4096
 """Of a design's reads: their lengths wait in a FIFO."""
 

@@ -16,7 +16,17 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.wire import wire_levels
-from .design import MEMORY_LATENCY, Bus, Channel, Design, Region, Unit, memory_kind
+from . import facts
+from .design import (
+    MEMORY_LATENCY,
+    MOST_MEMORY_BITS,
+    Bus,
+    Channel,
+    Design,
+    Region,
+    Unit,
+    memory_kind,
+)
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
 from .sizing.pace import Extent, Extents
@@ -244,7 +254,19 @@ class Lowering:
             tuple(self.channels.values()),
             self.regions,
         )
+        self._check_memories(design)
         return self._sized(design).with_depths(depths)
+
+    def _check_memories(self, design: Design) -> None:
+        """Refuse units that no chip has the memory for."""
+        for unit in design.units:
+            bits = facts.memory_bits(unit, design)
+            if bits > MOST_MEMORY_BITS:
+                raise self.fail(
+                    self.graph.node(unit.origin),
+                    f"on chip it would hold {bits:,} bits, more than the {MOST_MEMORY_BITS:,} that "
+                    f"a unit may; smaller tiles need less",
+                )
 
     def _join_memory(self) -> None:
         """Add the arbiter and the master, which belong to no operator."""

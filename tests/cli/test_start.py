@@ -70,3 +70,25 @@ def test_a_reader_may_have_seen_enough() -> None:
         show.stdout.close()
         assert show.stderr.read() == ""
     assert show.returncode == 0
+
+
+HALF_MADE = """
+from amaranth.lib.memory import Memory
+from stepgen.cli import main
+
+def no_room(self, *args, **kwargs):
+    raise MemoryError
+
+Memory.__init__ = no_room
+main(["verilog", "moe", "--set", "tokens=2", "--set", "experts=2"])
+"""
+
+
+def test_a_circuit_that_was_given_up_is_not_warned_about(tmp_path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[1:] == [
+        "stepgen: there is not enough memory for this program with these settings"
+    ]

@@ -150,3 +150,21 @@ def test_no_bound_is_asked_for_where_nothing_waits():
     for copy, name in zip(x.fork(2), "ab", strict=True):
         g.output(copy.promote(), name)
     assert all(c.depth == 2 for c in lower(g).channels)
+
+
+@pytest.mark.parametrize("op", ["map", "expand", "accum"])
+def test_memories_that_no_chip_has_are_refused(op):
+    g = sg.Graph("large")
+    x = g.input("x", sg.int8[1, 1 << 16], (3, 1))
+    w = g.input("w", sg.int8[1 << 16, 1 << 16], (3, 1))
+    if op == "map":
+        y = sg.map(sg.fn.matmul(), x, w)
+    elif op == "expand":
+        y = w.expand(count=2)
+    else:
+        y = sg.accum(sg.fn.retile_col(), w.flatten(0, 1).promote(), rank=1)
+    g.output(x, "other")
+    g.output(w, "same")
+    g.output(y, "y")
+    with pytest.raises(sg.StepError, match=rf"^{op} {op}_0 at test_lower.py:\d+: .* bits"):
+        lower(g)
