@@ -38,10 +38,10 @@ def bits_of(m: Module, value):
 
 def encode(m: Module, onehot):
     """Number of the bit that is set."""
-    index = Signal(index_bits(len(onehot)))
-    for bit in range(len(index)):
-        m.d.comb += index[bit].eq(Cat(b for k, b in enumerate(onehot) if k >> bit & 1).any())
-    return index
+    index = [Signal(name=f"index_{bit}") for bit in range(index_bits(len(onehot)))]
+    for bit, one in enumerate(index):
+        m.d.comb += one.eq(Cat(b for k, b in enumerate(onehot) if k >> bit & 1).any())
+    return Cat(index)
 
 
 def select_in_stages(m: Module, onehot, words):

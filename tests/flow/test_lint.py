@@ -52,6 +52,18 @@ def only_writes() -> sg.Graph:
     return g
 
 
+def shared_bus(loads: int, stores: int) -> sg.Graph:
+    """Several units of one kind on the bus."""
+    g = sg.Graph("shared_bus")
+    for n in range(loads):
+        w = g.tensor(f"w{n}", (12, 8), sg.int8)
+        g.output(sg.linear_offchip_load(w, tile=(4, 8), shape=(3,), stride=(1,)), f"y{n}")
+    for n in range(stores):
+        x = g.input(f"x{n}", sg.int8[4, 8], (3,))
+        sg.linear_offchip_store(x, g.tensor(f"z{n}", (12, 8), sg.int8))
+    return g
+
+
 def designs() -> Iterator[tuple[str, Design]]:
     """Examples that have a circuit, and what they don't have."""
     for name in SMALL:
@@ -63,6 +75,8 @@ def designs() -> Iterator[tuple[str, Design]]:
     yield "every unit", lower(every_unit())
     yield "only reads", lower(only_reads())
     yield "only writes", lower(only_writes(), lanes=1)
+    for loads, stores in ((0, 2), (2, 3), (3, 2), (2, 9)):
+        yield f"{loads} loads, {stores} stores", lower(shared_bus(loads, stores))
     for seed in (1, 5, 6, 9):
         yield f"drawn {seed}", lower(draw(seed)[0].graph, lanes=2)
 

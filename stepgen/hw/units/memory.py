@@ -122,10 +122,11 @@ class Core(UnitCore):
         store, length, tail = mover[:bits], mover[bits:][:LENGTH_BITS], mover[bits + LENGTH_BITS :]
         moved = Signal(LENGTH_BITS)
         moves, last = Signal(), Signal()
-        turn = Signal(count)
+        turns = [Signal(name=f"turn_{number}") for number in range(count)]
+        turn = Cat(turns)
         strobes = Signal(bus.bytes)
         m.d.comb += [
-            turn.eq(Cat(store == number for number in range(count))),
+            *(bit.eq(store == number) for number, bit in enumerate(turns)),
             moves.eq(movers.r.valid & w.ready & (turn & Cat(d.valid for d in wdatas)).any()),
             last.eq(moved == length),
             strobes.eq(Cat(~last | (tail >= lane) for lane in range(bus.bytes))),
