@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepgen.ir import cycles, registry
-from stepgen.ir.arguments import checked
+from stepgen.ir.arguments import checked, shown
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream, StreamType
+from stepgen.ir.where import user_line
 from stepgen.ir.wire import Beats
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
@@ -25,6 +26,9 @@ from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
 
 _PACKAGE = "stepgen.semantics.ops"
+
+MOST_LANES = 1 << 16
+"""Of a slice: a beat is as wide as all its lanes."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,25 @@ class Result:
     tensors: dict[str, Array]
     images: dict[str, Array]
 
+    @checked
     def nested(self, name: str) -> list[Any]:
         """Return a stream as nested lists of values."""
+        self._check(name)
         return decode(self.streams[name], self.types[name].rank, name)
 
+    @checked
     def beats(self, name: str, lanes: int) -> Beats:
         """Return a stream as it travels on a channel of `lanes` lanes."""
+        self._check(name)
+        _check_lanes(lanes)
         return to_beats(self.streams[name], self.types[name], lanes, name)
+
+    def _check(self, name: str) -> None:
+        if not isinstance(name, str) or name not in self.streams:
+            raise StepError(
+                f"at {user_line()}: the run has no stream {shown(name)}, those are "
+                f"{', '.join(self.streams)}"
+            )
 
 
 @checked
@@ -91,13 +107,17 @@ def run(
         If inputs are missing or do not fit, streams disagree at run time, or the program gets
         stuck; the message names the operator and the stream.
     """
-    if lanes < 1:
-        raise StepError(f"a slice needs at least 1 lane, not {lanes}")
+    _check_lanes(lanes)
     given = _given(graph, inputs)
     memory = Memory(graph, inputs)
     uses = _connect(graph, memory, lanes, given, choices or {})
     _Scheduler(uses).run()
     return _result(graph, uses, memory)
+
+
+def _check_lanes(lanes: int) -> None:
+    if not 1 <= lanes <= MOST_LANES:
+        raise StepError(f"a slice has at least 1 lane and at most {MOST_LANES:,}, not {lanes}")
 
 
 def processes() -> dict[str, Any]:

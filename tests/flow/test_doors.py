@@ -51,6 +51,16 @@ def w() -> SimpleNamespace:
     )
 
 
+def result() -> executor.Result:
+    """What a run gave."""
+    g = sg.Graph("result")
+    x = g.input("x", sg.int8[1, 8], (2,))
+    g.output(x, "y")
+    return executor.run(g, complete(g, {}))
+
+
+RESULT = result()
+
 DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
     transforms.dynamic_tiling: lambda w: {"program": w.static},
     transforms.static_tiling: lambda w: {"program": w.dynamic, "tile": 2},
@@ -93,6 +103,8 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "lanes": 4,
         "limit": 10_000,
     },
+    RESULT.nested: lambda w: {"name": "x"},
+    RESULT.beats: lambda w: {"name": "x", "lanes": 4},
     variants.variant: lambda w: {"name": "sda", "changes": {"fifo_depth": 4}},
     variants.changed: lambda w: {"machine": w.machine, "changes": {"fifo_depth": 4}},
     Bus: lambda w: {"data_bits": 64, "address_bits": 32, "burst": 16, "outstanding": 8},

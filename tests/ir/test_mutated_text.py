@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hostile import deep, refused, works
+from mutations import places
 from programs import example
 
 import stepgen as sg
@@ -64,15 +64,6 @@ def everything() -> sg.Graph:
     return g
 
 
-def fields(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to every value inside a JSON value."""
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, item in items:
-        yield (*path, key)
-        if isinstance(item, dict | list):
-            yield from fields(item, (*path, key))
-
-
 def changed(data: Any, path: tuple[Any, ...], value: Any) -> str:
     """The text of a JSON value in which one field is another, or gone."""
     data = place = copy.deepcopy(data)
@@ -94,7 +85,7 @@ def test_every_field_of_a_graph_takes_every_value(graph: sg.Graph) -> None:
     draw = random.Random(graph.name)
     data = json.loads(dumps(graph))
     right = 0
-    for path in fields(data):
+    for path in places(data):
         for value in draw.sample(VALUES, DRAWN):
             try:
                 read = loads(changed(data, path, value), "g.json")
