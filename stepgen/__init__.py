@@ -26,11 +26,14 @@ from stepgen.ir.dtypes import (
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.function import Function, fn
+from stepgen.ir.function import home as _home
 from stepgen.ir.graph import Graph, Tensor
 from stepgen.ir.metrics import Metrics, metrics, selector_counts
 from stepgen.ir.operator import functions as _functions
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.text import load, save
+
+_home("stepgen.functions")
 
 __all__ = [
     "FLAG",

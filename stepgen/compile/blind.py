@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.functions.matmul import Matmul
+from ..functions.arithmetic import Matmul
 from ..ir.stream import Node, Stream
 from .lowering.flatten import holds
 

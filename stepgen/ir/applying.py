@@ -63,9 +63,8 @@ def _is_linear(each: sympy.Expr, symbol: sympy.Symbol) -> bool:
 def apply_flops(node: Node, policy: Policy) -> sympy.Expr:
     """Operations of a node that applies its function to every element of its inputs."""
     function: Function = node.attrs["fn"]
-    tiles = [d for s in node.inputs for d in _items(s.dtype) if isinstance(d, Tile)]
-    total = over_all(node.inputs, function.flops(*tiles))
-    if policy.silu_per_inner and function.name == "silu":
+    total = over_all(node.inputs, function.flops(*_tiles(node)))
+    if policy.silu_per_inner and function.per_inner:
         total *= _inner_of_producer(node.inputs[0])
     return total
 
@@ -73,19 +72,17 @@ def apply_flops(node: Node, policy: Policy) -> sympy.Expr:
 def _inner_of_producer(stream: Stream) -> sympy.Expr:
     made_by = stream.origin.node
     function = made_by.attrs.get("fn")
-    if isinstance(function, Function) and function.name == "matmul":
-        tile = made_by.inputs[0].dtype
-        assert isinstance(tile, Tile)
-        return tile.cols.expr
-    return sympy.Integer(1)
+    return function.inner(*_tiles(made_by)) if isinstance(function, Function) else sympy.Integer(1)
 
 
 def matmul_memory(node: Node, policy: Policy) -> sympy.Expr:
     """Bytes of a matmul's weight tile and operand rows, where the policy counts them."""
-    if not policy.matmul_state or node.attrs["fn"].name != "matmul":
-        return sympy.Integer(0)
-    x, weight = (d for s in node.inputs for d in _items(s.dtype) if isinstance(d, Tile))
-    return SYSTOLIC_ROWS * x.cols.expr * x.element.bytes + weight.bytes
+    function: Function = node.attrs["fn"]
+    return function.held(*_tiles(node)) if policy.matmul_state else sympy.Integer(0)
+
+
+def _tiles(node: Node) -> list[Tile]:
+    return [d for s in node.inputs for d in _items(s.dtype) if isinstance(d, Tile)]
 
 
 def _items(dtype: DataType) -> Iterator[DataType]:

@@ -1,30 +1,37 @@
 """Functions: what Map, Accum, Scan and FlatMap do to tiles.
 
-A function is one file in ``stepgen/ir/functions``, named as the function, with one subclass of
-`Function`. Users write ``sg.fn.matmul(transpose=True)``.
+A function is one class with its type rule, its operations and its golden model side by side. What
+it can be used for is what it derives from: `Mapped`, `Folded`, `Scanned`, `Cut`. Defining the class
+makes it known as ``sg.fn.<name>``, in stepgen and in a user's own file alike.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import re
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
+import numpy as np
+import numpy.typing as npt
 import sympy
 
-from stepgen.ir import registry
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
-from stepgen.ir.uniform import one_size
+from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
     from stepgen.ir.stream import Routing
 
-_PACKAGE = "stepgen.ir.functions"
+Array = npt.NDArray[Any]
 
 NUMBERS: tuple[ElementType, ...] = (int8, int32, bf16, f32)
 FLOATS: tuple[ElementType, ...] = (bf16, f32)
@@ -53,51 +60,79 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Function:
-    """The type face of a function; its parameters are the fields of the dataclass.
+class Setting:
+    """Where a golden model is at work.
 
     Attributes
     ----------
+    out : DataType
+        Type of what comes out; a tile's element type is what results are brought into.
+    dtype : numpy.dtype
+        numpy's type of the scalars that come out.
+    lanes : int
+        Lanes L of a slice, for the order of sums.
+    """
+
+    out: DataType
+    dtype: np.dtype[Any]
+    lanes: int
+
+    @property
+    def element(self) -> str:
+        """Name of the element type that comes out."""
+        return self.tile.element.name
+
+    @property
+    def tile(self) -> Tile:
+        """Type of the tile that comes out."""
+        assert isinstance(self.out, Tile)
+        return self.out
+
+
+@dataclass(frozen=True)
+class Function(ABC):
+    """A function; its parameters are the fields of the dataclass.
+
+    A class that others derive from says so, ``class Unary(Mapped, abstract=True)``; any other is a
+    function of its own, called as its class is, in snake_case.
+
+    Attributes
+    ----------
+    name : str
+        What programs call it.
     arity : int
         Number of tiles that it takes.
     elements : tuple of ElementType
         Element types that it works on.
-    keeps_volume : bool
-        Whether what it folds has as many scalars as what goes in.
-    cuts_selectors : bool
-        Whether FlatMap may give it selectors.
+    gathers : bool
+        Whether it only puts tiles together or apart: what comes out lies where the operand lay.
+    structural : bool
+        Whether the structure of a stream alone decides what comes out, not what tiles hold.
+    reads_numbers : bool
+        Whether it computes with the addresses that tiles hold.
+    per_inner : bool
+        Whether the paper's published numbers count its operations once for every term of the sums
+        that it is applied to.
+
+    Raises
+    ------
+    StepError
+        When the class is defined, if it lacks a method or another function has its name.
     """
 
     EXAMPLE: ClassVar[str] = "fn.add()"
+    name: ClassVar[str]
     arity: ClassVar[int] = 1
-    keeps_volume: ClassVar[bool] = False
-    cuts_selectors: ClassVar[bool] = False
     elements: ClassVar[tuple[ElementType, ...]] = NUMBERS
+    gathers: ClassVar[bool] = False
+    structural: ClassVar[bool] = False
+    reads_numbers: ClassVar[bool] = False
+    per_inner: ClassVar[bool] = False
 
-    @property
-    def name(self) -> str:
-        """The name of the file that defines it."""
-        return type(self).__module__.rpartition(".")[2]
-
-    def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """The tile that comes out of Map."""
-        call.fail(f"{self} can't be mapped, choose a function from tiles to a tile")
-
-    def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
-        """The tile that Accum makes of a chunk of these dims, outermost first."""
-        call.fail(f"{self} can't fold, choose a function such as add, matmul or retile_row")
-
-    def state(self, call: Call, *tiles: Tile) -> Tile:
-        """The tile that Scan emits at every element: an accumulator that keeps its size."""
-        call.fail(f"{self} can't scan, choose a function whose result keeps its size such as add")
-
-    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """The rank-`rank` stream that FlatMap makes of one element."""
-        call.fail(f"{self} makes no stream of a tile, choose a function such as retile_streamify")
-
-    def may_vanish(self, element: DataType) -> bool:
-        """Whether FlatMap can make an empty stream of an element."""
-        return False
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        super().__init_subclass__()
+        if not abstract:
+            _register(cls)
 
     def keeps_rows(self, operand: int) -> bool:
         """Whether row i of the result has row i of an operand in it, and no other row of it.
@@ -108,6 +143,14 @@ class Function:
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """Arithmetic operations on one set of tiles."""
+        return sympy.Integer(0)
+
+    def inner(self, *tiles: Tile) -> sympy.Expr:
+        """How many terms each element of the result is the sum of."""
+        return sympy.Integer(1)
+
+    def held(self, *tiles: Tile) -> sympy.Expr:
+        """Bytes of operands that a unit holds while it computes."""
         return sympy.Integer(0)
 
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
@@ -125,6 +168,10 @@ class Function:
                 names = ", ".join(str(e) for e in self.elements)
                 call.fail(f"{self} works on {names}, not on {tile}")
 
+    def refuse(self, message: str) -> NoReturn:
+        """Raise that the parameters don't fit, from `__post_init__`."""
+        raise StepError(f"{self.name} at {user_line(self)}: {message}")
+
     def parameters(self) -> dict[str, Any]:
         """The parameters as JSON values."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -135,118 +182,185 @@ class Function:
         return f"{self.name}({', '.join(given)})"
 
 
-class Unary(Function):
-    """A function of each element.
+class Mapped(Function, abstract=True):
+    """A function from tiles to a tile, for Map.
 
     Attributes
     ----------
-    cost : int
-        Operations per element.
+    extents_of : str
+        Where the extents of the result come from: both operands ("both"), the first one
+        ("first"), the rows of the first and the columns of a weight ("product"), the rows of the
+        first and one column ("rows") or as many as the parameter ``cols`` ("cols").
     """
 
-    cost: ClassVar[int] = 1
+    extents_of: ClassVar[Literal["both", "first", "product", "rows", "cols"]] = "both"
 
+    @abstractmethod
     def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """A tile of the same shape and element type."""
-        self.check(call, tiles)
-        return tiles[0]
+        """The type of the tile that comes out."""
 
-    def keeps_rows(self, operand: int) -> bool:
-        """An element stays at its place."""
-        return True
+    # `named` lets classes give their tiles names: compute(self, at, x), compute(self, at, a, b).
+    @abstractmethod
+    def compute(self, at: Setting, *tiles: Any, **named: Any) -> Array:
+        """The golden model: the tile that comes out of arrays of shape [rows, cols]."""
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
-        """`cost` per element."""
-        return tiles[0].elements * self.cost
+    def fit(self, *tiles: Array) -> None:
+        """Check extents that only a run tells.
 
-
-@dataclass(frozen=True)
-class Constant(Unary):
-    """A function of each element and a constant `c`, a whole number for integers."""
-
-    c: float
-
-    def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """A tile of the same shape and element type."""
-        self.check(call, tiles)
-        call.constant(str(self), self.c, tiles[0].element)
-        return tiles[0]
+        Raises
+        ------
+        StepError
+            If tiles do not go together.
+        """
 
 
-class Binary(Function):
-    """A function of two elements at the same place; extents of 1 are repeated as in numpy."""
+class Folded(Function, abstract=True):
+    """A function that folds the tiles of a chunk into one, for Accum.
 
-    arity: ClassVar[int] = 2
+    Attributes
+    ----------
+    grows : str or None
+        The extent of the state that every element adds to: "rows" or "cols".
+    """
 
-    def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """The tile of both shapes together."""
-        self.check(call, tiles)
-        a, b = tiles
-        if a.element != b.element:
-            call.fail(f"{self} needs tiles of one element type, not {a} and {b}")
-        return Tile(
-            broadcast(call, self, "rows", a.rows, b.rows, a, b),
-            broadcast(call, self, "cols", a.cols, b.cols, a, b),
-            a.element,
-        )
+    grows: ClassVar[Literal["rows", "cols"] | None] = None
 
-    def keeps_rows(self, operand: int) -> bool:
-        """Elements meet at their place."""
-        return True
+    @abstractmethod
+    def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
+        """The type of the tile that a chunk of these dims, outermost first, is folded into."""
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
-        """1 per element of the result."""
-        a, b = tiles
-        rows = b.rows if a.rows == 1 else a.rows
-        cols = b.cols if a.cols == 1 else a.cols
-        return rows.expr * cols.expr
+    @abstractmethod
+    def update(self, at: Setting, state: Any, *tiles: Any, **named: Any) -> Any:
+        """The golden model: the state after one more element."""
+
+    def identity(self, at: Setting) -> Any:
+        """The number that an accumulator starts from where the program gives none."""
+        return 0
+
+    def start(self, at: Setting, rows: int, cols: int, init: float | None) -> Any:
+        """The state before the first update."""
+        number = self.identity(at) if init is None else init
+        return np.full((rows, cols), number, at.dtype)
+
+    def extents(self, *tiles: Array) -> tuple[int, int]:
+        """Rows and columns of the state that these tiles update."""
+        return tiles[0].shape[0], tiles[0].shape[1]
+
+    def finish(self, at: Setting, state: Any) -> Array:
+        """The tile of a state."""
+        tile: Array = state
+        return tile
+
+    def empty(self, at: Setting, init: float | None) -> Array:
+        """The tile of a chunk without elements.
+
+        Raises
+        ------
+        StepError
+            If its size is decided at run time.
+        """
+        rows, cols = at.tile.rows.static, at.tile.cols.static
+        if rows is None or cols is None:
+            raise StepError(
+                f"{self} folds an empty chunk, whose result of type {at.out} has no size"
+            )
+        return self.finish(at, self.start(at, rows, cols, init))
 
 
-class Folding(Binary):
-    """A binary function that also folds: the accumulator has the input's shape."""
+class Scanned(Folded, abstract=True):
+    """A function that folds into a state which keeps its size, for Accum and Scan."""
+
+    @abstractmethod
+    def state(self, call: Call, *tiles: Tile) -> Tile:
+        """The type of the state, which Scan emits at every element."""
 
     def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
-        """A tile like the input's."""
+        """The state, whatever the chunk."""
         return self.state(call, *tiles)
 
-    def state(self, call: Call, *tiles: Tile) -> Tile:
-        """A tile like the input's."""
-        if len(tiles) != 1:
-            call.fail(f"{self} folds 1 stream, not {len(tiles)}")
-        self.check(call, [tiles[0], tiles[0]])
-        if not one_size(call, tiles[0].dims):
-            call.fail(f"{self} can't fold tiles of different sizes, {tiles[0]}")
-        return tiles[0]
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
-        """1 per element of the result."""
-        return super().flops(*tiles) if len(tiles) == 2 else tiles[0].elements
+class Cut(Function, abstract=True):
+    """A function that makes a stream of one element, for FlatMap.
+
+    Attributes
+    ----------
+    cuts_selectors : bool
+        Whether it may be given selectors.
+    """
+
+    cuts_selectors: ClassVar[bool] = False
+
+    @abstractmethod
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """The rank-`rank` stream that comes of one element."""
+
+    @abstractmethod
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        """The golden model: the pieces of a tile, or of a selector as booleans."""
+
+    def may_vanish(self, element: DataType) -> bool:
+        """Whether an element can become an empty stream."""
+        return False
 
 
-def of_products(tile: Tile) -> Tile:
-    """The tile that the products of such tiles' elements need: int8 multiplies into int32."""
-    return Tile(tile.rows, tile.cols, int32) if tile.element == int8 else tile
+_USES = (Mapped, Folded, Cut)
+
+_KINDS: dict[str, type[Function]] = {}
+"""Every function by name, as far as its module is imported."""
+
+_HOMES: list[str] = []
 
 
-def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile, y: Tile) -> Dim:
-    """The common extent of two tiles in one dim; 1 is repeated.
+def home(package: str) -> None:
+    """Name a package that brings functions; it is imported when the first one is asked for."""
+    _HOMES.append(package)
+
+
+def _load() -> None:
+    for package in _HOMES:
+        importlib.import_module(package)
+
+
+def _register(kind: type[Function]) -> None:
+    """Make a class known by its name.
 
     Raises
     ------
     StepError
-        Through `call`, if they differ.
+        If it lacks a method, or another one has its name.
     """
-    if a.same(b) or b == 1:
-        return a
-    if a == 1:
-        return b
-    call.fail(f"{function} can't join the tiles {x} and {y}, whose {what} differ, {a} against {b}")
+    _load()
+    told = f"the function {kind.__name__} at {user_line()}"
+    if not issubclass(kind, _USES):
+        raise StepError(f"{told} can be used for nothing: derive it from Mapped, Folded or Cut")
+    lacking = [name for name, value in inspect.getmembers(kind) if _is_abstract(value)]
+    if lacking:
+        raise StepError(f"{told} lacks {', '.join(lacking)}")
+    # RowMax is row_max, and RMSNorm is rms_norm.
+    cut = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    name = kind.name = re.sub(cut, "_", kind.__name__).lower()
+    if name in _KINDS and _place(_KINDS[name]) != _place(kind):
+        other = _KINDS[name]
+        raise StepError(
+            f"{told} would be called {name}, as {other.__qualname__} of {other.__module__} is"
+        )
+    _KINDS[name] = kind
 
 
-@cache
+def _is_abstract(value: Any) -> bool:
+    return bool(getattr(value, "__isabstractmethod__", False))
+
+
+def _place(kind: type[Function]) -> tuple[str, str]:
+    """Where a class is written: a module that is imported again defines the same ones anew."""
+    module = sys.modules.get(kind.__module__)
+    return getattr(module, "__file__", None) or kind.__module__, kind.__qualname__
+
+
 def function_types() -> dict[str, type[Function]]:
-    """Every function by name: one class per file of ``stepgen/ir/functions``."""
-    return registry.classes(_PACKAGE, Function)
+    """Every function by name: those of stepgen, and users' own whose module is imported."""
+    _load()
+    return dict(sorted(_KINDS.items()))
 
 
 def function(name: str, /, **parameters: Any) -> Function:
@@ -259,13 +373,23 @@ def function(name: str, /, **parameters: Any) -> Function:
     """
     if not isinstance(name, str) or name not in function_types():
         some = ", ".join(function_types())
-        raise StepError(f"there is no function {shown(name)}, those are {some}")
-    return _makers()[name](**parameters)
+        raise StepError(
+            f"there is no function {shown(name)}, those are {some}; "
+            "one of your own is known once its module is imported"
+        )
+    return _maker(_KINDS[name])(**parameters)
 
 
 @cache
-def _makers() -> dict[str, Callable[..., Function]]:
-    return {name: checked(kind, name) for name, kind in function_types().items()}
+def _maker(kind: type[Function]) -> Callable[..., Function]:
+    own = vars(kind)
+    said = [k for k, hint in own.get("__annotations__", {}).items() if "ClassVar" not in str(hint)]
+    if said and "__dataclass_fields__" not in own:
+        raise StepError(
+            f"the function {kind.name} has the parameters {', '.join(said)}, but its class "
+            f"{kind.__name__} is no dataclass: write @dataclass(frozen=True) above it"
+        )
+    return checked(kind, kind.name)
 
 
 class Namespace:
@@ -274,7 +398,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():
             raise AttributeError(f"there is no function {name!r}")
-        return _makers()[name]
+        return _maker(_KINDS[name])
 
     def __dir__(self) -> list[str]:
         return list(function_types())

@@ -14,13 +14,18 @@ _SHIPPED = _PACKAGE / "_shipped"
 T = TypeVar("T")
 
 
-def user_line() -> str:
+def user_line(inside: object = None) -> str:
     """``file.py:12`` of the innermost frame outside stepgen; shipped examples count as outside.
 
     What `placed` calls is at the place that it was given, unless it calls code of the user in turn.
+
+    Parameters
+    ----------
+    inside : object, optional
+        Its methods do not count as outside, also where its class is the user's own.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame):
+    while frame.f_back is not None and (_is_ours(frame) or _is_of(frame, inside)):
         if frame.f_code is placed.__code__:
             return str(frame.f_locals["place"])
         frame = frame.f_back
@@ -40,8 +45,14 @@ def placed(place: str, call: Callable[[], T]) -> T:
     return call()
 
 
+def _is_of(frame: FrameType, inside: object) -> bool:
+    return inside is not None and frame.f_locals.get("self") is inside
+
+
 def _is_ours(frame: FrameType) -> bool:
     filename = frame.f_code.co_filename
+    if filename == "<frozen abc>":  # a class is being defined
+        return True
     if filename == "<string>":  # what `dataclasses` has made
         return str(frame.f_globals.get("__name__")).startswith("stepgen.")
     return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_SHIPPED}/")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stepgen.semantics.meaning import Setting
-from stepgen.semantics.numbers import Array
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.function import Setting
+from stepgen.semantics.numbers import DTYPES, Array
 from stepgen.semantics.process import Use
 from stepgen.semantics.tokens import Token
 
 
 def setting(use: Use) -> Setting:
     """Where the function of a node is applied."""
-    return Setting(use["fn"], use.outputs[0].stream.dtype, use.lanes)
+    out = use.outputs[0].stream.dtype
+    return Setting(out, DTYPES[out.element.name if isinstance(out, Tile) else "bool"], use.lanes)
 
 
 def tiles(tokens: Iterable[Token]) -> list[Array]:

@@ -1,4 +1,4 @@
-"""Operators and functions are found by the names of their files."""
+"""Operators are found by the names of their files, functions by those of their classes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import stepgen as sg
 from stepgen.ir import registry
-from stepgen.ir.function import Function, function, function_types
-from stepgen.ir.operator import functions, operators
+from stepgen.ir.function import function, function_types
+from stepgen.ir.operator import Operator, functions, operators
 
 
 def test_every_operator_has_a_face_and_most_a_function() -> None:
@@ -28,7 +28,7 @@ def test_every_parameter_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", function_types())
-def test_a_function_knows_the_name_of_its_file(name: str) -> None:
+def test_a_function_is_made_by_its_name(name: str) -> None:
     required = {"scale": {"c": 2}, "offset": {"c": 2}, "compare": {"op": "lt"}}
     required |= {"convert": {"to": "f32"}, "row_broadcast": {"cols": 2}}
     required |= {"tile_addresses": {"count": 2}, "mask_cols": {"value": 0}, "at_least": {"c": 0}}
@@ -51,15 +51,15 @@ def test_a_file_defines_one_thing(
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "_helper.py").write_text("raise RuntimeError\n")
-    body = "from stepgen.ir.function import Unary\n"
+    body = "from stepgen.ir.operator import Operator\n"
     (package / "thing.py").write_text(
-        body + "".join(f"class T{i}(Unary): ...\n" for i in range(count))
+        body + "".join(f"class T{i}(Operator): ...\n" for i in range(count))
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     if count == 1:
-        assert [*registry.classes(package.name, Function)] == ["thing"]
+        assert [*registry.classes(package.name, Operator)] == ["thing"]
     else:
-        with pytest.raises(TypeError, match=f"must define one Function, not {count}"):
-            registry.classes(package.name, Function)
+        with pytest.raises(TypeError, match=f"must define one Operator, not {count}"):
+            registry.classes(package.name, Operator)
     for name in (package.name, f"{package.name}.thing"):
         sys.modules.pop(name, None)

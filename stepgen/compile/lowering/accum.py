@@ -1,8 +1,7 @@
 """Accum becomes a stop unit (retile_row) or a memory (retile_col)."""
 
+from ...functions.retiling import RetileCol, RetileRow
 from ...ir.dtypes import Tile
-from ...ir.functions.retile_col import RetileCol
-from ...ir.functions.retile_row import RetileRow
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from .. import facts

@@ -1,8 +1,8 @@
 """FlatMap of retile_streamify by rows becomes stop units, and a filter where rows are padding."""
 
+from ...functions.retiling import RetileStreamify
 from ...ir.dims import static
 from ...ir.dtypes import Tile
-from ...ir.functions.retile_streamify import RetileStreamify
 from ...ir.stream import Node
 from ..lower import Lowering
 from ..sizing.pace import Extent

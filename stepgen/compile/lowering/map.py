@@ -1,8 +1,8 @@
 """Map becomes a matrix unit or a pipeline."""
 
+from ...functions.arithmetic import Matmul
+from ...functions.elementwise import Requantize
 from ...ir.dtypes import Tile
-from ...ir.functions.matmul import Matmul
-from ...ir.functions.requantize import Requantize
 from ...ir.stream import Node
 from .. import facts
 from ..blind import comes_blind

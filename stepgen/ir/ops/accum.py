@@ -10,7 +10,7 @@ import sympy
 from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
 from stepgen.ir.dims import Dim, times
 from stepgen.ir.dtypes import Tile
-from stepgen.ir.function import Function
+from stepgen.ir.function import Folded, Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
@@ -31,10 +31,12 @@ class Accum(Operator):
         rank = call.level("rank", x, 1)
         split = len(x.shape) - rank
         tiles = tiles_of(call, call.inputs)
+        if not isinstance(function, Folded):
+            call.fail(f"{function} can't fold, choose a function such as add, matmul or retile_row")
         tile = function.accumulator(call, x.shape[split:], *tiles)
         if call.attrs["init"] is not None:
             call.constant("init", call.attrs["init"], tile.element)
-        whole = function.keeps_volume
+        whole = function.gathers
         volume = x.volume if whole else _volume(call.inputs, tile, x.shape[split:])
         return [Out(x.shape[:split], tile, dict(enumerate(x.totals[rank:])), volume)]
 

@@ -10,7 +10,7 @@ import sympy
 from stepgen.ir.applying import apply_flops, tiles_of
 from stepgen.ir.dims import Dim, joined, product_bound
 from stepgen.ir.dtypes import FLAG, Selector, Tile
-from stepgen.ir.function import Function, Pieces
+from stepgen.ir.function import Cut, Function, Pieces
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
@@ -31,8 +31,14 @@ class FlatMap(Operator):
         function: Function = call.attrs["fn"]
         x = call.inputs[0]
         rank = call.integer("rank", 0)
-        selects = function.cuts_selectors and isinstance(x.dtype, Selector)
-        pieces = function.stream(call, rank, x.dtype if selects else tiles_of(call, [x])[0])
+        cuts_selectors = isinstance(function, Cut) and function.cuts_selectors
+        selects = cuts_selectors and isinstance(x.dtype, Selector)
+        element = x.dtype if selects else tiles_of(call, [x])[0]
+        if not isinstance(function, Cut):
+            call.fail(
+                f"{function} makes no stream of a tile, choose a function such as retile_streamify"
+            )
+        pieces = function.stream(call, rank, element)
         dims = pieces.dims
         totals = {k + rank: total for k, total in enumerate(x.totals) if k > 0}
         if rank:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
-from stepgen.ir.function import Function
+from stepgen.ir.function import Function, Mapped
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
@@ -27,6 +27,8 @@ class Map(Operator):
         for other in call.inputs[1:]:
             call.same_shape(x, other)
         tiles = tiles_of(call, call.inputs)
+        if not isinstance(function, Mapped):
+            call.fail(f"{function} can't be mapped, choose a function from tiles to a tile")
         tile = function.tile(call, *tiles)
         volume = over_all(call.inputs, tile.elements)
         return [Out(x.shape, tile, dict(enumerate(x.totals)), volume)]

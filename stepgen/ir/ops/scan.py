@@ -8,7 +8,7 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of
-from stepgen.ir.function import Function
+from stepgen.ir.function import Function, Scanned
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.policy import Policy
@@ -27,7 +27,12 @@ class Scan(Operator):
         for other in call.inputs[1:]:
             call.same_shape(x, other)
         call.level("rank", x, 1)
-        tile = function.state(call, *tiles_of(call, call.inputs))
+        tiles = tiles_of(call, call.inputs)
+        if not isinstance(function, Scanned):
+            call.fail(
+                f"{function} can't scan, choose a function whose result keeps its size such as add"
+            )
+        tile = function.state(call, *tiles)
         if call.attrs["init"] is not None:
             call.constant("init", call.attrs["init"], tile.element)
         return [Out(x.shape, tile, dict(enumerate(x.totals)))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepgen.ir.function import Cut
 from stepgen.ir.wire import BARE, DONE
 from stepgen.semantics.applying import setting, tiles
-from stepgen.semantics.meaning import meaning
 from stepgen.semantics.process import Holding, Process, Reader, Steps, Use, structure
 from stepgen.semantics.tokens import Token, encode
 
@@ -16,13 +16,14 @@ def run(use: Use) -> Process:
 
     The last token is held back where an element can give nothing, since the group may end with it.
     """
-    function, at, rank = meaning(use["fn"]), setting(use), use["rank"]
+    function: Cut = use["fn"]
+    at, rank = setting(use), use["rank"]
     x, flags = use.inputs[0], use.inputs[1] if len(use.inputs) > 1 else None
     out = Holding(use.outputs[0], rank == 0 and x.stream.rank > 0 and _may_vanish(use))
     while True:
         token = yield from x.take()
         if token.kind != BARE and token.kind != DONE:
-            pieces: list[Any] = function.stream(at, tiles([token])[0])
+            pieces: list[Any] = function.pieces(at, tiles([token])[0])
             if flags is not None:
                 pieces = yield from _keep(use, x, token, flags, pieces)
             for _ in range(rank):

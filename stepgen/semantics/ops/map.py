@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from stepgen.ir.function import Mapped
 from stepgen.ir.wire import VALUE
 from stepgen.semantics.applying import setting, tiles
-from stepgen.semantics.meaning import meaning
 from stepgen.semantics.process import Process, Use
 from stepgen.semantics.tokens import END
 
 
 def run(use: Use) -> Process:
     """Keep the structure, replace the values."""
-    function, at = meaning(use["fn"]), setting(use)
-    out = use.outputs[0]
+    function: Mapped = use["fn"]
+    at, out = setting(use), use.outputs[0]
     while True:
         tokens = yield from use.take_all(use.inputs)
         if tokens[0].kind == VALUE:
-            out.value(function.tile(at, *tiles(tokens)), tokens[0].stop)
+            given = tiles(tokens)
+            function.fit(*given)
+            out.value(function.compute(at, *given), tokens[0].stop)
             continue
         out.put(tokens[0])
         if tokens[0].kind == END.kind:

@@ -1,0 +1,28 @@
+"""The functions that come with stepgen, and what functions of users' own are derived from.
+
+Each is one class: parameters, type rule, operations, golden model.
+"""
+
+from stepgen.functions import addressing, arithmetic, elementwise, reductions, retiling
+from stepgen.functions.bases import Binary, Constant, Folding, Unary
+from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned, Setting
+
+__all__ = [
+    "FLOATS",
+    "NUMBERS",
+    "Binary",
+    "Constant",
+    "Cut",
+    "Folded",
+    "Folding",
+    "Mapped",
+    "Pieces",
+    "Scanned",
+    "Setting",
+    "Unary",
+    "addressing",
+    "arithmetic",
+    "elementwise",
+    "reductions",
+    "retiling",
+]

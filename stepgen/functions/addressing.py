@@ -1,0 +1,232 @@
+"""Functions of addresses, ranges of them, and selectors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import sympy
+
+from stepgen.ir.dims import regular, static
+from stepgen.ir.dtypes import DataType, Selector, Tile, address
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import Cut, Function, Mapped, Pieces, Setting
+from stepgen.ir.operator import Call
+from stepgen.ir.stream import Routing, Stream
+from stepgen.semantics.numbers import Array
+
+SCALAR = Tile(1, 1, address)
+"""One address."""
+
+RANGE = Tile(1, 2, address)
+"""A range of addresses: its start and its length."""
+
+
+@dataclass(frozen=True)
+class TileAddresses(Cut):
+    """FlatMap only: a one-hot selector or a scalar address e becomes e*count .. e*count+count-1.
+
+    With it a region that several experts share finds the weights of the one that is to run
+    (paper, section 5.2), where the weights of all experts lie one after the other. Rank 0 strings
+    the addresses of all elements together, rank 1 keeps each element's. Addresses are the numbers
+    of tiles.
+
+    Parameters
+    ----------
+    count : int
+        How many tiles there are for each e.
+    """
+
+    count: int
+
+    cuts_selectors: ClassVar[bool] = True
+    reads_numbers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            self.refuse(f"count must be at least 1, not {self.count}")
+
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """``[count]`` scalars; with a leading 1 for rank 1."""
+        one_hot = isinstance(element, Selector) and element.hot in (None, 1)
+        if not one_hot and element != SCALAR:
+            call.fail(f"{self} needs one-hot selectors or {SCALAR}, not {call.inputs[0]}")
+        if rank > 1:
+            call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
+        dims = (static(1),) * rank + (static(self.count),)
+        total = call.inputs[0].totals[0] * sympy.Integer(self.count)
+        return Pieces(dims, SCALAR, total)
+
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        """``count`` scalars.
+
+        Raises
+        ------
+        StepError
+            If a selector has not exactly one bit set.
+        """
+        if element.ndim == 1:
+            if element.sum() != 1:
+                raise StepError(
+                    f"{self} needs one-hot selectors, not one with {int(element.sum())} of "
+                    f"{len(element)} bits set"
+                )
+            first = int(element.argmax()) * self.count
+        else:
+            first = int(element[0, 0]) * self.count
+        return [np.full((1, 1), first + i, at.dtype) for i in range(self.count)]
+
+
+@dataclass(frozen=True)
+class OneHot(Cut):
+    """FlatMap only: a selector becomes one selector for each bit that is set, lowest first.
+
+    So what exists once per choice, such as the weight of an expert for a token, can be routed as
+    what exists once per token is: the consumers are selected equally often. A selector without bits
+    becomes nothing.
+    """
+
+    cuts_selectors: ClassVar[bool] = True
+    structural: ClassVar[bool] = True
+
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """``[1, K]`` selectors, K being the number of bits set: ragged unless it is known."""
+        selectors = call.inputs[0]
+        if not isinstance(element, Selector):
+            call.fail(f"{self} needs selectors, not {selectors}")
+        if rank != 1:
+            call.fail(f"{self} makes streams of rank 1, not {rank}")
+        routing = call.graph.routing(selectors)
+        if element.hot is not None:
+            chosen, total = static(element.hot), selectors.totals[0] * sympy.Integer(element.hot)
+        else:
+            chosen = call.symbols.fresh("K", "ragged", element.n)
+            total = sympy.Add(*(count.expr for count in routing.counts))
+        return Pieces((static(1), chosen), Selector(element.n, hot=1), total, routing)
+
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        """One selector for each bit that is set."""
+        return list(np.eye(len(element), dtype=np.bool_)[element])
+
+
+@dataclass(frozen=True)
+class Span(Cut):
+    """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
+
+    A range of length 0 becomes an empty group. Streams made of the same ranges have the same dims.
+    """
+
+    reads_numbers: ClassVar[bool] = True
+
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """``[1, L]`` scalars; L is ragged unless there is one range only."""
+        ranges = _ranges(call, self, rank)
+        length, total = call.graph.span(ranges)
+        return Pieces((static(1), length), SCALAR, total)
+
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        """As many scalars as the range is long."""
+        start, length = (int(n) for n in element[0])
+        return [np.full((1, 1), start + i, at.dtype) for i in range(length)]
+
+
+@dataclass(frozen=True)
+class SpanEnd(Mapped):
+    """``(start, length)`` -> start + length - 1; the length has to be at least 1."""
+
+    elements: ClassVar = (address,)
+    reads_numbers: ClassVar[bool] = True
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A scalar address."""
+        self.check(call, tiles)
+        if tiles[0] != RANGE:
+            call.fail(f"{self} needs ranges ({RANGE}: start and length), not {tiles[0]}")
+        return SCALAR
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """The last address."""
+        start, length = _positive(self, x)
+        return np.full((1, 1), start + length - 1, at.dtype)
+
+
+class _OneOfEach(Cut, abstract=True):
+    """Selectors over 2 consumers, one per address, that name consumer 0 once per range."""
+
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """``[1, L]`` selectors, L being that of `span`; consumer 0 is named once per range."""
+        ranges = _ranges(call, self, rank)
+        length, total = call.graph.span(ranges)
+        count = ranges.totals[0]
+        routing = Routing((regular(count, None), regular(total - count, None)), {})
+        return Pieces((static(1), length), Selector(2, hot=1), total, routing)
+
+    @abstractmethod
+    def special(self, length: int) -> int:
+        """Which address of a range consumer 0 is given."""
+
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        """As many selectors as the range is long."""
+        _, length = _positive(self, element)
+        special = self.special(length)
+        return [np.array([i == special, i != special]) for i in range(length)]
+
+
+@dataclass(frozen=True)
+class SpanFirst(_OneOfEach):
+    """FlatMap only: ``(start, length)`` becomes consumer 0, then length-1 times consumer 1.
+
+    So a loop over a range takes what it starts from, and afterwards what comes back. A range has
+    to have a length of at least 1.
+    """
+
+    def special(self, length: int) -> int:
+        """The first."""
+        return 0
+
+
+@dataclass(frozen=True)
+class SpanLast(_OneOfEach):
+    """FlatMap only: ``(start, length)`` becomes length-1 times consumer 1, then consumer 0.
+
+    So the last tile of a key cache, which is still being filled, goes its own way. A range has to
+    have a length of at least 1.
+    """
+
+    reads_numbers: ClassVar[bool] = True
+
+    def special(self, length: int) -> int:
+        """The last."""
+        return length - 1
+
+
+def _ranges(call: Call, function: Function, rank: int) -> Stream:
+    """The stream of ranges that a use cuts.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if it carries something else or another rank is asked for.
+    """
+    ranges = call.inputs[0]
+    if ranges.dtype != RANGE:
+        call.fail(f"{function} needs ranges ({RANGE}: start and length), not {ranges}")
+    if rank != 1:
+        call.fail(f"{function} makes streams of rank 1, not {rank}")
+    return ranges
+
+
+def _positive(function: Function, element: Array) -> tuple[int, int]:
+    """Start and length of a range that is not empty.
+
+    Raises
+    ------
+    StepError
+        If it is.
+    """
+    start, length = (int(n) for n in element[0])
+    if length < 1:
+        raise StepError(f"{function} needs ranges of at least 1, but that at {start} is 0")
+    return start, length

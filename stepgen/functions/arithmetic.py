@@ -1,0 +1,266 @@
+"""Arithmetic of tiles: pairs of elements, elements and a constant, and products of matrices."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import sympy
+
+from stepgen.functions.bases import Binary, Constant, Folding, of_products, say
+from stepgen.ir.applying import SYSTOLIC_ROWS
+from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import FLOATS, Mapped, Scanned, Setting
+from stepgen.ir.operator import Call
+from stepgen.ir.uniform import one_size
+from stepgen.semantics import numbers, tables
+from stepgen.semantics.numbers import Array
+
+COMPARISONS = ("lt", "le", "eq", "ne", "ge", "gt")
+
+
+class Add(Folding):
+    """``a + b``, 1 operation per element; integers wrap around, floats round."""
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+        return numbers.add(a, b, at.element)
+
+
+class Sub(Binary):
+    """``a - b``, 1 operation per element; integers wrap around, floats round."""
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+        return numbers.elementwise(np.subtract, at.element, a, b)
+
+
+class Mul(Folding):
+    """``a * b`` element by element, 1 operation each; int8 multiplies into int32.
+
+    Integers wrap around, floats round.
+    """
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The tile of both shapes together."""
+        return of_products(super().tile(call, *tiles))
+
+    def state(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the input's shape."""
+        return of_products(super().state(call, *tiles))
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+        return numbers.multiply(a, b, at.element)
+
+    def identity(self, at: Setting) -> Any:
+        """One."""
+        return 1
+
+
+class Div(Binary):
+    """``a / b``, 1 operation per element: a times the tabulated reciprocal of b, rounded once."""
+
+    elements: ClassVar = FLOATS
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """`stepgen.semantics.tables.div`."""
+        return tables.div(a, b)
+
+
+class Maximum(Folding):
+    """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+        return numbers.maximum(a, b)
+
+    def identity(self, at: Setting) -> Any:
+        """The lowest number of the element type."""
+        return numbers.lowest(at.element)
+
+
+class Minimum(Folding):
+    """``min(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+        return numbers.minimum(a, b)
+
+    def identity(self, at: Setting) -> Any:
+        """The highest number of the element type."""
+        return numbers.highest(at.element)
+
+
+@dataclass(frozen=True)
+class Compare(Binary):
+    """``a op b`` as bool, 1 operation per element.
+
+    -0 equals +0; a NaN differs from everything and is neither less nor greater.
+
+    Parameters
+    ----------
+    op : {"lt", "le", "eq", "ne", "ge", "gt"}
+        Less than, less or equal, equal, not equal, greater or equal, greater than.
+    """
+
+    op: str
+
+    def __post_init__(self) -> None:
+        if self.op not in COMPARISONS:
+            self.refuse(f"op must be one of {', '.join(COMPARISONS)}, not {self.op!r}")
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of bool."""
+        both = super().tile(call, *tiles)
+        return Tile(both.rows, both.cols, bool_)
+
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+        relation = getattr(operator, self.op)
+        return np.asarray(relation(numbers.canonical(a), numbers.canonical(b)), np.bool_)
+
+
+@dataclass(frozen=True)
+class AtLeast(Constant):
+    """``max(x, c)``, 1 operation per element; with 0 the rectifier of neural networks.
+
+    The constant is rounded to the element type first; a NaN stays a NaN.
+
+    Parameters
+    ----------
+    c : number
+        A whole number where the elements are integers.
+    """
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return numbers.maximum(x, numbers.constant(self.c, at.element).astype(at.dtype))
+
+
+@dataclass(frozen=True)
+class Offset(Constant):
+    """``x + c``, 1 operation per element.
+
+    The constant is rounded to the element type first; integers wrap around.
+
+    Parameters
+    ----------
+    c : number
+        A whole number where the elements are integers.
+    """
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return numbers.add(x, numbers.constant(self.c, at.element), at.element)
+
+
+@dataclass(frozen=True)
+class Scale(Constant):
+    """``x * c``, 1 operation per element; int8 multiplies into int32.
+
+    The constant is rounded to the element type first; integers wrap around.
+
+    Parameters
+    ----------
+    c : number
+        A whole number where the elements are integers.
+    """
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape."""
+        self.check(call, tiles)
+        product = of_products(tiles[0])
+        call.constant(str(self), self.c, product.element)
+        return product
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return numbers.multiply(x, numbers.constant(self.c, at.element), at.element)
+
+
+@dataclass(frozen=True)
+class Matmul(Mapped, Scanned):
+    """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
+
+    Accum adds the products of a chunk up, over tiles of the K dim. Products go through a tree over
+    the lanes of a slice, then slices in increasing k; folding goes on with the same accumulators,
+    so tiles of K in a row add up like one long K.
+
+    Parameters
+    ----------
+    transpose : bool
+        Whether the weight tile comes as ``[N, K]``.
+    """
+
+    transpose: bool = False
+
+    arity: ClassVar[int] = 2
+    elements: ClassVar = (int8, bf16, f32)
+    extents_of: ClassVar[Literal["product"]] = "product"
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The product's tile."""
+        self.check(call, tiles)
+        x, weight = tiles
+        if x.element != weight.element:
+            call.fail(f"{self} needs tiles of one element type, not {x} and {weight}")
+        inner, cols = weight.dims[::-1] if self.transpose else weight.dims
+        if not x.cols.same(inner):
+            call.fail(
+                f"{self} can't multiply the tiles {x} and {weight}, whose inner dims differ, "
+                f"{x.cols} against {inner}"
+            )
+        return Tile(x.rows, cols, wide(x.element))
+
+    def state(self, call: Call, *tiles: Tile) -> Tile:
+        """The product's tile, which must have one size over the chunk."""
+        product = self.tile(call, *tiles)
+        if not one_size(call, product.dims):
+            call.fail(f"{self} can't add products of different sizes, {product}")
+        return product
+
+    def compute(self, at: Setting, x: Array, weight: Array) -> Array:
+        """A product from accumulators at zero."""
+        rows, cols = self.extents(x, weight)
+        product: Array = self.update(at, self.start(at, rows, cols, None), x, weight)
+        return product
+
+    def extents(self, *tiles: Array) -> tuple[int, int]:
+        """Rows of the operand, columns of the weight."""
+        x, weight = tiles
+        return x.shape[0], weight.shape[0 if self.transpose else 1]
+
+    def update(self, at: Setting, state: Any, x: Array, weight: Array) -> Any:
+        """One more tile of K."""
+        if self.transpose:
+            weight = weight.T
+        if x.shape[1] != weight.shape[0]:
+            raise StepError(f"{self} can't multiply tiles of {say(x)} and {say(weight)}")
+        if state.shape != (x.shape[0], weight.shape[1]):
+            raise StepError(
+                f"{self} can't add products of {say(x)} and {say(weight)} to {say(state)}"
+            )
+        return numbers.matmul(np.ascontiguousarray(x), weight, at.lanes, state)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Those of the first operand; the weights' are summed over, or become columns."""
+        return operand == 0
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """2 M K N."""
+        x, weight = tiles
+        cols = weight.rows if self.transpose else weight.cols
+        return 2 * x.elements * cols.expr
+
+    def inner(self, *tiles: Tile) -> sympy.Expr:
+        """K."""
+        return tiles[0].cols.expr
+
+    def held(self, *tiles: Tile) -> sympy.Expr:
+        """The weight tile and a row of the operand for each row of the compute tile."""
+        x, weight = tiles
+        return SYSTOLIC_ROWS * x.cols.expr * x.element.bytes + weight.bytes

@@ -1,0 +1,149 @@
+"""What functions have in common: type rules of those that work element by element."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import sympy
+
+from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import Tile, int8, int32
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import Function, Mapped, Scanned, Setting
+from stepgen.ir.operator import Call
+from stepgen.ir.uniform import one_size
+from stepgen.semantics.numbers import Array
+
+
+class Unary(Mapped, abstract=True):
+    """A function of each element.
+
+    Attributes
+    ----------
+    cost : int
+        Operations per element.
+    """
+
+    cost: ClassVar[int] = 1
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        self.check(call, tiles)
+        return tiles[0]
+
+    @abstractmethod
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+
+    def keeps_rows(self, operand: int) -> bool:
+        """An element stays at its place."""
+        return True
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """`cost` per element."""
+        return tiles[0].elements * self.cost
+
+
+@dataclass(frozen=True)
+class Constant(Unary, abstract=True):
+    """A function of each element and a constant `c`, a whole number for integers."""
+
+    c: float
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        self.check(call, tiles)
+        call.constant(str(self), self.c, tiles[0].element)
+        return tiles[0]
+
+
+class Binary(Mapped, abstract=True):
+    """A function of two elements at the same place; extents of 1 are repeated as in numpy."""
+
+    arity: ClassVar[int] = 2
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The tile of both shapes together."""
+        self.check(call, tiles)
+        a, b = tiles
+        if a.element != b.element:
+            call.fail(f"{self} needs tiles of one element type, not {a} and {b}")
+        return Tile(
+            broadcast(call, self, "rows", a.rows, b.rows, a, b),
+            broadcast(call, self, "cols", a.cols, b.cols, a, b),
+            a.element,
+        )
+
+    @abstractmethod
+    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+        """All pairs."""
+
+    def fit(self, *tiles: Array) -> None:
+        """Check that extents are equal, or one of them is 1."""
+        a, b = tiles
+        for mine, its in zip(a.shape, b.shape, strict=True):
+            if mine != its and 1 not in (mine, its):
+                raise StepError(f"{self} can't join tiles of {say(a)} and {say(b)}")
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Elements meet at their place."""
+        return True
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the result."""
+        a, b = tiles
+        rows = b.rows if a.rows == 1 else a.rows
+        cols = b.cols if a.cols == 1 else a.cols
+        return rows.expr * cols.expr
+
+
+class Folding(Binary, Scanned, abstract=True):
+    """A binary function that also folds: the accumulator has the input's shape."""
+
+    def state(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile like the input's."""
+        if len(tiles) != 1:
+            call.fail(f"{self} folds 1 stream, not {len(tiles)}")
+        self.check(call, [tiles[0], tiles[0]])
+        if not one_size(call, tiles[0].dims):
+            call.fail(f"{self} can't fold tiles of different sizes, {tiles[0]}")
+        return tiles[0]
+
+    def update(self, at: Setting, state: Any, x: Array) -> Any:
+        """The state and the next tile, of the same size."""
+        if state.shape != x.shape:
+            raise StepError(
+                f"{self} can't fold tiles of different sizes, {say(state)} and {say(x)}"
+            )
+        return self.compute(at, state, x)
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the result."""
+        return super().flops(*tiles) if len(tiles) == 2 else tiles[0].elements
+
+
+def of_products(tile: Tile) -> Tile:
+    """The tile that the products of such tiles' elements need: int8 multiplies into int32."""
+    return Tile(tile.rows, tile.cols, int32) if tile.element == int8 else tile
+
+
+def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile, y: Tile) -> Dim:
+    """The common extent of two tiles in one dim; 1 is repeated.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if they differ.
+    """
+    if a.same(b) or b == 1:
+        return a
+    if a == 1:
+        return b
+    call.fail(f"{function} can't join the tiles {x} and {y}, whose {what} differ, {a} against {b}")
+
+
+def say(tile: Array) -> str:
+    """The size of a tile as people read it."""
+    return f"{tile.shape[0]}x{tile.shape[1]}"

@@ -1,0 +1,114 @@
+"""Functions that reduce rows or chunks, or run along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import sympy
+
+from stepgen.functions.bases import Constant
+from stepgen.ir.dtypes import Tile, address, wide
+from stepgen.ir.function import Mapped, Scanned, Setting
+from stepgen.ir.operator import Call
+from stepgen.semantics import numbers
+from stepgen.semantics.numbers import Array
+
+
+class _OfRows(Mapped, abstract=True):
+    """``[R, C] -> [R, 1]``, 1 operation per element."""
+
+    extents_of: ClassVar[Literal["rows"]] = "rows"
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """One column."""
+        self.check(call, tiles)
+        return Tile(tiles[0].rows, 1, tiles[0].element)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Each gives one element."""
+        return True
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the input."""
+        return tiles[0].elements
+
+
+class RowMax(_OfRows):
+    """``[R, C] -> [R, 1]``, 1 operation per element: the largest element of each row.
+
+    A row without columns gives the lowest number.
+    """
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """One column; the order of comparing does not matter."""
+        lowest = np.full((x.shape[0], 1), numbers.lowest(at.element), at.dtype)
+        columns = [x[:, i : i + 1] for i in range(x.shape[1])]
+        return reduce(numbers.maximum, columns, lowest)
+
+
+class RowSum(_OfRows):
+    """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
+
+    A tree over the lanes of a slice, then slice after slice, in the type that comes out.
+    """
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """One column, wide enough for sums."""
+        one = super().tile(call, *tiles)
+        return Tile(one.rows, one.cols, wide(one.element))
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """One column."""
+        start = np.zeros(x.shape[0], at.dtype)
+        return numbers.lane_sum(numbers.convert(x, at.element), at.lanes, start)[:, None]
+
+
+@dataclass(frozen=True)
+class RunningMax(Constant):
+    """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
+
+    2 operations per element. With 0 the plain running maximum; with the price of a gap it is what
+    dynamic programming does along a row. What decays is rounded, or wraps around, at every column.
+
+    Parameters
+    ----------
+    c : number
+        A whole number where the elements are integers.
+    """
+
+    c: float = 0
+
+    cost: ClassVar[int] = 2
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All rows at once, from left to right."""
+        decay = numbers.constant(-self.c, at.element)
+        columns = [x[:, :1]]
+        for j in range(1, x.shape[1]):
+            last = numbers.add(columns[-1], decay, at.element)
+            columns.append(numbers.maximum(x[:, j : j + 1], last))
+        return np.concatenate(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class Count(Scanned):
+    """Accum and Scan only: any tiles -> a scalar address, 1 more for every element."""
+
+    structural: ClassVar[bool] = True
+
+    def state(self, call: Call, *tiles: Tile) -> Tile:
+        """A scalar address."""
+        if len(tiles) != 1:
+            call.fail(f"{self} counts the elements of 1 stream, not of {len(tiles)}")
+        return Tile(1, 1, address)
+
+    def extents(self, *tiles: Array) -> tuple[int, int]:
+        """A scalar."""
+        return 1, 1
+
+    def update(self, at: Setting, state: Any, x: Array) -> Any:
+        """One more."""
+        return state + at.dtype.type(1)

@@ -1,0 +1,288 @@
+"""Functions that move what tiles hold: tiles joined and cut, rows and columns placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from stepgen.functions.bases import say
+from stepgen.ir.dims import Dim, product, static
+from stepgen.ir.dtypes import DataType, Tile, address, bool_
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped, Pieces, Setting
+from stepgen.ir.operator import Call
+from stepgen.ir.uniform import one_size
+from stepgen.semantics import numbers
+from stepgen.semantics.numbers import Array
+
+
+class _Joining(Folded, abstract=True):
+    """The tiles of a chunk as one; the state is the list of tiles so far."""
+
+    elements: ClassVar = (*NUMBERS, bool_)
+    gathers: ClassVar[bool] = True
+
+    def start(self, at: Setting, rows: int, cols: int, init: float | None) -> Any:
+        """No tiles."""
+        return []
+
+    def update(self, at: Setting, state: Any, x: Array) -> Any:
+        """One more tile, which must fit to the others."""
+        same, other = (1, "cols") if self.grows == "rows" else (0, "rows")
+        if state and state[0].shape[same] != x.shape[same]:
+            raise StepError(
+                f"{self} can't join tiles of {say(state[0])} and {say(x)}, whose {other} differ"
+            )
+        state.append(x)
+        return state
+
+    def finish(self, at: Setting, state: Any) -> Array:
+        """All tiles as one."""
+        return np.concatenate(state, axis=0 if self.grows == "rows" else 1)
+
+
+@dataclass(frozen=True)
+class RetileRow(_Joining):
+    """Accum only: rows add up, cols must be the same; an empty chunk gives a tile without rows."""
+
+    grows: ClassVar[Literal["rows"]] = "rows"
+
+    def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
+        """The tile with as many rows as the chunk has."""
+        self.check(call, tiles)
+        tile = tiles[0]
+        if tile.cols.is_ragged:
+            call.fail(f"{self} can't join tiles whose cols differ, {tile}")
+        rows = product([*dims, tile.rows], call.symbols)
+        return Tile(rows, tile.cols, tile.element)
+
+    def empty(self, at: Setting, init: float | None) -> Array:
+        """A tile without rows."""
+        cols = at.tile.cols.static
+        if cols is None:
+            raise StepError(f"{self} folds an empty chunk, and its cols are not known")
+        return np.zeros((0, cols), at.dtype)
+
+
+@dataclass(frozen=True)
+class RetileCol(_Joining):
+    """Accum only: cols add up, rows must be the same; an empty chunk gives a tile without cols."""
+
+    grows: ClassVar[Literal["cols"]] = "cols"
+
+    def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
+        """The tile with as many cols as the chunk has."""
+        self.check(call, tiles)
+        tile = tiles[0]
+        if not one_size(call, [tile.rows]):
+            call.fail(f"{self} can't join tiles whose rows differ, {tile}")
+        cols = product([*dims, tile.cols], call.symbols)
+        return Tile(tile.rows, cols, tile.element)
+
+    def empty(self, at: Setting, init: float | None) -> Array:
+        """A tile without cols."""
+        rows = at.tile.rows.static
+        if rows is None:
+            raise StepError(f"{self} folds an empty chunk, and its rows are not known")
+        return np.zeros((rows, 0), at.dtype)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Each becomes wider."""
+        return True
+
+
+@dataclass(frozen=True)
+class RetileStreamify(Cut):
+    """FlatMap only: rank 0 strings the pieces of all tiles together, rank 1 keeps each tile's.
+
+    Parameters
+    ----------
+    axis : {"row", "col"}
+        ``[R, C]`` becomes R tiles ``[1, C]`` or C tiles ``[R, 1]``.
+    """
+
+    axis: str = "row"
+
+    elements: ClassVar = (*NUMBERS, bool_)
+    gathers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.axis not in ("row", "col"):
+            self.refuse(f'axis must be "row" or "col", not {self.axis!r}')
+
+    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
+        """``[R]`` of rows or ``[C]`` of columns; with a leading 1 for rank 1."""
+        assert isinstance(element, Tile)
+        tile = element
+        self.check(call, [tile])
+        if rank > 1:
+            call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
+        piece = (
+            Tile(1, tile.cols, tile.element)
+            if self.axis == "row"
+            else Tile(tile.rows, 1, tile.element)
+        )
+        return Pieces(((static(1),) * rank + (self._number(tile),)), piece)
+
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        """Rows ``[1, C]`` or columns ``[R, 1]`` in the tile's own order."""
+        if self.axis == "row":
+            return [element[i : i + 1] for i in range(element.shape[0])]
+        return [element[:, i : i + 1] for i in range(element.shape[1])]
+
+    def may_vanish(self, element: DataType) -> bool:
+        """Whether a tile can have no rows, or no columns."""
+        assert isinstance(element, Tile)
+        return self._number(element).may_be_empty
+
+    def _number(self, tile: Tile) -> Dim:
+        return tile.rows if self.axis == "row" else tile.cols
+
+
+@dataclass(frozen=True)
+class RowBroadcast(Mapped):
+    """``[R, 1] -> [R, cols]``: the one element of each row, all along the row.
+
+    Parameters
+    ----------
+    cols : int
+        Columns of the result.
+    """
+
+    cols: int
+
+    extents_of: ClassVar[Literal["cols"]] = "cols"
+
+    def __post_init__(self) -> None:
+        if self.cols < 1:
+            self.refuse(f"cols must be at least 1, not {self.cols}")
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The wide tile."""
+        self.check(call, tiles)
+        if tiles[0].cols != 1:
+            call.fail(f"{self} needs tiles of 1 column, not {tiles[0]}")
+        return Tile(tiles[0].rows, self.cols, tiles[0].element)
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """Values stay as they are."""
+        return np.repeat(x, self.cols, axis=1)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Each becomes wider."""
+        return True
+
+
+@dataclass(frozen=True)
+class PlaceRow(Mapped):
+    """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with that as its row i."""
+
+    arity: ClassVar[int] = 3
+    elements: ClassVar = (*NUMBERS, address)
+    extents_of: ClassVar[Literal["first"]] = "first"
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile like the first."""
+        self.check(call, tiles)
+        tile, row, index = tiles
+        if index != Tile(1, 1, address):
+            call.fail(f"{self} needs the number of a row as {Tile(1, 1, address)}, not {index}")
+        fits = row.rows == 1 and row.cols.same(tile.cols)
+        if not fits or row.element != tile.element:
+            call.fail(f"{self} can't place {row} as a row of {tile}")
+        return tile
+
+    def compute(self, at: Setting, tile: Array, row: Array, index: Array) -> Array:
+        """The tile with one row replaced.
+
+        Raises
+        ------
+        StepError
+            If the tile has no such row.
+        """
+        number = int(index[0, 0])
+        if number >= tile.shape[0]:
+            raise StepError(f"{self} can't replace row {number} of a tile of {say(tile)}")
+        placed = tile.copy()
+        placed[number] = row[0]
+        return placed
+
+
+@dataclass(frozen=True)
+class MaskCols(Mapped):
+    """``[R, C]`` and a scalar address n -> columns from n on are `value`.
+
+    Such as the scores of the places in a key cache that are not filled yet. The value is rounded
+    to the element type; a count past the last column masks nothing.
+
+    Parameters
+    ----------
+    value : number
+        A whole number where the elements are integers.
+    """
+
+    value: float
+
+    arity: ClassVar[int] = 2
+    elements: ClassVar = (*NUMBERS, address)
+    extents_of: ClassVar[Literal["first"]] = "first"
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile like the first."""
+        self.check(call, tiles)
+        tile, count = tiles
+        if count != Tile(1, 1, address):
+            call.fail(f"{self} needs the number of columns as {Tile(1, 1, address)}, not {count}")
+        call.constant(str(self), self.value, tile.element)
+        return tile
+
+    def compute(self, at: Setting, tile: Array, count: Array) -> Array:
+        """The tile with its last columns overwritten."""
+        masked = tile.copy()
+        masked[:, int(count[0, 0]) :] = numbers.constant(self.value, at.element)
+        return masked
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Those of the tile, whose columns are masked."""
+        return operand == 0
+
+
+@dataclass(frozen=True)
+class ShiftCols(Mapped):
+    """``[R, C]`` -> the same, column j holding what column j - by held; the first are `fill`.
+
+    What moves past the last column is gone.
+
+    Parameters
+    ----------
+    by : int
+        How many columns to the right.
+    fill : number
+        A whole number where the elements are integers.
+    """
+
+    by: int = 1
+    fill: float = 0
+
+    def __post_init__(self) -> None:
+        if self.by < 1:
+            self.refuse(f"by must be at least 1, not {self.by}")
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        self.check(call, tiles)
+        call.constant(str(self), self.fill, tiles[0].element)
+        return tiles[0]
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """The columns that stay, behind new ones."""
+        fill = numbers.constant(self.fill, at.element)
+        new = np.full((x.shape[0], min(self.by, x.shape[1])), fill[0, 0], at.dtype)
+        return np.concatenate([new, x[:, : max(0, x.shape[1] - self.by)]], axis=1)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Columns move."""
+        return True

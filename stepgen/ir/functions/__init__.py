@@ -1,1 +1,0 @@
-"""The type face of every function, one file each, found by the name of the file."""

@@ -1,1 +1,0 @@
-"""The meaning of every function, one file each, found by the name of the file."""
