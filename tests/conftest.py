@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from stepgen.ir import function
 
 # How long an example takes says more about the machine than about stepgen.
 settings.register_profile(
     "stepgen", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("stepgen")
+
+
+@pytest.fixture(autouse=True)
+def own_functions_last_for_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others walk over all functions that there are."""
+    monkeypatch.setattr(function, "_KINDS", function.function_types())

@@ -1,0 +1,182 @@
+"""A function of a user's own works like one that comes with stepgen."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from tile_beats import Recorded, expected
+
+import stepgen as sg
+from stepgen.flow.tiles import simulate
+from stepgen.functions import Binary, Cut, Folded, Folding, Mapped, Scanned, Setting, Unary
+from stepgen.ir.function import Function, function_types
+from stepgen.ir.text import dumps, loads
+from stepgen.semantics import executor
+from stepgen.timing.tiles.machines import SDA
+
+FILE = Path(__file__).parent / "own.py"
+
+
+def imported() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("own_functions", FILE)
+    assert spec
+    assert spec.loader
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def own() -> Iterator[ModuleType]:
+    yield imported()
+    del sys.modules["own_functions"]
+
+
+def program(slope: float = 0.25) -> tuple[sg.Graph, Any]:
+    """All three, one after the other."""
+    g = sg.Graph("own")
+    x = g.input("x", sg.f32[4, 8], (3, 2))
+    g.output(x.map(sg.fn.leaky_relu(slope)), "leaky")
+    last = x.accum(sg.fn.last(), rank=1)
+    g.output(last.flat_map(sg.fn.halves(), rank=0), "halves")
+    return g, np.random.default_rng(1).standard_normal((3, 2, 4, 8)).astype(np.float32)
+
+
+@pytest.mark.usefixtures("own")
+def test_type_and_costs() -> None:
+    g, _ = program()
+    leaky, halves = (g.node(name).inputs[0] for name in ("leaky", "halves"))
+    assert str(leaky.type) == "Stream[f32 4x8; 3, 2]"
+    assert str(halves.type) == "Stream[f32 2x8; 6]"
+    assert sg.metrics(g).flops == 3 * 2 * 4 * 8 * 2
+
+
+@pytest.mark.usefixtures("own")
+def test_reference() -> None:
+    g, x = program()
+    result = executor.run(g, {"x": x})
+    assert np.array_equal(result.nested("leaky"), np.maximum(x, x * np.float32(0.25)))
+    assert np.array_equal(result.nested("halves"), x[:, 1].reshape(6, 2, 8))
+
+
+@pytest.mark.usefixtures("own")
+def test_time_on_tiles() -> None:
+    g = sg.Graph("leaky")
+    g.output(g.input("x", sg.f32["N", 8], (3, 2)).map(sg.fn.leaky_relu(slope=0.5)), "y")
+    inputs = {"x": [[np.ones((n, 8), np.float32) for n in row] for row in ((1, 2), (0, 4), (5, 6))]}
+    y = g.node("y").inputs[0]
+    run, reference = Recorded(g, inputs, SDA), executor.run(g, inputs)
+    assert run.beats(y) == expected(reference.streams[y.name], y.dtype)
+    assert simulate(g, inputs, SDA).flops_useful == (1 + 2 + 0 + 4 + 5 + 6) * 8 * 2
+
+
+def test_saved_graphs(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    g, _ = program()
+    text = dumps(g)
+    assert '"fn": "leaky_relu",\n' in text
+    assert loads(text) == g
+    assert loads(text).node("leaky").inputs[0].node.attrs["fn"] == own.LeakyRelu(0.25)
+    kinds = {k: v for k, v in function_types().items() if v.__module__ != own.__name__}
+    monkeypatch.setattr("stepgen.ir.function._KINDS", kinds)
+    told = "there is no function 'leaky_relu', those are add, .*; one of your own is known once"
+    with pytest.raises(sg.StepError, match=told):
+        loads(text)
+
+
+@pytest.mark.usefixtures("own")
+def test_mistakes_are_told_at_the_line_of_the_use() -> None:
+    x = sg.Graph().input("x", sg.int8[4, 8], (3, 2))
+    with pytest.raises(sg.StepError, match=r"leaky_relu at test_own.py:\d+: slope must lie betw"):
+        sg.fn.leaky_relu(2)
+    with pytest.raises(sg.StepError, match=r"leaky_relu at test_own.py:\d+: slope must be a numb"):
+        sg.fn.leaky_relu("x")
+    with pytest.raises(sg.StepError, match=r"map at test_own.py:\d+: leaky_relu\(slope=0.5\) work"):
+        x.map(sg.fn.leaky_relu(0.5))
+    with pytest.raises(sg.StepError, match=r"scan at test_own.py:\d+: last\(\) can't scan"):
+        x.scan(sg.fn.last(), rank=1)
+
+
+def test_a_module_may_be_imported_again(own: ModuleType) -> None:
+    again = imported()
+    assert own.LeakyRelu is not again.LeakyRelu
+    assert isinstance(sg.fn.leaky_relu(), again.LeakyRelu)
+
+
+@pytest.mark.parametrize(
+    ("base", "lacking"),
+    [
+        (Unary, "compute"),
+        (Binary, "compute"),
+        (Folding, "compute"),
+        (Mapped, "compute, tile"),
+        (Folded, "accumulator, update"),
+        (Scanned, "state, update"),
+        (Cut, "pieces, stream"),
+    ],
+)
+def test_a_missing_method_is_found_when_the_class_is_defined(base: Any, lacking: str) -> None:
+    told = rf"^the function Sculpt at test_own.py:\d+ lacks {lacking}$"
+    with pytest.raises(sg.StepError, match=told):
+
+        class Sculpt(base):
+            pass
+
+    assert "sculpt" not in function_types()
+
+
+def test_a_type_rule_without_a_golden_model_is_found() -> None:
+    with pytest.raises(sg.StepError, match=r"the function Sculpt at .* lacks compute$"):
+
+        class Sculpt(Mapped):
+            def tile(self, call: Any, *tiles: sg.Tile) -> sg.Tile:
+                return tiles[0]
+
+
+def test_a_function_without_a_use_is_found() -> None:
+    told = "the function Sculpt at .* can be used for nothing: derive it from Mapped, Folded or Cut"
+    with pytest.raises(sg.StepError, match=told):
+
+        class Sculpt(Function):
+            pass
+
+
+def test_a_name_is_given_once() -> None:
+    told = "the function Add at .* would be called add, as Add of stepgen.functions.arithmetic is"
+    with pytest.raises(sg.StepError, match=told):
+
+        class Add(Unary):
+            def compute(self, at: Setting, x: Any) -> Any:
+                return x
+
+    assert sg.fn.add().arity == 2
+
+
+def test_parameters_need_a_dataclass() -> None:
+    class Sculpt(Unary):
+        depth: int = 2
+        cost: ClassVar[int] = 2
+
+        def compute(self, at: Setting, x: Any) -> Any:
+            return x
+
+    with pytest.raises(sg.StepError, match="has the parameters depth, but its class Sculpt is no "):
+        sg.fn.sculpt()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("RMSNorm", "rms_norm"), ("GELU2", "gelu2"), ("TopK", "top_k")]
+)
+def test_the_name_is_that_of_the_class(kind: str, name: str) -> None:
+    def compute(self: Any, at: Setting, x: Any) -> Any:
+        return x
+
+    made = dataclass(frozen=True)(type(Unary)(kind, (Unary,), {"compute": compute}))
+    assert isinstance(getattr(sg.fn, name)(), made)
