@@ -50,9 +50,9 @@ def _is_of(frame: FrameType, inside: object) -> bool:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    filename = frame.f_code.co_filename
-    if filename == "<frozen abc>":  # a class is being defined
+    if frame.f_globals.get("__name__") == "abc":  # a class is being defined
         return True
+    filename = frame.f_code.co_filename
     if filename == "<string>":  # what `dataclasses` has made
         return str(frame.f_globals.get("__name__")).startswith("stepgen.")
     return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_SHIPPED}/")
