@@ -80,7 +80,7 @@ def test_a_run_may_take_just_its_cycles() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, True, "9", 1 << 41])
 def test_a_limit_is_a_number_of_cycles(limit: Any) -> None:
-    with pytest.raises(sg.StepError, match="limit (of cycles )?must be (within 1|an integer)"):
+    with pytest.raises(sg.StepError, match=r"limit (of cycles )?must be (within 1|an integer)"):
         simulate(GRAPH, INPUTS, SDA, limit=limit)
 
 
