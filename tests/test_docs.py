@@ -134,5 +134,12 @@ def test_the_readme_shows_the_numbers_of_the_demo():
     assert [row for row in rows if row not in readme] == []
 
 
+def test_the_glossary_is_in_order_and_has_each_term_once():
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    terms = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)[1:]
+    assert len(terms) == len(text.splitlines()) - 6
+    assert terms == sorted(set(terms), key=str.lower)
+
+
 def test_the_readme_shows_which_operators_have_a_circuit():
     assert status.table() in (ROOT / "README.md").read_text()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from ..ir.operator import operators
 
-_PAGES = "needs memory that is handed out in pages at run time"
-_RANDOM = "needs a master that reads and writes single tiles by address"
+_PAGES = "needs run-time allocation of on-chip memory in pages"
+_RANDOM = "needs an AXI master that accesses single tiles by address"
 
 WITHOUT_CIRCUIT = {
     "bufferize": _PAGES,
     "streamify": _PAGES,
     "random_offchip_load": _RANDOM,
     "random_offchip_store": _RANDOM,
-    "eager_merge": "comes with time-multiplexing, which is what it is for",
-    "scan": "comes with the pipelines for element-wise functions",
-    "zip": "comes with the pipelines for element-wise functions",
+    "eager_merge": "planned with time-multiplexing, which needs it",
+    "scan": "planned with the pipelines for element-wise functions",
+    "zip": "planned with the pipelines for element-wise functions",
 }
 """Operators that can be checked, costed and run but not built yet, and what that takes."""
 
