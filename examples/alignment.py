@@ -62,7 +62,9 @@ def alignment(
     """
     rng = np.random.default_rng(seed)
     if queries is None:
-        queries = [rng.integers(0, letters, rng.integers(1, longest + 1)) for _ in range(batch)]
+        queries = [
+            rng.integers(0, letters, rng.integers(1, longest + 1)).tolist() for _ in range(batch)
+        ]
     if targets is None:
         targets = rng.integers(0, letters, (count, columns))
     text = np.array([letter for query in queries for letter in query], np.int64)

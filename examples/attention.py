@@ -199,10 +199,10 @@ def attend(
     values = _cache(value, requests, caches[1], tile)
     scores = query.expand(keys).map(sg.fn.matmul(transpose=True), keys)
     if softmax == "safe":
-        scores = _below_maximum(scores, requests, query.dtype.cols.static)
+        scores = _below_maximum(scores, requests, int(query.tile.cols))
     weights = scores.map(sg.fn.exp())
     total = weights.accum(sg.fn.add(), rank=1).map(sg.fn.row_sum())
-    if values.dtype.element == sg.bf16:
+    if values.tile.element == sg.bf16:
         weights = weights.map(sg.fn.convert(sg.bf16))
     return weights.accum(sg.fn.matmul(), values, rank=1).map(sg.fn.div(), total, name=name)
 
@@ -230,6 +230,7 @@ def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stre
     """
     is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(), rank=1)
     last, others = sg.partition(scores.map(sg.fn.scale(width**-0.5)), is_last, rank=0)
+    assert requests.filled is not None
     masked = last.map(sg.fn.mask_cols(NOTHING), requests.filled.fifo(AHEAD))
     valid = sg.reassemble([masked, others], is_last, rank=0).flatten(0, 1)
     highest = valid.map(sg.fn.row_max()).accum(sg.fn.maximum(), rank=1)

@@ -170,7 +170,7 @@ def _narrow(x: sg.Stream) -> sg.Stream:
 
 def _normalised(x: sg.Stream) -> sg.Stream:
     """Rows divided by the root of their mean square (RMS norm)."""
-    squares = x.map(sg.fn.square()).map(sg.fn.row_sum()).map(sg.fn.scale(1 / x.dtype.cols.static))
+    squares = x.map(sg.fn.square()).map(sg.fn.row_sum()).map(sg.fn.scale(1 / int(x.tile.cols)))
     return x.map(sg.fn.mul(), squares.map(sg.fn.offset(EPSILON)).map(sg.fn.rsqrt()))
 
 
@@ -180,7 +180,7 @@ def _project(tokens: sg.Stream, weight: sg.Tensor, head: int, *, name: str) -> s
     Products come head by head for the whole batch; a buffer that is read in another order than it
     was written in gives them request by request.
     """
-    batch, count = tokens.dtype.rows.static, weight.shape[1] // head
+    batch, count = int(tokens.tile.rows), weight.shape[1] // head
     tile = (weight.shape[0], head)
     load = sg.linear_offchip_load(
         weight, tile=tile, shape=(1, count), stride=(0, 1), name=weight.name
@@ -193,7 +193,7 @@ def _project(tokens: sg.Stream, weight: sg.Tensor, head: int, *, name: str) -> s
 
 def _joined(attended: sg.Stream, weight: sg.Tensor) -> sg.Stream:
     """Requests ``[B]`` of heads x head, as the batch ``[1]`` times the output projection."""
-    batch, (count, head) = attended.dim(0).static, (d.static for d in attended.dtype.dims)
+    batch, (count, head) = int(attended.dim(0)), (int(d) for d in attended.tile.dims)
     rows = _narrow(attended).flat_map(sg.fn.retile_streamify("row"), rank=1).promote()
     by_head = rows.bufferize(rank=2).streamify(shape=(count, batch), stride=(1, count))
     tiles = by_head.accum(sg.fn.retile_row(), rank=1)

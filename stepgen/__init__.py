@@ -6,8 +6,6 @@ name (``sg.partition``) and a method of `Stream`; functions for Map and Accum ar
 
 from __future__ import annotations
 
-from typing import Any
-
 from stepgen.ir.dims import Dim, dynamic, ragged, static
 from stepgen.ir.dtypes import (
     FLAG,
@@ -25,11 +23,30 @@ from stepgen.ir.dtypes import (
 )
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
-from stepgen.ir.function import Function, fn
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function
 from stepgen.ir.function import home as _home
 from stepgen.ir.graph import Graph, Tensor
 from stepgen.ir.metrics import Metrics, metrics, selector_counts
-from stepgen.ir.operator import functions as _functions
+from stepgen.ir.ops.accum import accum as accum
+from stepgen.ir.ops.bufferize import bufferize as bufferize
+from stepgen.ir.ops.eager_merge import eager_merge as eager_merge
+from stepgen.ir.ops.expand import expand as expand
+from stepgen.ir.ops.flat_map import flat_map as flat_map
+from stepgen.ir.ops.flatten import flatten as flatten
+from stepgen.ir.ops.fork import fork as fork
+from stepgen.ir.ops.linear_offchip_load import linear_offchip_load as linear_offchip_load
+from stepgen.ir.ops.linear_offchip_store import linear_offchip_store as linear_offchip_store
+from stepgen.ir.ops.map import map as map
+from stepgen.ir.ops.partition import partition as partition
+from stepgen.ir.ops.promote import promote as promote
+from stepgen.ir.ops.random_offchip_load import random_offchip_load as random_offchip_load
+from stepgen.ir.ops.random_offchip_store import random_offchip_store as random_offchip_store
+from stepgen.ir.ops.reassemble import reassemble as reassemble
+from stepgen.ir.ops.reshape import reshape as reshape
+from stepgen.ir.ops.scan import scan as scan
+from stepgen.ir.ops.streamify import streamify as streamify
+from stepgen.ir.ops.zip import zip as zip
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.text import load, save
 
@@ -67,14 +84,3 @@ __all__ = [
     "selector_counts",
     "static",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Every operator by its name."""
-    if name.startswith("_") or name not in _functions():
-        raise AttributeError(f"module 'stepgen' has no attribute {name!r}")
-    return _functions()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *_functions()])

@@ -59,6 +59,18 @@ class Dim:
         """Whether the extent can be 0 as far as the type knows."""
         return self.expr.is_positive is not True
 
+    def __int__(self) -> int:
+        """The extent of a static dim.
+
+        Raises
+        ------
+        StepError
+            If it is decided at run time.
+        """
+        if self.static is None:
+            raise StepError(f"int at {user_line()}: the dim {self} is decided at run time")
+        return self.static
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
             return self.static == other

@@ -377,11 +377,18 @@ def function(name: str, /, **parameters: Any) -> Function:
             f"there is no function {shown(name)}, those are {some}; "
             "one of your own is known once its module is imported"
         )
-    return _maker(_KINDS[name])(**parameters)
+    return maker(_KINDS[name])(**parameters)
 
 
 @cache
-def _maker(kind: type[Function]) -> Callable[..., Function]:
+def maker(kind: type[Function]) -> Callable[..., Function]:
+    """What users call to make a function of this class.
+
+    Raises
+    ------
+    StepError
+        If its parameters are no fields of a dataclass.
+    """
     own = vars(kind)
     said = [k for k, hint in own.get("__annotations__", {}).items() if "ClassVar" not in str(hint)]
     if said and "__dataclass_fields__" not in own:
@@ -390,19 +397,3 @@ def _maker(kind: type[Function]) -> Callable[..., Function]:
             f"{kind.__name__} is no dataclass: write @dataclass(frozen=True) above it"
         )
     return checked(kind, kind.name)
-
-
-class Namespace:
-    """``sg.fn``: every function under its name."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in function_types():
-            raise AttributeError(f"there is no function {name!r}")
-        return _maker(_KINDS[name])
-
-    def __dir__(self) -> list[str]:
-        return list(function_types())
-
-
-fn = Namespace()
-"""The functions: ``fn.add()``, ``fn.scale(0.5)``."""

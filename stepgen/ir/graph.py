@@ -338,6 +338,12 @@ class Graph:
 
         return show_graph(self)
 
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from stepgen.ir.show import graph_table
+
+        return graph_table(self)
+
     def __repr__(self) -> str:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"
 

@@ -6,11 +6,13 @@ An operator is one file in ``stepgen/ir/ops``, named as the operator. It defines
 
 from __future__ import annotations
 
+import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import sympy
 
@@ -19,6 +21,7 @@ from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, show_shape
 from stepgen.ir.dtypes import ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.methods import Methods
 
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from stepgen.ir.stream import Node, Out, Stream
 
 _PACKAGE = "stepgen.ir.ops"
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -165,14 +170,11 @@ class Operator(ABC):
         Whether the operator has an effect of its own, so that nobody has to read its outputs.
     writes_unnoticed : bool
         Whether it writes a tensor and nobody learns when, so that no other may use the tensor.
-    method_position : int
-        Which argument of the user-facing function the stream is when it is called as a method.
     """
 
     optional_outputs: ClassVar[frozenset[int]] = frozenset()
     is_sink: ClassVar[bool] = False
     writes_unnoticed: ClassVar[bool] = False
-    method_position: ClassVar[int | None] = 0
 
     @abstractmethod
     def infer(self, call: Call) -> Sequence[Out]:
@@ -219,24 +221,57 @@ def operators() -> dict[str, Operator]:
 def functions() -> dict[str, Callable[..., Any]]:
     """The user-facing function of every operator that has one."""
     return {
-        name: checked(getattr(module, name))
+        name: getattr(module, name)
         for name, module in registry.modules(_PACKAGE).items()
         if hasattr(module, name)
     }
 
 
-@cache
-def methods() -> dict[str, Callable[..., Any]]:
-    """The operators as methods of a stream."""
-    return {
-        name: _method(function, operators()[name].method_position or 0)
-        for name, function in functions().items()
-        if operators()[name].method_position is not None
-    }
+def public(function: C) -> C:
+    """Let users call an operator: guarded by the door of arguments, and also as a method.
+
+    It becomes a method where the first of its parameters that has to do with streams is a `Stream`,
+    not several or an optional one.
+    """
+    place = _place(inspect.signature(function))
+    if place is not None:
+        setattr(Methods, function.__name__, checked(_method(function, place)))
+    return checked(function)
 
 
-def _method(function: Callable[..., Any], position: int) -> Callable[..., Any]:
-    def method(stream: Stream, *args: Any, **kwargs: Any) -> Any:
-        return function(*args[:position], stream, *args[position:], **kwargs)
+def as_method(signature: inspect.Signature) -> inspect.Signature:
+    """The signature of the method that an operator of this one becomes.
 
+    ``*xs`` stays, for further streams.
+    """
+    parameters = [*signature.parameters.values()]
+    place = _place(signature)
+    if place is not None and parameters[place].kind is not inspect.Parameter.VAR_POSITIONAL:
+        del parameters[place]
+    myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return signature.replace(parameters=[myself, *parameters])
+
+
+def _place(signature: inspect.Signature) -> int | None:
+    for place, parameter in enumerate(signature.parameters.values()):
+        hint = parameter.annotation
+        written = hint if isinstance(hint, str) else inspect.formatannotation(hint)
+        if "Stream" in written:
+            return place if written.rpartition(".")[2] == "Stream" else None
+    return None
+
+
+def _method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    name, hint = [*function.__annotations__.items()][place]
+
+    @wraps(function)
+    def method(self: Stream, *args: Any, **kwargs: Any) -> Any:
+        return function(*args[:place], self, *args[place:], **kwargs)
+
+    signature = vars(method)["__signature__"] = as_method(inspect.signature(function))
+    if name not in signature.parameters:
+        told = rf"`{name}`|\b{name}(?=(, \w+)* : )"
+        method.__doc__ = re.sub(told, "self", function.__doc__ or "")
+    method.__annotations__ = {**function.__annotations__, "self": hint}
+    method.__qualname__ = f"Stream.{function.__name__}"
     return method

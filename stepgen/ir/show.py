@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from typing import Any
 
-from stepgen.ir.dims import Dim, show_shape
+from stepgen.ir.dims import Dim, show, show_shape
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream
 
@@ -21,23 +22,76 @@ def show_graph(graph: Graph) -> str:
     rows = [row for node in graph.nodes for row in _rows(node)]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
     lines = [f"graph {graph.name}"]
-    for tensor in graph.tensors.values():
-        extents = "x".join(str(n) for n in tensor.shape)
-        lines.append(f"  tensor {tensor.name}: {tensor.element} {extents}")
+    lines += [f"  tensor {name}: {type_}" for name, type_ in _tensors(graph)]
     for name, type_, made in rows:
         lines.append(f"  {name:{widths[0]}}  {type_:{widths[1]}}  {made}".rstrip())
-    for feedback in graph.feedbacks:
-        source = feedback.source.name if feedback.source else "nothing yet"
-        lines.append(f"  feedback {feedback.label} from {source}: {feedback.declared}")
+    for name, type_, source in _feedbacks(graph):
+        lines.append(f"  feedback {name} from {source}: {type_}")
     return "\n".join(lines)
 
 
-def _rows(node: Node) -> Iterator[tuple[str, str, str]]:
+def graph_table(graph: Graph) -> str:
+    """The same for notebooks: a table in HTML with one row per output of every node.
+
+    Parameters
+    ----------
+    graph : Graph
+        Complete or not.
+    """
+    rows = [(f"tensor {name}", type_, "") for name, type_ in _tensors(graph)]
+    rows += [row for node in graph.nodes for row in _rows(node)]
+    rows += [(f"feedback {n}", type_, f"from {source}") for n, type_, source in _feedbacks(graph)]
+    return _table(f"graph {graph.name}", ("node", "type", "made by"), rows)
+
+
+def stream_table(stream: Stream) -> str:
+    """A stream for notebooks: a table in HTML with its type and where it comes from.
+
+    Parameters
+    ----------
+    stream : Stream
+        Of a graph that is complete or not.
+    """
+    rows = [
+        ("shape", show_shape(stream.shape)),
+        ("rank", str(stream.rank)),
+        ("element type", str(stream.dtype)),
+        ("number of elements", show(stream.totals[0])),
+        ("made by", f"{_made(stream.node)} at {stream.node.where}"),
+    ]
+    if stream.depth is not None:
+        rows.append(("FIFO", f"at least {stream.depth} beats"))
+    return _table(f"stream {stream.name}", (), rows)
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    lines = [row(head, "th")] if head else []
+    lines += [row(cells, "td") for cells in rows]
+    return "\n".join(["<table>", f"<caption>{escape(caption)}</caption>", *lines, "</table>"])
+
+
+def _tensors(graph: Graph) -> Iterator[tuple[str, str]]:
+    for tensor in graph.tensors.values():
+        yield tensor.name, f"{tensor.element} {'x'.join(str(n) for n in tensor.shape)}"
+
+
+def _feedbacks(graph: Graph) -> Iterator[tuple[str, str, str]]:
+    for feedback in graph.feedbacks:
+        source = feedback.source.name if feedback.source else "nothing yet"
+        yield feedback.label, str(feedback.declared), source
+
+
+def _made(node: Node) -> str:
     arguments = [_use(s) for s in node.inputs]
     arguments += [f"{k}={_value(v)}" for k, v in node.attrs.items() if v is not None]
-    if node.op == "source":
-        arguments = []
-    made = f"{node.op}({', '.join(arguments)})"
+    return f"{node.op}({', '.join([] if node.op == 'source' else arguments)})"
+
+
+def _rows(node: Node) -> Iterator[tuple[str, str, str]]:
+    made = _made(node)
     if not node.outputs:
         yield node.name, "", made
     for stream in node.outputs:

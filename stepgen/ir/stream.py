@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from stepgen.ir import operator
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
 from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.methods import Methods
 from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Node:
         return f"Node({self.name})"
 
 
-class Stream:
+class Stream(Methods):
     """A handle to one output of a node.
 
     Every operator is a method too: ``x.flatten(0, 1)`` is ``flatten(x, 0, 1)``. Two handles are
@@ -175,6 +175,19 @@ class Stream:
         return self.type.dtype
 
     @property
+    def tile(self) -> Tile:
+        """Type of one element of a stream of tiles.
+
+        Raises
+        ------
+        StepError
+            If the stream carries something else.
+        """
+        if not isinstance(self.dtype, Tile):
+            raise StepError(f"tile at {user_line()}: {self.name} carries no tiles but is {self}")
+        return self.dtype
+
+    @property
     def rank(self) -> int:
         """Rank of the tensors that the stream is a sequence of."""
         return self.type.rank
@@ -208,6 +221,12 @@ class Stream:
             )
         return Stream(self.node, self.port, self.type, self.totals, self.volume, depth)
 
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        from stepgen.ir.show import stream_table
+
+        return stream_table(self)
+
     def resolved(self) -> Stream:
         """The real stream, where this handle means a feedback that is connected by now."""
         source = self.node.stands_for
@@ -235,15 +254,6 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<{self.name} {self.type}>"
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = None if name.startswith("_") else operator.methods().get(name)
-        if method is None:
-            raise AttributeError(f"a Stream has no attribute and no operator {name!r}")
-        return lambda *args, **kwargs: method(self, *args, **kwargs)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *operator.methods()]
 
 
 def make_stream(node: Node, port: int, out: Out, symbols: Symbols) -> Stream:

@@ -20,7 +20,7 @@ from ...ir.arguments import checked
 from ...ir.dims import static
 from ...ir.dtypes import Selector
 from ...ir.errors import StepError
-from ...ir.function import fn
+from ...ir.fn import fn
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 from . import split

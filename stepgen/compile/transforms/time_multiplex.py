@@ -14,7 +14,7 @@ import numpy as np
 
 from ...ir.arguments import checked
 from ...ir.errors import StepError
-from ...ir.function import fn
+from ...ir.fn import fn
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 from .branches import Branch, branches, check_alike, tiles_read

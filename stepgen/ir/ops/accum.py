@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import sympy
 
@@ -12,15 +11,13 @@ from stepgen.ir.dims import Dim, times
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Folded, Function
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
 
 class Accum(Operator):
     """``[D_a..D_0]`` -> ``[D_a..D_b]``. Attributes of a node: ``fn``, ``rank``, ``init``."""
-
-    method_position: ClassVar[int | None] = 1
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what the accumulator is for chunks of these dims."""
@@ -56,6 +53,7 @@ def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> sympy.Exp
     return over_all(xs, tile.elements) / times(d.expr for d in chunk)
 
 
+@public
 def accum(
     fn: Function,
     *xs: Stream,
@@ -88,5 +86,9 @@ def accum(
     ------
     StepError
         If shapes differ or the function can't fold such tiles.
+
+    Notes
+    -----
+    Accum (paper, section 3): elements update the accumulator in the order of the stream.
     """
     return build("accum", xs, {"fn": fn, "rank": rank, "init": init}, name)[0]

@@ -9,7 +9,7 @@ import sympy
 from stepgen.ir.dims import show_shape
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -43,6 +43,7 @@ class Bufferize(Operator):
         return tile + policy.buffering * tiles * tile
 
 
+@public
 def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
     """Store each rank-`rank` chunk and pass on a reference to it.
 
@@ -64,5 +65,10 @@ def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
     ------
     StepError
         If an inner dim of the buffers is ragged.
+
+    Notes
+    -----
+    Bufferize (paper, section 3). References may be routed, merged and reordered before they are
+    read; a chunk stays in memory until its last reader is through.
     """
     return build("bufferize", (x,), {"rank": rank}, name)[0]

@@ -9,7 +9,7 @@ from stepgen.ir.dims import add
 from stepgen.ir.dtypes import Selector
 from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Routing, Stream
 
 
@@ -36,6 +36,7 @@ class EagerMerge(Operator):
         ]
 
 
+@public
 def eager_merge(
     xs: Sequence[Stream], *, rank: int, name: str | None = None
 ) -> tuple[Stream, Stream]:
@@ -62,6 +63,10 @@ def eager_merge(
     ------
     StepError
         If the streams differ in type.
+
+    Notes
+    -----
+    EagerMerge (paper, section 3). That no input waits for ever is stepgen's addition.
     """
     data, selector = build("eager_merge", xs, {"rank": rank}, name)
     return data, selector

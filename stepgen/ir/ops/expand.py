@@ -8,7 +8,7 @@ import sympy
 
 from stepgen.ir.dims import Dim, show_shape, static, times
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -65,6 +65,7 @@ def _volume(x: Stream, dims: Sequence[Dim]) -> sympy.Expr | None:
     return times([x.volume, *(d.expr for d in dims)])
 
 
+@public
 def expand(
     x: Stream,
     ref: Stream | None = None,
@@ -97,6 +98,10 @@ def expand(
     ------
     StepError
         If an inner dim of `x` is not 1 or the outer dims differ.
+
+    Notes
+    -----
+    Expand (paper, section 3); `count` is its static form.
     """
     inputs = (x,) if ref is None else (x, ref)
     return build("expand", inputs, {"rank": rank, "count": count}, name)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import sympy
 
@@ -12,7 +11,7 @@ from stepgen.ir.dims import Dim, joined, product_bound
 from stepgen.ir.dtypes import FLAG, Selector, Tile
 from stepgen.ir.function import Cut, Function, Pieces
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -23,8 +22,6 @@ class FlatMap(Operator):
     The inputs of a node are the elements and, if given, the padding flags. Attributes: ``fn``,
     ``rank``.
     """
-
-    method_position: ClassVar[int | None] = 1
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what stream it makes of an element; flags take pieces out of it."""
@@ -88,6 +85,7 @@ def _kept(
     return fresh, None if padded is None else padded.totals[0]
 
 
+@public
 def flat_map(
     fn: Function,
     x: Stream,
@@ -122,6 +120,10 @@ def flat_map(
     ------
     StepError
         If the function makes no such stream or the flags have another shape.
+
+    Notes
+    -----
+    FlatMap (paper, section 3).
     """
     inputs = (x,) if padding is None else (x, padding)
     return build("flat_map", inputs, {"fn": fn, "rank": rank}, name)[0]

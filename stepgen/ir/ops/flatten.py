@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stepgen.ir.dims import joined
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Stream
 
 
@@ -31,6 +31,7 @@ class Flatten(Operator):
         return [Out(shape, x.dtype, dict(enumerate(totals)), x.volume)]
 
 
+@public
 def flatten(x: Stream, lo: int, hi: int, *, name: str | None = None) -> Stream:
     """Join the dims D_lo to D_hi.
 
@@ -52,5 +53,10 @@ def flatten(x: Stream, lo: int, hi: int, *, name: str | None = None) -> Stream:
     ------
     StepError
         If the stream has no such dims.
+
+    Notes
+    -----
+    Flatten (paper, section 3): a stop level up to `lo` stays, one up to `hi` becomes `lo`, one
+    above sinks by ``hi - lo``.
     """
     return build("flatten", (x,), {"lo": lo, "hi": hi}, name)[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stepgen.ir.dtypes import MOST_CONSUMERS
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Stream
 
 
@@ -19,6 +19,7 @@ class Fork(Operator):
         return [Out(x.shape, x.dtype, dict(enumerate(x.totals)), x.volume) for _ in range(n)]
 
 
+@public
 def fork(x: Stream, n: int, *, name: str | None = None) -> tuple[Stream, ...]:
     """Copy a stream for several consumers.
 
@@ -43,5 +44,9 @@ def fork(x: Stream, n: int, *, name: str | None = None) -> tuple[Stream, ...]:
     ------
     StepError
         If `n` is no such number.
+
+    Notes
+    -----
+    Not of the paper, where a stream that is used many times is copied without a word.
     """
     return build("fork", (x,), {"n": n}, name)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import sympy
 
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.graph import Tensor, build
 from stepgen.ir.offchip import tensor_tile
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -20,8 +19,6 @@ class LinearOffchipLoad(Operator):
 
     Attributes of a node: ``tensor`` (name), ``tile``, ``shape``, ``stride``.
     """
-
-    method_position: ClassVar[int | None] = None
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Check that every read lies inside the tensor."""
@@ -62,6 +59,7 @@ def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:
     return {level + len(shape): total for level, total in enumerate(ref.totals)}
 
 
+@public
 def linear_offchip_load(
     tensor: Tensor,
     *,
@@ -98,6 +96,10 @@ def linear_offchip_load(
     ------
     StepError
         If the tile does not divide the tensor or a read goes past its end.
+
+    Notes
+    -----
+    LinearOffChipLoad (paper, section 3); without `ref` it is the static form, one read.
     """
     attrs = {
         "tensor": tensor.name,

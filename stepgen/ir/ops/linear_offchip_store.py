@@ -9,7 +9,7 @@ import sympy
 
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.graph import Tensor, build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -45,6 +45,7 @@ class LinearOffchipStore(Operator):
         return policy.on_chip(node.inputs[0].dtype) * policy.buffering
 
 
+@public
 def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) -> None:
     """Write a stream of tiles to a tensor, one tile after the other, each row-major.
 
@@ -62,5 +63,9 @@ def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) 
     StepError
         If element types differ, the stream is known to be larger than the tensor, or another
         operator reads or writes the tensor: what that finds there would be a matter of luck.
+
+    Notes
+    -----
+    LinearOffChipStore (paper, section 3).
     """
     build("linear_offchip_store", (x,), {"tensor": tensor.name}, name, tensor=tensor)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import sympy
 
 from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
 
 class Map(Operator):
     """``[D_a..D_0]`` (several, of equal shape) -> the same. Attributes of a node: ``fn``."""
-
-    method_position: ClassVar[int | None] = 1
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The shape of the inputs, the tile of the function."""
@@ -42,6 +39,7 @@ class Map(Operator):
         return apply_flops(node, policy)
 
 
+@public
 def map(fn: Function, *xs: Stream, name: str | None = None) -> Stream:
     """Apply a function to every element.
 
@@ -64,5 +62,9 @@ def map(fn: Function, *xs: Stream, name: str | None = None) -> Stream:
     ------
     StepError
         If shapes differ or the function does not take such tiles.
+
+    Notes
+    -----
+    Map (paper, section 3); of several streams it is Map of their Zip.
     """
     return build("map", xs, {"fn": fn}, name)[0]

@@ -13,7 +13,6 @@ class Output(Operator):
     """Any stream -> nothing."""
 
     is_sink: ClassVar[bool] = True
-    method_position: ClassVar[int | None] = None
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Nothing comes out."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Routing, Stream
 
 
@@ -58,6 +58,7 @@ def _of_input(dim: Dim, routing: Routing, index: int) -> Dim:
     return routing.merged[dim][index] if dim in routing.merged else dim
 
 
+@public
 def partition(
     x: Stream,
     sel: Stream,
@@ -90,5 +91,9 @@ def partition(
     ------
     StepError
         If the shapes don't fit.
+
+    Notes
+    -----
+    Partition (paper, section 3).
     """
     return build("partition", (x, sel), {"rank": rank, "num_consumers": num_consumers}, name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stepgen.ir.dims import nonempty, static
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Stream
 
 
@@ -33,6 +33,7 @@ class Promote(Operator):
         return [Out((*x.shape[:split], new, *x.shape[split:]), x.dtype, totals, x.volume)]
 
 
+@public
 def promote(x: Stream, level: int | None = None, *, name: str | None = None) -> Stream:
     """Add a dim of 1 inside of D_level.
 
@@ -50,5 +51,14 @@ def promote(x: Stream, level: int | None = None, *, name: str | None = None) -> 
     -------
     Stream
         Of one rank more.
+
+    Raises
+    ------
+    StepError
+        If `level` is none of 0 to ``rank + 1``.
+
+    Notes
+    -----
+    Promote (paper, section 3) adds the outermost dim; any other `level` is stepgen's addition.
     """
     return build("promote", (x,), {"level": level}, name)[0]

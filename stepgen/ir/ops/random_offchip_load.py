@@ -8,7 +8,7 @@ import sympy
 
 from stepgen.ir.graph import Tensor, build
 from stepgen.ir.offchip import check_addresses, tensor_tile
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -39,6 +39,7 @@ class RandomOffchipLoad(Operator):
         return node.outputs[0].dtype.bytes * policy.buffering
 
 
+@public
 def random_offchip_load(
     addr: Stream, tensor: Tensor, *, tile: tuple[int, int], name: str | None = None
 ) -> Stream:
@@ -64,6 +65,10 @@ def random_offchip_load(
     ------
     StepError
         If the tile does not divide the tensor or `addr` carries no addresses.
+
+    Notes
+    -----
+    RandomOffChipLoad (paper, section 3).
     """
     attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_load", (addr,), attrs, name, tensor=tensor)[0]

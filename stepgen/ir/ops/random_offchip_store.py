@@ -10,7 +10,7 @@ import sympy
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import Tensor, build
 from stepgen.ir.offchip import check_addresses, tensor_tile
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -47,6 +47,7 @@ class RandomOffchipStore(Operator):
         return policy.on_chip(node.inputs[1].dtype) * policy.buffering
 
 
+@public
 def random_offchip_store(
     addr: Stream,
     data: Stream,
@@ -79,6 +80,10 @@ def random_offchip_store(
     ------
     StepError
         If shapes or tiles don't fit.
+
+    Notes
+    -----
+    RandomOffChipStore (paper, section 3): an acknowledgement follows its write.
     """
     attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_store", (addr, data), attrs, name, tensor=tensor)[0]

@@ -8,7 +8,7 @@ from typing import Any
 from stepgen.ir.dims import Dim, static
 from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
 
 ORDERS = ("index", "arrival")
@@ -68,6 +68,7 @@ def _shape(stream: Stream) -> str:
     return f"[{', '.join(str(d) for d in stream.shape)}]"
 
 
+@public
 def reassemble(
     xs: Sequence[Stream],
     sel: Stream,
@@ -100,6 +101,11 @@ def reassemble(
     ------
     StepError
         If the streams differ in type or are known not to have as many chunks as are selected.
+
+    Notes
+    -----
+    Reassemble (paper, section 3), whose order is ``"arrival"``; ``"index"``, which does not depend
+    on time, is stepgen's addition. Chunks are never interleaved.
     """
     attrs: dict[str, Any] = {"rank": rank, "order": order}
     return build("reassemble", (*xs, sel), attrs, name)[0]

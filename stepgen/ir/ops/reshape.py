@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 from stepgen.ir.dims import ceil_div, show_shape, static
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Stream
 
 
@@ -46,6 +46,23 @@ class Reshape(Operator):
         return [Out(shape, x.dtype, above), Out(shape, FLAG, above)]
 
 
+# What comes back depends on the dim, which a type checker knows where it is written as a number.
+@overload
+def reshape(
+    x: Stream, *, dim: Literal[0] = 0, chunk: int, pad: float = 0, name: str | None = None
+) -> tuple[Stream, Stream]: ...
+@overload
+def reshape(
+    x: Stream,
+    *,
+    dim: Literal[1, 2, 3, 4, 5, 6, 7, 8],
+    chunk: int,
+    pad: float = 0,
+    name: str | None = None,
+) -> Stream: ...
+@overload
+def reshape(x: Stream, *, dim: int, chunk: int, pad: float = 0, name: str | None = None) -> Any: ...
+@public
 def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | None = None) -> Any:
     """Split the dim D_dim into chunks.
 
@@ -72,6 +89,10 @@ def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | 
     ------
     StepError
         If a dim above 0 is dynamic or not divisible.
+
+    Notes
+    -----
+    Reshape (paper, section 3); every group is padded for itself.
     """
     streams = build("reshape", (x,), {"dim": dim, "chunk": chunk, "pad": pad}, name)
     return streams if dim == 0 else streams[0]

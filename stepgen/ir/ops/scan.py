@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import sympy
 
 from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of
 from stepgen.ir.function import Function, Scanned
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
 
 class Scan(Operator):
     """``[D_a..D_0]`` -> the same. Attributes of a node: ``fn``, ``rank``, ``init``."""
-
-    method_position: ClassVar[int | None] = 1
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what its state is; it keeps its size."""
@@ -46,6 +43,7 @@ class Scan(Operator):
         return apply_flops(node, policy)
 
 
+@public
 def scan(
     fn: Function,
     *xs: Stream,
@@ -78,5 +76,9 @@ def scan(
     ------
     StepError
         If shapes differ or the function can't scan such tiles.
+
+    Notes
+    -----
+    Scan (paper, section 3): elements update the state in the order of the stream.
     """
     return build("scan", xs, {"fn": fn, "rank": rank, "init": init}, name)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from stepgen.ir.dims import as_dim
 from stepgen.ir.dtypes import DataType
@@ -13,8 +12,6 @@ from stepgen.ir.stream import Out
 
 class Source(Operator):
     """Nothing -> the given shape. Attributes: ``dtype``, ``shape``."""
-
-    method_position: ClassVar[int | None] = None
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The declared type."""

@@ -9,7 +9,7 @@ import sympy
 from stepgen.ir.dims import Dim, show_shape, static
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
 
 
@@ -87,6 +87,7 @@ def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
     return tuple(static(n) for n in shape)
 
 
+@public
 def streamify(
     buf: Stream,
     ref: Stream | None = None,
@@ -121,6 +122,10 @@ def streamify(
     ------
     StepError
         If the outer dims differ or a reading goes past the end of a buffer.
+
+    Notes
+    -----
+    Streamify (paper, section 3); `count` is its static form.
     """
     attrs = {"count": count, "stride": stride, "shape": shape}
     return build("streamify", (buf,) if ref is None else (buf, ref), attrs, name)[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stepgen.ir.dtypes import TupleType
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator
+from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Stream
 
 
@@ -20,6 +20,7 @@ class Zip(Operator):
         return [Out(x.shape, TupleType((x.dtype, y.dtype)), dict(enumerate(x.totals)))]
 
 
+@public
 def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
     """Pair the elements of two streams.
 
@@ -39,5 +40,10 @@ def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
     ------
     StepError
         If the shapes differ.
+
+    Notes
+    -----
+    Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
+    names both streams.
     """
     return build("zip", (x, y), {}, name)[0]
