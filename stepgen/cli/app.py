@@ -1,4 +1,4 @@
-"""Joins the commands, and turns what goes wrong into one sentence and an exit code."""
+"""The commands as one application: errors become one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from stepgen.cli.groups import grouped
 from stepgen.ir.errors import StepError, shorten
 
 TRACEBACK = "--traceback"
-"""Option of all commands, wherever it stands: show where an error comes from, all the way."""
+"""Option of all commands, at any position: print the traceback of an error."""
 
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: done; the hardware differs from what was expected; bad input; Ctrl-C."""
+"""Exit codes: success; mismatch in the hardware; bad input; Ctrl-C."""
 
 app = typer.Typer(
     name="stepgen",
-    help="Streaming Tensor Programs, from Python to proven FPGA hardware.",
+    help="Streaming Tensor Programs, from Python to verified FPGA hardware.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -52,7 +52,9 @@ def _start(
     context: typer.Context,
     everything: Annotated[
         bool,
-        typer.Option(TRACEBACK, help="Show all of an error's traceback; also behind a command."),
+        typer.Option(
+            TRACEBACK, help="Print the traceback of an error; also allowed after a command."
+        ),
     ] = False,
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise KeyboardInterrupt
 
     _open_missing()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # so that what runs for us is ended too
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that child processes are ended too
         signal.signal(number, end)
     code = execute(sys.argv[1:] if arguments is None else arguments)
     if code == INTERRUPTED and ended:
@@ -98,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _open_missing() -> None:
-    """Open standard streams that are closed, or a file of ours would be taken for one."""
+    """Open closed standard streams: else the next file opened would get their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
@@ -115,13 +117,12 @@ def execute(arguments: Sequence[str]) -> int:
     Returns
     -------
     int
-        Exit code: 0 done, 1 the hardware differs from what was expected, 2 bad input,
-        130 interrupted.
+        Exit code: 0 success, 1 mismatch in the hardware, 2 bad input, 130 interrupted.
     """
     words = [word for word in arguments if word != TRACEBACK]
-    # Amaranth's warnings are about circuits that were given up half-made.
+    # Amaranth warns of components that are never elaborated: those built before an error.
     warnings.filterwarnings("ignore", ".* created but never used")
-    for stream in (sys.stdout, sys.stderr):  # names of files may be no text
+    for stream in (sys.stdout, sys.stderr):  # file names may be undecodable
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -129,7 +130,7 @@ def execute(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # typer leaves Python where a pipe is closed
-        return GOOD  # whoever read our output has seen enough
+        return GOOD  # the reader of the pipe has closed it
     except Exception as error:
         sentence = _sentence(error)
         if sentence is None:
@@ -140,7 +141,7 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _sentence(error: Exception) -> str | None:
-    """What is wrong, if it is the user's to mend."""
+    """The message of an error in the user's input; None for an error of stepgen."""
     if isinstance(error, StepError):
         return str(error)
     if isinstance(error, OSError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TILINGS = ("static", "dynamic")
 WAVEFORM_CYCLES = 5000
-"""A waveform of the whole run would take gigabytes; this far, matrix units are at work."""
+"""Length of the waveforms: a full run takes gigabytes, and matrix units are busy by then."""
 
 
 def command(
@@ -28,7 +28,7 @@ def command(
     settings: Annotated[
         list[str],
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the layer, such as tokens=16."
+            "--set", metavar="NAME=VALUE", help="Parameter of the layer, such as tokens=16."
         ),
     ] = [],  # noqa: B006  typer reads it, nobody changes it
     routing: Annotated[
@@ -36,11 +36,13 @@ def command(
         typer.Option(
             "--routing",
             metavar="FILE",
-            help="Experts chosen per token (npz, npy, csv); drawn where missing.",
+            help="Experts chosen per token (npz, npy, csv); by default drawn.",
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides what is drawn.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of everything that is drawn.")
+    ] = 0,
     driver: Annotated[
         str, typer.Option("--driver", help="What drives the simulation: cocotb or cpp.")
     ] = "cocotb",
@@ -51,7 +53,7 @@ def command(
     ] = Path("build/demo"),
     json: Json = False,
 ) -> int:
-    """Take a mixture-of-experts layer all the way to RTL, with static and with dynamic tiles."""
+    """Build and verify a mixture-of-experts layer, with static and with dynamic tiles."""
     from stepgen.flow import report, summary, timeline, waiting
     from stepgen.flow.whole import whole_folder
 
@@ -117,7 +119,7 @@ def _take(
     driver: str,
     progress: Callable[[str, float], None],
 ) -> Verdict:
-    """Write the circuit, simulate it, and leave all results in a folder."""
+    """Write the circuit, simulate it, and write all results to a folder."""
     from stepgen.flow.elaborate import verilog
 
     design = experiment.design

@@ -1,4 +1,4 @@
-"""``stepgen doctor``: which tools are there, and what to do where one is missing."""
+"""``stepgen doctor``: lists the tools that are found, and how to install missing ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from stepgen.cli.options import Json
 
 
 def command(*, json: Json = False) -> int:
-    """List every tool, its version and where it was found."""
+    """List every tool, its version and its location."""
     import dataclasses
 
     from stepgen.flow import report, tools

@@ -1,4 +1,4 @@
-"""``stepgen figure``: the paper's evaluation, and the studies that it left open."""
+"""``stepgen figure``: the paper's evaluation and further studies."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def command(
         typer.Option(
             "--data",
             metavar="DIR",
-            help="Folder with routing/*.npz and kv_lengths/*.npy, else $STEPGEN_DATA; what is "
-            "missing is drawn.",
+            help="Folder with routing/*.npz and kv_lengths/*.npy, else $STEPGEN_DATA; missing "
+            "traces are drawn.",
             show_default=False,
         ),
     ] = None,
@@ -49,21 +49,21 @@ def command(
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes or workers.")] = 1,
     max_cycles: MaxCycles = None,
     claims: Annotated[
-        bool, typer.Option("--claims", help="Print what is claimed of the results, in markdown.")
+        bool, typer.Option("--claims", help="Print the claims about the results, in markdown.")
     ] = False,
     page: Annotated[
         Path | None,
         typer.Option(
             "--page",
             metavar="FILE.md",
-            help="Put the claims between their marks in a page, as in docs/figures.md.",
+            help="Write the claims between the marks of a page, such as docs/figures.md.",
             show_default=False,
         ),
         Output((".md",)),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Time what a figure of the paper shows, and write its table and picture."""
+    """Run the timing simulations of a figure of the paper; write its table and picture."""
     from stepgen.flow import report, waiting
     from stepgen.study import evaluate, executors, study, traces
     from stepgen.study.page import Page, marked, names

@@ -14,9 +14,9 @@ from stepgen.ir.where import placed
 
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a command whose parameters are groups one that typer understands.
+    """Turn a command whose parameters are groups into one with plain options, for typer.
 
-    Every parameter that is a dataclass is replaced by its fields; the command receives the
+    Every parameter that is a dataclass is replaced by its fields; the command is called with the
     dataclass. Fields are annotated as typer wants it, ``Annotated[int, typer.Option("--lanes")]``.
 
     Parameters
@@ -58,7 +58,7 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def outputs_of(parameters: list[inspect.Parameter]) -> dict[str, outputs.Output]:
-    """The parameters that name results."""
+    """The parameters that name output files."""
     found = {}
     for parameter in parameters:
         for note in getattr(parameter.annotation, "__metadata__", ()):

@@ -1,4 +1,4 @@
-"""``stepgen machine``: what a machine is, and what its off-chip memory gives."""
+"""``stepgen machine``: parameters of a machine, and bandwidth of its off-chip memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def command(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A machine, or FILE.json that describes one; without it, all are listed.",
+            help="A machine, or FILE.json that describes one; by default all are listed.",
             show_default=False,
         ),
     ] = None,
     *,
     json: Json = False,
 ) -> None:
-    """Show a machine's numbers, and measure its off-chip bandwidth on streams of tiles."""
+    """Show a machine's parameters, and measure its off-chip bandwidth on streams of tiles."""
     from stepgen.flow import machines, report, waiting
     from stepgen.timing.tiles.machines import MACHINES
     from stepgen.timing.tiles.variants import find

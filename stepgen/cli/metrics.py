@@ -1,4 +1,4 @@
-"""``stepgen metrics``: what a program costs, as formulas and as numbers."""
+"""``stepgen metrics``: costs of a program, as formulas and as numbers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def command(
         str,
         typer.Option(
             "--policy",
-            help="paper (the text's formulas), published (what its figures plotted) or hardware "
-            "(this circuit).",
+            help="Accounting model: paper (formulas of its text), published (as its figures count) "
+            "or hardware (this circuit).",
         ),
     ] = "paper",
     nodes: Annotated[
@@ -54,15 +54,15 @@ def command(
         )
     else:
         open_dims = [s.name for s in costs.symbols if s.name not in dims]
-        report.show(f"no numbers: the inputs do not decide {', '.join(open_dims)}")
+        report.show(f"no numbers: the inputs do not determine {', '.join(open_dims)}")
 
 
 def _numbers(
     options: ProgramOptions, program: Program, costs: Metrics
 ) -> tuple[dict[str, int], dict[str, Any]]:
-    """Dims as the inputs decide them, and the totals with them where all are known.
+    """Dims as far as the inputs determine them, and the totals where all are known.
 
-    What the program does not return is drawn only where it is needed: weights of full size are not.
+    Inputs that the program does not return are drawn only where dims depend on them.
     """
     from stepgen.flow import values
 

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what is made of them."""
+"""Options that several commands share, and the objects built from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MaxCycles = Annotated[
         "--max-cycles",
         metavar="N",
         min=1,
-        help="Give up a run that takes more cycles.",
+        help="Abort a run that takes more cycles.",
         show_default=False,
     ),
 ]
@@ -32,7 +32,7 @@ MaxCycles = Annotated[
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """Which program, with which parameters and inputs."""
+    """The program, its parameters and inputs."""
 
     program: Annotated[
         str,
@@ -69,16 +69,16 @@ class ProgramOptions:
         typer.Option(
             "--inputs",
             metavar="FILE.npz",
-            help="Inputs of the program; what is missing is drawn.",
+            help="Inputs of the program; missing ones are drawn.",
             show_default=False,
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Decides what is drawn, and when ports stall.")
+        int, typer.Option("--seed", min=0, help="Seed of drawn inputs and of stalls.")
     ] = 0
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
-        """Find the program and build it; see `stepgen.flow.program.load`."""
+        """Build the program; see `stepgen.flow.program.load`."""
         from stepgen.flow import program, traces
         from stepgen.flow.settings import pairs
 
@@ -96,7 +96,7 @@ class ProgramOptions:
 
 @dataclass(frozen=True)
 class HardwareOptions:
-    """Which circuit the program becomes."""
+    """Parameters of the circuit."""
 
     lanes: Annotated[
         int,
@@ -119,7 +119,7 @@ class HardwareOptions:
         int,
         typer.Option(
             "--outstanding",
-            help="Bursts that the design has in flight at most.",
+            help="Outstanding bursts of the design, at most.",
             rich_help_panel=_HARDWARE,
         ),
     ] = 8
@@ -154,12 +154,12 @@ class HardwareOptions:
 
 
 def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
-    """What ``--depth`` was given, as numbers of `what` by name, or one of `words`.
+    """The values of ``--depth`` by name: numbers of `what`, or one of `words`.
 
     Raises
     ------
     StepError
-        If one is neither.
+        If a value is neither.
     """
     from stepgen.flow.settings import pairs
     from stepgen.ir.errors import StepError
@@ -177,7 +177,7 @@ def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
 
 
 def limit_of(max_cycles: int | None) -> int:
-    """What ``--max-cycles`` was given, else the most that the engines can count."""
+    """The value of ``--max-cycles``, by default the most that the engines can count."""
     from stepgen.timing.drive import MAX_CYCLES, check_limit
 
     return MAX_CYCLES if max_cycles is None else check_limit(max_cycles)
@@ -185,7 +185,7 @@ def limit_of(max_cycles: int | None) -> int:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """When memory and ports move."""
+    """Timing of memory and ports."""
 
     latency: Annotated[
         int,
@@ -202,7 +202,9 @@ class RunOptions:
     memory_outstanding: Annotated[
         int,
         typer.Option(
-            "--memory-outstanding", help="Reads that it accepts ahead.", rich_help_panel=_MEMORY
+            "--memory-outstanding",
+            help="Outstanding read bursts that it accepts.",
+            rich_help_panel=_MEMORY,
         ),
     ] = 16
     write_latency: Annotated[
@@ -222,7 +224,9 @@ class RunOptions:
     write_outstanding: Annotated[
         int,
         typer.Option(
-            "--write-outstanding", help="Writes that it accepts ahead.", rich_help_panel=_MEMORY
+            "--write-outstanding",
+            help="Outstanding write bursts that it accepts.",
+            rich_help_panel=_MEMORY,
         ),
     ] = 16
     stalls: Annotated[
@@ -231,7 +235,7 @@ class RunOptions:
             "--stall",
             metavar="NAME=SHARE",
             help="Share of cycles in which a port or memory channel (mem.ar, mem.r, mem.aw, mem.w, "
-            "mem.b) holds back, from 0 to below 1; all=SHARE for every one; repeatable.",
+            "mem.b) stalls, from 0 to below 1; all=SHARE for every one; repeatable.",
             rich_help_panel=_STALLS,
         ),
     ] = field(default_factory=list)
@@ -248,7 +252,7 @@ class RunOptions:
     max_cycles: MaxCycles = None
 
     def experiment(self, program: Program, hardware: HardwareOptions, *, seed: int) -> Experiment:
-        """The program on the circuit, with this memory and these stalls."""
+        """The program on the circuit, with this memory timing and these stalls."""
         from stepgen.ir.errors import StepError
         from stepgen.ir.memory_timing import MemoryTiming
         from stepgen.ir.stalls import Stalls
@@ -298,13 +302,18 @@ class RunOptions:
         return found
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 PICTURES = (".png", ".pdf", ".svg")
 
 Timeline = Annotated[
     Path | None,
-    typer.Option("--timeline", metavar="FILE.png", help="Draw who works when.", show_default=False),
+    typer.Option(
+        "--timeline",
+        metavar="FILE.png",
+        help="Draw the states of units over time.",
+        show_default=False,
+    ),
     Output(PICTURES),
 ]
 

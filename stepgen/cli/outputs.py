@@ -1,4 +1,4 @@
-"""Where commands write: checked for all of them before the work begins."""
+"""Output files of commands: checked before the work begins."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Output:
-    """Marks an option that names a result; every other option with a path names an input.
+    """Marks an option that names an output; every other option with a path names an input.
 
     Parameters
     ----------
     suffixes : tuple of str
-        What the name of the file may end in; none for a folder.
+        Suffixes that the file may have; none for a folder.
     """
 
     suffixes: tuple[str, ...] = ()
 
 
 def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str) -> list[Path]:
-    """Check where a command is to write.
+    """Check the outputs of a command.
 
     Parameters
     ----------
     values : mapping of str to object
         All options of the command.
     outputs : mapping of str to Output
-        Those that name results.
+        Those that name outputs.
     program : str
         The argument that names a program or machine, if there is one.
 
     Returns
     -------
     list of Path
-        The inputs, which nothing of the command may replace.
+        The inputs, which the command must not overwrite.
 
     Raises
     ------
     StepError
-        If a file's name ends wrongly, or it is a device, an input, or given twice.
+        If an output has another suffix, is a device or an input, or is given twice.
     """
     from stepgen.flow.whole import check_place, same_file
     from stepgen.ir.errors import StepError
@@ -65,6 +65,6 @@ def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str
 
 
 def _paths(program: str) -> Iterable[str]:
-    """The file that a program or machine is in, with or without the name of a function."""
+    """The file of a program or machine, with or without the name of a function."""
     place = program.rpartition(":")[0]
     return [text for text in (program, place) if text.endswith((".py", ".json"))]

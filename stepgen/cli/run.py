@@ -1,4 +1,4 @@
-"""``stepgen run``: the reference on a program's inputs."""
+"""``stepgen run``: runs the reference on a program's inputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ def command(
     program: ProgramOptions,
     *,
     lanes: Annotated[
-        int, typer.Option("--lanes", min=1, help="Lanes that sums of floats are made over.")
+        int,
+        typer.Option(
+            "--lanes",
+            min=1,
+            help="Lanes of a slice, which decide the order of floating-point sums.",
+        ),
     ] = 4,
     out: Annotated[
         Path | None,
@@ -38,14 +43,14 @@ def command(
         typer.Option(
             "--save-inputs",
             metavar="FILE.npz",
-            help="Write the inputs, drawn ones too; --inputs reads them.",
+            help="Write all inputs, including drawn ones; --inputs reads them.",
             show_default=False,
         ),
         Output((".npz",)),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run the reference and show what comes out."""
+    """Run the reference (golden model) and print its results."""
     from stepgen.flow import inputs, report, waiting
     from stepgen.semantics import executor
     from stepgen.semantics.memory import WRITERS
@@ -107,7 +112,7 @@ def _count(tokens: list[Token]) -> str:
 
 
 def _start(tokens: list[Token], most: int = 6) -> str:
-    """The first tokens as people read them, with ``S2`` behind a value that closes two dims."""
+    """The first tokens as text, with ``S2`` after a value that closes two dims."""
     from stepgen.ir.wire import BARE, DONE
 
     shown = []

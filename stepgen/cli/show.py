@@ -1,4 +1,4 @@
-"""``stepgen show``: the graph of a program, or the design that it becomes."""
+"""``stepgen show``: the graph of a program, or its design table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``stepgen simulate``: how long a program takes on a described machine."""
+"""``stepgen simulate``: timing simulation of a program on a described machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PANEL = "The machine"
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """What the program runs on."""
+    """The machine that the program runs on."""
 
     machine: Annotated[
         str,
@@ -42,7 +42,7 @@ class MachineOptions:
         typer.Option(
             "--change",
             metavar="FIELD=VALUE",
-            help="A field of the machine, such as memory.channels=16; repeatable.",
+            help="Change a field of the machine, such as memory.channels=16; repeatable.",
             rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
@@ -57,7 +57,7 @@ class MachineOptions:
     ] = field(default_factory=list)
 
     def find(self) -> Machine:
-        """The machine with its changes, which its name tells."""
+        """The machine with its changes, which its name includes."""
         from stepgen.flow.settings import pairs
         from stepgen.timing.tiles import variants
 
@@ -90,7 +90,7 @@ def command(
     perfetto: Perfetto = None,
     json: Json = False,
 ) -> None:
-    """Time a program on a described machine, and say what it uses; tiles carry no data."""
+    """Simulate timing and resource use on a described machine; tiles carry no data."""
     from stepgen.flow import report, simulated, waiting
     from stepgen.flow import timeline as pictures
     from stepgen.flow.schedule import transformed

@@ -1,4 +1,4 @@
-"""``stepgen test``: the Verilog under Verilator, against reference and prediction."""
+"""``stepgen test``: co-simulation of the Verilog, against reference and prediction."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def command(
         str,
         typer.Option(
             "--driver",
-            help="cocotb; cpp (faster); judge (cocotbext-axi stands in for the memory, times are "
-            "not compared).",
+            help="cocotb; cpp (faster); judge (cocotbext-axi as an independent AXI model; "
+            "cycles are not compared).",
         ),
     ] = "cocotb",
     waveform: Annotated[
@@ -42,7 +42,7 @@ def command(
         typer.Option(
             "--waveform-cycles",
             min=1,
-            help="End the waveform early: a cycle of a large design takes about 30 KB.",
+            help="End the waveform after N cycles: a cycle of a large design takes about 30 KB.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +53,7 @@ def command(
             metavar="CYCLE",
             min=0,
             max=(1 << 48) - 1,
-            help="First give up a run in this cycle by a soft reset; repeatable.",
+            help="First abort a run in this cycle by a soft reset; repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -86,9 +86,9 @@ def command(
 
 
 def document(verdict: Verdict, driver: str) -> dict[str, Any]:
-    """What a simulation showed, for machines."""
+    """Results of a co-simulation, for ``--json``."""
     outcome, compared = verdict.outcome, verdict.compared
-    if driver == "judge":  # its memory answers at times of its own
+    if driver == "judge":  # its memory has another timing
         compared = {what: compared[what] for what in ("values", "memory")}
     return {
         "good": verdict.good,
@@ -107,7 +107,7 @@ def _show(data: dict[str, Any]) -> None:
     cycles, compared = data["cycles"], data["compared"]
     beside = f"{cycles['predicted']:,} predicted"
     if data["driver"] == "judge":
-        beside = "not compared, since the judge's memory answers at times of its own"
+        beside = "not compared, since the independent AXI model has another timing"
     lines = [
         ("cycles", f"{cycles['simulated']:,} in the RTL, {beside}"),
         *((f"{what} compared", f"{count:,}") for what, count in compared.items()),

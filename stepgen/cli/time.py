@@ -32,7 +32,7 @@ def command(
     perfetto: Perfetto = None,
     json: Json = False,
 ) -> None:
-    """Predict every cycle: how long the run takes, and how each unit spends it."""
+    """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
     from stepgen.flow import report, waiting
     from stepgen.flow import timeline as pictures
     from stepgen.flow.whole import whole_file
@@ -41,7 +41,7 @@ def command(
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     with waiting.progress(quiet=json) as progress:
         progress("predicting", 0.0)
-        data = document(experiment, program=loaded, whole=program.load, every=every or json)
+        data = document(experiment, program=loaded, with_data=program.load, every=every or json)
     prediction = experiment.prediction
     name = loaded.graph.name
     if timeline is not None:
@@ -72,9 +72,9 @@ def _known(number: int | None) -> str:
 
 
 def document(
-    experiment: Experiment, *, program: Program, whole: Callable[[], Program], every: bool
+    experiment: Experiment, *, program: Program, with_data: Callable[[], Program], every: bool
 ) -> dict[str, Any]:
-    """What the cycle model says, for machines."""
+    """The prediction, for ``--json``."""
     from stepgen.flow.summary import symbolic_traffic, units
 
     prediction = experiment.prediction
@@ -84,7 +84,7 @@ def document(
         "cycles": prediction.cycles,
         "units": units(prediction, every=every),
         "off_chip_bytes": {
-            "symbolic": symbolic_traffic(program, experiment, whole),
+            "symbolic": symbolic_traffic(program, experiment, with_data),
             "model": read + written,
             "read": read,
             "written": written,

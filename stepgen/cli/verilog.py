@@ -1,4 +1,4 @@
-"""``stepgen verilog``: the circuit of a program as Verilog."""
+"""``stepgen verilog``: generates the circuit of a program as Verilog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(
     ] = Path("build"),
     json: Json = False,
 ) -> None:
-    """Write the circuit as Verilog, with waivers for Verilator's linter, and as a table in JSON."""
+    """Write Verilog, waivers for Verilator's linter, and the design table as JSON."""
     from stepgen.flow import report, waiting
     from stepgen.flow.elaborate import verilog as generate
     from stepgen.flow.lint import control_file

@@ -1,4 +1,4 @@
-"""Parts that circuits are made for: one file each in ``boards/``."""
+"""FPGA parts and their limits: one file each in ``boards/``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .files import shipped
 
 @dataclass(frozen=True)
 class Board:
-    """A part, and what place and route does not know of it.
+    """A part, with the limits that place and route does not model.
 
     Parameters
     ----------
     name, family, device, package : str
-        As people and tools call it.
+        As tools name it.
     speed_grades : tuple of int
         Slowest first.
     luts, multipliers, block_rams : int
-        What there is of each.
+        Available resources.
     limits_mhz : dict of str to float
         Fastest clock of the hard blocks at the fastest grade: ``multiplier``, ``block_ram``.
     grade_scale : dict of str to float
@@ -49,7 +49,7 @@ def board(name: str) -> Board:
     """
     known = sorted(path.stem for path in shipped("boards").glob("*.toml"))
     if name not in known:
-        raise StepError(f"there is no board {name!r}, those are {', '.join(known)}")
+        raise StepError(f"there is no board {name!r}, only {', '.join(known)}")
     data = tomllib.loads(shipped(f"boards/{name}.toml").read_text())
     blocks = data.pop("blocks")
     return Board(**{**data, **blocks, "speed_grades": tuple(data["speed_grades"])})

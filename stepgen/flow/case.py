@@ -1,4 +1,4 @@
-"""Cases: what goes into a simulation, what must come out, and when. A run folder holds many."""
+"""Cases of a co-simulation: inputs, expected outputs and predicted cycles."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Image = npt.NDArray[np.uint8]
 class Case:
     """One run of a design.
 
-    What is None or not named is not checked.
+    Expectations that are None or missing are not checked.
 
     Parameters
     ----------
     name : str
         For messages.
     sources : mapping of str to uint8 array of shape [beats, bytes of a payload]
-        What each entering stream brings, ``DONE`` included.
+        Payloads of each input stream, ``DONE`` included.
     expected : mapping of str to uint8 array of shape [beats, bytes of a payload]
-        What each leaving stream must bring.
+        Expected payloads of each output stream.
     memory : uint8 array or None
-        The off-chip memory before the run; None for a design without.
+        Contents of the off-chip memory before the run; None for a design without.
     memory_after : uint8 array or None
-        The memory that the run must leave, as long as `memory`.
+        Expected contents after the run, as long as `memory`.
     timing : MemoryTiming
     stalls : Stalls
     pushes, pops : mapping of str to int64 array
@@ -52,15 +52,15 @@ class Case:
     read_beats, write_beats : int or None
         Predicted beats on the memory bus.
     limit : int
-        Cycle in which a run is given up.
+        Cycle in which a run is aborted.
     judge : bool
-        Whether cocotbext-axi stands in for our memory: then values and memory are checked, and
-        times are not.
+        Whether cocotbext-axi, an independent AXI model, replaces the simulated memory: then values
+        and memory are checked, cycles are not.
     early : tuple of str
         Sources that offer their beats before the start, and the next run's after their ``DONE``.
     aborts : tuple of int
-        Cycles of runs before the one that is checked, without a reset between: each is given up by
-        a soft reset in its cycle, unless it has ended before.
+        Cycles in which runs before the one that is checked, without a reset between, are aborted
+        by a soft reset, unless they have ended before.
     """
 
     name: str
@@ -94,7 +94,7 @@ def _check(case: Case, interface: Interface) -> None:
     widths = {p.name: p.payload_bytes for p in interface.ports}
     for port in interface.sources:
         if port.name not in case.sources:
-            fail(f"nothing is given for the port {port.name}")
+            fail(f"no beats are given for the port {port.name}")
     for group, ports in (("sources", interface.sources), ("expected", interface.sinks)):
         for name, rows in getattr(case, group).items():
             if name not in {p.name for p in ports}:
@@ -130,7 +130,7 @@ def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> No
     ------
     StepError
         Where a case does not fit the interface, or the folder holds something else; an earlier
-        folder is left whole then.
+        folder is unchanged then.
     """
     for case in cases:
         _check(case, interface)

@@ -1,4 +1,4 @@
-"""Compares what a simulation did with what was expected, and says where they part first."""
+"""Scoreboard: compares a co-simulation with the expected results, and finds the first mismatch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MESSAGES = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.
+    """Results of a run.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
     faults = _faults(outcome, interface)
     if result["bus_error"]:
         said = "; ".join(result.get("messages", [])[:_MESSAGES]) or "see the log of the simulation"
-        faults.insert(0, (-1, f"the memory bus broke a rule: {said}"))
+        faults.insert(0, (-1, f"protocol violation on the memory bus: {said}"))
     outcome.faults.extend(text for _, text in sorted(faults, key=lambda f: f[0]))
     return outcome
 
@@ -175,7 +175,7 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
 
 
 def _waiting(outcome: Outcome) -> str:
-    """Where beats were when a run was given up."""
+    """Where beats were when a run was aborted."""
     record = outcome.record
     if record is None:
         return ""

@@ -1,7 +1,7 @@
-"""Programs that stepgen starts: none of them outlives an interruption.
+"""Child processes, which are ended when stepgen is interrupted.
 
-Each leads a group of processes of its own. So Ctrl-C reaches stepgen alone, which then ends the
-whole group, whatever else the program has started.
+Each has its own process group. So Ctrl-C reaches stepgen alone, which then kills the group with
+all processes that the child has started.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """Start a program; it is ended with its group where it still runs when the block ends.
+    """Start a program; its process group is killed if it still runs when the block ends.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedPr
     ----------
     command : sequence of str or Path
     **options
-        As of `subprocess.Popen`; what the program says is kept, unless it goes elsewhere.
+        As of `subprocess.Popen`; output is captured unless redirected.
     """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with started(command, **{**pipes, **options}) as process:
@@ -65,7 +65,7 @@ def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedPr
 
 
 def end_all() -> None:
-    """End all programs that run, also those that other threads wait for."""
+    """Kill all running programs, including those that other threads wait for."""
     with _lock:
         for process in _running:
             _end(process)

@@ -1,12 +1,12 @@
-"""What a rendered cocotb test bench is made of: clock, control registers, streams, memory.
+"""Parts of a rendered cocotb test bench: clock, control registers, streams, memory.
 
-Runs inside the simulator's process. Streams are looked at and driven at the falling edge, in the
+Runs inside the simulator's process. Streams are sampled and driven at the falling edge, in the
 middle of the cycle: the design's registers have settled by then, and every `valid`, `ready` and
-payload of a design comes from registers, so what is seen there is what the next rising edge will
-see. (A wire from a stream that enters to one that leaves would be seen too early.)
+payload of a design comes from registers, so the sampled values are those at the next rising
+edge. (A combinational path from an input stream to an output stream would be sampled too early.)
 
-What is not valid means nothing: idle payloads and registers' buses carry junk, another in every
-cycle, so a design that looks at them is seen. (cocotb seeds `random` for each test.)
+Idle payloads and register buses carry random bits, different ones in every cycle, so that a
+design which depends on them fails. (cocotb seeds `random` for each test.)
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _BLOCK = 4096
 
 
 def _junk(*signals: Any) -> None:
-    """Put drawn bits on wires that carry nothing."""
+    """Put random bits on idle wires."""
     for signal in signals:
         signal.value = random.getrandbits(len(signal))
 
 
 class _Stream:
-    """What both ends of a stream share: signals, and in which cycles it stalls."""
+    """Common to sources and sinks: signals, and the cycles that stall."""
 
     def __init__(self, dut: Any, port: StreamPort, case: Case):
         self.port = port
@@ -64,7 +64,7 @@ class _Stream:
         self._start, self._mask = -_BLOCK, b""
 
     def rewind(self) -> None:
-        """Begin again."""
+        """Restart."""
         raise NotImplementedError
 
     def stalled(self, cycle: int) -> bool:
@@ -77,9 +77,9 @@ class _Stream:
 
 
 class Source(_Stream):
-    """Offers beats: the next from the first cycle on that is not stalled, and until it is taken.
+    """Offers beats: the next from the first cycle on that is not stalled, until it is accepted.
 
-    An early one offers them over and over, and before and after a run too.
+    An early source offers them repeatedly, and before and after a run too.
     """
 
     def __init__(self, dut: Any, port: StreamPort, case: Case):
@@ -90,7 +90,7 @@ class Source(_Stream):
         self.rewind()
 
     def rewind(self) -> None:
-        """Begin again."""
+        """Restart."""
         self._next = 0
         self._offered = False
         self.rest()
@@ -113,7 +113,7 @@ class Source(_Stream):
             self._next += 1
 
     def rest(self) -> None:
-        """The design does not run."""
+        """Drive the stream while the design does not run."""
         if self._early and self._beats:
             self._offer()
         else:
@@ -125,7 +125,7 @@ class Source(_Stream):
 
 
 class Sink(_Stream):
-    """Takes a beat in every cycle that is not stalled."""
+    """Accepts a beat in every cycle that is not stalled."""
 
     def __init__(self, dut: Any, port: StreamPort, case: Case):
         super().__init__(dut, port, case)
@@ -134,7 +134,7 @@ class Sink(_Stream):
         self.rewind()
 
     def rewind(self) -> None:
-        """Begin again."""
+        """Restart."""
         self.beats = bytearray()
         self.moved = 0
         self.ended = self.port.raw and not self._expected
@@ -156,7 +156,7 @@ class Sink(_Stream):
                 self.ended = True
 
     def rest(self) -> None:
-        """Take nothing: the design does not run."""
+        """Accept nothing: the design does not run."""
         self.ready.value = 0
         self._ready = False
 
@@ -164,7 +164,7 @@ class Sink(_Stream):
 class Registers:
     """A plain AXI4-Lite master on the control registers.
 
-    The registers of a design wait until the counters of its channels have settled.
+    After a run the registers of a design stall until the counters of its channels are valid.
     """
 
     def __init__(self, dut: Any, channels: int):
@@ -209,7 +209,7 @@ class Registers:
 
 
 class JudgeRegisters:
-    """cocotbext-axi's AXI4-Lite master on the control registers."""
+    """The independent AXI4-Lite master, of cocotbext-axi, on the control registers."""
 
     def __init__(self, dut: Any):
         from cocotbext.axi import (  # type: ignore[import-untyped]
@@ -229,7 +229,7 @@ class JudgeRegisters:
 
 
 class JudgeMemory:
-    """What cocotbext-axi's slave reads and writes: the windows of a memory."""
+    """Memory of the independent AXI slave, of cocotbext-axi: the windows."""
 
     def __init__(self, port: MemoryPort):
         self._windows = Windows(port.windows)
@@ -278,12 +278,12 @@ class Bench:
         self._ram: JudgeMemory | None = None
 
     def source(self, name: str) -> None:
-        """Drive a stream that enters the design."""
+        """Drive an input stream of the design."""
         port = next(p for p in self.interface.sources if p.name == name)
         self.sources.append(Source(self.dut, port, self.case))
 
     def sink(self, name: str) -> None:
-        """Take a stream that leaves the design."""
+        """Accept an output stream of the design."""
         port = next(p for p in self.interface.sinks if p.name == name)
         self.sinks.append(Sink(self.dut, port, self.case))
 
@@ -336,12 +336,12 @@ class Bench:
         return read_outcome(self.folder, interface)
 
     async def soft_reset(self, registers: Registers | JudgeRegisters) -> None:
-        """Give up a run: the design is as after a reset then, nothing is under way on its bus."""
+        """Abort a run: afterwards the design is in its reset state, and its bus is idle."""
         await registers.write(CONTROL, CONTROL_SOFT_RESET)
         for _ in range(self.case.limit):
             if not await registers.read(STATUS) & (STATUS_RUNNING | STATUS_STOPPING):
                 return
-        raise AssertionError("a soft reset did not come to its end")
+        raise AssertionError("a soft reset did not end")
 
     async def _play(self, registers: Registers | JudgeRegisters | None, limit: int) -> None:
         """Start a run and wait for its end, or for its cycle `limit`."""
@@ -358,7 +358,7 @@ class Bench:
         await self._over.wait()
 
     async def _load(self) -> None:
-        """Before a run: what the memory holds and where the streams begin."""
+        """Initialize memory and streams before a run."""
         for stream in (*self.sources, *self.sinks):
             stream.rewind()
         if self._ram is not None and self.case.memory is not None:
@@ -399,7 +399,7 @@ class Bench:
         return registers
 
     async def _drive(self) -> None:
-        """All streams, cycle by cycle; also gives up a run that does not start or does not end."""
+        """Drive all streams, cycle by cycle; abort a run that does not start or does not end."""
         dut = self.dut
         streams: list[Source | Sink] = [*self.sources, *self.sinks]
         running, tick = dut.running, FallingEdge(dut.clk)

@@ -1,4 +1,4 @@
-"""A design table becomes Verilog, and the description of its outside that test benches need."""
+"""Verilog of a design table, and the description of its interface for test benches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _element(channel: Channel) -> str:
 
 
 def interface(design: Design) -> Interface:
-    """What `verilog` makes of a design, seen from outside.
+    """The interface of the Verilog of a design.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ def verilog(
     ----------
     design : Design
     probes : bool
-        Whether the moves of all channels are led out, for test benches.
+        Whether the handshakes of all channels are outputs, for test benches.
     counters : bool
-        Whether the control registers count what happens on every channel.
+        Whether there are counter registers for every channel.
     initial : bool
-        Whether registers and memories have initial values; test benches do without.
+        Whether registers and memories have initial values; test benches simulate without.
     """
     text: str = to_verilog(design, probes=probes, counters=counters, initial=initial)
     return text

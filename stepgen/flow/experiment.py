@@ -1,4 +1,4 @@
-"""One program on one design: reference, prediction and simulation held against each other."""
+"""One program on one design: reference, prediction and co-simulation, compared."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from .verilator import FAST_BUILD, build, run_driver
 from .windows import Windows, windows_of
 
 MARGIN = 1000
-"""Cycles that a simulation may run longer than predicted before it is given up."""
+"""Cycles beyond the prediction after which a simulation is aborted."""
 
 DRIVERS = ("cocotb", "cpp", "judge")
-"""cocotb or a C++ program with stepgen's own memory; cocotb with cocotbext-axi's as a judge."""
+"""cocotb or C++ with stepgen's memory; cocotb with cocotbext-axi, an independent AXI model."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a simulation showed, beside what was expected.
+    """Results of a co-simulation, beside the expected ones.
 
     Attributes
     ----------
     outcome : Outcome
-        What the simulation did, and every difference.
+        Results of the simulation, and all mismatches.
     prediction : Prediction
-        What was predicted.
+        The expected cycles.
     compared : dict of str to int
         How much was compared: ``values`` (beats at ports), ``cycles`` (handshakes on channels),
         ``memory`` (bytes), ``counters``.
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def good(self) -> bool:
-        """Whether nothing differs."""
+        """Whether there is no mismatch."""
         return self.outcome.good
 
 
@@ -91,11 +91,11 @@ class Experiment:
     memory : MemoryTiming
         Timing of the off-chip memory.
     stalls : Stalls
-        When ports and memory hold back.
+        In which cycles ports and memory stall.
     early : tuple of str
         Input streams that offer their beats before the start, and the next run's after their end.
     aborts : tuple of int
-        Cycles in which a soft reset gives up a run, before the one that is checked.
+        Cycles in which a soft reset aborts a run, before the one that is checked.
     max_cycles : int
         Cycles that a run may take.
     """
@@ -121,7 +121,7 @@ class Experiment:
 
     @cached_property
     def beats(self) -> dict[str, Beats]:
-        """What enters through each stream port."""
+        """Beats of each input port."""
         streams = {}
         for node in self.graph.nodes:
             if node.op == "source":
@@ -146,14 +146,14 @@ class Experiment:
 
     @cached_property
     def reference(self) -> executor.Result:
-        """The reference's run; merges in order of arrival repeat the prediction's choices."""
+        """The reference's run; merges in order of arrival replay the prediction's choices."""
         arrivals = [u for u in self.design.of_kind("reassemble") if u.params["order"] == "arrival"]
         choices = {u.name: self.prediction.choices.get(u.name, []) for u in arrivals}
         return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """Bytes that the prediction reads from and writes to the memory, in whole bus words."""
+        """Bytes that the prediction reads from and writes to the memory, in bus words."""
         moved, read, written = self.prediction.pushes, 0, 0
         for bus in self.design.of_kind("axi"):
             read = len(moved[bus.outputs[0]]) if bus.params["reads"] else 0
@@ -161,7 +161,7 @@ class Experiment:
         return read * self.bus.bytes, written * self.bus.bytes
 
     def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:
-        """The windows of the off-chip memory, from each tensor's elements in memory's order."""
+        """The windows of the off-chip memory, from each tensor's elements in memory order."""
         regions = self.design.regions
         if not regions:
             return None
@@ -171,7 +171,7 @@ class Experiment:
         )
 
     def case(self, *, judge: bool = False) -> Case:
-        """All that a simulation needs, and all that it must show."""
+        """Inputs and expected results of a co-simulation."""
         prediction, design, reference = self.prediction, self.design, self.reference
         outside = interface(design)
         counters = [prediction.counters(c.name) for c in design.channels]
@@ -211,17 +211,17 @@ class Experiment:
         Parameters
         ----------
         folder : Path
-            Run folder: test bench, inputs, what came out, logs.
+            Run folder: test bench, inputs, results, logs.
         driver : str
             One of `DRIVERS`.
         waveform : Path, optional
             VCD file to write.
         waveform_cycles : int, optional
-            End the waveform after so many cycles; the whole run where not given.
+            End the waveform after so many cycles; by default it covers the entire run.
         opt : str
             ``fast-build`` or ``fast-run``.
         progress : Progress
-            Told what is going on.
+            Called with the current step.
 
         Raises
         ------
@@ -284,7 +284,7 @@ def simulate(
     else:
         outcomes = run_cocotb(simulation, folder, vcd=vcd, seed=seed, progress=progress)
     if waveform is not None and waveform_cycles is not None:
-        # The first run once more, given up early: the waveform of a long run fills disks.
+        # The first run again, aborted early: the waveform of a long run fills disks.
         progress("writing the waveform", 0.0)
         with tempfile.TemporaryDirectory() as place:
             short = dataclasses.replace(cases[0], limit=waveform_cycles)
@@ -297,7 +297,7 @@ def simulate(
 
 
 def _compared(case: Case) -> dict[str, int]:
-    """How much a simulation is compared with."""
+    """Number of compared values, cycles, bytes and counters."""
     return {
         "values": sum(map(len, case.expected.values())),
         "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),

@@ -1,4 +1,4 @@
-"""Where stepgen's own files lie, and where it keeps what it may throw away."""
+"""Paths of the files that ship with stepgen, and of its cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shipped(name: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Folder for what can be made again: ``$STEPGEN_CACHE``, else the user's cache folder."""
+    """The cache folder: ``$STEPGEN_CACHE``, else stepgen's in the user's cache folder."""
     own = os.environ.get("STEPGEN_CACHE")
     if own:
         return Path(own)

@@ -1,4 +1,4 @@
-"""What goes into a program: checked, completed by drawing, read from a file and written to one."""
+"""Inputs of a program: checked, completed by random ones, read from files and written to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 
 def names(graph: Graph) -> dict[str, Stream | None]:
-    """What a program takes: its input streams by name, and its tensors (None)."""
+    """Inputs of a program by name: its input streams, and None for tensors."""
     streams: dict[str, Stream | None] = {
         n.name: n.outputs[0] for n in graph.nodes if n.op == "source"
     }
@@ -35,12 +35,12 @@ def names(graph: Graph) -> dict[str, Stream | None]:
 
 
 def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
-    """Check the names and what tensors hold; streams are checked when they are encoded.
+    """Check names and contents of tensors; streams are checked when they are encoded.
 
     Raises
     ------
     StepError
-        If a name means nothing to the program or a matrix does not fit its tensor.
+        If the program has no input of a name or a matrix does not fit its tensor.
     """
     known = names(graph)
     for name, value in inputs.items():
@@ -54,23 +54,24 @@ def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
 def complete(
     graph: Graph, inputs: Mapping[str, Any], seed: int = 0, *, tensors: bool = True
 ) -> dict[str, Any]:
-    """Draw what is missing.
+    """Draw missing inputs.
 
     Parameters
     ----------
     graph : Graph
         The program.
     inputs : mapping of str to object
-        What is given.
+        The given inputs.
     seed : int
-        Another seed, other numbers. Each input has its own, so giving one leaves the others.
+        Seed of the drawn inputs. Each input has its own generator, so the others stay the same if
+        one is given.
     tensors : bool
-        Whether to draw what tensors hold; those of addresses are drawn all the same.
+        Whether to draw the contents of tensors; those of addresses are always drawn.
 
     Returns
     -------
     dict of str to object
-        What is given and what was drawn. Tensors that are only written stay out.
+        Given and drawn inputs, without tensors that are only written.
 
     Raises
     ------
@@ -202,7 +203,7 @@ def save(
     Parameters
     ----------
     path : Path
-        Written whole or not at all.
+        Written atomically.
     streams : mapping of str to (list of Token, int)
         Tokens and rank by name.
     tensors : mapping of str to array

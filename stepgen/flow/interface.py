@@ -1,4 +1,4 @@
-"""What a design looks like from outside: all that test benches and wrappers need to know."""
+"""The interface of a design: ports, channels, registers, memory; for benches and wrappers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHANNEL_COUNTERS, CHANNEL_STRIDE = 0x1000, 16
 
 COUNTERS = ("busy", "starved", "full")
 """Counters of a channel in the order of their addresses: cycles in which a beat is popped, the head
-is empty, there is no room."""
+is empty, there is no free slot."""
 
 NO_DATA = "none"
 """Element type of a port without lanes, whose stream is read for its structure alone."""
@@ -48,7 +48,7 @@ class StreamPort:
     direction : "in" or "out"
         Seen from the design.
     lanes, bits : int
-        Lanes of a beat and bits of one lane; both 0 where nobody uses the stream's data.
+        Lanes of a beat and bits of one lane; both 0 where the stream's data are unused.
     stop_bits, data_bits : int
         Widths of the fields of the payload; the data field may be wider than its lanes.
     element : str
@@ -68,7 +68,7 @@ class StreamPort:
 
     @property
     def signal(self) -> str:
-        """What its signals are called in Verilog."""
+        """Prefix of its signals in Verilog."""
         return str(verilog_name(self.name))
 
     @property
@@ -91,8 +91,8 @@ class MemoryPort:
     data_bits, address_bits : int
         Widths of the bus.
     windows : tuple of Window
-        What the simulated memory holds: addresses and numbers of bytes, in rising order. An image
-        has the bytes of the windows one after the other; it may be shorter, never longer.
+        Address ranges of the simulated memory: addresses and numbers of bytes, in rising order. An
+        image has the bytes of the windows one after the other; it may be shorter, not longer.
     """
 
     data_bits: int = 64
@@ -135,22 +135,22 @@ class MemoryPort:
 
 @dataclass(frozen=True)
 class Interface:
-    """The outside of a design.
+    """The interface of a design.
 
     Parameters
     ----------
     name : str
         Of the design and of its top module.
     ports : tuple of StreamPort
-        Streams that enter and leave.
+        Input and output streams.
     channels : tuple of str
         Names of the channels in the order of the bits of ``probe_push`` and ``probe_pop``.
     memory : MemoryPort or None
         None for a design without off-chip operators.
     control : bool
         Whether there are control registers and ``running``, ``cycle`` and ``done``. A single unit
-        may do without: then the wrapper counts the cycles, and the run ends when every stream that
-        leaves has ended.
+        may do without: then the wrapper counts the cycles, and the run ends when every output
+        stream has ended.
     csr_bits : int
         Width of the addresses of the control registers.
 
@@ -192,17 +192,17 @@ class Interface:
 
     @property
     def sources(self) -> tuple[StreamPort, ...]:
-        """Ports that enter, in order."""
+        """Input ports, in order."""
         return tuple(p for p in self.ports if p.direction == "in")
 
     @property
     def sinks(self) -> tuple[StreamPort, ...]:
-        """Ports that leave, in order."""
+        """Output ports, in order."""
         return tuple(p for p in self.ports if p.direction == "out")
 
     @property
     def recorded(self) -> tuple[str, ...]:
-        """Names of all that the recorder notes.
+        """Names of everything that the recorder records.
 
         The channels come first, with pushes and pops; then the stream ports as ``port:<name>`` and
         the memory's channels as ``mem.ar`` …, whose handshakes count as pushes.

@@ -1,4 +1,4 @@
-"""What a linter may say of the Verilog of a design: the waivers that go with it."""
+"""Lint waivers for the Verilog of a design."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True)
 class Waiver:
-    """A rule of ``verilator --lint-only -Wall`` that need not be kept, and where.
+    """A rule of ``verilator --lint-only -Wall`` that is waived, and where.
 
     Parameters
     ----------
     rule : str
         Name of the rule, such as ``UNUSEDSIGNAL``.
     module, signal : str
-        Shell patterns; no signal stands for the module itself.
+        Shell patterns; an empty signal matches the module itself.
     why : str
         The reason.
     """
@@ -42,7 +42,7 @@ def waivers() -> list[Waiver]:
 
 
 def control_file(verilog: str, name: str) -> str:
-    """The waivers of a design as Verilator reads them.
+    """The waivers of a design as a Verilator control file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is shown of a machine: its numbers, and the bandwidth that its off-chip memory gives."""
+"""Reports of machines: their parameters, and the bandwidth of their off-chip memory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..timing.tiles.machines import MACHINES, Machine
 from .report import percent, table
 
 PORTS = (1, 4, 16)
-"""Operators that ask at the same time."""
+"""Operators that load concurrently."""
 TILES = (1 << 10, 1 << 13, 1 << 16)
-"""Bytes of the tiles that are moved."""
+"""Bytes of a tile."""
 MOVED = 1 << 24
-"""Bytes that are moved for one measurement."""
+"""Bytes moved in one measurement."""
 
 
 def document(machine: Machine) -> dict[str, Any]:
-    """A machine for machines.
+    """A machine and its measured bandwidth, for ``--json``.
 
     Parameters
     ----------
     machine : Machine
-        The machine; its memory's bandwidth is measured.
+        The machine.
 
     Returns
     -------
@@ -57,9 +57,9 @@ def document(machine: Machine) -> dict[str, Any]:
 
 
 def tables(data: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """What `document` says, for people."""
+    """What `document` says, as tables."""
     numbers = [(name, _value(value)) for name, value in _fields(data["machine"])]
-    yield table(f"Machine {data['machine']['name']}", "what", "value", rows=numbers, left=2)
+    yield table(f"Machine {data['machine']['name']}", "field", "value", rows=numbers, left=2)
     measured = [Bandwidth(**b) for b in data["bandwidth"]]
     found = {(b.pattern, b.tile, b.ports): b for b in measured}
     rows = [

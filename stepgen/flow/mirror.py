@@ -1,9 +1,9 @@
-"""Generated hardware as a machine of the timing on tiles: two levels of one program, compared.
+"""Generated hardware as a machine for timing on tiles: two levels of one program, compared.
 
 The hardware streams tiles: `lanes` elements per cycle through every unit, FIFOs of a few beats, a
-matrix unit of ``lanes**2`` multipliers that loads a tile of weights while it works with another,
-and one bus on which reads and writes are apart. What the mirror leaves out are the beats inside a
-tile: bursts and their arbitration, tiles that are cut off by a full FIFO, pipelines.
+matrix unit of ``lanes**2`` multipliers that loads a tile of weights while it computes with another,
+and one bus with independent reads and writes. Effects inside a tile are not modelled: bursts and
+their arbitration, tiles interrupted by a full FIFO, pipelines.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ON_THE_WAY = 4
 """Cycles of a request from a load to the bus: bursts, grant, arbiter, port."""
 
 WEIGHTS = 2
-"""Tiles of weights in a matrix unit: one that it works with, and the next."""
+"""Tiles of weights in a matrix unit: the one in use, and the next."""
 
 NEVER_WAITED_FOR = 1 << 20
-"""A rate that the streams' own always stays below."""
+"""A rate that is never the bottleneck."""
 
 
 def mirror(experiment: Experiment) -> Machine:
@@ -35,7 +35,7 @@ def mirror(experiment: Experiment) -> Machine:
     Parameters
     ----------
     experiment : Experiment
-        Lanes, bus and timing of the memory are looked at.
+        Its lanes, bus and memory timing are used.
     """
     lanes, timing = experiment.lanes, experiment.memory
     memory = SimpleMemory(

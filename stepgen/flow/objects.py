@@ -1,4 +1,4 @@
-"""Compiling C++: several files at once, and fixed files only once."""
+"""Compiles C++: several files at once; files that do not depend on the design are cached."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .files import cache_folder
 from .tools import compiler, verilator
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and the share that is done, from 0 to 1."""
+"""Called with the current step and the completed share, from 0 to 1."""
 
 
 def quiet(what: str, share: float) -> None:
-    """A `Progress` that says nothing."""
+    """A `Progress` that shows nothing."""
 
 
 def digest(*parts: str | bytes) -> str:
-    """Hexadecimal key of all that determines a result."""
+    """Hexadecimal hash of everything that determines a result."""
     h = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -36,12 +36,12 @@ def digest(*parts: str | bytes) -> str:
 
 
 def execute(command: Sequence[str | Path], *, cwd: Path, what: str) -> str:
-    """Run a tool to its end and return what it printed.
+    """Run a tool and return its output.
 
     Raises
     ------
     StepError
-        Where it fails, with the first line of its output that speaks of an error.
+        Where it fails, with the first line of its output that contains "error".
     """
     environment = {**os.environ, "VERILATOR_ROOT": str(verilator().root)}
     done = children.run(command, cwd=cwd, env=environment)
@@ -93,7 +93,7 @@ def compile_all(
         For all files.
     progress : Progress
     span : tuple of float
-        Share of the whole work that is done before and after.
+        Share of the total work that is completed before and after.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Beats as the bytes of payloads, the way test benches move them.
+"""Beats as bytes of payloads, as test benches drive and sample them.
 
-A payload is ``{data, stop, kind}`` with the 2 bits of kind lowest; here it is a row of bytes, the
-lowest first. The low level of a bare beat travels in the lowest bits of data.
+A payload is ``{data, stop, kind}`` with the 2 bits of kind lowest; here it is a row of bytes,
+little-endian. The level of an empty token is in the lowest bits of data.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def pack(beats: Beats, port: StreamPort) -> Rows:
     ----------
     beats : Beats
         With data of shape [n, lanes] in the port's element type; a port without lanes takes any
-        and leaves the data behind.
+        and drops the data.
     port : StreamPort
 
     Raises
@@ -96,9 +96,9 @@ def unpack(rows: Rows, port: StreamPort) -> Beats:
 
 
 def describe(row: Rows, port: StreamPort) -> str:
-    """One payload for people: ``VALUE stop 1 [1, -2]``.
+    """One payload as text: ``VALUE stop 1 [1, -2]``.
 
-    Two payloads that differ read differently, also where a field is not what its kind allows.
+    Different payloads have different texts, also where a field is not allowed for its kind.
     """
     word = int.from_bytes(row.tobytes(), "little")
     if port.raw:

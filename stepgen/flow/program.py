@@ -35,7 +35,7 @@ class Program:
         Nested lists, arrays or tokens by the name of an input stream; matrices by the name of
         a tensor.
     name : str
-        What people call it.
+        As shown in reports.
     given : frozenset of str
         Names of the inputs that were not drawn.
     """
@@ -77,12 +77,12 @@ def load(
     inputs : Path, optional
         An ``.npz`` file with inputs; they replace those that the function returns.
     seed : int
-        Decides what is drawn; handed to a function with a parameter of this name.
+        Seed of drawn inputs; passed to a function with a parameter of this name.
     draw : bool
         Whether to draw the inputs that are missing.
     tensors : bool
-        Whether anybody looks at what tensors hold: else it is not drawn, and a function with a
-        parameter ``data`` is told so.
+        Whether the contents of tensors are used: else they are not drawn, and a function with a
+        parameter ``data`` gets False.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def load(
 
 
 def find(spec: str) -> Callable[..., Any]:
-    """The function of a program, to be called with values of its own.
+    """The function of a program, to be called directly.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _from_text(
 
 
 def _locate(spec: str) -> tuple[Path, str]:
-    """The file and the name of the function that a text means."""
+    """The file and the name of the function that a text names."""
     place, colon, function = spec.rpartition(":")
     if not colon:
         place, function = spec, ""
@@ -217,7 +217,7 @@ def _function(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
         return found  # type: ignore[no-any-return]
     choice = f"it has {', '.join(own)}" if own else "it has none"
     if not name:
-        raise StepError(f"{path} needs a function behind it, as in {path}:{(own or ['main'])[0]}")
+        raise StepError(f"{path} needs the name of a function, as in {path}:{(own or ['main'])[0]}")
     raise StepError(f"{path} has no function {name!r}, {choice}")
 
 

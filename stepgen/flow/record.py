@@ -1,4 +1,4 @@
-"""Reads what the recorder wrote: the cycle of every beat on every channel."""
+"""Reads the file of the recorder: the cycle of every beat on every channel."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Record:
     Attributes
     ----------
     pushes, pops : dict of str to int64 array of shape [beats]
-        Cycles in which a beat went into the channel, or came out of it, in order. Ports and memory
-        channels have handshakes, which count as pushes; their pops are empty.
+        Cycles in which a beat was pushed into the channel, or popped from it, in order. Handshakes
+        of ports and memory channels count as pushes; their pops are empty.
     """
 
     pushes: dict[str, Cycles]

@@ -1,4 +1,4 @@
-"""What people read: tables of designs, costs, times and tools."""
+"""Reports as text: tables of designs, costs, times and tools."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LONGEST_SUM = 4
 """Terms of a symbolic sum that a table shows."""
 
 MOST_UNITS = 40
-"""Lines of a table of units; where there are more, kinds are shown."""
+"""Rows of a table of units; with more units it has a row per kind."""
 
 MOST_DIMS = 16
-"""Values of dims that are shown to people."""
+"""Values of dims that are shown."""
 
 
 def show(*parts: RenderableType) -> None:
-    """Print tables and lines; as wide as they need where nobody looks at a terminal."""
+    """Print tables and lines, 160 columns wide if stdout is not a terminal."""
     width = None if sys.stdout.isatty() else 160
     # Types are written in brackets, which must not be taken for markup.
     console = Console(width=width, highlight=False, markup=False)
@@ -38,12 +38,12 @@ def show(*parts: RenderableType) -> None:
 
 
 def show_json(data: Mapping[str, Any]) -> None:
-    """Print a document for machines."""
+    """Print a document as JSON."""
     print(json.dumps(data, indent=1, default=str))
 
 
 def warn(sentence: str) -> None:
-    """Say on stderr what is odd and yet no mistake."""
+    """Print a warning on stderr."""
     print(f"stepgen: {sentence}", file=sys.stderr)
 
 
@@ -56,9 +56,9 @@ def table(title: str, *columns: str, rows: Iterable[Sequence[Any]], left: int = 
     *columns : str
         Headings.
     rows : iterable of sequence
-        Integers are printed with separators, None as nothing.
+        Integers are printed with separators, None as an empty cell.
     left : int
-        Columns that are flush left.
+        Number of left-aligned columns.
     """
     made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
@@ -77,17 +77,17 @@ def _cell(value: Any) -> Text:
 
 
 def verdict(good: bool) -> Text:
-    """Whether a simulation showed what was expected."""
+    """Whether a simulation had no mismatch."""
     return Text("everything agrees", "green") if good else Text("differs", "red")
 
 
 def percent(share: float) -> str:
-    """A share as people read it."""
+    """A share in per cent."""
     return f"{100 * share:.1f} %"
 
 
 def files_table(files: Mapping[str, Any]) -> Table:
-    """Where results lie."""
+    """Paths of results."""
     made = Table.grid(padding=(0, 2))
     for what, path in files.items():
         made.add_row(Text(what), Text(str(path), overflow="fold"))
@@ -95,7 +95,7 @@ def files_table(files: Mapping[str, Any]) -> Table:
 
 
 def tools_tables(tools: Sequence[Tool]) -> Iterator[RenderableType]:
-    """Every tool, and what to do where one is missing."""
+    """Every tool, and how to install missing ones."""
     rows = [(t.name, t.version or "missing", t.purpose, t.path) for t in tools]
     yield table("Tools", "tool", "version", "for", "found at", rows=rows, left=4)
     for tool in tools:
@@ -143,7 +143,7 @@ def _channel_row(c: Channel) -> tuple[Any, ...]:
 
 
 def shorten(expr: sympy.Expr) -> str:
-    """A symbolic cost for a table: long sums keep their first terms."""
+    """A symbolic cost for a table: long sums are cut to their first terms."""
     if not isinstance(expr, sympy.Add) or len(expr.args) <= LONGEST_SUM + 1:
         return show_extent(expr)
     terms = sorted(expr.args, key=lambda t: (len(str(t)), str(t)))
@@ -153,7 +153,7 @@ def shorten(expr: sympy.Expr) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class CostRow:
-    """One line of the table of costs: an operator, or the whole program."""
+    """One row of the table of costs: an operator, or the total."""
 
     name: str
     uses: int
@@ -163,29 +163,29 @@ class CostRow:
 
 
 def costs_table(policy: str, rows: Iterable[CostRow], *, bits: bool = False) -> Table:
-    """Symbolic costs under one policy, memory in bytes or in bits."""
+    """Symbolic costs by one accounting model, memory in bytes or in bits."""
     held, unit = ("on-chip bits", 8) if bits else ("on-chip bytes", 1)
     lines = [(r.name, r.uses, *map(shorten, (r.traffic, unit * r.memory, r.flops))) for r in rows]
     headings = ("operator", "uses", "off-chip bytes", held, "operations")
-    return table(f"Costs, policy {policy}", *headings, rows=lines)
+    return table(f"Costs, accounting model {policy}", *headings, rows=lines)
 
 
 def dims_line(dims: Mapping[str, int]) -> str:
-    """The dims that numbers were made with."""
+    """The values of dims that numbers are computed with."""
     shown = ", ".join(f"{k} = {v}" for k, v in list(dims.items())[:MOST_DIMS])
     more = f" and {len(dims) - MOST_DIMS} more" if len(dims) > MOST_DIMS else ""
     return f"where {shown}{more}"
 
 
 def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
-    """How the units spent a run; where they are many, one line per kind of unit."""
+    """States of the units over a run; with many units, one row per kind."""
     if len(units) > MOST_UNITS:
         return _kinds_table(units)
     lines = [
         (u["unit"], u["does"], u["works"], *(percent(u[f"{s}_share"]) for s in _STATES))
         for u in units
     ]
-    headings = ("unit", "does", "cycles it works", "works", "waits", "full")
+    headings = ("unit", "actor", "busy cycles", "busy", "starved", "full")
     return table("Units", *headings, rows=lines, left=2)
 
 
@@ -199,8 +199,8 @@ def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
         means = (sum(u[f"{s}_share"] for u in group) / len(group) for s in _STATES)
         most = percent(busiest["works_share"])
         lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
-    headings = ("does", "units", "works", "waits", "full", "busiest", "works")
-    return table("Kinds of units, on average", "kind", *headings, rows=lines, left=2)
+    headings = ("actor", "units", "busy", "starved", "full", "busiest", "busy")
+    return table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
 
 
 _STATES = ("works", "waits", "full")
@@ -221,7 +221,7 @@ _COMPARED_ROWS = (
 
 
 def demo_table(names: Sequence[str], columns: Sequence[Mapping[str, Any]]) -> Table:
-    """Runs side by side."""
+    """Runs in columns."""
     rows: list[list[Any]] = [[label, *(c[key] for c in columns)] for label, key in _DEMO_ROWS]
     label = f"occupancy of the {columns[0]['matrix_units']} matrix units"
     rows.append([label, *(percent(c["matrix_occupancy"]) for c in columns)])

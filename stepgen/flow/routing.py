@@ -1,4 +1,4 @@
-"""Routings: which experts each token is sent to, from a file."""
+"""Routings: the experts of each token, from a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(path: Path) -> Routing:
             f"{path} is no routing: it must have the shape [tokens, experts per token], "
             f"not {list(array.shape)}"
         )
-    routing = whole(array, f"{path} is no routing: it must hold expert numbers")
+    routing = integers(array, f"{path} is no routing: it must hold expert numbers")
     for token, experts in enumerate(routing):
         names, counts = np.unique(experts, return_counts=True)
         if names[0] < 0 or counts.max() > 1:
@@ -57,7 +57,7 @@ def table(path: Path, what: str) -> npt.NDArray[np.generic]:
     path : Path
         As for `read`.
     what : str
-        What the file is to hold, for messages.
+        Expected contents of the file, for messages.
 
     Raises
     ------
@@ -81,13 +81,13 @@ def table(path: Path, what: str) -> npt.NDArray[np.generic]:
         raise StepError(none) from None
 
 
-def whole(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.int64]:
+def integers(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.int64]:
     """The integers of a table.
 
     Raises
     ------
     StepError
-        If it holds something else, or larger ones than 62 bits; `otherwise` says what then.
+        If it holds other numbers, or integers of more than 62 bits; `otherwise` is the message.
     """
     numbers: npt.NDArray[Any] = array
     if numbers.dtype.kind in "iuf":

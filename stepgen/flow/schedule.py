@@ -1,4 +1,4 @@
-"""Transforms by name, as the command line gives them: ``time_multiplex:regions=8``."""
+"""Transforms by name, in the syntax of the command line: ``time_multiplex:regions=8``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def transformed(program: Program, texts: Sequence[str]) -> Program:
     Parameters
     ----------
     program : Program
-        Stays as it is.
+        Not modified.
     texts : sequence of str
         ``name`` or ``name:option=value,option=value``. A value that is a list has commas too.
 
@@ -63,7 +63,7 @@ def transformed(program: Program, texts: Sequence[str]) -> Program:
 
 
 def _options(text: str) -> list[str]:
-    """Split at commas; a part without ``=`` goes on with the value before it."""
+    """Split at commas; a part without ``=`` continues the value before it."""
     parts: list[str] = []
     for part in text.split(",") if text else []:
         if parts and "=" not in part:

@@ -1,4 +1,4 @@
-"""Parameters of a program from the command line: texts become what the function expects."""
+"""Parameters of a program from the command line, converted to the types of the function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 class _Unfit(ValueError):
-    """A text does not fit a type; the message says what was expected."""
+    """A text does not fit a type; the message is the expected form."""
 
 
 class _NoForm(_Unfit):
@@ -32,7 +32,7 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     ----------
     texts : list of str
     option : str
-        The option that they came with, for messages.
+        The option that they belong to, for messages.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     signature = inspect.signature(function)
     try:
         hints = typing.get_type_hints(getattr(function, "func", function))  # also of a partial
-    except Exception:  # an annotation that can't be evaluated is as good as none
+    except Exception:  # an annotation that can't be evaluated is ignored
         hints = {}
     return {
         name: p.replace(annotation=hints.get(name, inspect.Parameter.empty))
@@ -83,7 +83,7 @@ def bind(
     given : mapping of str to object
         Further arguments, used where the settings do not name them.
     name : str
-        What the program is called in messages.
+        Name of the program, for messages.
     option : str
         How a parameter is given, for messages.
 

@@ -1,4 +1,4 @@
-"""What is reported of a program that was timed on a machine: for people and for machines."""
+"""Reports of timing simulations, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _NUMBERS = {
 
 
 def document(program: Program, run: Run) -> dict[str, Any]:
-    """A run for machines.
+    """A run, for ``--json``.
 
     Parameters
     ----------
     program : Program
-        What ran.
+        The simulated program.
     run : Run
-        How it went.
+        Its run.
 
     Returns
     -------
     dict
         ``program``, ``machine``, ``policy``, ``cycles``; ``off_chip_bytes`` (``moved``,
-        ``symbolic``: by the formula of the machine's policy, None where some dims are not known,
-        and ``open``: which those are), ``on_chip_bytes`` (``peak``, ``given``), ``flops``
+        ``symbolic``: by the formula of the machine's accounting model, None where some dims are not
+        known, and ``open``: those dims), ``on_chip_bytes`` (``peak``, ``given``), ``flops``
         (``useful``, ``padding``), ``flops_per_cycle`` and ``bytes_per_cycle`` at most,
         ``compute_utilization``, ``bandwidth_utilization``; ``operators``, the busiest first; and
         ``choices``, the inputs that each merge took in order of time.
@@ -76,9 +76,9 @@ def document(program: Program, run: Run) -> dict[str, Any]:
 def _symbolic_traffic(program: Program, run: Run) -> tuple[int | None, list[str] | None]:
     """Off-chip bytes by formula, and the dims that keep it from being a number.
 
-    Dims that were decided while the program ran, such as how many requests a region got, are
-    counted in the run. None and None where the machine counts by a policy of its own, for which
-    there is no formula.
+    Dims that were decided at run time, such as the number of requests of a region, are
+    counted in the run. None and None where the machine has an accounting model of its own, for
+    which there is no formula.
     """
     policy = run.machine.policy
     if policy not in (PAPER, PUBLISHED):
@@ -96,7 +96,7 @@ def _symbolic_traffic(program: Program, run: Run) -> tuple[int | None, list[str]
 def _operator(
     o: Operator, function: str | None, spent: Sequence[int], cycles: int
 ) -> dict[str, Any]:
-    """One operator; a load works while it passes on, whatever it has asked for meanwhile."""
+    """One operator; a load is busy while it sends, whatever it has requested meanwhile."""
     states = dict(zip(_STATES, spent, strict=True))
     return {
         "operator": o.name,
@@ -114,16 +114,16 @@ def _operator(
 def parts(
     data: Mapping[str, Any], *, top: int | None = None, every: bool = False
 ) -> Iterator[RenderableType]:
-    """What `document` says, for people.
+    """The contents of `document`, as tables and lines.
 
     Parameters
     ----------
     data : mapping
         From `document`.
     top : int, optional
-        Show so many operators, the busiest.
+        Show only so many of the busiest operators.
     every : bool
-        Show every operator, however many there are.
+        Show every operator.
     """
     operators = data["operators"]
     if not every and top is None and len(operators) > MOST_UNITS:
@@ -149,13 +149,13 @@ def _off_chip(data: Mapping[str, Any]) -> str:
     moved, symbolic, missing = (data["off_chip_bytes"][k] for k in ("moved", "symbolic", "open"))
     said = f"off-chip {moved:,} bytes"
     if symbolic == moved:
-        return f"{said}, as by formula (policy {data['policy']})"
+        return f"{said}, as by formula (accounting model {data['policy']})"
     if symbolic is not None:
-        return f"{said}, but {symbolic:,} by formula (policy {data['policy']})"
+        return f"{said}, but {symbolic:,} by formula (accounting model {data['policy']})"
     if missing is None:
-        return f"{said}; there is no formula for the machine's policy"
+        return f"{said}; there is no formula for the machine's accounting model"
     some = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
-    return f"{said}; the formula has no number, since neither inputs nor run decide {some}"
+    return f"{said}; the formula has no value, since neither inputs nor run determine {some}"
 
 
 def _operators(shown: Sequence[Mapping[str, Any]], left_out: int) -> RenderableType:

@@ -16,7 +16,7 @@ WITHOUT_CIRCUIT = {
     "scan": "planned with the pipelines for element-wise functions",
     "zip": "planned with the pipelines for element-wise functions",
 }
-"""Operators that can be checked, costed and run but not built yet, and what that takes."""
+"""Operators that can be type-checked, costed and run but have no circuit yet, with the reason."""
 
 _LIMITS = {
     "accum": "retile_row; retile_col over a static number of tiles",
@@ -28,7 +28,7 @@ _LIMITS = {
     "reassemble": 'order "index" and "arrival"',
     "reshape": "",
 }
-"""What the circuit of an operator covers, where that is not everything."""
+"""What the circuit of an operator supports, where that is not everything."""
 
 CIRCUITS_OF_FUNCTIONS = ("matmul", "requantize", "retile_col", "retile_row", "retile_streamify")
 """Functions that have a circuit; all functions have a type and a meaning."""

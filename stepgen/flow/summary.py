@@ -1,4 +1,4 @@
-"""The numbers of one experiment that reports compare."""
+"""Key figures of one experiment, for reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
     ----------
     prediction : Prediction
     every : bool
-        Forks and stop units too, which follow the others beat by beat.
+        Include forks and stop units, which follow the others beat by beat.
 
     Returns
     -------
@@ -66,24 +66,24 @@ def outline(prediction: Prediction) -> Prediction:
 
 
 def symbolic_traffic(
-    program: Program, experiment: Experiment, whole: Callable[[], Program] | None = None
+    program: Program, experiment: Experiment, with_data: Callable[[], Program] | None = None
 ) -> int | None:
-    """Off-chip bytes by formula, with the dims that the inputs decide; None where they don't.
+    """Off-chip bytes by formula; None where the inputs do not determine all dims.
 
     Parameters
     ----------
     program : Program
     experiment : Experiment
         The same program as a circuit.
-    whole : callable, optional
-        Makes the program with what its tensors hold, where `program` has been loaded without: it
-        is asked where a run of the reference has to tell dims.
+    with_data : callable, optional
+        Builds the program with the contents of its tensors, where `program` was loaded without;
+        called only if dims depend on a run of the reference.
     """
     traffic = hardware(program.graph, experiment.design).traffic
     symbols = traffic.free_symbols
     known = values.dims(program, symbols, run=False)
     if len(known) < len(symbols):
-        known = values.dims(whole() if whole else program, symbols)
+        known = values.dims(with_data() if with_data else program, symbols)
     if len(known) < len(symbols):
         return None
     return int(traffic.subs({s: known[s.name] for s in symbols}))
@@ -100,7 +100,7 @@ def occupancy(prediction: Prediction) -> float | None:
 
 
 def memory_bits(experiment: Experiment) -> tuple[int, int]:
-    """On-chip bits: predicted from the design table, and allocated by the circuit."""
+    """On-chip bits: by the design table, and allocated by the circuit."""
     from ..hw.accelerator import Accelerator
     from ..hw.inventory import allocated_bits
 

@@ -1,8 +1,8 @@
-"""Synthesis out of context: what a circuit costs on an ECP5 and how fast its clock can be.
+"""Out-of-context synthesis: resources and maximum clock of a circuit on an ECP5.
 
 yosys and nextpnr-ecp5 place the circuit alone on an LFE5U-85F, its ports unconnected to pins; only
 paths between registers count. Place and route depends on its seed, so the clock is the median of
-several; and as nextpnr knows no limits of its blocks, it is clamped to theirs.
+several; and as nextpnr does not model the clock limits of hard blocks, it is clamped to them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .board import board
 
 ECP5 = board("ecp5-85")
 TARGET_MHZ = 300
-"""What nextpnr is asked for: more than anything reaches, so that it always tries."""
+"""Target clock for nextpnr: higher than any circuit reaches, so that it always optimizes."""
 
 CELLS = {
     "lut": "TRELLIS_COMB",
@@ -34,7 +34,7 @@ CELLS = {
 
 @dataclass(frozen=True)
 class Resources:
-    """What a circuit takes.
+    """Resources and clock of a circuit.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Resources:
     fmax : float
         Clock in MHz: the median over the seeds, clamped.
     seeds : tuple of float
-        Clock per seed, in MHz, as nextpnr says it.
+        Clock per seed, in MHz, as reported by nextpnr.
     """
 
     lut: int
@@ -130,7 +130,7 @@ def place(netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3)) ->
     """
     if speed not in ECP5.speed_grades:
         grades = ", ".join(map(str, ECP5.speed_grades))
-        raise StepError(f"synthesis knows the speed grades {grades} of {ECP5.name}, not {speed}")
+        raise StepError(f"synthesis takes the speed grades {grades} of {ECP5.name}, not {speed}")
     if not seeds:
         raise StepError("synthesis needs at least 1 seed, not 0")
     reports = [_place(netlist.stem, speed, seed, netlist.parent) for seed in seeds]
@@ -164,7 +164,7 @@ def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
     with (folder / log).open("w") as out:
         done = children.run(command, cwd=folder, stdout=out, stderr=out)
     if done.returncode < 0:
-        raise StepError(f"{tool} was ended by signal {-done.returncode}")
+        raise StepError(f"{tool} was killed by signal {-done.returncode}")
     if done.returncode:
         lines = [line for line in (folder / log).read_text().splitlines() if line.strip()]
-        raise StepError(f"{tool} failed: {lines[-1] if lines else 'it said nothing'}")
+        raise StepError(f"{tool} failed: {lines[-1] if lines else 'no message'}")

@@ -52,17 +52,17 @@ def run_cocotb(
     seed : int
         As for `run_driver`.
     progress : Progress
-        Told after every case.
+        Called after every case.
 
     Returns
     -------
     list of Outcome
-        One per case; a case that broke off has that as its fault.
+        One per case.
 
     Raises
     ------
     StepError
-        Where the simulation did not run at all.
+        Where the simulation did not start, or a case did not finish.
     """
     if vcd is not None and not simulation.trace:
         raise StepError("a waveform needs a simulation that was built with trace=True")
@@ -104,20 +104,20 @@ def _outcome(folder: Path, interface: Interface, log: Path) -> Outcome:
     if (folder / "result.json").exists():
         return read_outcome(folder, interface)
     raise StepError(
-        f"case {folder.name} of {interface.name} broke off under cocotb: {_last_error(log)}"
+        f"case {folder.name} of {interface.name} did not finish under cocotb: {_last_error(log)}"
     )
 
 
 def _last_error(log: Path) -> str:
-    """What the log says last about an error, without colours."""
+    """The last line of the log about an error, without colours."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text())
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = [line for line in lines if re.search(r"[Ee]rror|ERROR|cannot", line)]
-    return said[-1] if said else lines[-1] if lines else "it said nothing"
+    return said[-1] if said else lines[-1] if lines else "no message"
 
 
 def _environment(folder: Path, module: str, seed: int) -> dict[str, str]:
-    """Environment in which cocotb starts inside the simulation, as its own runner makes it."""
+    """Environment for cocotb inside the simulation, as its own runner sets it."""
     import find_libpython
     from cocotb_tools import config
 

@@ -1,4 +1,4 @@
-"""Times a program on a described machine, from what a user has: a graph and its inputs."""
+"""Timing simulation of a program on a described machine, from a graph and its inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..timing.tiles.machines import Machine
 from ..timing.tiles.report import Run
 
 TRIES = 16
-"""How often values and the orders of arrival may change each other before they have to agree."""
+"""Iterations of reference and timing before values and orders of arrival must agree."""
 
 
 @checked
@@ -45,9 +45,9 @@ def simulate(
         The program.
     inputs : mapping
         The contents of every input stream, as for `stepgen.semantics.executor.run`, and of tensors
-        of addresses; the contents of other tensors are not looked at and may be missing.
+        of addresses; the contents of other tensors are not used and may be missing.
     machine : Machine
-        What it runs on.
+        The machine.
     depths : mapping of str to int or "unbounded", optional
         FIFO depths of streams by name.
     limit : int
@@ -60,7 +60,7 @@ def simulate(
     Raises
     ------
     StepError
-        If inputs are missing or do not fit, the program can never end, or what happens in it
+        If inputs are missing or do not fit, the program deadlocks, or its timing
         depends on data (see `simulate_with_data`).
     """
     return _timed(graph, inputs, machine, depths, {}, limit)
@@ -76,17 +76,17 @@ def simulate_with_data(
     lanes: int = 16,
     limit: int = MAX_CYCLES,
 ) -> tuple[Run, Result]:
-    """Time a program and compute what it computes, in the order in which chunks arrive.
+    """Time a program and compute its values, in the order in which chunks arrive.
 
-    Numbers and flags that are computed from data may decide what happens: the reference gives them
-    to the timing, and the timing gives the orders of arrival to the reference, until both agree.
+    Numbers and flags computed from data may determine timing: the reference provides them for
+    the timing, and the timing the orders of arrival for the reference, until both agree.
 
     Parameters
     ----------
     graph, inputs, machine, depths, limit
         As for `simulate`, but with the contents of all tensors that are read.
     lanes : int
-        Lanes of a slice, which decide in what order sums are made.
+        Lanes of a slice, which decide the order of floating-point sums.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def simulate_with_data(
     ------
     StepError
         As `simulate` and `stepgen.semantics.executor.run`; or if values and orders of arrival do
-        not come to agree.
+        not converge.
     """
     steering = known.decided(graph)
     choices: dict[str, list[int]] = {}
@@ -110,8 +110,8 @@ def simulate_with_data(
             return run, result
         choices = run.choices
     raise StepError(
-        f"the program {graph.name} on {machine.name} does not settle: what data decides "
-        f"changes the order of arrival, which changes the data, {TRIES} times over"
+        f"the program {graph.name} on {machine.name} does not settle: data change the "
+        f"order of arrival, which changes the data, {TRIES} times in a row"
     )
 
 
@@ -159,7 +159,7 @@ def to_beats(stream: Stream, tokens: list[Token]) -> Beats:
     """
     dtype = stream.dtype
     if isinstance(dtype, TupleType):
-        raise StepError(f"the input {stream.node.name} carries {dtype}; give its items apart")
+        raise StepError(f"the input {stream.node.name} carries {dtype}; give its items separately")
     told = isinstance(dtype, Selector) or dtype == FLAG
     told = told or (isinstance(dtype, Tile) and dtype.element == address)
     width = dtype.n if isinstance(dtype, Selector) else 2

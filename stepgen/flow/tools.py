@@ -1,8 +1,8 @@
-"""The programs and packages that the flow uses, all found in one way.
+"""The programs and packages that the flow uses, and where they are found.
 
-A tool is taken from the Python environment that runs stepgen; what Python packages cannot bring
-(the C++ compiler) is taken from PATH. Nothing else is searched, so two machines with the same
-packages use the same tools, and every report can name their versions.
+A tool is taken from the Python environment that runs stepgen; what is not in Python packages
+(the C++ compiler) is taken from PATH. Nothing else is searched, so two hosts with the same
+packages use the same tools, and reports name their versions.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ SYSTEM, PYTHON = "system", "python"
 
 @dataclass(frozen=True)
 class Tool:
-    """What is known about one tool on this machine.
+    """One tool on this host.
 
     Parameters
     ----------
     name : str
-        As people call it.
+        Its name.
     purpose : str
-        What stepgen needs it for.
+        Its use in stepgen.
     source : "python" or "system"
         Whether it comes with a Python package or with the operating system.
     path : str or None
-        Where it was found; None where it is missing.
+        Its location; None if it is missing.
     version : str or None
-        None where it is missing.
+        None if it is missing.
     required : bool
         Whether the demo and the tests need it.
     remedy : str
-        What to do where it is missing.
+        How to install it.
     """
 
     name: str
@@ -54,13 +54,13 @@ class Tool:
 
     @property
     def found(self) -> bool:
-        """Whether the tool is there."""
+        """Whether the tool is installed."""
         return self.path is not None
 
 
 @dataclass(frozen=True)
 class _Package:
-    """A tool that a Python package brings; `program` is looked up beside the interpreter."""
+    """A tool from a Python package; `program` is looked up beside the interpreter."""
 
     name: str
     purpose: str
@@ -77,7 +77,7 @@ _PACKAGES = (
     _Package("cocotb", "runs the test benches", "cocotb", "cocotb"),
     _Package(
         "cocotbext-axi",
-        "judges the memory bus from outside",
+        "independent AXI model (third-party VIP)",
         "cocotbext-axi",
         "cocotbext.axi",
         required=False,
@@ -156,7 +156,7 @@ def _from_system(name: str, purpose: str, program: str, package: str, required: 
 
 @functools.cache
 def compiler() -> Tool:
-    """The C++ compiler: ``$CXX`` where that is set, else g++, else clang++."""
+    """The C++ compiler: ``$CXX`` if set, else g++, else clang++."""
     wanted = [os.environ["CXX"]] if os.environ.get("CXX") else ["g++", "clang++", "c++"]
     found = next((w for w in wanted if shutil.which(w)), wanted[0])
     return _from_system("C++ compiler", "compiles the simulation", found, "g++", True)
@@ -189,7 +189,7 @@ def find(name: str) -> Tool:
     Raises
     ------
     StepError
-        Where it is missing; the message says what to do.
+        If it is missing; the message says how to install it.
     """
     tool = next(t for t in find_all() if t.name == name)
     if not tool.found:
@@ -198,12 +198,12 @@ def find(name: str) -> Tool:
 
 
 def missing(*, required_only: bool = True) -> tuple[Tool, ...]:
-    """The tools that are not there."""
+    """The missing tools."""
     return tuple(t for t in find_all() if not t.found and (t.required or not required_only))
 
 
 def versions() -> dict[str, str]:
-    """Version of every tool that is there, by name."""
+    """Version of every installed tool, by name."""
     return {t.name: t.version for t in find_all() if t.version is not None}
 
 
@@ -214,9 +214,9 @@ class Verilator:
     Parameters
     ----------
     binary : Path
-        The compiler from Verilog to C++ itself, not the Perl program around it.
+        The compiler from Verilog to C++ itself, not the Perl wrapper.
     root : Path
-        What ``VERILATOR_ROOT`` has to say; ``include`` lies below it.
+        Value for ``VERILATOR_ROOT``, the parent of ``include``.
     version : str
     """
 
@@ -236,14 +236,14 @@ def verilator() -> Verilator:
     Raises
     ------
     StepError
-        Where it is missing or the package holds no program for this machine.
+        Where it is missing or the package has no binary for this host.
     """
     tool = find("verilator")
     root = Path(str(tool.path)).parent
     binary = root / "bin" / "verilator_bin"
     if not binary.exists():
         raise StepError(
-            f"the Python package verilator {tool.version} holds no program for this machine: "
+            f"the Python package verilator {tool.version} has no binary for this host: "
             f"{binary} is missing"
         )
     return Verilator(binary, root, str(tool.version))

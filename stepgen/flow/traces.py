@@ -1,4 +1,4 @@
-"""What drives dynamic programs: routings and lengths, from files or drawn with known statistics."""
+"""Traces of dynamic programs: routings and lengths, from files or drawn with given statistics."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from . import routing
 from .routing import Routing
 
 Lengths = npt.NDArray[np.int64]
-"""How long each request of a batch is, shape [batch]."""
+"""Length of each request of a batch, shape [batch]."""
 
 SKEWS = {"mixtral": (0.3, 0.0), "qwen": (1.1, 0.47)}
-"""By model: spread of the logarithm of experts' popularity, and share of experts that idle.
+"""By model: spread of the logarithm of experts' popularity, and share of idle experts.
 
 With 64 tokens, tokens per expert spread by about 0.3 (Mixtral-8x7B: top 2 of 8) and 1.8 (Qwen3-
 30B-A3B: top 8 of 128, of which about half get none) times their mean, as traces of the models do.
@@ -52,7 +52,7 @@ def load_lengths(path: Path) -> Lengths:
             f"{path} is no list of lengths: it must have the shape [requests], "
             f"not {list(array.shape)}"
         )
-    lengths = routing.whole(array, f"{path} is no list of lengths: they must be whole numbers")
+    lengths = routing.integers(array, f"{path} is no list of lengths: they must be integers")
     if lengths.min() < 0:
         raise StepError(
             f"{path} is no list of lengths: request {lengths.argmin()} has {lengths.min()}"
@@ -74,13 +74,13 @@ def draw_routing(
     Parameters
     ----------
     tokens, experts, top : int
-        How many tokens there are, and experts for each of them to choose from and to choose.
+        Number of tokens, of experts, and of experts per token.
     spread : float
         Standard deviation of the logarithm of an expert's popularity.
     idle : float
         Share of the experts that hardly any token chooses.
     seed : int
-        Another seed, another routing.
+        Seed of the routing.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def draw_routing(
     Raises
     ------
     StepError
-        If there are fewer experts than a token has to choose.
+        If there are fewer experts than experts per token.
     """
     if not 1 <= top <= experts:
         raise StepError(f"a routing needs at least as many experts as are chosen, {top}")
@@ -109,14 +109,14 @@ def draw_lengths(
     Parameters
     ----------
     batch : int
-        How many requests there are.
+        Number of requests.
     mean, stdev : float
-        Of the batch that is drawn, but for rounding to whole numbers: the sample's own standard
-        deviation (n - 1).
+        Of the drawn batch, except for rounding to integers: the standard deviation is that of the
+        sample (n - 1).
     most : int
-        No request is longer.
+        Maximum length.
     seed : int
-        Another seed, another batch.
+        Seed of the batch.
 
     Returns
     -------
@@ -142,7 +142,8 @@ def draw_lengths(
     if abs(lengths.std(ddof=min(1, batch - 1)) - stdev) > 1 + 0.01 * stdev:
         raise StepError(
             f"these {batch} lengths within 1 and {most} of mean {mean:g} have a standard deviation "
-            f"of at most {lengths.std(ddof=1):.0f}, not {stdev:g}; take another seed or more room"
+            f"of at most {lengths.std(ddof=1):.0f}, not {stdev:g}; take another seed or a larger "
+            f"maximum"
         )
     return np.rint(lengths).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""The dims of a program in one run: numbers for its symbolic metrics."""
+"""Values of the dims of a program in one run, for its symbolic metrics."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def dims(
     run: bool = True,
     elements: Mapping[str, int] | None = None,
 ) -> Dims:
-    """Values of dims, as far as the inputs decide them.
+    """Values of dims, as far as the inputs determine them.
 
-    Selectors, ranges and the inputs' own structure tell most; where that is not enough the
+    Selectors, ranges and the structure of the inputs determine most; for the others the
     reference runs and its streams are measured. The length of a range is that of the longest,
-    which is what a buffer has to be made for.
+    by which a buffer is sized.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def dims(
     run : bool
         Whether the reference may run.
     elements : mapping of str to int, optional
-        By node with one output, how many it gave in a run.
+        Elements that each node with one output emitted in a run.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def dims(
 
 
 def _measure(stream: Stream, tokens: Sequence[Token], known: Dims) -> None:
-    """Learn what one stream tells: how many groups it has, and how large its tiles are."""
+    """Derive dims from one stream: from its numbers of groups and the sizes of its tiles."""
     for level in reversed(range(stream.rank + 1)):
         _learn(stream.totals[level], _groups(tokens, level), known)
     sizes = sum(_size(item) for item in values(tokens))

@@ -1,8 +1,8 @@
-"""Building a simulation of a design with Verilator, and running it without Python.
+"""Builds a simulation of a design with Verilator, and runs it without Python.
 
-Verilator's program is called directly and its C++ files are compiled here: neither make nor perl is
-needed, the files that are the same for every design are compiled once per machine, and progress
-can be shown. A simulation is kept under a key of all that it was made from, so an unchanged
+Verilator's binary is called directly and its C++ files are compiled here: neither make nor perl is
+needed, the files that are the same for every design are compiled once per host, and progress
+can be shown. A simulation is cached under a hash of everything it was built from, so an unchanged
 design is never built twice.
 """
 
@@ -47,18 +47,18 @@ _JOINED_BYTES = 200_000
 
 @dataclass(frozen=True)
 class Simulation:
-    """A simulation that was built.
+    """A built simulation.
 
     Parameters
     ----------
     folder : Path
         Holds the programs ``driver`` and ``cocotb``, the design and its test bench.
     interface : Interface
-        What was simulated.
+        Interface of the simulated design.
     trace : bool
         Whether it can write waveforms.
     seconds : float
-        Time that building took; 0 where it was found in the cache.
+        Build time; 0 if it was found in the cache.
     """
 
     folder: Path
@@ -96,15 +96,15 @@ def build(
     Parameters
     ----------
     interface : Interface
-        The outside of the design.
+        The interface of the design.
     verilog : Path or str
         The design: a file, or the text itself.
     opt : "fast-build" or "fast-run"
-        What to spend less time on. Tests want the first, long runs the second.
+        Whether to minimize build time (tests) or run time (long runs).
     trace : bool
         Whether the simulation can write waveforms; it is slower then.
     progress : Progress
-        Told what is going on.
+        Called with the current step.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def build(
     Raises
     ------
     StepError
-        Where a tool is missing or refuses the design.
+        Where a tool is missing or rejects the design.
     """
     if opt not in _OPTIMIZE:
         raise StepError(f"simulation: opt must be 'fast-build' or 'fast-run', not {opt!r}")
@@ -159,7 +159,7 @@ def build(
         )
         try:
             place.rename(folder)
-        except OSError:  # somebody else was faster; theirs is the same
+        except OSError:  # another process has built the same simulation meanwhile
             if not (folder / "simulation.json").exists():
                 raise
     finally:
@@ -273,7 +273,7 @@ def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:
 
 
 def random_arguments(seed: int) -> list[str]:
-    """Arguments of a simulation: what nobody set holds values drawn from a seed."""
+    """Arguments of a simulation: uninitialized state is random, from a seed."""
     return ["+verilator+rand+reset+2", f"+verilator+seed+{1 + seed % (2**31 - 1)}"]
 
 
@@ -299,11 +299,10 @@ def run_driver(
     vcd : Path or None
         Where to write the waveform; needs a simulation with `trace`.
     record : bool
-        Whether to note the cycle of every beat. Without, the simulation runs faster, and only
+        Whether to record the cycle of every beat. Without, the simulation runs faster, and only
         values, memory, counters and the length of the run are checked.
     seed : int
-        Of what idle wires carry, and of what registers and memories without an initial value hold
-        at first.
+        Seed of the values of idle wires, and of uninitialized registers and memories.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What people see on stderr while they wait."""
+"""Progress on stderr."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..timing.watch import Watcher, watched
 from .objects import Progress as Tell
 
 FIRST = 1.0
-"""Seconds until a log says how far a step is; the next line follows after twice as many."""
+"""Seconds until a log shows the progress of a step; the interval doubles with each line."""
 
 COMPILING = (
     "compiling the timing engines for this version of stepgen; later runs find them compiled"
@@ -23,19 +23,19 @@ COMPILING = (
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Tell]:
-    """Show what is being done while a block runs.
+    """Show progress while a block runs, on stderr.
 
-    At a terminal that is a bar, else one line per step; in either case on stderr.
+    A bar at a terminal, else one line per step.
 
     Parameters
     ----------
     quiet : bool
-        Show nothing but that engines are compiled, which takes unexpectedly long.
+        Show only that the engines are being compiled, which may take long.
 
     Yields
     ------
     callable
-        Takes what is being done and the share that is done; see `stepgen.flow.objects.Progress`.
+        Takes the current step and the completed share; see `stepgen.flow.objects.Progress`.
     """
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
@@ -51,7 +51,7 @@ def progress(*, quiet: bool = False) -> Iterator[Tell]:
 
 
 class _Lines(Watcher):
-    """One line per step, for logs; a step that takes long says how far it is now and then."""
+    """One line per step, for logs, and further ones during a long step."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet

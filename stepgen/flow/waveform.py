@@ -1,4 +1,4 @@
-"""What a waveform shows of a design: names that people know, each value once."""
+"""Keeps temporaries and duplicates out of the waveforms of a design."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DECLARATION = re.compile(
 
 
 def without_clutter(verilog: str) -> str:
-    """Keep temporary values, and payloads that are there field by field, out of waveforms.
+    """Exclude temporaries, and payloads that are also there field by field, from waveforms.
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ def without_clutter(verilog: str) -> str:
 
     def module(text: str) -> str:
         names = {m["name"] for m in _DECLARATION.finditer(text)}
-        whole = {name.rpartition(".")[0] for name in names if "." in name}
+        split = {name.rpartition(".")[0] for name in names if "." in name}
 
         def mark(found: re.Match[str]) -> str:
-            if found["name"].startswith("$") or found["name"] in whole:
+            if found["name"].startswith("$") or found["name"] in split:
                 return f"/*verilator tracing_off*/{found[0]}/*verilator tracing_on*/"
             return found[0]
 

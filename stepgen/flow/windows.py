@@ -1,4 +1,4 @@
-"""Which bytes of the address space a simulated memory holds: windows, wherever they lie."""
+"""The address ranges that a simulated memory holds: windows."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..compile.units.load import walk
 from ..ir.arguments import Address
 
 Window = tuple[Address, int]
-"""Address of the first byte, and how many there are."""
+"""Address of the first byte, and number of bytes."""
 
 NEAR = 1 << 16
-"""Bytes between two windows that are cheaper to hold than to tell apart."""
+"""Ranges this many bytes apart or less are merged into one window."""
 
 MOST_SPANS = 16
-"""Pieces of a tensor that are told apart."""
+"""Separate ranges of a tensor, at most."""
 
 MOST_BYTES = 1 << 30
-"""Bytes that a simulation holds."""
+"""Size of the simulated memory, at most."""
 
 
 class Windows:
-    """Windows one after the other: where an address lies in them, and which address lies where.
+    """Windows stored one after the other: translates addresses to places and back.
 
     Parameters
     ----------
     windows : iterable of Window
-        In rising order and apart.
+        In rising order and disjoint.
     """
 
     def __init__(self, windows: Iterable[Window]):
@@ -41,7 +41,7 @@ class Windows:
         self._places = list(accumulate(sizes, initial=0))
 
     def place(self, address: int, size: int = 1) -> int | None:
-        """Place of `size` bytes from an address on; None where no window holds them all."""
+        """Place of `size` bytes from an address on; None if no window holds all of them."""
         for (base, held), place in zip(self.windows, self._places, strict=False):
             if base <= address and address + size <= base + held:
                 return place + address - base
@@ -55,7 +55,7 @@ class Windows:
         raise ValueError(f"the windows hold {self.size} bytes, not {place + 1}")
 
     def parts(self, address: int, size: int) -> Iterator[tuple[slice, slice]]:
-        """What the windows hold of `size` bytes from an address on: where there, and where here."""
+        """The parts of `size` bytes from an address on that windows hold: slices there and here."""
         for (base, held), place in zip(self.windows, self._places, strict=False):
             first, end = max(base, address), min(base + held, address + size)
             if first < end:
@@ -63,7 +63,7 @@ class Windows:
                 yield there, slice(place + first - base, place + end - base)
 
     def image(self, contents: Iterable[tuple[int, npt.NDArray[np.uint8]]]) -> npt.NDArray[np.uint8]:
-        """What the windows show of contents that begin at given addresses; else zero."""
+        """Contents of the windows, from arrays at given addresses; zero elsewhere."""
         image = np.zeros(self.size, np.uint8)
         for address, content in contents:
             for there, here in self.parts(address, content.size):
@@ -72,7 +72,7 @@ class Windows:
 
 
 def windows_of(design: Design) -> tuple[Window, ...]:
-    """The windows that the loads and stores of a design reach, in whole bus words.
+    """The windows that the loads and stores of a design reach, in full bus words.
 
     A tensor of which little is read takes little memory, however large it is.
     """
@@ -97,7 +97,7 @@ def windows_of(design: Design) -> tuple[Window, ...]:
 
 
 def _joined(spans: Iterable[tuple[int, int]], near: int = 0) -> list[tuple[int, int]]:
-    """The same places in rising order, those that touch, or nearly so, as one."""
+    """The same ranges in rising order, those at most `near` apart merged."""
     joined: list[tuple[int, int]] = []
     for first, end in sorted(spans):
         if joined and first <= joined[-1][1] + near:

@@ -68,7 +68,7 @@ def test_a_saved_graph_is_a_program(stepgen, here):
 def test_metrics(stepgen, policy):
     said = stepgen(f"metrics p.py:layer --policy {policy}")
     assert said.code == 0
-    assert f"policy {policy}" in said.out
+    assert f"accounting model {policy}" in said.out
     data = stepgen(f"metrics p.py:layer --policy {policy} --json").json
     assert data["dims"]["E0"] == 3
     # One weight of 8x4 and three rows of 4; published counts what is stored in 4 bytes.

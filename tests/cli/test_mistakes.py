@@ -14,7 +14,7 @@ MISTAKES = [
     # Which program
     ("show", "Missing argument 'PROGRAM'."),
     ("show nix.py:f", "there is no file nix.py"),
-    ("show p.py", "p.py needs a function behind it, as in p.py:layer"),
+    ("show p.py", "p.py needs the name of a function, as in p.py:layer"),
     ("show p.py:f", "p.py has no function 'f', it has layer, soft, dynamic, broken, mismatch"),
     ("show moo", "there is no program 'moo': give path.py:function, or one of the examples .*"),
     ("show p.py:broken", "p.py:broken can't be built: ZeroDivisionError at p.py:.*by zero"),

@@ -14,5 +14,5 @@ def test_every_board_can_be_read(path):
 
 
 def test_an_unknown_board_is_named():
-    with pytest.raises(StepError, match="there is no board 'abacus', those are ecp5-85"):
+    with pytest.raises(StepError, match="there is no board 'abacus', only ecp5-85"):
         board("abacus")

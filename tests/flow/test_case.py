@@ -34,7 +34,7 @@ def test_images_come_back(tmp_path: Path, word: int) -> None:
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        (Case("k"), "case k of d: nothing is given for the port x"),
+        (Case("k"), "case k of d: no beats are given for the port x"),
         (Case("k", {"x": ROWS, "z": ROWS}), "there is no port z among the sources"),
         (Case("k", {"x": ROWS}, {"x": ROWS}), "there is no port x among the expected"),
         (

@@ -103,7 +103,7 @@ def test_every_example_is_a_program():
     ("spec", "settings", "sentence"),
     [
         ("nix.py:f", {}, "there is no file nix.py"),
-        ("p.py", {}, "p.py needs a function behind it, as in p.py:double"),
+        ("p.py", {}, "p.py needs the name of a function, as in p.py:double"),
         (
             "p.py:f",
             {},

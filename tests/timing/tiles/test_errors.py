@@ -189,5 +189,5 @@ def test_tuples_from_outside() -> None:
     g = sg.Graph("pairs")
     x = g.input("x", TupleType((sg.f32[1, 1], sg.f32[1, 1])), (1,))
     g.output(x.map(fn.add()), "y")
-    with pytest.raises(sg.StepError, match=r"the input x carries .*; give its items apart"):
+    with pytest.raises(sg.StepError, match=r"the input x carries .*; give its items separately"):
         simulate(g, {"x": [(ones(1, 1), ones(1, 1))]}, SDA)
