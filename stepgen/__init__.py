@@ -26,7 +26,7 @@ from stepgen.ir.feedback import Feedback
 from stepgen.ir.fn import fn
 from stepgen.ir.function import Function
 from stepgen.ir.function import home as _home
-from stepgen.ir.graph import Graph, Tensor
+from stepgen.ir.graph import Graph
 from stepgen.ir.metrics import Metrics, metrics, selector_counts
 from stepgen.ir.ops.accum import accum as accum
 from stepgen.ir.ops.bufferize import bufferize as bufferize
@@ -48,6 +48,7 @@ from stepgen.ir.ops.scan import scan as scan
 from stepgen.ir.ops.streamify import streamify as streamify
 from stepgen.ir.ops.zip import zip as zip
 from stepgen.ir.stream import Node, Stream, StreamType
+from stepgen.ir.tensor import Tensor
 from stepgen.ir.text import load, save
 
 _home("stepgen.functions")

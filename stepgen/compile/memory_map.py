@@ -7,8 +7,9 @@ from dataclasses import replace
 from ..ir.arguments import ADDRESS_BITS
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
-from ..ir.graph import Graph, Tensor
+from ..ir.graph import Graph
 from ..ir.stream import Node
+from ..ir.tensor import Tensor
 from .design import Bus, Region, width_of
 
 ALIGNMENT = 4096

@@ -86,7 +86,17 @@ class Dim:
         return f"Dim({self}, {self.kind}, bound={self.bound})"
 
     def same(self, other: Dim) -> bool:
-        """Whether both extents are equal in every run."""
+        """Whether both extents are equal in every run.
+
+        Parameters
+        ----------
+        other : Dim
+            Of the same graph.
+
+        Returns
+        -------
+        bool
+        """
         return self == other or (
             not (self.static is not None and other.static is not None)
             and sympy.expand(self.expr - other.expr) == 0
@@ -99,7 +109,22 @@ DimLike = int | str | Dim
 
 @checked
 def static(extent: int) -> Dim:
-    """A dim of known extent."""
+    """A dim of known extent.
+
+    Parameters
+    ----------
+    extent : int
+        At least 0.
+
+    Returns
+    -------
+    Dim
+
+    Raises
+    ------
+    StepError
+        If it is no such number.
+    """
     if extent < 0:
         raise StepError(f"a dim at {user_line()} must be an integer of at least 0, not {extent}")
     return Dim(sympy.Integer(extent), "static", extent)
@@ -107,7 +132,7 @@ def static(extent: int) -> Dim:
 
 @checked
 def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
-    """A dynamic-regular dim: one extent per run, known by name.
+    """A dynamic-regular dim: one extent per run, known by name (paper, section 3.1).
 
     Parameters
     ----------
@@ -118,13 +143,42 @@ def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> D
         Upper bound of the extent.
     positive : bool
         Whether the extent is known to be at least 1.
+
+    Returns
+    -------
+    Dim
+
+    Raises
+    ------
+    StepError
+        If the name is no such identifier, or the bound is below 0, or 0 and `positive`.
     """
     return _named_dim(name, "dynamic", bound, positive)
 
 
 @checked
 def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Dim:
-    """A ragged dim: several extents within one stream. Parameters as for `dynamic`."""
+    """A ragged dim: several extents within one stream (paper, section 3.1).
+
+    Parameters
+    ----------
+    name : str
+        Name of the symbol, an ASCII identifier that is no word of Python; the same name is the
+        same dim within a graph.
+    bound : int, optional
+        Upper bound of every extent.
+    positive : bool
+        Whether every extent is known to be at least 1.
+
+    Returns
+    -------
+    Dim
+
+    Raises
+    ------
+    StepError
+        If the name is no such identifier, or the bound is below 0, or 0 and `positive`.
+    """
     return _named_dim(name, "ragged", bound, positive)
 
 

@@ -110,6 +110,11 @@ class Tile(DataType):
         Extents.
     element : ElementType
         What it is made of. A scalar is a tile of 1 x 1.
+
+    Raises
+    ------
+    StepError
+        If an extent is negative or no name of a dim, or the element type is none.
     """
 
     rows: Dim
@@ -151,6 +156,11 @@ class Selector(DataType):
         Number of consumers.
     hot : int, optional
         How many bits are set in every selector, where that is known (top-k routing).
+
+    Raises
+    ------
+    StepError
+        If `n` is below 1 or beyond what a stream can have, or `hot` is not within ``0..n``.
     """
 
     n: int
@@ -187,6 +197,11 @@ class Buffer(DataType):
         What it holds.
     shape : tuple of Dim
         Shape of what it holds, outermost first. Only the outermost may be ragged.
+
+    Raises
+    ------
+    StepError
+        If the tile or the shape is of another type.
     """
 
     tile: Tile
@@ -211,7 +226,18 @@ class Buffer(DataType):
 
 @dataclass(frozen=True)
 class TupleType(DataType):
-    """Several data types side by side, made by Zip."""
+    """Several data types side by side, made by Zip.
+
+    Parameters
+    ----------
+    items : tuple of DataType
+        In the order of the streams.
+
+    Raises
+    ------
+    StepError
+        If an item is no data type.
+    """
 
     items: tuple[DataType, ...]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepgen.ir.about import about
 from stepgen.ir.function import function_types, maker
 
 
@@ -13,7 +14,10 @@ class Functions:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():
             raise AttributeError(f"there is no function {name!r}")
-        return maker(function_types()[name])
+        kind = function_types()[name]
+        made = maker(kind)
+        made.__doc__ = about(kind)
+        return made
 
     def __dir__(self) -> list[str]:
         return list(function_types())

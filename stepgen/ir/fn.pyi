@@ -5,7 +5,19 @@ from stepgen.ir.function import Function
 
 class Functions:
     def add(self) -> Function:
-        """``a + b``, 1 operation per element; integers wrap around, floats round."""
+        """``a + b``, 1 operation per element; integers wrap around, floats round.
+
+        Returns
+        -------
+        Function
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
+            repeated as in numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def at_least(self, c: float) -> Function:
         """``max(x, c)``, 1 operation per element; with 0 the rectifier of neural networks.
 
@@ -15,6 +27,16 @@ class Functions:
         ----------
         c : number
             A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def compare(self, op: str) -> Function:
         """``a op b`` as bool, 1 operation per element.
@@ -25,6 +47,17 @@ class Functions:
         ----------
         op : {"lt", "le", "eq", "ne", "ge", "gt"}
             Less than, less or equal, equal, not equal, greater or equal, greater than.
+
+        Returns
+        -------
+        Function
+            For Map, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are repeated as in
+            numpy.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def convert(self, to: ElementType | str) -> Function:
         """Each number as one of another type: the nearest, ties to even, integers saturate.
@@ -33,17 +66,70 @@ class Functions:
         ----------
         to : ElementType or str
             The type that comes out; 1 operation per element.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16, f32, bool or address.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def count(self) -> Function:
-        """Accum and Scan only: any tiles -> a scalar address, 1 more for every element."""
+        """Accum and Scan only: any tiles -> a scalar address, 1 more for every element.
+
+        Returns
+        -------
+        Function
+            For Accum and Scan.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def div(self) -> Function:
-        """``a / b``, 1 operation per element: a times the tabulated reciprocal of b, rounded once."""
+        """``a / b``, 1 operation per element: a times the tabulated reciprocal of b, rounded once.
+
+        Returns
+        -------
+        Function
+            For Map, of 2 tiles ``[R, C]`` of bf16 or f32; extents of 1 are repeated as in numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def exp(self) -> Function:
-        """``e ** x``, 4 operations per element (paper, section 4.2)."""
+        """``e ** x``, 4 operations per element (paper, section 4.2).
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def gelu(self) -> Function:
         """``x * Phi(x)``, Phi being the normal distribution: the exact GELU.
 
         Counted as 8 operations per element like SiLU.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def mask_cols(self, value: float) -> Function:
         """``[R, C]`` and a scalar address n -> columns from n on are `value`.
@@ -55,6 +141,16 @@ class Functions:
         ----------
         value : number
             A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def matmul(self, transpose: bool = False) -> Function:
         """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
@@ -67,15 +163,60 @@ class Functions:
         ----------
         transpose : bool
             Whether the weight tile comes as ``[N, K]``.
+
+        Returns
+        -------
+        Function
+            For Map, Accum and Scan.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def maximum(self) -> Function:
-        """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""
+        """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN.
+
+        Returns
+        -------
+        Function
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
+            repeated as in numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def minimum(self) -> Function:
-        """``min(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""
+        """``min(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN.
+
+        Returns
+        -------
+        Function
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
+            repeated as in numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def mul(self) -> Function:
         """``a * b`` element by element, 1 operation each; int8 multiplies into int32.
 
         Integers wrap around, floats round.
+
+        Returns
+        -------
+        Function
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
+            repeated as in numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def offset(self, c: float) -> Function:
         """``x + c``, 1 operation per element.
@@ -86,6 +227,16 @@ class Functions:
         ----------
         c : number
             A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def one_hot(self) -> Function:
         """FlatMap only: a selector becomes one selector for each bit that is set, lowest first.
@@ -93,11 +244,43 @@ class Functions:
         So what exists once per choice, such as the weight of an expert for a token, can be routed as
         what exists once per token is: the consumers are selected equally often. A selector without bits
         becomes nothing.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def place_row(self) -> Function:
-        """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with that as its row i."""
+        """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with that as its row i.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def reciprocal(self) -> Function:
-        """``1 / x``, 1 operation per element."""
+        """``1 / x``, 1 operation per element.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def requantize(self, multiplier: int = 1, shift: int = 0) -> Function:
         """``saturate(round(x * multiplier / 2**shift))``, to the nearest, ties to even.
 
@@ -107,11 +290,43 @@ class Functions:
             1 to 32767.
         shift : int
             0 to 31.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def retile_col(self) -> Function:
-        """Accum only: cols add up, rows must be the same; an empty chunk gives a tile without cols."""
+        """Accum only: cols add up, rows must be the same; an empty chunk gives a tile without cols.
+
+        Returns
+        -------
+        Function
+            For Accum.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def retile_row(self) -> Function:
-        """Accum only: rows add up, cols must be the same; an empty chunk gives a tile without rows."""
+        """Accum only: rows add up, cols must be the same; an empty chunk gives a tile without rows.
+
+        Returns
+        -------
+        Function
+            For Accum.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def retile_streamify(self, axis: str = 'row') -> Function:
         """FlatMap only: rank 0 strings the pieces of all tiles together, rank 1 keeps each tile's.
 
@@ -119,6 +334,16 @@ class Functions:
         ----------
         axis : {"row", "col"}
             ``[R, C]`` becomes R tiles ``[1, C]`` or C tiles ``[R, 1]``.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def row_broadcast(self, cols: int) -> Function:
         """``[R, 1] -> [R, cols]``: the one element of each row, all along the row.
@@ -127,19 +352,60 @@ class Functions:
         ----------
         cols : int
             Columns of the result.
+
+        Returns
+        -------
+        Function
+            For Map, of tiles of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def row_max(self) -> Function:
         """``[R, C] -> [R, 1]``, 1 operation per element: the largest element of each row.
 
         A row without columns gives the lowest number.
+
+        Returns
+        -------
+        Function
+            For Map, of tiles of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def row_sum(self) -> Function:
         """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
 
         A tree over the lanes of a slice, then slice after slice, in the type that comes out.
+
+        Returns
+        -------
+        Function
+            For Map, of tiles of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def rsqrt(self) -> Function:
-        """``1 / sqrt(x)``, 4 operations per element (paper, section 4.2)."""
+        """``1 / sqrt(x)``, 4 operations per element (paper, section 4.2).
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def running_max(self, c: float = 0) -> Function:
         """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
@@ -150,6 +416,16 @@ class Functions:
         ----------
         c : number
             A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def scale(self, c: float) -> Function:
         """``x * c``, 1 operation per element; int8 multiplies into int32.
@@ -160,6 +436,16 @@ class Functions:
         ----------
         c : number
             A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def shift_cols(self, by: int = 1, fill: float = 0) -> Function:
         """``[R, C]`` -> the same, column j holding what column j - by held; the first are `fill`.
@@ -172,39 +458,145 @@ class Functions:
             How many columns to the right.
         fill : number
             A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def silu(self) -> Function:
-        """``x / (1 + e ** -x)``, 8 operations per element (paper, section 4.2)."""
+        """``x / (1 + e ** -x)``, 8 operations per element (paper, section 4.2).
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def span(self) -> Function:
         """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
         A range of length 0 becomes an empty group. Streams made of the same ranges have the same dims.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def span_end(self) -> Function:
-        """``(start, length)`` -> start + length - 1; the length has to be at least 1."""
+        """``(start, length)`` -> start + length - 1; the length has to be at least 1.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def span_first(self) -> Function:
         """FlatMap only: ``(start, length)`` becomes consumer 0, then length-1 times consumer 1.
 
         So a loop over a range takes what it starts from, and afterwards what comes back. A range has
         to have a length of at least 1.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def span_last(self) -> Function:
         """FlatMap only: ``(start, length)`` becomes length-1 times consumer 1, then consumer 0.
 
         So the last tile of a key cache, which is still being filled, goes its own way. A range has to
         have a length of at least 1.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def sqrt(self) -> Function:
-        """``sqrt(x)``, counted as 4 operations per element like rsqrt."""
+        """``sqrt(x)``, counted as 4 operations per element like rsqrt.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def square(self) -> Function:
         """``x * x``, 1 operation per element; int8 multiplies into int32.
 
         Integers wrap around, floats round.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
         """
     def sub(self) -> Function:
-        """``a - b``, 1 operation per element; integers wrap around, floats round."""
+        """``a - b``, 1 operation per element; integers wrap around, floats round.
+
+        Returns
+        -------
+        Function
+            For Map, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are repeated as in
+            numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def tanh(self) -> Function:
-        """``tanh(x)``, counted as 4 operations per element like exp."""
+        """``tanh(x)``, counted as 4 operations per element like exp.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def tile_addresses(self, count: int) -> Function:
         """FlatMap only: a one-hot selector or a scalar address e becomes e*count .. e*count+count-1.
 
@@ -217,6 +609,16 @@ class Functions:
         ----------
         count : int
             How many tiles there are for each e.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
 
 fn: Functions

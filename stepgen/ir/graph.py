@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -17,51 +16,9 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Routing, Stream, StreamType, make_stream
+from stepgen.ir.tensor import Tensor
 from stepgen.ir.uses import conform
 from stepgen.ir.where import user_line
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A matrix in off-chip memory.
-
-    Attributes
-    ----------
-    graph : Graph
-        The graph that it belongs to.
-    name : str
-        Unique among the graph's tensors.
-    shape : tuple of int
-        Rows and columns.
-    element : ElementType
-        What it is made of.
-    base : int or None
-        Byte address; None leaves it to the compiler.
-    """
-
-    graph: Graph
-    name: str
-    shape: tuple[int, int]
-    element: ElementType
-    base: int | None = None
-
-    @property
-    def bytes(self) -> int:
-        """Size in bytes."""
-        return self.shape[0] * self.shape[1] * self.element.bytes
-
-    @checked
-    def grid(self, tile: tuple[int, int]) -> tuple[int, int]:
-        """How many tiles of this shape it has, in rows and columns."""
-        if min(tile) < 1:
-            raise StepError(
-                f"grid at {user_line()}: a tile of {self.name} must have positive extents, "
-                f"not {tile}"
-            )
-        return self.shape[0] // tile[0], self.shape[1] // tile[1]
-
-    def __repr__(self) -> str:
-        return f"Tensor({self.name}, {self.element} {self.shape[0]}x{self.shape[1]})"
 
 
 class Graph:
@@ -71,6 +28,11 @@ class Graph:
     ----------
     name : str
         What the program is called: an ASCII identifier, as all names of a program.
+
+    Raises
+    ------
+    StepError
+        If the name is no identifier.
 
     Attributes
     ----------
@@ -113,7 +75,16 @@ class Graph:
         dtype : DataType
             Type of one element.
         shape : iterable of int, str or Dim
-            Outermost first; a string is the name of a dynamic dim.
+            ``[D_N..D_0]``, outermost first; a string is the name of a dynamic dim.
+
+        Returns
+        -------
+        Stream
+
+        Raises
+        ------
+        StepError
+            If the name is taken or no identifier, or there is no dim.
         """
         name = identifier(name, f"source at {user_line()}: its name")
         if name in self.tensors:
@@ -126,7 +97,20 @@ class Graph:
 
     @checked
     def output(self, stream: Stream, name: str) -> None:
-        """Let a stream leave the program under a name, unique among the graph's nodes."""
+        """Let a stream leave the program under a name.
+
+        Parameters
+        ----------
+        stream : Stream
+            Of any type.
+        name : str
+            Unique among the graph's nodes.
+
+        Raises
+        ------
+        StepError
+            If the name is taken or no identifier, or the stream belongs to another graph.
+        """
         name = identifier(name, f"output at {user_line()}: its name")
         self.add("output", (stream,), {}, name=name)
 
@@ -150,6 +134,17 @@ class Graph:
             What it is made of.
         base : int, optional
             Byte address; the compiler chooses one where it is missing.
+
+        Returns
+        -------
+        Tensor
+            Its tiles lie in memory one after the other, each row-major.
+
+        Raises
+        ------
+        StepError
+            If the name is taken or no identifier, an extent is below 1, or the tensor does not fit
+            into the addresses.
         """
         line = user_line()
         name = identifier(name, f"tensor at {line}: its name")
@@ -192,6 +187,11 @@ class Graph:
         -------
         Feedback
             A stream; its `connect` puts the real stream in its place everywhere.
+
+        Raises
+        ------
+        StepError
+            If the name is taken or no identifier, or there is no dim.
         """
         line = user_line()
         name = self._claim("feedback", name, line)
@@ -231,6 +231,10 @@ class Graph:
         where : str, optional
             The user's line, by default the one that is being executed.
 
+        Returns
+        -------
+        Node
+
         Raises
         ------
         StepError
@@ -260,6 +264,15 @@ class Graph:
     def node(self, name: str) -> Node:
         """The node of this name.
 
+        Parameters
+        ----------
+        name : str
+            Such as ``partition_0``, or what the program gave.
+
+        Returns
+        -------
+        Node
+
         Raises
         ------
         StepError
@@ -274,7 +287,23 @@ class Graph:
 
     @checked
     def consumers(self, stream: Stream) -> list[tuple[Node, int]]:
-        """Every use of a stream: the node and the number of its input."""
+        """Every use of a stream.
+
+        Parameters
+        ----------
+        stream : Stream
+            Of this graph.
+
+        Returns
+        -------
+        list of (Node, int)
+            The node that uses it, and the number of the node's input.
+
+        Raises
+        ------
+        StepError
+            If it is no stream.
+        """
         state = len(self.nodes), sum(f.source is not None for f in self.feedbacks)
         if self._counted != state:
             self._uses = {}

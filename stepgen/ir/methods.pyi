@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from stepgen.ir.function import Function
-from stepgen.ir.graph import Tensor
 from stepgen.ir.stream import Stream
+from stepgen.ir.tensor import Tensor
 from typing import Any
 from typing import Literal
 from typing import overload

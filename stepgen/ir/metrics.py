@@ -111,6 +111,11 @@ class Metrics:
         values : mapping
             From a symbol, a `Dim` or a name to an integer, or to an array with one entry per run.
 
+        Returns
+        -------
+        Numbers
+            Bytes and operations: integers, or arrays with one entry per run.
+
         Raises
         ------
         StepError
@@ -195,6 +200,11 @@ def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
     design : optional
         Handed to a registered policy: the design table whose units are counted.
 
+    Returns
+    -------
+    Metrics
+        Bytes and operations of every node, symbolic in the dynamic dims.
+
     Raises
     ------
     StepError
@@ -225,6 +235,11 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
     mask : array of bool
         ``[.., n]``, one row per selector; one leading dim more than the stream has gives one
         result per run.
+
+    Returns
+    -------
+    dict of str to int or array
+        From the name of each consumer's dim to how many selectors have its bit set.
 
     Raises
     ------

@@ -199,7 +199,22 @@ class Stream(Methods):
 
     @checked
     def dim(self, level: int) -> Dim:
-        """The dim D_level, counted from the innermost."""
+        """The dim D_level.
+
+        Parameters
+        ----------
+        level : int
+            Counted from the innermost: 0 to the rank.
+
+        Returns
+        -------
+        Dim
+
+        Raises
+        ------
+        StepError
+            If the stream has no such dim.
+        """
         if not 0 <= level <= self.rank:
             raise StepError(
                 f"dim at {user_line()}: {self.name} of rank {self.rank} has no dim D{level}"
@@ -214,6 +229,16 @@ class Stream(Methods):
         ----------
         depth : int
             At least 2.
+
+        Returns
+        -------
+        Stream
+            Equal to this one, for one use.
+
+        Raises
+        ------
+        StepError
+            If the depth is below 2.
         """
         if depth < 2:
             raise StepError(
@@ -228,7 +253,13 @@ class Stream(Methods):
         return stream_table(self)
 
     def resolved(self) -> Stream:
-        """The real stream, where this handle means a feedback that is connected by now."""
+        """The real stream, where this handle means a feedback that is connected by now.
+
+        Returns
+        -------
+        Stream
+            This one, where it means no such feedback.
+        """
         source = self.node.stands_for
         if source is None:
             return self

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stepgen.ir.about import about
 from stepgen.ir.function import Function, function_types
 from stepgen.ir.methods import Methods
 from stepgen.ir.operator import as_method, functions
@@ -79,7 +80,7 @@ def _of_function(name: str, kind: type[Function]) -> _Entry:
     parameters = [_SELF, *signature.parameters.values()]
     made = signature.replace(parameters=parameters, return_annotation="Function")
     scope = ChainMap(*(vars(_home(c)) for c in kind.__mro__))
-    return _Entry(name, [made], inspect.getdoc(kind) or "", {**scope, "Function": Function})
+    return _Entry(name, [made], about(kind), {**scope, "Function": Function})
 
 
 def _home(thing: Any) -> Any:

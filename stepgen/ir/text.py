@@ -111,6 +111,13 @@ def _field(entry: Any, key: str, kind: type | tuple[type, ...], what: str) -> An
 def save(graph: Graph, path: str | Path) -> None:
     """Write the text of a graph to a file.
 
+    Parameters
+    ----------
+    graph : Graph
+        Complete or not.
+    path : str or Path
+        The file; one that is there already is replaced.
+
     Raises
     ------
     StepError
@@ -125,6 +132,16 @@ def save(graph: Graph, path: str | Path) -> None:
 @checked
 def load(path: str | Path) -> Graph:
     """Read a graph from a file that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Graph
+        Equal to the one that was saved.
 
     Raises
     ------

@@ -15,13 +15,12 @@ from typing import Any
 from stepgen.ir.arguments import take
 from stepgen.ir.operator import Call, functions, operators
 from stepgen.ir.stream import Stream
+from stepgen.ir.tensor import Tensor
 
 
 @cache
 def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str, tuple[Any, Any]]]:
     """Fewest and most streams, and of every other parameter its annotation and default."""
-    from stepgen.ir.graph import Tensor
-
     plain = inspect.unwrap(function)
     hints = typing.get_type_hints(plain)
     least, most, many = 0, 0, False

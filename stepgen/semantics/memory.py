@@ -14,8 +14,9 @@ import numpy as np
 
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.errors import StepError
-from stepgen.ir.graph import Graph, Tensor
+from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
+from stepgen.ir.tensor import Tensor
 from stepgen.semantics.numbers import DTYPES, Array, as_element
 
 Layout = tuple[int, int] | None

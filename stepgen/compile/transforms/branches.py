@@ -7,9 +7,10 @@ from itertools import product
 from typing import Any
 
 from ...ir.errors import StepError
-from ...ir.graph import Graph, Tensor
+from ...ir.graph import Graph
 from ...ir.operator import operators
 from ...ir.stream import Node, Stream
+from ...ir.tensor import Tensor
 from .rows import carried, packs, takes_apart
 
 _SHAPE_OPS = ("flatten", "reshape", "promote", "fork")

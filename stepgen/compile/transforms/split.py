@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...ir.errors import StepError
-from ...ir.graph import Tensor
 from ...ir.stream import Node
+from ...ir.tensor import Tensor
 from ...ir.wire import DONE
 
 Slice = Callable[[Mapping[str, Any]], dict[str, Any]]

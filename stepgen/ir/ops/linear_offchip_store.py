@@ -8,10 +8,11 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.dtypes import Tile
-from stepgen.ir.graph import Tensor, build
+from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tensor import Tensor
 
 
 class LinearOffchipStore(Operator):

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import sympy
 
-from stepgen.ir.graph import Tensor, build
+from stepgen.ir.graph import build
 from stepgen.ir.offchip import check_addresses, tensor_tile
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tensor import Tensor
 
 
 class RandomOffchipLoad(Operator):

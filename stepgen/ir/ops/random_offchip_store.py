@@ -8,11 +8,12 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.dtypes import FLAG, Tile
-from stepgen.ir.graph import Tensor, build
+from stepgen.ir.graph import build
 from stepgen.ir.offchip import check_addresses, tensor_tile
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tensor import Tensor
 
 
 class RandomOffchipStore(Operator):

@@ -12,8 +12,9 @@ from ...ir.cycles import on_cycles
 from ...ir.dims import product_bound
 from ...ir.dtypes import FLAG, Buffer, Selector, Tile, address
 from ...ir.errors import StepError
-from ...ir.graph import Graph, Tensor
+from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
+from ...ir.tensor import Tensor
 from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..layout import Layout, structure

@@ -1,0 +1,57 @@
+"""What help says of a function: its own docstring, then what its class tells."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from dataclasses import fields
+from functools import cache
+
+from stepgen.ir.function import Cut, Folded, Function, Mapped, Scanned
+
+_APPLIED = {Mapped: "Map", Folded: "Accum", Scanned: "Scan", Cut: "FlatMap"}
+
+
+@cache
+def about(kind: type[Function]) -> str:
+    """The docstring of what makes functions of this class.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    """
+    appliers = [name for base, name in _APPLIED.items() if issubclass(kind, base)]
+    returned = f"For {_listed(appliers, 'and')}{_operands(kind)}."
+    wrong = "Where it is applied, if it does not take such elements."
+    if fields(kind):
+        wrong = "If a parameter does not fit; where it is applied, if it takes no such elements."
+    return "\n".join(
+        [
+            inspect.getdoc(kind) or "",
+            *("", "Returns", "-------", "Function", _indented(returned)),
+            *("", "Raises", "------", "StepError", _indented(wrong)),
+        ]
+    )
+
+
+def _operands(kind: type[Function]) -> str:
+    """Tiles that Map takes, where one sentence tells; a docstring of its own tells the others."""
+    if not issubclass(kind, Mapped) or kind.reads_numbers:
+        return ""
+    if kind.extents_of != "both" and kind.arity > 1:
+        return ""
+    elements = _listed([str(e) for e in kind.elements], "or")
+    if kind.arity > 1:
+        repeated = "extents of 1 are repeated as in numpy"
+        return f", of {kind.arity} tiles ``[R, C]`` of {elements}; {repeated}"
+    shape = "``[R, C] -> [R, C]``" if kind.extents_of == "both" else "of tiles"
+    return f", {shape} of {elements}"
+
+
+def _listed(words: list[str], last: str) -> str:
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def _indented(text: str) -> str:
+    return textwrap.fill(text, 96, initial_indent="    ", subsequent_indent="    ")

@@ -1,0 +1,73 @@
+"""Matrices in off-chip memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stepgen.ir.arguments import checked
+from stepgen.ir.dtypes import ElementType
+from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
+
+if TYPE_CHECKING:
+    from stepgen.ir.graph import Graph
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A matrix in off-chip memory.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that it belongs to.
+    name : str
+        Unique among the graph's tensors.
+    shape : tuple of int
+        Rows and columns.
+    element : ElementType
+        What it is made of.
+    base : int or None
+        Byte address; None leaves it to the compiler.
+    """
+
+    graph: Graph
+    name: str
+    shape: tuple[int, int]
+    element: ElementType
+    base: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return self.shape[0] * self.shape[1] * self.element.bytes
+
+    @checked
+    def grid(self, tile: tuple[int, int]) -> tuple[int, int]:
+        """How many tiles of this shape it has.
+
+        Parameters
+        ----------
+        tile : tuple of int
+            Rows and columns of a tile, in elements.
+
+        Returns
+        -------
+        tuple of int
+            Tiles that fit into a column and into a row of the tensor.
+
+        Raises
+        ------
+        StepError
+            If an extent of the tile is below 1.
+        """
+        if min(tile) < 1:
+            raise StepError(
+                f"grid at {user_line()}: a tile of {self.name} must have positive extents, "
+                f"not {tile}"
+            )
+        return self.shape[0] // tile[0], self.shape[1] // tile[1]
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}, {self.element} {self.shape[0]}x{self.shape[1]})"
