@@ -1,4 +1,4 @@
-"""Pictures of a run: which unit works, waits or is full, over the cycles."""
+"""Pictures of a run: in which cycles units are busy, starved or full."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..timing.activity import STATES, Activity
 from ..timing.model import Prediction
 from ..timing.tiles.report import Run
 
-COLORS = {"works": "#2a9d5c", "waits": "#e9e9e4", "full": "#e07b39"}
-_MEANING = {"works": "works", "waits": "waits for an input", "full": "waits for room"}
+COLORS = {"busy": "#2a9d5c", "starved": "#e9e9e4", "full": "#e07b39"}
+_MEANING = {"busy": "busy", "starved": "starved (no input)", "full": "full (back-pressure)"}
 
 MAIN_KINDS = frozenset(
     ("load", "memory", "partition", "expand", "matmul", "retile_col", "reassemble", "store")
@@ -39,7 +39,7 @@ MAIN_ACTORS = (_WORKS, "passes on")
 nobody reads."""
 
 MOST_ROWS = 60
-"""Rows that a page has room for."""
+"""Rows of a picture that fits on a page."""
 
 FULL_PAGE = 400
 """Rows of the largest picture."""
@@ -52,18 +52,18 @@ columns can show becomes its mean; without, it would become a pattern that is no
 
 @dataclass(frozen=True)
 class Timeline:
-    """What there is to see of one run.
+    """The timeline of one run.
 
     Attributes
     ----------
     title : str
-        What ran.
+        Name of the run.
     cycles : int
-        How long.
+        Its length.
     activities : tuple of Activity
         A row for each.
     left_out : int
-        How many more there would be.
+        Number of rows that are left out.
     """
 
     title: str
@@ -231,5 +231,5 @@ def _events(activity: Activity, cycles: int) -> Iterable[dict[str, object]]:
     yield {"ph": "M", "name": "thread_name", "args": {"name": name}}
     ends = np.append(activity.changes[1:], cycles)
     for start, end, state in zip(activity.changes, ends, activity.states, strict=True):
-        if STATES[state] != "waits" and end > start:
+        if STATES[state] != "starved" and end > start:
             yield {"ph": "X", "name": STATES[state], "ts": int(start), "dur": int(end - start)}

@@ -1,4 +1,4 @@
-"""Results that appear whole or not at all: written beside their place, then moved."""
+"""Atomic writes: results are written beside their place, then moved there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _kept: list[Path] = []
 
 @contextmanager
 def keeping(inputs: Iterable[Path]) -> Iterator[None]:
-    """Refuse, until the block ends, to write over these files, which the work is made from."""
+    """Refuse, until the block ends, to overwrite these files, the inputs of the work."""
     inputs = list(inputs)
     _kept.extend(inputs)
     try:
@@ -34,7 +34,7 @@ def same_file(a: Path, b: Path) -> bool:
 
 
 def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
-    """Where a file would be written: what a symlink means, if that is a regular file or nothing.
+    """The path to write to: the target of a symlink, if that is a regular file or missing.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Write a file whole or not at all.
+    """Write a file atomically.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        Where to write it, with the same suffix; it takes its place when the block ends well.
+        Where to write it, with the same suffix; it is moved to its place if the block ends without
+        an error.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Fill a folder whole or not at all.
+    """Fill a folder; its entries appear only if the block ends without an error.
 
     Parameters
     ----------
@@ -110,7 +111,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        An empty folder to fill; its entries take their places when the block ends well.
+        An empty folder to fill; its entries are moved to their places if the block ends without an
+        error.
 
     Raises
     ------

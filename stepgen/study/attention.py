@@ -22,10 +22,10 @@ BLOCK = 16
 
 DIFFERS = (
     "As published, the coarse schedule gives each region 16 requests, so that batch 16 keeps three "
-    "of four regions idle, round robin lets a region that is behind hold up all others, the "
+    "of four regions idle, round robin lets a region that is behind stall all others, the "
     "softmax has no maximum subtracted, FIFOs hold one tile, and a load waits for a tile before it "
-    "asks for the next; fair, all schedules spread the batch over four regions, static ones divide "
-    "it beforehand, the softmax is safe, FIFOs hold two tiles, and loads keep two in flight."
+    "requests the next; fair, all schedules spread the batch over four regions, static ones divide "
+    "it in advance, the softmax is safe, FIFOs hold two tiles, and loads keep two in flight."
 )
 
 
@@ -43,7 +43,7 @@ def row(
         Which region gets a request: of consecutive ones the same, in turn, or the first that is
         free.
     labels : dict of str to Value
-        What tells the batch apart.
+        Labels of the batch.
     known : int, optional
         Published cycles.
     """

@@ -1,4 +1,4 @@
-"""Tables of what figures claim, made from their results, in markdown."""
+"""Tables of the claims about figures, from their results, in markdown."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .point import FAIR, PUBLISHED
 from .report import signed
 
 BYTES = ("traffic", "memory_allocated", "memory_used")
-"""Numbers that are to equal published ones."""
+"""Numbers that must equal published ones."""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """A table in markdown: integers with separators, None as nothing."""
+    """A table in markdown: integers with separators, None as an empty cell."""
     lines = [headings, ["---"] * len(headings), *([_cell(c) for c in row] for row in rows)]
     return [f"| {' | '.join(line)} |" for line in lines]
 
@@ -35,7 +35,7 @@ def equal(result: Result, number: str) -> str:
 
 
 def compared(result: Result, number: str = "cycles") -> list[Any]:
-    """The published number, ours, and the error."""
+    """The published number, stepgen's, and the error."""
     return [result.published(number), result[number], signed(result.error(number))]
 
 
@@ -45,7 +45,7 @@ def of(result: Result | None, number: str) -> Any:
 
 
 def fold(ratio: float) -> str:
-    """A ratio as people read it."""
+    """A ratio with two decimals."""
     return f"{ratio:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""Runs of a whole decoder layer under schedules: Figure 17, and all optimizations together."""
+"""Runs of a complete decoder layer under schedules: Figure 17, and all optimizations together."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SMALL_HEADS = 2
 
 DIFFERS = (
     "As published, dynamic tiles have 6400 FLOPs/cycle per operator and static ones 4096, the "
-    "softmax has no maximum subtracted, and a load waits for a tile before it asks for the next; "
+    "softmax has no maximum subtracted, and a load waits for a tile before it requests the next; "
     "fair, all have 4096, the softmax is safe, and loads keep two tiles in flight."
 )
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a decoder layer is laid out.
+    """A schedule of a decoder layer.
 
     Parameters
     ----------

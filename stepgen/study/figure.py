@@ -20,10 +20,10 @@ class Row:
     Parameters
     ----------
     labels : mapping of str to Value
-        What people tell it apart by: model, batch, tile.
+        Its labels: model, batch, tile.
     point : Point
     known : mapping of str to number
-        What the paper's figure plotted, by the names of our numbers.
+        Published numbers, by the names of stepgen's.
     """
 
     labels: Labels
@@ -81,7 +81,7 @@ def _as_they_are(results: list[Result]) -> list[Result]:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper, or a study of our own.
+    """A figure of the paper, or another study.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Figure:
     derive : callable
         Adds numbers that follow from several runs, such as ratios.
     claims : callable, optional
-        From the results of both views to what is claimed of them, lines of markdown.
+        From the results of both views to claims about them, lines of markdown.
     by : str
         Label that has a table of its own for each of its values.
     size : pair of float

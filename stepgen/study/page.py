@@ -1,4 +1,4 @@
-"""What figures claim, all of it, and pages that carry it between marks."""
+"""The claims about figures, and pages that contain them between marks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Claims = Mapping[str, Sequence[str]]
 
 
 def names(figures: Sequence[Figure], views: Sequence[str]) -> list[str]:
-    """Under which names these figures claim something.
+    """The names under which these figures have claims.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def names(figures: Sequence[Figure], views: Sequence[str]) -> list[str]:
 
 
 def claims(outcomes: Sequence[Outcome]) -> Claims:
-    """What is claimed of results in both views."""
+    """The claims about results in both views."""
     found = {SUMMARY: list(_summary(outcomes))} if len(outcomes) > 1 else {}
     for outcome in outcomes:
         if outcome.figure.claims is not None:
@@ -47,7 +47,7 @@ def claims(outcomes: Sequence[Outcome]) -> Claims:
 
 
 def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What was compared with published numbers, figure by figure."""
+    """Comparisons with published numbers, figure by figure."""
     rows = []
     for outcome in outcomes:
         results = outcome.results[PUBLISHED]
@@ -68,7 +68,7 @@ def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def marked(found: Claims) -> str:
-    """Claims as a page carries them."""
+    """Claims as text with marks, for a page."""
     blocks = ("\n".join([_start(name), *lines, END]) for name, lines in found.items())
     return "\n\n".join(blocks)
 
@@ -79,7 +79,7 @@ def _start(name: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of markdown with marks for some figures.
+    """A markdown page with marks for some figures.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ class Page:
         return page
 
     def lines(self, name: str) -> list[str]:
-        """What stands between the marks of a figure."""
+        """The lines between the marks of a figure."""
         (found,) = self._block(name).findall(self.text)
         return str(found).splitlines()
 
     def write(self, found: Claims) -> None:
-        """Put claims between their marks, in the file too.
+        """Write claims between their marks, in the file too.
 
         Raises
         ------

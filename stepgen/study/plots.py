@@ -1,4 +1,4 @@
-"""Kinds of pictures that several figures share."""
+"""Plots that several figures share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Point = tuple[float, float]
 
 
 def hollow(axes: Any, points: Iterable[Point], label: str | None) -> None:
-    """Published points: grey rings, so that they can be told from ours even where they coincide."""
+    """Published points: grey rings, distinguishable from stepgen's points where they coincide."""
     points = list(points)
     if points:
         xs, ys = zip(*points, strict=True)
@@ -68,7 +68,7 @@ def frontier(
 
 
 def logarithmic(axis: Any) -> None:
-    """Ticks of a logarithmic axis as whole numbers, `20 M`, as many as there is room for.
+    """Ticks of a logarithmic axis as integers, `20 M`, as many as fit.
 
     Limits and margins are to be set before.
     """

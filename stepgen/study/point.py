@@ -1,4 +1,4 @@
-"""A point: everything that one timed run depends on, as plain data."""
+"""A point: all parameters of one timing simulation, as plain data."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ VIEWS = (PUBLISHED, FAIR)
 
 @dataclass(frozen=True)
 class Trace:
-    """A routing or the lengths of a batch, and where they come from.
+    """A routing or the lengths of a batch, and their origin.
 
     Parameters
     ----------
     name : str
-        What people call it.
+        Its name in reports.
     origin : {"published", "counts", "drawn"}
         The trace of the paper's own runs; drawn so that every expert gets as many tokens as there;
         or drawn.
@@ -66,7 +66,7 @@ class Transform:
 
 @dataclass(frozen=True)
 class Point:
-    """One run. It holds all that decides the result, so that any process anywhere can make it.
+    """One run: everything that determines its result, so that any process can evaluate it.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Point:
 
     @property
     def key(self) -> str:
-        """Hexadecimal key of all that decides the result. The view is told by the settings."""
+        """Hexadecimal hash of everything that determines the result; not of the view's name."""
         data = asdict(self)
         del data["view"]
         data["traces"] = {name: trace.values for name, trace in self.traces.items()}
@@ -109,7 +109,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        """Short, for people."""
+        """A short name, for messages."""
         made = "".join(f" {t.name}({_listed(t.options)})" for t in self.transforms)
         return f"{self.workload}({_listed(self.options)}){made}"
 

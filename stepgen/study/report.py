@@ -1,4 +1,4 @@
-"""What a study leaves: tables for people, CSV, and pictures."""
+"""Results of a study: tables, CSV and pictures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _TOLD = {
 
 
 def origin(result: Result) -> str:
-    """Where the input of a run comes from, as people say it; nothing where it has none."""
+    """Origin of the input of a run, as text; empty if it has none."""
     point = result.row.point
     return INPUTS[point.origin] if point.traces else ""
 
@@ -68,7 +68,7 @@ class Outcome:
     files: Mapping[str, Path]
 
     def document(self) -> dict[str, Any]:
-        """For machines."""
+        """For ``--json``."""
         return {
             "title": self.figure.title,
             "differs": self.figure.differs,
@@ -77,7 +77,7 @@ class Outcome:
         }
 
     def parts(self) -> Iterator[RenderableType]:
-        """For people: a table per view."""
+        """A table per view."""
         yield f"{self.figure.title}. {self.figure.differs}"
         by = self.figure.by
         for view, results in self.results.items():
@@ -89,7 +89,7 @@ class Outcome:
 def view_table(
     figure: Figure, view: str, results: Sequence[Result], part: Any = None
 ) -> RenderableType:
-    """The results of one view, beside published numbers where they are known."""
+    """The results of one view, with published numbers where known."""
     labels = [name for name in results[0].row.labels if len({r[name] for r in results}) > 1]
     shown = [n for n in figure.shown if _MEMORY_OF.get(n, view) == view or not _both(figure)]
     compared = [n for n in shown if _comparable(view, n, results)]
@@ -141,7 +141,7 @@ def _plain(value: Any) -> str:
 
 
 def cell(name: str, value: float | None) -> Any:
-    """A number of that name as people read it."""
+    """A number of that name as text."""
     if value is None:
         return None
     if name.endswith(("utilization", "occupancy")):

@@ -1,4 +1,4 @@
-"""Runs figures: one sweep over the points of all of them, then tables and pictures."""
+"""Runs figures: one sweep over all their points, then tables and pictures."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def measured(
     progress: Progress = quiet,
     evaluate: Callable[[Point], Numbers] = timing.evaluate,
 ) -> list[tuple[Figure, Views]]:
-    """Run what figures show.
+    """Evaluate the points of figures.
 
     Parameters
     ----------

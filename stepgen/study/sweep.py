@@ -1,4 +1,4 @@
-"""Sweeps: many points evaluated once each, kept by content, resumed where they were interrupted."""
+"""Sweeps: each point is evaluated once, its result is cached by hash; interrupted ones resume."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sources() -> str:
 
 
 def folder() -> Path:
-    """Where the results of this version of stepgen are kept."""
+    """Cache folder of the results of this version of stepgen."""
     return cache_folder() / "study" / sources()
 
 
@@ -53,8 +53,8 @@ def sweep(
 ) -> list[Numbers]:
     """Evaluate points.
 
-    Every result is kept as soon as it is there, so that a sweep that is interrupted goes on where
-    it was. Points that are equal are evaluated once.
+    Every result is cached as soon as it is available, so that an interrupted sweep resumes.
+    Equal points are evaluated once.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def sweep(
     evaluate : callable
         From a point to its numbers.
     progress : Progress
-        Told after every point.
+        Called after every point.
     place : Path, optional
         Where results are kept; by default `folder`.
 
@@ -76,7 +76,7 @@ def sweep(
     Raises
     ------
     StepError
-        If a point can't be evaluated; those that are finished are kept.
+        If a point can't be evaluated; finished ones stay cached.
     """
     place = folder() if place is None else place
     keys = [point.key for point in points]
@@ -110,7 +110,7 @@ def _said(done: dict[str, Numbers], wanted: dict[str, Point]) -> str:
 
 
 def _kept(place: Path, key: str) -> Numbers | None:
-    """A result that was kept; None where there is none that can be read."""
+    """A cached result; None if there is none that can be read."""
     try:
         numbers = json.loads((place / f"{key}.json").read_text())["numbers"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Routings and lengths of the paper's runs, from a folder of data or drawn in their place."""
+"""Routings and lengths of the paper's runs, from a folder of data or drawn."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Model:
     name : str
         As the workloads call it.
     title : str
-        As people call it.
+        Its title in reports.
     file : str
         Beginning of the name of its routings in a folder of data.
     sizes : mapping of str to int
@@ -82,7 +82,7 @@ def lengths_name(batch: int, stdev: int, first: int) -> str:
 
 
 def names() -> list[str]:
-    """All traces that some figure looks for, as paths in a folder of data."""
+    """All traces that figures read, as paths in a folder of data."""
     routings = [f"routing/{routing_name(m, n)}.npz" for n in ROUTED for m in MODELS]
     return routings + [f"kv_lengths/{lengths_name(*b)}.npy" for b in published.ATTENTION]
 
@@ -96,16 +96,16 @@ SMALL = (
 
 @dataclass(frozen=True)
 class Traces:
-    """Where figures get their inputs.
+    """Source of the inputs of figures.
 
     Parameters
     ----------
     data : Path or None
-        Folder with ``routing/*.npz`` and ``kv_lengths/*.npy``; without it everything is drawn.
+        Folder with ``routing/*.npz`` and ``kv_lengths/*.npy``; by default everything is drawn.
     small : bool
         Small models, batches and lengths, for tests.
     seed : int
-        Of all that is drawn.
+        Seed of everything that is drawn.
     """
 
     data: Path | None = None
@@ -182,7 +182,7 @@ class Traces:
         return Trace.of(name, "drawn", drawn)
 
     def unused(self) -> Iterator[str]:
-        """A sentence for every file of the folder that looks like a trace and no figure uses."""
+        """A warning for every file of the folder that looks like a trace and is not used."""
         if self.data is None:
             return
         some = [p for depth in ("*", "*/*", "*/*/*") for p in self.data.glob(depth) if p.is_file()]
@@ -235,7 +235,7 @@ def with_counts(counts: Sequence[int], tokens: int, top: int, *, seed: int = 0) 
 
 
 def found(data: Path | None) -> Traces:
-    """The traces of a folder, or of the one that the environment names.
+    """The traces of a folder, by default of the one that the environment names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Who worked, waited or was full when: what the kernel notes of a run, decoded."""
+"""States of the actors over a run: busy, starved or full, decoded from the kernel's log."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from .layout import Layout
 
 Cycles = npt.NDArray[np.int64]
 
-WORKS, WAITS, FULL = "works", "waits", "full"
-STATES = (WORKS, WAITS, FULL)
+BUSY, STARVED, FULL = "busy", "starved", "full"
+STATES = (BUSY, STARVED, FULL)
 
 KEY = (1 << k.KEY_BITS) - 1
-"""Those bits of a log entry that say who."""
+"""The bits of a log entry that hold actor and state."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """What one actor of a unit did: cycles in all, and the cycles at which that changed.
+    """States of one actor of a unit: total cycles in each, and the cycles of its changes.
 
     Attributes
     ----------
     unit, name : str
-        The unit, and what the actor does in it.
+        The unit, and the actor's name in it.
     works, waits, full : int
-        Cycles in which it acted, waited for an input, and waited for room at an output.
+        Cycles in which it was busy (acted), starved (waited for an input) and full (stalled by
+        back-pressure from an output).
     changes : int64 array of shape [n]
         Cycles at which its state changes.
     states : int64 array of shape [n]
@@ -48,7 +49,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Trace:
-    """What the kernel noted of a run's actors, a word for each change of a state.
+    """The kernel's log of a run's actors, a word for each change of a state.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class Trace:
 
     @classmethod
     def of(cls, layout: Layout, M: Cycles, entries: Cycles, cycles: int) -> Trace:
-        """What is left in `M` after a run, and the entries that were taken out of it."""
+        """From `M` after a run, and the entries that were taken out of it during the run."""
         names = tuple((actor.unit, actor.name) for actor in layout.actors)
         counts = np.array([spent(M, actor.address, cycles) for actor in layout.actors])
         return cls(names, counts.reshape(len(names), len(STATES)), entries)

@@ -1,4 +1,4 @@
-"""Why a run can never end: the cycle of channels that wait for each other."""
+"""Deadlocks: the cycle of actors that wait for each other, and the depths that resolve it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import kernel as k
 from .layout import Actor, Layout
 
 MOST_TOLD = 8
-"""How many who wait, or FIFOs to make deeper, a sentence names."""
+"""Waiting actors, or FIFOs to make deeper, that a message names."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Waiting:
     ----------
     unit, channel : str
     full : bool
-        Whether it waits for room, else for a beat.
+        Whether it waits for space, else for a beat.
     level, depth : int
-        Beats in the channel and beats that it holds at most.
+        Beats in the channel, and its depth.
     """
 
     unit: str
@@ -38,7 +38,7 @@ class Waiting:
 
     @property
     def state(self) -> str:
-        """How the channel looks to who waits; some need more than one beat or one free slot."""
+        """The state of the channel; an actor may need more than one beat or free slot."""
         if self.full:
             return "full" if self.level >= self.depth else "too little room"
         return "too few" if self.level else "empty"
@@ -53,9 +53,9 @@ class Deadlock(StepError):
     Attributes
     ----------
     cycle : int
-        Cycle after which nothing moves any more.
+        Cycle after which no beat moves.
     waiting : list of Waiting
-        Who waits for which channel, in the order in which they wait for each other.
+        Actors and awaited channels, in the order in which they wait for each other.
     remedy : dict of str to int
         The smallest FIFO depths, by channel, that let the run end.
     """
@@ -78,20 +78,20 @@ class Deadlock(StepError):
         self.args = (f"{self.args[0]}; {advice}",)
 
 
-def explain(machine: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
-    """The error for a machine in which no actor will ever act again."""
-    producers = {c: actor for actor in machine.actors for c in actor.writes}
-    consumers = {c: actor for actor in machine.actors for c in actor.reads}
+def explain(layout: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
+    """The error for a run in which no actor can ever act again."""
+    producers = {c: actor for actor in layout.actors for c in actor.writes}
+    consumers = {c: actor for actor in layout.actors for c in actor.reads}
     waits: nx.DiGraph = nx.DiGraph()
     edges: dict[tuple[int, int], Waiting] = {}
-    for actor in machine.actors:
+    for actor in layout.actors:
         for c, full in _awaited(actor, M):
             other = (consumers if full else producers).get(c)
             if other is None:
                 continue
             waits.add_edge(actor.address, other.address)
             edges[actor.address, other.address] = Waiting(
-                actor.unit, machine.names[c], full, _level(M, c), int(M[c + k.DEPTH])
+                actor.unit, layout.names[c], full, _level(M, c), int(M[c + k.DEPTH])
             )
     try:
         waiting = [edges[edge] for edge in nx.find_cycle(waits)]
@@ -100,11 +100,11 @@ def explain(machine: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     told = ", ".join(str(w) for w in waiting[:MOST_TOLD])
     if len(waiting) > MOST_TOLD:
         told += f" and {len(waiting) - MOST_TOLD} more wait"
-    return Deadlock(f"{machine.title} deadlocks in cycle {cycle}: {told}", cycle, waiting)
+    return Deadlock(f"{layout.title} deadlocks in cycle {cycle}: {told}", cycle, waiting)
 
 
 def _awaited(actor: Actor, M: npt.NDArray[np.int64]) -> list[tuple[int, bool]]:
-    """The channels that an actor waits for, each with whether it waits for room or for a beat."""
+    """The channels that an actor waits for, and whether it waits for space, else for a beat."""
     full = {c for c in actor.writes if _level(M, c) >= M[c + k.DEPTH]}
     on = int(M[actor.address + k.ASLEEP_ON])
     if on < k.NEVER:

@@ -15,11 +15,11 @@ from . import kernel as k
 LOG_WORDS = 1 << 18
 STEPS = 64
 ACTORS = 1 << k.KEY_BITS - 2
-"""An entry of the trace has an actor's number above two bits for its state."""
+"""Actors at most: a log entry has an actor's number above two bits for its state."""
 
 
 def structure(beats: Beats) -> npt.NDArray[np.int64]:
-    """Kind, stop and low of beats in the kernel's words, without what units look at besides."""
+    """Kind, stop and low of beats in the kernel's words, without the other fields units read."""
     words: npt.NDArray[np.int64] = (
         beats.kind.astype(np.int64)
         | beats.stop.astype(np.int64) << k.STOP_SHIFT
@@ -30,7 +30,7 @@ def structure(beats: Beats) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Actor:
-    """One actor of a unit: where its record lies, and how people call it."""
+    """One actor of a unit: the address of its record, and its name in reports."""
 
     address: int
     unit: str
@@ -45,7 +45,7 @@ class Layout:
     Parameters
     ----------
     title : str
-        What runs in it, for messages.
+        The design or program, for messages.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Layout:
     names : dict of int to str
         Name of the channel at each address.
     horizon : int
-        How many cycles ahead an actor may ask to be looked at again.
+        Cycles ahead for which an actor may schedule its next step, at most.
     control : int
-        Cycles that the run lasts beyond its last end.
+        Cycles from the last actor's end to the end of the run.
     """
 
     control = 0
@@ -90,7 +90,7 @@ class Layout:
     ) -> int:
         """A FIFO of `depth` beats; its beats are logged unless `index` is negative.
 
-        Its ring remembers the last `capacity` beats, and at least as many as fit in the FIFO;
+        Its ring stores the last `capacity` beats, and at least as many as fit in the FIFO;
         words in `more` follow its record.
         """
         slots = 1 << (max(depth, capacity) - 1).bit_length()
@@ -117,13 +117,13 @@ class Layout:
         Parameters
         ----------
         unit, name : str
-            The unit it belongs to, and what it does there.
+            Its unit, and its name in it.
         step : step function
             Called in every cycle in which the actor may act.
         own : sequence of int
             Its own fields, from `kernel.OWN` on: ports, parameters, state.
         reads, writes : sequence of int
-            Addresses of the channels whose events may wake it, as consumer and as producer.
+            Addresses of the channels whose pushes and pops may wake it, as consumer and producer.
         finishes : bool
             Whether the run lasts until this actor has called `kernel.finish`.
         """
@@ -154,7 +154,7 @@ class Layout:
         Raises
         ------
         StepError
-            If there are more actors than a log entry can tell apart.
+            If there are more actors than a log entry can encode.
         """
         if len(self.actors) > ACTORS:
             raise StepError(

@@ -1,4 +1,4 @@
-"""Who is told how far something is that takes long."""
+"""Progress callbacks of the timing engines."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 
 class Watcher:
-    """Told what goes on inside the engines, often, in the thread that runs them."""
+    """Receives the progress of the engines, often, in the thread that runs them."""
 
     def ran(self, cycles: int) -> None:
-        """A run has come as far as this cycle."""
+        """A run has reached this cycle."""
 
     def compiles(self, functions: int) -> None:
-        """The engines are being compiled, since no cache has them; so many functions so far."""
+        """The engines are being compiled, since they are not cached; so many functions so far."""
 
 
 _watchers: list[Watcher] = [Watcher()]
@@ -21,7 +21,7 @@ _watchers: list[Watcher] = [Watcher()]
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Let somebody be told, instead of others, until the block ends."""
+    """Make `watcher` the current one until the block ends."""
     _watchers.append(watcher)
     try:
         yield
@@ -30,5 +30,5 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def watcher() -> Watcher:
-    """Who is to be told."""
+    """The current watcher."""
     return _watchers[-1]

@@ -98,7 +98,7 @@ def test_perfetto(swiglu, tmp_path):
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     worked = dict.fromkeys(range(1, len(seen.activities) + 1), 0)
     for event in events:
-        if event["name"] == "works":
+        if event["name"] == "busy":
             worked[event["tid"]] += event["dur"]
     assert list(worked.values()) == [a.works for a in seen.activities]
 

@@ -1,4 +1,4 @@
-"""The figures, one file each; a new file is a new figure."""
+"""The figures, one module each, found by their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 13: what sharing regions saves: on-chip memory, compute, and what it costs in cycles."""
+"""Figure 13: on-chip memory and compute saved by sharing regions, and its cost in cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 17: a whole decoder layer, static schedules against the dynamic one."""
+"""Figure 17: a complete decoder layer, static schedules against the dynamic one."""
 
 from __future__ import annotations
 
