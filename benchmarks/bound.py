@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stepgen.compile.design import Bus
 from stepgen.flow.experiment import Experiment
+from stepgen.hw.design.table import Bus
 from stepgen.ir.graph import Graph
 
 from .programs import moe

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stepgen.compile import facts
-from stepgen.compile.design import Bus, Channel, Design, Unit
 from stepgen.compile.lower import lower
 from stepgen.flow.synth import netlist, place
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.system import System
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.partition.params import Partition
+from stepgen.hw.units.reassemble.params import Reassemble
+from stepgen.hw.units.requantize.params import Requantize
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
 
 from .programs import moe
 from .table import Table
@@ -82,32 +87,25 @@ def _between_ports(
     inside: Sequence[Channel] = (),
 ) -> Accelerator:
     """A design of `units` whose open channels are ports."""
-    sources = [Unit(f"s_{c.name}", "source", {}, (), (c.name,)) for c in inputs]
-    sinks = [Unit(f"d_{c.name}", "sink", {}, (c.name,), ()) for c in outputs]
+    sources = [Unit.in_order(f"s_{c.name}", Source(), (), (c.name,)) for c in inputs]
+    sinks = [Unit.in_order(f"d_{c.name}", Sink(), (c.name,)) for c in outputs]
     channels = (*inputs, *outputs, *inside)
     return Accelerator(Design(name, lanes, Bus(), (*sources, *units, *sinks), channels))
 
 
 def _matrix(lanes: int) -> Accelerator:
-    params: Mapping[str, object] = {
-        "k": TILE,
-        "n": TILE,
-        "in_bits": 8,
-        "out_bits": 32,
-        "stops": True,
-    }
-    delay = facts.delay("matmul", params, lanes)
+    params = Matmul(k=TILE, n=TILE, in_bits=8, out_bits=32, stops=True)
     x, w = (Channel(name, lanes, 8, 3) for name in "xw")
-    y = Channel("y", lanes, 32, 3, depth=16, delay=delay)
-    unit = Unit("matrix", "matmul", params, ("x", "w"), ("y",))
+    y = Channel("y", lanes, 32, 3, depth=16, delay=params.delay(lanes))
+    unit = Unit.in_order("matrix", params, ("x", "w"), ("y",))
     return _between_ports("matrix", lanes, [unit], [x, w], [y])
 
 
 def _requantize(multiplier: int, shift: int) -> Accelerator:
-    params = {"multiplier": multiplier, "shift": shift}
+    params = Requantize(multiplier, shift)
     x = Channel("x", 4, 32, 3)
-    y = Channel("y", 4, 8, 3, depth=16, delay=facts.delay("requantize", params, 4))
-    unit = Unit("requantize", "requantize", params, ("x",), ("y",))
+    y = Channel("y", 4, 8, 3, depth=16, delay=params.delay(4))
+    unit = Unit.in_order("requantize", params, ("x",), ("y",))
     return _between_ports("requantize", 4, [unit], [x], [y])
 
 
@@ -119,13 +117,14 @@ def _crossbar(ports: int) -> Accelerator:
         row = [Channel(f"c{i}_{o}", 4, 8, 2) for o in range(ports)]
         crossings += row
         names = tuple(c.name for c in row)
-        units.append(Unit(f"p{i}", "partition", {"level": 2}, (f"x{i}", f"to{i}"), names))
+        route = Partition(consumers=ports, level=2, surplus=False)
+        units.append(Unit.in_order(f"p{i}", route, (f"x{i}", f"to{i}"), names))
     for o in range(ports):
         heads.append(Channel(f"from{o}", ports, 1, 0, signed=False))
         tails.append(Channel(f"y{o}", 4, 8, 3))
-        params = {"level": 2, "order": "arrival"}
+        merge = Reassemble(producers=ports, level=2, order="arrival")
         names = (*(f"c{i}_{o}" for i in range(ports)), f"from{o}")
-        units.append(Unit(f"r{o}", "reassemble", params, names, (f"y{o}",)))
+        units.append(Unit.in_order(f"r{o}", merge, names, (f"y{o}",)))
     return _between_ports("crossbar", 4, units, heads, tails, crossings)
 
 

@@ -48,6 +48,7 @@ class AxiMemory:
         self.answers: deque = deque()  # first cycle
         self.open_writes = self.next_read = self.next_write = 0
         self.waiting: dict = {}
+        self.held = False  # a word was offered and not taken
 
     @property
     def clean(self) -> bool:
@@ -87,7 +88,7 @@ class AxiMemory:
         timing, reads = self.timing, self.reads
         ar_ready = len(reads) < timing.read_outstanding and not self._stalled("ar", t)
         r_valid = bool(reads) and t >= max(reads[0][2], self.next_read)
-        r_valid = r_valid and not self._stalled("r", t)
+        r_valid = r_valid and (self.held or not self._stalled("r", t))
         aw_ready = self.open_writes < timing.write_outstanding and not self._stalled("aw", t)
         w_ready = bool(self.writes) and t >= self.next_write and not self._stalled("w", t)
         b_valid = bool(self.answers) and t >= self.answers[0] and not self._stalled("b", t)
@@ -108,8 +109,8 @@ class AxiMemory:
             ctx.set(port.rdata, int.from_bytes(self.data[address : address + self.word], "little"))
             ctx.set(port.rlast, left == 1)
 
-        if r_valid:
-            assert ctx.get(port.rready), "a word was refused"
+        self.held = r_valid and not ctx.get(port.rready)
+        if r_valid and not self.held:
             reads[0][0] += self.word
             reads[0][1] -= 1
             self.next_read = t + timing.read_interval

@@ -9,8 +9,8 @@ import numpy as np
 from drawing import BOUND, Program, draw, steps_of
 
 import stepgen as sg
-from stepgen.compile.design import Bus, Design
 from stepgen.compile.lower import lower
+from stepgen.hw.design.table import Bus, Design
 from stepgen.ir.dims import Dim
 from stepgen.ir.stream import Stream
 from stepgen.ir.wire import Beats

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
-from stepgen.compile.design import Bus
 from stepgen.compile.lower import lower
+from stepgen.hw.design.table import Bus
 from stepgen.ir.dims import Dim
 from stepgen.ir.stream import Stream
 

@@ -10,9 +10,11 @@ from harness import compare, pack, simulate
 from junk import Junk
 
 from stepgen.compile.cost import on_chip_bits
-from stepgen.compile.design import Channel, Design
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.inventory import allocated_bits
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics.tokens import encode
@@ -81,7 +83,7 @@ class Draw:
 
     def stalls(self, design: Design) -> Stalls:
         """Stalls of drawn shares at every port; none at all in one of three."""
-        ports = [u.name for u in design.units if u.kind in ("source", "sink")]
+        ports = [u.name for u in design.units if isinstance(u.params, (Source, Sink))]
         if self.one((True, False, False)):
             return Stalls()
         shares = {name: self.one((0.0, 0.2, 0.6)) for name in ports}
@@ -98,7 +100,9 @@ def verify(
     """Hold several runs against the expected beats and one prediction, and count the memory."""
     channel = design.channel
     widths = {
-        u.name: channel[(*u.inputs, *u.outputs)[0]].lanes for u in design.units if u.name != "dut"
+        u.name: channel[[*u.inputs.values(), *u.outputs.values()][0]].lanes
+        for u in design.units
+        if u.name != "dut"
     }
     inputs = {name: blank_lanes(b, widths[name]) for name, b in inputs.items()}
     assert allocated_bits(Accelerator(design)) == on_chip_bits(design)
@@ -106,9 +110,9 @@ def verify(
     results = simulate(design, inputs, stalls, runs=runs)
     for got, pushes, pops, cycles, error in results if runs > 1 else [results]:
         assert not error
-        for unit in design.of_kind("sink"):
+        for unit in design.of_kind(Sink):
             wanted = blank_lanes(expected[unit.name], widths[unit.name])
-            compare(unit.name, channel[unit.inputs[0]], got[unit.name], wanted)
+            compare(unit.name, channel[unit.inputs["x"]], got[unit.name], wanted)
         for name in channel:
             assert pushes[name] == predicted.pushes[name].tolist(), name
             assert pops[name] == predicted.pops[name].tolist(), name
@@ -121,13 +125,13 @@ def raises_error(design: Design, inputs: Mapping[str, Beats], limit: int = 500) 
     dut = Accelerator(design)
     index = next(k for k, u in enumerate(design.units) if u.name == "dut")
     words = {
-        u.name: pack(design.channel[u.outputs[0]], inputs[u.name]) for u in design.of_kind("source")
+        u.name: pack(design.channel[u.outputs["y"]], inputs[u.name]) for u in design.of_kind(Source)
     }
     seen, junk = False, Junk()
 
     async def bench(ctx):
         nonlocal seen
-        for u in design.of_kind("sink"):
+        for u in design.of_kind(Sink):
             ctx.set(getattr(dut, u.name).ready, 1)
         ctx.set(dut.start, 1)
         await ctx.tick()

@@ -12,8 +12,11 @@ from amaranth.sim import Simulator
 from axi_memory import AxiMemory
 from junk import Junk
 
-from stepgen.compile.design import Bus, Channel, Design, Unit
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
 from stepgen.ir.stalls import Stalls, stalled
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats
 from stepgen.timing.model import Prediction, predict
@@ -64,15 +67,26 @@ def fields(channel: Channel, word: int) -> str:
     return f"kind {word & 3} stop {stop} data 0x{word >> 2 + channel.stop_bits:x}"
 
 
+def source(channel: str) -> Unit:
+    """The port ``s_<channel>`` that writes a channel."""
+    return Unit(f"s_{channel}", Source(), {}, {"y": channel})
+
+
+def sink(channel: str) -> Unit:
+    """The port ``d_<channel>`` that reads a channel."""
+    return Unit(f"d_{channel}", Sink(), {"x": channel}, {})
+
+
+row = Unit.in_order
+
+
 def lone(
-    kind: str, params: Mapping, inputs: list[Channel], outputs: list[Channel], lanes: int = 2
+    params: UnitParams, inputs: list[Channel], outputs: list[Channel], lanes: int = 2
 ) -> Design:
     """A design of one unit ``dut`` between sources ``s_<channel>`` and sinks ``d_<channel>``."""
-    units = [Unit(f"s_{c.name}", "source", {}, (), (c.name,)) for c in inputs]
-    units.append(
-        Unit("dut", kind, params, tuple(c.name for c in inputs), tuple(c.name for c in outputs))
-    )
-    units += [Unit(f"d_{c.name}", "sink", {}, (c.name,), ()) for c in outputs]
+    units = [source(c.name) for c in inputs]
+    units.append(row("dut", params, [c.name for c in inputs], [c.name for c in outputs]))
+    units += [sink(c.name) for c in outputs]
     return Design("lone", lanes, Bus(), tuple(units), (*inputs, *outputs))
 
 
@@ -115,8 +129,8 @@ def simulate(
         junk.fill(ctx, circuit)
         before = bytes(memory.data) if memory else b""
         streams = {
-            u.name: pack(design.channel[u.outputs[0]], inputs[u.name])
-            for u in design.of_kind("source")
+            u.name: pack(design.channel[u.outputs["y"]], inputs[u.name])
+            for u in design.of_kind(Source)
         }
         waiting = {name: words[::-1] * (runs + 1) for name, words in streams.items()}
         for abort in (*aborts, *[None] * runs):
@@ -127,7 +141,7 @@ def simulate(
             for name, words in waiting.items():
                 offer(ctx, getattr(dut, name), offered[name], words)
             await ctx.tick().repeat(3)
-            got = {u.name: [] for u in design.of_kind("sink")}
+            got = {u.name: [] for u in design.of_kind(Sink)}
             pushes = {c.name: [] for c in design.channels}
             pops = {c.name: [] for c in design.channels}
             if memory:
@@ -202,7 +216,7 @@ def check(
     assert not error
     for name, wanted in expected.items():
         unit = next(u for u in design.units if u.name == name)
-        channel = design.channel[unit.inputs[0]]
+        channel = design.channel[unit.inputs["x"]]
         compare(name, channel, got[name], wanted)
     for channel in design.channels:
         assert pushes[channel.name] == predicted.pushes[channel.name].tolist(), channel.name

@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 from axi_memory import AxiMemory
 from drawn import Draw, blank_lanes, to_beats
-from harness import compare, simulate
+from harness import compare, row, simulate, sink, source
 
-from stepgen.compile.design import Bus, Channel, Design, Region, Unit
 from stepgen.compile.memory_map import widened
-from stepgen.compile.units import load, memory, store
 from stepgen.flow.windows import Windows
+from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.memory.params import join
+from stepgen.hw.units.store.params import Store
 from stepgen.ir.arguments import ADDRESS_BITS
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
@@ -86,20 +88,24 @@ class OffChip:
         self.ends[1] = self.ends[0] - starts[0] + starts[1]
         return base
 
+    def _tensor(self, name: str, base: int, size: int) -> None:
+        """Note where a tensor lies."""
+        self.regions[name] = Region(base, size, 1, size, (1, size), "int8")
+
     def depth(self) -> int:
         """Depth of a FIFO of bus words."""
         return self.draw.one((2, 3, 8, 30, 70))
 
     def source(self, name: str, channel: Channel, nested, dtype=np.int8) -> None:
         """A stream from outside."""
-        self.units.append(Unit(f"s_{name}", "source", {}, (), (name,)))
+        self.units.append(source(name))
         self.channels.append(channel)
         beats = to_beats(nested, channel.rank, dtype)
         self.inputs[f"s_{name}"] = blank_lanes(beats, channel.lanes)
 
     def sink(self, name: str, nested, dtype=np.int8) -> None:
         """A stream to the outside."""
-        self.units.append(Unit(f"d_{name}", "sink", {}, (name,), ()))
+        self.units.append(sink(name))
         (channel,) = (c for c in self.channels if c.name == name)
         beats = to_beats(nested, channel.rank, dtype)
         if name in self.closes:
@@ -155,12 +161,11 @@ class OffChip:
             tiles += stride[0] - apart
         else:
             base = self.place(tiles * tile_bytes)
-        params = load.parameters(
+        self._tensor(name, base, tiles * tile_bytes)
+        params = Load(
             region=name, base=base, tile_bytes=tile_bytes, rows=rows, slices=slices, shape=shape,
-            stride=stride, ref_level=None if ref is None else ref_level,
-            ref_rank=None if ref is None else ref_rank, ahead=ahead, prompt=prompt,
+            stride=stride, ref_level=None if ref is None else ref_level, ahead=ahead, prompt=prompt,
         )  # fmt: skip
-        assert load.problem(params, self.bus, lanes * bits, tiles * tile_bytes) is None
 
         def read(first: int, at: int):
             if at == dims:
@@ -183,12 +188,12 @@ class OffChip:
             depth = ref_rank - ref_level
             nested, rank = [each(group, depth) for group in ref], 2 + dims + depth
         channel = Channel(name, lanes, bits, rank, draw.one((2, 3, 4, 70)))
-        line = load.channels(name, self.bus, self.depth())
+        line = params.channels(name, self.bus, self.depth())
         self.channels += [channel, *line]
-        self.units.append(Unit(f"{name}", "load", params, tuple(inputs), (name, f"{name}_req")))
+        self.units.append(row(name, params, inputs, (name, f"{name}_req")))
         self.loads.append(tuple(c.name for c in line))
         if prompt:
-            self.closes[name] = load.pass_level(params)
+            self.closes[name] = params.pass_level
         return channel, nested, dtype
 
     def store(self, name: str, channel: Channel, nested, dtype, spare: int = 0) -> None:
@@ -199,19 +204,17 @@ class OffChip:
         base = self.place(size)
         place = self.windows.place(base, size)
         self.after[place : place + len(data)] = data
-        line = store.channels(name, self.bus, self.depth())
+        self._tensor(name, base, size)
+        params = Store(region=name, base=base, size=size)
+        line = params.channels(name, self.bus, self.depth())
         self.channels += line
-        params = store.parameters(region=name, base=base, size=size)
-        assert store.problem(params, self.bus, channel.lanes * channel.bits) is None
-        self.units.append(
-            Unit(name, "store", params, (channel.name, f"{name}_ack"),
-                 (f"{name}_wreq", f"{name}_wdata"))
-        )  # fmt: skip
+        outputs = f"{name}_wreq", f"{name}_wdata"
+        self.units.append(row(name, params, (channel.name, f"{name}_ack"), outputs))
         self.stores.append(tuple(c.name for c in line))
 
     def design(self) -> Design:
         """The table."""
-        units, channels = memory.join(self.bus, self.loads, self.stores)
+        units, channels = join(self.bus, self.loads, self.stores)
         return Design(
             "off_chip",
             4,

@@ -12,6 +12,9 @@ from harness import check
 
 import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.hw.units.reassemble.params import Reassemble
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
 from stepgen.ir.graph import Graph
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.stream import Stream
@@ -41,19 +44,19 @@ def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
         )
         for n in sources
     }
-    ports = [u.name for kind in ("source", "sink") for u in design.of_kind(kind)]
+    ports = [u.name for kind in (Source, Sink) for u in design.of_kind(kind)]
     stalls = Stalls(seed, {name: float(rng.choice([0, 0, 0.3, 0.7])) for name in ports})
     early = [n.name for n in sources if rng.random() < 0.5]
     predicted = predict(design, beats, stalls=stalls, early=early)
     choices, abort = predicted.choices, int(rng.integers(predicted.cycles))
-    arrivals = {u.name for u in design.of_kind("reassemble") if u.params["order"] == "arrival"}
+    arrivals = {u.name for u in design.of_kind(Reassemble) if u.params.order == "arrival"}
     reference = executor.run(
         graph,
         inputs,
         lanes=LANES,
         choices={name: choices.get(name, []) for name in arrivals},
     )
-    sinks = [u.name for u in design.of_kind("sink")]
+    sinks = [u.name for u in design.of_kind(Sink)]
     expected = {name: reference.beats(name, LANES) for name in sinks}
     check(design, beats, expected, stalls, early=early, aborts=[abort])
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from bounded import WIDTHS, beats, case, table
 
-from stepgen.compile.design import Design
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import Beats
@@ -24,7 +26,7 @@ AMPLE = 1 << 14
 def stuck(design: Design, inputs: Mapping[str, Beats], seed: int = 0) -> Deadlock | None:
     """How a run stops before its end, with drawn stalls and a drawn memory."""
     rng = np.random.default_rng(seed)
-    ports = [u.name for kind in ("source", "sink") for u in design.of_kind(kind)]
+    ports = [u.name for kind in (Source, Sink) for u in design.of_kind(kind)]
     stalls = Stalls(seed, {name: float(rng.choice([0, 0, 0.3, 0.7])) for name in ports})
     memory = MemoryTiming(int(rng.integers(1, 60)))
     try:

@@ -10,6 +10,8 @@ import typer
 from stepgen.cli.options import HardwareOptions, Json, RunOptions
 from stepgen.cli.outputs import Output
 
+from ..hw.units.matmul.params import Matmul
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -151,7 +153,7 @@ def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[
         "on_chip_bits_predicted": predicted_bits,
         "on_chip_bits_allocated": allocated_bits,
         "matrix_occupancy": summary.occupancy(verdict.prediction),
-        "matrix_units": sum(1 for _ in experiment.design.of_kind("matmul")),
+        "matrix_units": sum(1 for _ in experiment.design.of_kind(Matmul)),
         "compared": verdict.compared,
         "good": verdict.good,
         "faults": verdict.outcome.faults,

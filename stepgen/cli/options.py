@@ -11,9 +11,9 @@ import typer
 from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
-    from stepgen.compile.design import Bus
     from stepgen.flow.experiment import Experiment
     from stepgen.flow.program import Program
+    from stepgen.hw.design.table import Bus
 
 _HARDWARE, _MEMORY, _STALLS = "The circuit", "The off-chip memory", "Stalls"
 
@@ -135,7 +135,7 @@ class HardwareOptions:
 
     def bus(self) -> Bus:
         """The off-chip port."""
-        from stepgen.compile.design import Bus
+        from stepgen.hw.design.table import Bus
 
         return Bus(data_bits=self.bus_bits, burst=self.burst, outstanding=self.outstanding)
 

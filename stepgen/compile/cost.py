@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import sympy
 
+from ..hw.design.table import Channel, Design, Unit
+from ..hw.units.memory.params import Memory
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.metrics import Cost, Metrics, metrics, register_policy
-from . import facts
-from .design import Channel, Design, Unit
-from .units import fifo
-
-
-def channel_bits(channel: Channel) -> int:
-    """Bits of the memory that a channel's FIFO lives in."""
-    return fifo.memory_bits(channel)
 
 
 def unit_bits(unit: Unit, design: Design) -> int:
     """Bits of the memories inside a unit, its queues included."""
-    return facts.memory_bits(unit, design) + sum(map(channel_bits, facts.queues(unit, design)))
+    return unit.params.memory_bits(unit, design) + _bits(unit.params.queues(unit, design))
 
 
 def on_chip_bits(design: Design) -> int:
     """Bits of all memories of a design; the circuit allocates exactly these."""
-    return sum(map(channel_bits, design.channels)) + sum(
-        unit_bits(unit, design) for unit in design.units
-    )
+    return _bits(design.channels) + sum(unit_bits(unit, design) for unit in design.units)
+
+
+def _bits(channels: Iterable[Channel]) -> int:
+    return sum(channel.memory_bits for channel in channels)
 
 
 def hardware(graph: Graph, design: Any) -> Metrics:
@@ -41,9 +38,9 @@ def hardware(graph: Graph, design: Any) -> Metrics:
         raise StepError("the hardware metrics need a design: lower the program first")
     bits: dict[str, int] = defaultdict(int)
     producers = design.producers
-    shared = next((unit.name for unit in design.of_kind("memory")), "")
+    shared = next((unit.name for unit in design.of_kind(Memory)), "")
     for channel in design.channels:
-        bits[producers[channel.name].origin or shared] += channel_bits(channel)
+        bits[producers[channel.name].origin or shared] += channel.memory_bits
     for unit in design.units:
         bits[unit.origin or shared] += unit_bits(unit, design)
     word = design.bus.bytes

@@ -8,16 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 
-from ..ir.arguments import checked
-from ..ir.cycles import on_cycles
-from ..ir.dims import Dim, product_bound, static
-from ..ir.dtypes import FLAG, DataType, Selector, Tile
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream
-from ..ir.wire import wire_levels
-from . import facts
-from .design import (
+from ..hw.design.pace import Extent, Extents
+from ..hw.design.params import UnitParams
+from ..hw.design.table import (
     MEMORY_LATENCY,
     MOST_MEMORY_BITS,
     Bus,
@@ -27,10 +20,19 @@ from .design import (
     Unit,
     memory_kind,
 )
+from ..hw.units.discard.params import Discard
+from ..hw.units.fork.params import Fork
+from ..hw.units.memory import params as memory
+from ..ir.arguments import checked
+from ..ir.cycles import on_cycles
+from ..ir.dims import Dim, product_bound, static
+from ..ir.dtypes import FLAG, DataType, Selector, Tile
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.stream import Node, Stream
+from ..ir.wire import wire_levels
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
-from .sizing.pace import Extent, Extents
-from .units import memory
 
 
 @dataclass(frozen=True)
@@ -192,18 +194,11 @@ class Lowering:
         self.channels[channel.name] = channel
         return channel.name
 
-    def unit(
-        self,
-        name: str,
-        kind: str,
-        params: Mapping[str, object],
-        inputs: list[str],
-        outputs: list[str],
-    ) -> None:
-        """Put a unit into the table."""
+    def unit(self, name: str, params: UnitParams, **channels: str) -> None:
+        """Put a unit into the table, with the channel of every port."""
         name = self._free(name, self.units)
-        row = Unit(name, kind, dict(params), tuple(inputs), tuple(outputs), self._origin)
-        self.units.append(row)
+        outputs = {port: channels.pop(port) for port in params.outputs}
+        self.units.append(Unit(name, params, channels, outputs, self._origin))
 
     def _connect(self) -> dict[str, str]:
         """Join producers and consumers, with a fork where a stream is used several times."""
@@ -214,13 +209,14 @@ class Lowering:
             uses = self._uses.get(stream, [])
             channel = self.channels[produced]
             if not uses:
-                self.unit(f"{produced}_discard", "discard", {}, [produced], [])
+                self.unit(f"{produced}_discard", Discard(), x=produced)
             elif len(uses) == 1:
                 names[uses[0].placeholder] = produced
                 self.channels[produced] = _used(channel, uses[0])
             else:
-                branches = []
-                for use in uses:
+                fork = Fork(branches=len(uses))
+                branches = {}
+                for use, port in zip(uses, fork.outputs, strict=True):
                     branch = Channel(
                         f"{produced}_to_{use.node.name}",
                         channel.lanes,
@@ -229,9 +225,9 @@ class Lowering:
                         2,
                         signed=channel.signed,
                     )
-                    branches.append(self.add(_used(branch, use), stream, self._extents[produced]))
-                    names[use.placeholder] = branches[-1]
-                self.unit(f"{produced}_fork", "fork", {}, [produced], branches)
+                    branches[port] = self.add(_used(branch, use), stream, self._extents[produced])
+                    names[use.placeholder] = branches[port]
+                self.unit(f"{produced}_fork", fork, x=produced, **branches)
             self._fed_back |= {
                 names[use.placeholder] for use in uses if place[use.node] <= place[stream.node]
             }
@@ -244,7 +240,8 @@ class Lowering:
         if self.loads or self.stores:
             self._join_memory()
         units = tuple(
-            replace(u, inputs=tuple(names.get(i, i) for i in u.inputs)) for u in self.units
+            replace(u, inputs={port: names.get(c, c) for port, c in u.inputs.items()})
+            for u in self.units
         )
         design = Design(
             self.graph.name,
@@ -260,7 +257,7 @@ class Lowering:
     def _check_memories(self, design: Design) -> None:
         """Refuse units that no chip has the memory for."""
         for unit in design.units:
-            bits = facts.memory_bits(unit, design)
+            bits = unit.params.memory_bits(unit, design)
             if bits > MOST_MEMORY_BITS:
                 raise self.fail(
                     self.graph.node(unit.origin),
@@ -273,8 +270,8 @@ class Lowering:
         joined, channels = memory.join(self.bus, self.loads, self.stores)
         names = {channel.name: self.add(channel) for channel in channels}
         for unit in joined:
-            ends = ([names.get(end, end) for end in side] for side in (unit.inputs, unit.outputs))
-            self.unit(unit.name, unit.kind, unit.params, *ends)
+            ends = {**unit.inputs, **unit.outputs}
+            self.unit(unit.name, unit.params, **{port: names.get(c, c) for port, c in ends.items()})
 
     def _sized(self, design: Design) -> Design:
         """The design with FIFOs deep enough never to deadlock.

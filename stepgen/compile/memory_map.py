@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..hw.design.table import Bus, Region, width_of
 from ..ir.arguments import ADDRESS_BITS
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node
 from ..ir.tensor import Tensor
-from .design import Bus, Region, width_of
 
 ALIGNMENT = 4096
 """Bytes on whose multiples the compiler places tensors: no burst crosses such a boundary."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ..compile.design import Channel, Design
 from ..hw.control import address_bits
+from ..hw.design.table import Channel, Design
+from ..hw.units.axi.params import Axi
+from ..hw.units.sink.params import Sink
+from ..hw.units.source.params import Source
 from ..hw.verilog import to_verilog, top_name
 from ..ir.errors import StepError
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
@@ -37,12 +40,12 @@ def interface(design: Design) -> Interface:
     """
     ports = []
     for unit in design.units:
-        if unit.kind in ("source", "sink"):
-            channel = design.channel[(*unit.inputs, *unit.outputs)[0]]
+        if isinstance(unit.params, (Source, Sink)):
+            channel = design.channel[(*unit.inputs.values(), *unit.outputs.values())[0]]
             ports.append(
                 StreamPort(
                     name=unit.name,
-                    direction="in" if unit.kind == "source" else "out",
+                    direction="in" if isinstance(unit.params, Source) else "out",
                     lanes=channel.lanes,
                     bits=channel.bits,
                     stop_bits=channel.stop_bits,
@@ -52,7 +55,7 @@ def interface(design: Design) -> Interface:
                 )
             )
     memory = None
-    if any(design.of_kind("axi")):
+    if any(design.of_kind(Axi)):
         memory = MemoryPort(design.bus.data_bits, design.bus.address_bits, windows_of(design))
     return Interface(
         name=top_name(design),

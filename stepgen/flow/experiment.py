@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..compile.design import Bus, Design
 from ..compile.lower import lower
+from ..hw.design.table import Bus, Design
+from ..hw.units.axi.params import Axi
+from ..hw.units.reassemble.params import Reassemble
 from ..ir.arguments import take_fields
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -147,17 +149,18 @@ class Experiment:
     @cached_property
     def reference(self) -> executor.Result:
         """The reference's run; merges in order of arrival replay the prediction's choices."""
-        arrivals = [u for u in self.design.of_kind("reassemble") if u.params["order"] == "arrival"]
-        choices = {u.name: self.prediction.choices.get(u.name, []) for u in arrivals}
+        merges = self.design.rows_of(Reassemble)
+        arrivals = [unit.name for unit, params in merges if params.order == "arrival"]
+        choices = {name: self.prediction.choices.get(name, []) for name in arrivals}
         return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
 
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes that the prediction reads from and writes to the memory, in bus words."""
         moved, read, written = self.prediction.pushes, 0, 0
-        for bus in self.design.of_kind("axi"):
-            read = len(moved[bus.outputs[0]]) if bus.params["reads"] else 0
-            written = len(moved[bus.inputs[-1]]) if bus.params["writes"] else 0
+        for bus, params in self.design.rows_of(Axi):
+            read = len(moved[bus.outputs["r"]]) if params.reads else 0
+            written = len(moved[bus.inputs["w"]]) if params.writes else 0
         return read * self.bus.bytes, written * self.bus.bytes
 
     def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:

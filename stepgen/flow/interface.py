@@ -6,7 +6,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from ..compile.design import width_of
+from ..hw.design.table import width_of
 from ..hw.names import verilog_name
 from ..ir.errors import StepError
 from ..ir.names import identifier

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from ..compile.design import Channel, Design
+from ..hw.design.table import Channel, Design
 from ..ir.dtypes import Tile
 from ..ir.graph import Graph
 from ..timing.tiles.machines import Compute, Machine
@@ -94,7 +94,7 @@ def _entering(design: Design) -> dict[str, list[Channel]]:
     producers, channel = design.producers, design.channel
     found: dict[str, list[Channel]] = defaultdict(list)
     for unit in design.units:
-        others = (n for n in unit.inputs if producers[n].origin not in ("", unit.origin))
+        others = (n for n in unit.inputs.values() if producers[n].origin not in ("", unit.origin))
         found[unit.origin] += (channel[name] for name in others)
     return found
 

@@ -14,7 +14,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..compile.design import Channel, Design
+from ..hw.design.params import UnitParams
+from ..hw.design.table import Channel, Design
 from ..ir.dims import show as show_extent
 from .tools import Tool
 
@@ -111,7 +112,7 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
         f"addresses of {design.bus.address_bits}"
     )
     units = [
-        (u.name, u.kind, _params(u.params), " ".join(u.inputs), " ".join(u.outputs))
+        (u.name, u.kind, _params(u.params), _ports(u.inputs), _ports(u.outputs))
         for u in design.units
     ]
     yield table("Units", "unit", "kind", "parameters", "reads", "writes", rows=units, left=5)
@@ -133,8 +134,12 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
         yield table("Off-chip memory", "tensor", *headings, rows=regions, left=3)
 
 
-def _params(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{k}={v}" for k, v in params.items())
+def _params(params: UnitParams) -> str:
+    return ", ".join(f"{k}={v}" for k, v in dataclasses.asdict(params).items())
+
+
+def _ports(channels: Mapping[str, str]) -> str:
+    return " ".join(f"{port}={name}" for port, name in channels.items())
 
 
 def _channel_row(c: Channel) -> tuple[Any, ...]:

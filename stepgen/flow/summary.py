@@ -7,21 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compile.cost import hardware, on_chip_bits
+from ..hw.units.matmul.params import Matmul
 from ..timing.model import Prediction
 from . import values
 from .experiment import Experiment
 from .program import Program
 from .timeline import main_activities
-
-_OUTLINED = {
-    "load": "emit",
-    "partition": "route",
-    "matmul": "compute",
-    "reassemble": "merge",
-    "store": "pack",
-    "memory": "return",
-}
-"""The actor of each kind of unit that tells the story of a run."""
 
 
 def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]]:
@@ -60,8 +51,8 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
 
 def outline(prediction: Prediction) -> Prediction:
     """A run with only one actor of each unit that computes, routes or moves data."""
-    kinds = {u.name: u.kind for u in prediction.design.units}
-    told = tuple(a for a in prediction.activities if _OUTLINED.get(kinds[a.unit]) == a.name)
+    main = {u.name: u.params.main for u in prediction.design.units}
+    told = tuple(a for a in prediction.activities if main[a.unit] == a.name)
     return dataclasses.replace(prediction, activities=told)
 
 
@@ -91,9 +82,8 @@ def symbolic_traffic(
 
 def occupancy(prediction: Prediction) -> float | None:
     """Share of cycles in which a matrix unit multiplies, on average; None where there is none."""
-    units = {u.name for u in prediction.design.of_kind("matmul")}
-    name = _OUTLINED["matmul"]
-    works = [a.works for a in prediction.activities if a.unit in units and a.name == name]
+    units = {u.name for u in prediction.design.of_kind(Matmul)}
+    works = [a.works for a in outline(prediction).activities if a.unit in units]
     if not works or not prediction.cycles:
         return None
     return sum(works) / (len(works) * prediction.cycles)

@@ -20,11 +20,6 @@ from ..timing.tiles.report import Run
 COLORS = {"busy": "#2a9d5c", "starved": "#e9e9e4", "full": "#e07b39"}
 _MEANING = {"busy": "busy", "starved": "starved (no input)", "full": "full (back-pressure)"}
 
-MAIN_KINDS = frozenset(
-    ("load", "memory", "partition", "expand", "matmul", "retile_col", "reassemble", "store")
-)
-"""Kinds that compute, store or move data; the others follow them beat by beat."""
-
 MAIN_OPERATORS = frozenset(
     (
         "map", "accum", "scan", "partition", "reassemble", "eager_merge", "linear_offchip_load",
@@ -125,8 +120,8 @@ def _called(activity: Activity, nodes: Mapping[str, Node]) -> Activity:
 
 def main_activities(prediction: Prediction) -> list[Activity]:
     """The actors that a person wants to see first, in table order."""
-    kinds = {u.name: u.kind for u in prediction.design.units}
-    return [a for a in prediction.activities if kinds[a.unit] in MAIN_KINDS]
+    shown = {u.name for u in prediction.design.units if u.params.main}
+    return [a for a in prediction.activities if a.unit in shown]
 
 
 def _shares(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -8,8 +8,9 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from ..compile.design import Design
-from ..compile.units.load import walk
+from ..hw.design.table import Design
+from ..hw.units.load.params import Load
+from ..hw.units.store.params import Store
 from ..ir.arguments import Address
 
 Window = tuple[Address, int]
@@ -78,8 +79,8 @@ def windows_of(design: Design) -> tuple[Window, ...]:
     """
     word = design.bus.bytes
     spans: list[tuple[int, int]] = []
-    for unit in design.of_kind("load"):
-        path = walk(unit.params, design.bus)
+    for _, load in design.rows_of(Load):
+        path = load.walk(design.bus)
         reached = [(0, path.words)]
         for extent, stride in zip(path.extents, path.strides, strict=True):
             reached = _joined(
@@ -90,9 +91,8 @@ def windows_of(design: Design) -> tuple[Window, ...]:
             if extent > MOST_SPANS or len(reached) > MOST_SPANS:
                 reached = [(reached[0][0], reached[-1][1])]
         spans += [((path.base + f) * word, (path.base + e) * word) for f, e in reached]
-    for unit in design.of_kind("store"):
-        base, size = unit.params["base"], unit.params["size"]
-        spans.append((base, base + -(-size // word) * word))
+    for _, store in design.rows_of(Store):
+        spans.append((store.base, store.base + -(-store.size // word) * word))
     return tuple((first, end - first) for first, end in _joined(spans, NEAR))
 
 

@@ -6,11 +6,12 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import Channel, Design, Unit
+from .design.table import Channel, Design, Unit
 from .fifo import Fifo
 from .library import whole
 from .names import verilog_name
 from .unit import core_of
+from .units.axi.params import Axi
 
 __all__ = ["Accelerator", "face_name"]
 
@@ -81,8 +82,7 @@ class Accelerator(wiring.Component):
 
     def _identity(self, core):
         """All that the circuit of a unit depends on."""
-        channels = [*core.in_channels, *core.out_channels]
-        forms = [_form(channel) for channel in channels]
+        forms = {port: _form(channel) for port, channel in core.channels.items()}
         return [core.identity(), forms, self.design.lanes, asdict(self.design.bus)]
 
     def elaborate(self, platform):
@@ -109,10 +109,10 @@ class Accelerator(wiring.Component):
             )
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
-            for port, name in zip(core.inputs, unit.inputs, strict=True):
-                wiring.connect(m, heads[name], port)
-            for port, name in zip(core.outputs, unit.outputs, strict=True):
-                wiring.connect(m, port, tails[name])
+            for port, name in unit.inputs.items():
+                wiring.connect(m, heads[name], getattr(core, port))
+            for port, name in unit.outputs.items():
+                wiring.connect(m, getattr(core, port), tails[name])
             if face_name(unit) in self.faces:
                 (face,) = core.extra_ports()
                 wiring.connect(
@@ -153,7 +153,7 @@ class Accelerator(wiring.Component):
 
 def face_name(unit: Unit) -> str:
     """Name of the port of a unit that faces the outside."""
-    return "mem" if unit.kind == "axi" else verilog_name(unit.name)
+    return "mem" if isinstance(unit.params, Axi) else verilog_name(unit.name)
 
 
 def _form(channel: Channel):

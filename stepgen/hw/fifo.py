@@ -4,9 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile import stages
-from ..compile.design import BLOCKRAM, Channel
-from ..compile.units.fifo import AHEAD
+from .design import stages
+from .design.table import BLOCKRAM, READ_AHEAD, Channel
 from .primitives import BlockRam, delayed
 from .stream import payload_shape, signature
 
@@ -133,13 +132,13 @@ class _BlockStore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.ram = ram = BlockRam(self.channel.width, self.depth)
-        m.submodules.ahead = ahead = _Store(self.channel, AHEAD)
+        m.submodules.ahead = ahead = _Store(self.channel, READ_AHEAD)
         wiring.connect(m, ahead.r, wiring.flipped(self.r))
 
         stored = Signal(range(self.depth + 1))
         some = Signal()  # stored != 0
-        out = Signal(range(AHEAD + 1))
-        credit = Signal(init=1)  # out != AHEAD
+        out = Signal(range(READ_AHEAD + 1))
+        credit = Signal(init=1)  # out != READ_AHEAD
         fetch = Signal()
         popped = self.r.valid & self.r.ready
         m.d.comb += [
@@ -157,7 +156,7 @@ class _BlockStore(wiring.Component):
         with m.If(popped != fetch):
             m.d.sync += [
                 out.eq(Mux(fetch, out + 1, out - 1)),
-                credit.eq(~fetch | (out != AHEAD - 1)),
+                credit.eq(~fetch | (out != READ_AHEAD - 1)),
             ]
         with m.If(self.w_valid):
             m.d.sync += ram.w_addr.eq(_after(ram.w_addr, self.depth))

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import Channel
+from .design.table import Channel
 from .stream import payload_shape, signature
 
 __all__ = ["Lookahead"]

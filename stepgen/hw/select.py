@@ -7,7 +7,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.units.memory import WAYS, index_bits
+from .design.stages import MUX_WAYS
+from .design.table import index_bits
 from .onehot import select
 
 __all__ = ["RoundRobin", "bits_of", "encode", "later", "select_in_stages"]
@@ -45,19 +46,19 @@ def encode(m: Module, onehot):
 
 
 def select_in_stages(m: Module, onehot, words):
-    """The word whose bit is set, through a tree of `WAYS` to one with registers in between.
+    """The word whose bit is set, through a tree of `MUX_WAYS` to one with registers between.
 
-    The word is there `stages` (``stepgen/compile/units/memory.py``) cycles later.
+    The word is there `stages.multiplexer` cycles later.
     """
-    words = [_group(onehot, words, k) for k in range(0, len(words), WAYS)]
+    words = [_group(onehot, words, k) for k in range(0, len(words), MUX_WAYS)]
     while len(words) > 1:
         words = [later(m, word, 1) for word in words]
-        words = [reduce(or_, words[k : k + WAYS]) for k in range(0, len(words), WAYS)]
+        words = [reduce(or_, words[k : k + MUX_WAYS]) for k in range(0, len(words), MUX_WAYS)]
     return words[0]
 
 
 def _group(onehot, words, start):
-    end = min(start + WAYS, len(words))
+    end = min(start + MUX_WAYS, len(words))
     return select([onehot[k] for k in range(start, end)], words[start:end])
 
 

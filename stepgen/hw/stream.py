@@ -3,8 +3,8 @@
 from amaranth.hdl import unsigned
 from amaranth.lib import data, stream
 
-from ..compile.design import Channel
 from ..ir.wire import KIND_BITS
+from .design.table import Channel
 
 __all__ = ["payload_shape", "signature"]
 

@@ -4,12 +4,15 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import Design
 from .accelerator import CYCLE_BITS, Accelerator, face_name
 from .axi import Axi4, Axi4Lite
 from .control import Control, address_bits
+from .design.table import Design
 from .library import whole
 from .names import verilog_name
+from .units.axi.params import Axi
+from .units.sink.params import Sink
+from .units.source.params import Source
 
 __all__ = ["System"]
 
@@ -41,7 +44,7 @@ class System(wiring.Component):
 
     def __init__(self, design: Design, *, counters: bool = True, probes: bool = False, part=whole):
         self.design, self.counters, self.probes, self.part = design, counters, probes, part
-        self.bus = next(design.of_kind("axi"), None)
+        self.bus = next(design.of_kind(Axi), None)
         members = {
             f"csr_{name}": member.flip()
             for name, member in Axi4Lite(address_bits(len(design.channels))).members.items()
@@ -50,10 +53,10 @@ class System(wiring.Component):
             port = Axi4(design.bus.address_bits, design.bus.data_bits)
             members |= {f"mem_{name}": member for name, member in port.members.items()}
         for unit in design.units:
-            if unit.kind not in ("source", "sink"):
+            if not isinstance(unit.params, (Source, Sink)):
                 continue
-            (name,) = unit.inputs + unit.outputs
-            give, take = (In, Out) if unit.kind == "source" else (Out, In)
+            (name,) = (*unit.inputs.values(), *unit.outputs.values())
+            give, take = (In, Out) if isinstance(unit.params, Source) else (Out, In)
             members |= {
                 f"{verilog_name(unit.name)}_valid": give(1),
                 f"{verilog_name(unit.name)}_ready": take(1),
@@ -91,7 +94,7 @@ class System(wiring.Component):
                 control.write_moves.eq(port.wvalid & port.wready),
             ]
         for unit in design.units:
-            if unit.kind in ("source", "sink"):
+            if isinstance(unit.params, (Source, Sink)):
                 self._join(m, verilog_name(unit.name), getattr(core, face_name(unit)))
         return m
 

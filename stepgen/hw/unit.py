@@ -1,11 +1,12 @@
 """What all units share: ports made from the design table, and how a unit is found."""
 
-import importlib
+import dataclasses
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..compile.design import Design, Unit
+from ..ir.registry import the_one
+from .design.table import Design, Unit
 from .stream import signature
 
 __all__ = ["UnitCore", "core_of"]
@@ -17,7 +18,7 @@ class UnitCore(wiring.Component):
     A unit is an actor: in each cycle it looks at its state, at the heads of its inputs and at the
     room of its outputs, all of which come from registers, and performs at most one action. Its
     outputs end in the registers of a FIFO. The cycle model steps the same actor
-    (``stepgen/timing/units/<kind>.py``).
+    (``model.py`` beside the circuit).
 
     Parameters
     ----------
@@ -28,10 +29,10 @@ class UnitCore(wiring.Component):
 
     Members
     -------
-    i0, i1, … : ``In(stream)``
-        Inputs, in table order: heads of FIFOs.
-    o0, o1, … : ``Out(stream)``
-        Outputs, in table order: tails of FIFOs.
+    <input> : ``In(stream)``
+        The input ports that the parameters name: heads of FIFOs.
+    <output> : ``Out(stream)``
+        The output ports that the parameters name: tails of FIFOs.
     running : ``In(1)``
         High from the start of a run until all its streams have ended, or a soft reset ends it.
     finished : ``Out(1)``
@@ -51,12 +52,12 @@ class UnitCore(wiring.Component):
         self.unit = unit
         self.design = design
         self.params = unit.params
-        self.in_channels = [design.channel[name] for name in unit.inputs]
-        self.out_channels = [design.channel[name] for name in unit.outputs]
+        ports = {**unit.inputs, **unit.outputs}
+        self.channels = {port: design.channel[name] for port, name in ports.items()}
         super().__init__(
             {
-                **{f"i{k}": In(signature(c)) for k, c in enumerate(self.in_channels)},
-                **{f"o{k}": Out(signature(c)) for k, c in enumerate(self.out_channels)},
+                **{port: In(signature(self.channels[port])) for port in unit.inputs},
+                **{port: Out(signature(self.channels[port])) for port in unit.outputs},
                 **self.extra_ports(),
                 **{name: In(shape) for name, (shape, _) in self.constants().items()},
                 "running": In(1),
@@ -79,20 +80,19 @@ class UnitCore(wiring.Component):
 
     def identity(self):
         """The parameters that decide what the circuit is."""
-        return dict(self.params)
+        return dataclasses.asdict(self.params)
 
     @property
     def inputs(self):
-        """Input streams in table order."""
-        return [getattr(self, f"i{k}") for k in range(len(self.in_channels))]
+        """Input streams in the order of the ports."""
+        return [getattr(self, port) for port in self.unit.inputs]
 
     @property
     def outputs(self):
-        """Output streams in table order."""
-        return [getattr(self, f"o{k}") for k in range(len(self.out_channels))]
+        """Output streams in the order of the ports."""
+        return [getattr(self, port) for port in self.unit.outputs]
 
 
 def core_of(unit: Unit, design: Design) -> UnitCore:
-    """The circuit of one row of the design table, found by the name of its kind."""
-    module = importlib.import_module(f"stepgen.hw.units.{unit.kind}")
-    return module.Core(unit, design)
+    """The circuit of one row of the design table."""
+    return the_one(unit.params.module("rtl"), UnitCore)(unit, design)

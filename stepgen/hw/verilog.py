@@ -5,7 +5,7 @@ import re
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 
-from ..compile.design import Design
+from .design.table import Design
 from .explicit import explicit
 from .library import Library
 from .names import verilog_name

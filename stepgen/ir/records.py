@@ -94,20 +94,24 @@ def _hints(kind: Any) -> dict[str, tuple[Any, bool]]:
     }
 
 
+def _nested(value: Any, kind: Any, what: str) -> Any:
+    """A record inside another, by the ``from_record`` of its class where that has one."""
+    return getattr(kind, "from_record", lambda v, w: record(v, kind, w))(value, what)
+
+
 def _value(value: Any, hint: Any, what: str) -> Any:
     inner = typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
-        return record(value, typing.cast(Any, hint), what)
+        return _nested(value, hint, what)
     records = [h for h in inner if dataclasses.is_dataclass(h)]
     if records and value is None and type(None) in inner:
         return None
     if records and type(None) in inner:
-        return record(value, typing.cast(Any, records[0]), what)
+        return _nested(value, records[0], what)
     if records and isinstance(value, list):
-        items = enumerate(value)
-        return tuple(record(v, typing.cast(Any, records[0]), f"{what} {i}") for i, v in items)
+        return tuple(_nested(v, records[0], f"{what} {i}") for i, v in enumerate(value))
     if records and isinstance(value, Mapping):
-        return {k: record(v, typing.cast(Any, records[0]), f"{what} {k}") for k, v in value.items()}
+        return {k: _nested(v, records[0], f"{what} {k}") for k, v in value.items()}
     try:
         return fit(value, hint)
     except Unfit as unfit:

@@ -36,16 +36,24 @@ def classes(package: str, base: type[T]) -> dict[str, type[T]]:
     TypeError
         If a module defines none or several.
     """
-    found: dict[str, type[T]] = {}
-    for name, module in modules(package).items():
-        mine = [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type)
-            and issubclass(value, base)
-            and value.__module__ == module.__name__
-        ]
-        if len(mine) != 1:
-            raise TypeError(f"{module.__name__} must define one {base.__name__}, not {len(mine)}")
-        found[name] = mine[0]
-    return found
+    return {name: the_one(module, base) for name, module in modules(package).items()}
+
+
+def the_one(module: ModuleType, base: type[T]) -> type[T]:
+    """The one subclass of `base` that a module defines.
+
+    Raises
+    ------
+    TypeError
+        If it defines none or several.
+    """
+    mine = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+    ]
+    if len(mine) != 1:
+        raise TypeError(f"{module.__name__} must define one {base.__name__}, not {len(mine)}")
+    return mine[0]

@@ -92,7 +92,7 @@ def spent(M: Cycles, actor: int, cycles: int) -> Cycles:
 
 
 @nb.njit(cache=True)
-def _sorted(entries, count):  # type: ignore[no-untyped-def]
+def _sorted(entries: Cycles, count: int) -> tuple[Cycles, Cycles]:
     """Log entries by key, in order of time within a key; and where each key's entries end."""
     ends = np.zeros(count + 1, dtype=np.int64)
     for entry in entries:

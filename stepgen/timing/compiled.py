@@ -33,7 +33,10 @@ def keep_apart() -> None:
     here = Path(__file__).resolve().parent
     if not os.access(here, os.W_OK) or os.environ.get("NUMBA_CACHE_DIR"):
         return
-    texts = (path.read_bytes() for path in sorted(here.rglob("*.py")))
+    units = here.parent / "hw" / "units"
+    sources = [*here.rglob("*.py"), *units.rglob("model.py"), *units.rglob("params.py")]
+    sources += [here.parent / "ir" / name for name in ("stalls.py", "wire.py")]
+    texts = (path.read_bytes() for path in sorted(sources))
     state = hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
     folder = here / "__pycache__" / f"compiled-{state}"
     if not folder.is_dir():

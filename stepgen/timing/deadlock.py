@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 import networkx as nx
 import numpy as np
@@ -11,7 +12,10 @@ import numpy.typing as npt
 
 from ..ir.errors import StepError
 from . import kernel as k
+from .drive import TooLong
 from .layout import Actor, Layout
+
+R = TypeVar("R")
 
 MOST_TOLD = 8
 """Waiting actors, or FIFOs to make deeper, that a message names."""
@@ -121,24 +125,53 @@ def _level(M: npt.NDArray[np.int64], channel: int) -> int:
 
 
 AMPLE = 1 << 16
-"""A depth at which no FIFO of a run that can end is full, as far as `smallest_depths` looks."""
+"""A depth at which no FIFO of a run that can end is full, as far as advice goes."""
+
+Depths = Mapping[str, int]
+"""Depths of FIFOs, by name."""
 
 
-def smallest_depths(
-    deadlock: Deadlock, known: frozenset[str], run: Callable[[Mapping[str, int]], Deadlock | None]
+def advised(run: Callable[[Depths], R], own: Callable[[], Depths]) -> R:
+    """Run with the depths as they are; where that deadlocks, find out which depths would free it.
+
+    Parameters
+    ----------
+    run : function of depths
+        Runs with some depths replaced.
+    own : function
+        The depths that are the user's to set, as they are; asked after the first run.
+
+    Raises
+    ------
+    Deadlock
+        With the smallest depths that let the run end.
+    """
+    try:
+        return run({})
+    except Deadlock as deadlock:
+        depths = own()
+        remedy = _smallest_depths(deadlock, depths.keys(), run)
+        deadlock.advise({name: depth for name, depth in remedy.items() if depth > depths[name]})
+        raise
+
+
+def _stuck(run: Callable[[Depths], object], depths: Depths) -> Deadlock | None:
+    """The deadlock of a run with some depths replaced, None if it goes on."""
+    try:
+        run(depths)
+    except Deadlock as deadlock:
+        return deadlock
+    except TooLong:
+        pass
+    return None
+
+
+def _smallest_depths(
+    deadlock: Deadlock, known: Set[str], run: Callable[[Depths], object]
 ) -> dict[str, int]:
     """The smallest depths that let a deadlocked run end, or none.
 
     Of many FIFOs all get one depth, since each search takes some runs.
-
-    Parameters
-    ----------
-    deadlock : Deadlock
-        Of the run as it is.
-    known : frozenset of str
-        Channels whose depth is the user's to set.
-    run : function of depths
-        Runs with some depths replaced; returns the deadlock, or None if the run ends.
     """
     depths: dict[str, int] = {}
     stuck: Deadlock | None = deadlock
@@ -147,13 +180,13 @@ def smallest_depths(
         if not full:
             return {}
         depths |= dict.fromkeys(full, AMPLE)
-        stuck = run(depths)
+        stuck = _stuck(run, depths)
     together = [list(depths)] if len(depths) > MOST_TOLD else [[name] for name in depths]
     for names in together:
         low, high = 2, AMPLE
         while low < high:
             middle = (low + high) // 2
-            if run({**depths, **dict.fromkeys(names, middle)}) is None:
+            if _stuck(run, {**depths, **dict.fromkeys(names, middle)}) is None:
                 high = middle
             else:
                 low = middle + 1

@@ -19,8 +19,9 @@ cycle r is free from ``r + 1`` on, exactly as in the registers of the hardware.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar, cast
 
 import numba as nb
 from numba.core.errors import NumbaExperimentalFeatureWarning
@@ -30,7 +31,17 @@ warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 _ARRAY = nb.types.Array(nb.types.int64, 1, "C")
 STEP = nb.types.int64(_ARRAY, nb.types.int64, nb.types.int64)
 
-Step = Callable[[Any, int, int], int]
+
+class Memory(Protocol):
+    """The array `M` as step functions see it: words by address."""
+
+    def __getitem__(self, address: int, /) -> int: ...
+
+    def __setitem__(self, address: int, word: int, /) -> None: ...
+
+
+Step = Callable[[Memory, int, int], int]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def step(function: Step) -> Step:
@@ -39,7 +50,14 @@ def step(function: Step) -> Step:
     return compiled
 
 
-_inline = nb.njit(inline="always")
+def helper(function: F) -> F:
+    """Let step functions call a function, which becomes a part of them.
+
+    It is compiled once, and the machine code's optimizer makes it a part of each caller;
+    ``inline="always"`` would have numba compile it again in each, which takes five times as long.
+    """
+    return cast(F, nb.njit(forceinline=True)(function))
+
 
 # Header of M
 LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
@@ -47,13 +65,48 @@ ARENA, ARENA_END = range(10, 12)
 HEADER = 16
 
 # Record of a channel
-DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID = range(9)
-CHANNEL_SIZE = 9
+DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT = range(10)
+"""`FREE_AT` is when the last beat has moved, where one takes several cycles."""
+CHANNEL_SIZE = 10
 SLOT = 3  # words of a ring slot: cycle pushed, cycle popped, beat
 
 # Record of an actor; its own fields start at OWN
 STEP_INDEX, NEXT, ASLEEP_ON, LAST, STATE, BUSY, STARVED, FULL, ACTOR_ID = range(9)
 OWN = 9
+
+
+def offsets(*fields: str, start: int = 0) -> Any:
+    """Places of the words of a record by name: ``M[channel + C.rate]``.
+
+    To the compiler they are constants. `packed` lays the fields out in the same order.
+    """
+    return namedtuple("offsets", fields)(*range(start, start + len(fields)))
+
+
+def record(*fields: str) -> Any:
+    """Places of an actor's own fields by name: ``M[a + P.level]``.
+
+    A record that begins as another one does names the fields of that first:
+    ``record(*COMMON._fields, "level")``.
+    """
+    return offsets(*fields, start=OWN)
+
+
+def packed(places: Any, **values: int | Sequence[int]) -> list[int]:
+    """The first contents of a record, every field given by name.
+
+    Only the last field may have several words.
+
+    Raises
+    ------
+    TypeError
+        If a field is missing or unknown.
+    """
+    if set(values) != set(places._fields):
+        raise TypeError(f"the record has the fields {places._fields}, not {tuple(values)}")
+    *plain, last = (values[name] for name in places._fields)
+    return [*cast("list[int]", plain), *([last] if isinstance(last, int) else last)]
+
 
 ANY = -1
 NEVER = -2
@@ -71,44 +124,44 @@ STOP_SHIFT, LOW_SHIFT, AUX_SHIFT = 2, 8, 14
 KIND_MASK, LEVEL_MASK = 3, 63
 
 
-@_inline
-def kind_of(beat):  # type: ignore[no-untyped-def]
+@helper
+def kind_of(beat: int) -> int:
     """Kind of a beat: ``VALUE``, ``BARE`` or ``DONE``."""
     return beat & KIND_MASK
 
 
-@_inline
-def stop_of(beat):  # type: ignore[no-untyped-def]
+@helper
+def stop_of(beat: int) -> int:
     """Stop level of a beat."""
     return (beat >> STOP_SHIFT) & LEVEL_MASK
 
 
-@_inline
-def low_of(beat):  # type: ignore[no-untyped-def]
+@helper
+def low_of(beat: int) -> int:
     """Lowest empty level of a bare beat."""
     return (beat >> LOW_SHIFT) & LEVEL_MASK
 
 
-@_inline
-def aux_of(beat):  # type: ignore[no-untyped-def]
+@helper
+def aux_of(beat: int) -> int:
     """What a unit looks at besides structure: a flag, or the address of a selector's mask."""
     return beat >> AUX_SHIFT
 
 
-@_inline
-def make_beat(kind, stop, low, aux):  # type: ignore[no-untyped-def]
+@helper
+def make_beat(kind: int, stop: int, low: int, aux: int) -> int:
     """A beat in one word."""
     return kind | (stop << STOP_SHIFT) | (low << LOW_SHIFT) | (aux << AUX_SHIFT)
 
 
-@_inline
-def slot(M, c, i):  # type: ignore[no-untyped-def]
+@helper
+def slot(M: Memory, c: int, i: int) -> int:
     """Address of the ring slot of beat `i` of channel `c`."""
     return M[c + RING] + SLOT * (i & M[c + MASK])
 
 
-@_inline
-def ready_at(M, c, i, t):  # type: ignore[no-untyped-def]
+@helper
+def ready_at(M: Memory, c: int, i: int, t: int) -> int:
     """`READY` if beat `i` of channel `c` is visible in cycle `t`, else how long to wait."""
     if i >= M[c + PUSHED]:
         M[REASON] = EMPTY_INPUT
@@ -120,14 +173,14 @@ def ready_at(M, c, i, t):  # type: ignore[no-untyped-def]
     return seen
 
 
-@_inline
-def ready(M, c, t):  # type: ignore[no-untyped-def]
+@helper
+def ready(M: Memory, c: int, t: int) -> int:
     """`READY` if a beat is at the head of channel `c` in cycle `t`, else how long to wait."""
     return ready_at(M, c, M[c + POPPED], t)
 
 
-@_inline
-def room_for(M, c, n, t):  # type: ignore[no-untyped-def]
+@helper
+def room_for(M: Memory, c: int, n: int, t: int) -> int:
     """`READY` if `n` beats in all have room in channel `c` in cycle `t`, else how long to wait."""
     freed = n - M[c + DEPTH] - 1
     if freed < 0:
@@ -141,26 +194,36 @@ def room_for(M, c, n, t):  # type: ignore[no-untyped-def]
     return t + 1
 
 
-@_inline
-def room(M, c, t):  # type: ignore[no-untyped-def]
-    """`READY` if one more beat has room in channel `c` in cycle `t`, else how long to wait."""
+@helper
+def room(M: Memory, c: int, t: int) -> int:
+    """`READY` if one more beat may enter channel `c` in cycle `t`, else how long to wait."""
+    if t < M[c + FREE_AT]:
+        M[REASON] = FULL_OUTPUT
+        return min(M[c + FREE_AT], t + M[WHEEL_MASK])
     return room_for(M, c, M[c + PUSHED] + 1, t)
 
 
-@_inline
-def head(M, c):  # type: ignore[no-untyped-def]
+@helper
+def can_pass(M: Memory, x: int, y: int, t: int) -> int:
+    """`READY` if channel `x` has a head and `y` has room in cycle `t`, else how long to wait."""
+    wait = ready(M, x, t)
+    return wait if wait != READY else room(M, y, t)
+
+
+@helper
+def head(M: Memory, c: int) -> int:
     """The beat at the head of channel `c`."""
     return M[slot(M, c, M[c + POPPED]) + 2]
 
 
-@_inline
-def beat_at(M, c, i):  # type: ignore[no-untyped-def]
+@helper
+def beat_at(M: Memory, c: int, i: int) -> int:
     """Beat `i` of channel `c`, not yet popped."""
     return M[slot(M, c, i) + 2]
 
 
-@_inline
-def schedule(M, a, t):  # type: ignore[no-untyped-def]
+@helper
+def schedule(M: Memory, a: int, t: int) -> None:
     """Look at actor `a` again in cycle `t`."""
     bucket = M[WHEEL] + (t & M[WHEEL_MASK])
     M[a + NEXT] = M[bucket]
@@ -169,16 +232,16 @@ def schedule(M, a, t):  # type: ignore[no-untyped-def]
     M[SCHEDULED] += 1
 
 
-@_inline
-def log(M, c, t, side):  # type: ignore[no-untyped-def]
+@helper
+def log(M: Memory, c: int, t: int, side: int) -> None:
     """Note that a beat moved: `side` 0 into channel `c`, 1 out of it."""
     if M[c + CHANNEL_ID] >= 0:
         M[M[LOG]] = (t << KEY_BITS) | (M[c + CHANNEL_ID] << 1) | side
         M[LOG] += 1
 
 
-@_inline
-def push(M, c, t, beat):  # type: ignore[no-untyped-def]
+@helper
+def push(M: Memory, c: int, t: int, beat: int) -> None:
     """Push `beat` into channel `c` in cycle `t`; there must be room."""
     at = slot(M, c, M[c + PUSHED])
     M[at] = t
@@ -193,8 +256,8 @@ def push(M, c, t, beat):  # type: ignore[no-untyped-def]
         schedule(M, consumer, t + 1)
 
 
-@_inline
-def pop(M, c, t):  # type: ignore[no-untyped-def]
+@helper
+def pop(M: Memory, c: int, t: int) -> int:
     """Pop the head of channel `c` in cycle `t` and return it."""
     at = slot(M, c, M[c + POPPED])
     M[at + 1] = t
@@ -207,28 +270,28 @@ def pop(M, c, t):  # type: ignore[no-untyped-def]
     return M[at + 2]
 
 
-@_inline
-def finish(M, a):  # type: ignore[no-untyped-def]
+@helper
+def finish(M: Memory, a: int) -> None:
     """One of the actors that end a run has seen its end."""
     M[RUNNING] -= 1
 
 
-@_inline
-def acted(M, t):  # type: ignore[no-untyped-def]
+@helper
+def acted(M: Memory, t: int) -> int:
     """What a step returns after an action in cycle `t`."""
     M[REASON] = WORKING
     return t + 1
 
 
-@_inline
-def held_back(M, t):  # type: ignore[no-untyped-def]
+@helper
+def held_back(M: Memory, t: int) -> int:
     """What a step returns when something outside the design keeps it from acting in cycle `t`."""
     M[REASON] = FULL_OUTPUT
     return t + 1
 
 
-@_inline
-def note(M, channel_id, t):  # type: ignore[no-untyped-def]
+@helper
+def note(M: Memory, channel_id: int, t: int) -> None:
     """Note in the log a decision that depended on time, under an id of its own."""
     M[M[LOG]] = (t << KEY_BITS) | (channel_id << 1)
     M[LOG] += 1
@@ -244,7 +307,7 @@ CONTROL_CYCLES = 2
 
 
 @nb.njit(cache=True)
-def run(steps, M, t, limit, most):  # type: ignore[no-untyped-def]
+def run(steps: tuple[Step, ...], M: Memory, t: int, limit: int, most: int) -> tuple[int, int]:
     """Step until the run ends or pauses; returns why and the cycle to go on from.
 
     Parameters

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from ..compile.design import Design, Unit
+from ..hw.design.table import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
@@ -51,7 +50,7 @@ class LaidOut(Layout):
         for index, c in enumerate(self.design.channels):
             self._channels[c.name] = self.new_channel(c.name, c.depth, c.latency, index)
         for unit in self.design.units:
-            importlib.import_module(f"stepgen.timing.units.{unit.kind}").build(unit, self)
+            unit.params.module("model").build(unit, unit.params, self)
 
     def channel(self, name: str) -> int:
         """Address of a channel of the design."""

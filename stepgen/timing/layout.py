@@ -68,6 +68,7 @@ class Layout:
         self.names: dict[int, str] = {}
         self.horizon = 16
         self._words: dict[int, Sequence[int] | npt.NDArray[np.int64]] = {}
+        self._records: dict[int, list[int]] = {}
         self._size = k.HEADER
         self._finishers = 0
 
@@ -97,7 +98,9 @@ class Layout:
         self.horizon = max(self.horizon, latency + 2)
         ring = self._size
         self._size += k.SLOT * slots
-        address = self.reserve([depth, latency, 0, 0, ring, slots - 1, 0, 0, index, *more])
+        words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, *more]
+        address = self.reserve(words)
+        self._records[address] = words
         self.names[address] = name
         return address
 
@@ -135,9 +138,9 @@ class Layout:
         head[k.ACTOR_ID] = len(self.actors)
         address = self.reserve([*head, *own])
         for c in reads:
-            self._words[c][k.CONSUMER] = address  # type: ignore[index]
+            self._records[c][k.CONSUMER] = address
         for c in writes:
-            self._words[c][k.PRODUCER] = address  # type: ignore[index]
+            self._records[c][k.PRODUCER] = address
         self.actors.append(Actor(address, unit, name, tuple(reads), tuple(writes)))
         self._finishers += finishes
         return address

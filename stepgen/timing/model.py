@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compile.design import Design
+from ..hw.design.table import Design
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from .activity import Activity, Cycles, Trace, split
-from .deadlock import Deadlock, explain, smallest_depths
-from .drive import MAX_CYCLES, TooLong, drive
+from .deadlock import advised, explain
+from .drive import MAX_CYCLES, drive
 from .laid_out import LaidOut
 
 
@@ -111,22 +111,7 @@ def predict(
         world = stalls or Stalls(), memory or MemoryTiming(), early
         return _run(LaidOut(changed, inputs, *world), limit)
 
-    def stuck(depths: Mapping[str, int]) -> Deadlock | None:
-        try:
-            run(depths)
-        except Deadlock as deadlock:
-            return deadlock
-        except TooLong:
-            pass
-        return None
-
-    try:
-        return run({})
-    except Deadlock as deadlock:
-        own = {c.name: c.depth for c in design.channels}
-        remedy = smallest_depths(deadlock, frozenset(own), stuck)
-        deadlock.advise({name: depth for name, depth in remedy.items() if depth > own[name]})
-        raise
+    return advised(run, lambda: {c.name: c.depth for c in design.channels})
 
 
 def _run(machine: LaidOut, limit: int) -> Prediction:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
-
-from .kernel import aux_of
+from .kernel import Memory, aux_of, helper
 
 
-@nb.njit(inline="always")
-def selected(M, selector, n, count):  # type: ignore[no-untyped-def]
+@helper
+def selected(M: Memory, selector: int, n: int, count: int) -> int:
     """Bit `n` of a selector of `count` bits; the machine stores a single bit in the beat itself."""
     return aux_of(selector) if count == 1 else M[aux_of(selector) + n]

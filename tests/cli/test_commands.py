@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.compile.design import Design
 from stepgen.flow import experiment
+from stepgen.hw.design.table import Design
 from stepgen.ir import text
 
 MOE = "moe --set tokens=8 --set experts=2 --set width=16 --set hidden=16 --set columns=8"

@@ -3,8 +3,10 @@ from collections import Counter
 import pytest
 
 import stepgen as sg
-from stepgen.compile.design import Bus, Channel, Design
 from stepgen.compile.lower import lower
+from stepgen.hw.design.table import Bus, Channel, Design
+from stepgen.hw.units.fork.params import Fork
+from stepgen.hw.units.load.params import Load
 
 
 def one_expert(cols=8, element=sg.int8, **tensor):
@@ -19,9 +21,9 @@ def test_a_stream_used_twice_gets_a_fork():
     g.output(x, "a")
     g.output(x.fifo(40), "b")
     design = lower(g)
-    (fork,) = design.of_kind("fork")
-    assert fork.inputs == ("linear_offchip_load_0",)
-    assert [design.channel[name].depth for name in fork.outputs] == [2, 40]
+    (fork,) = design.of_kind(Fork)
+    assert fork.inputs == {"x": "linear_offchip_load_0"}
+    assert [design.channel[name].depth for name in fork.outputs.values()] == [2, 40]
 
 
 def test_a_reference_carries_structure_alone():
@@ -31,8 +33,8 @@ def test_a_reference_carries_structure_alone():
     g.output(x, "a")
     g.output(y, "b")
     design = lower(g)
-    (load,) = (u for u in design.of_kind("load") if u.name == "y")
-    ref = design.channel[load.inputs[0]]
+    (load,) = (u for u in design.of_kind(Load) if u.name == "y")
+    ref = design.channel[load.inputs["ref"]]
     assert (ref.lanes, ref.bits, ref.rank) == (0, 0, 2)
 
 

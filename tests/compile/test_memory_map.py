@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.compile.design import Bus, Design
 from stepgen.compile.lower import lower
+from stepgen.hw.design.table import Bus, Design
 
 ALIGNMENT = 4096
 

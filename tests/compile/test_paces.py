@@ -10,11 +10,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from drawn import LANES, Draw, blank_lanes, to_beats
+from harness import row, sink, source
 from off_chip import OffChip
 
-from stepgen.compile import facts
-from stepgen.compile.design import Bus, Channel, Design, Unit
-from stepgen.compile.sizing.pace import Extent, Extents, Pace
+from stepgen.hw.design.pace import Extent, Extents, Pace
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units.drop.params import Drop
+from stepgen.hw.units.expand.params import Expand
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.fork.params import Fork
+from stepgen.hw.units.group.params import Group
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.partition.params import Partition
+from stepgen.hw.units.promote.params import Promote
+from stepgen.hw.units.reassemble.params import Reassemble
+from stepgen.hw.units.requantize.params import Requantize
+from stepgen.hw.units.reshape.params import Reshape
+from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.ir import registry
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
@@ -47,26 +61,30 @@ def extents(slices: int, *dims: tuple[int, ...]) -> list[Extent]:
 
 def between(units: list[Unit], channels: list[Channel], inputs: Mapping[str, Beats]) -> Design:
     """A design of units between ports."""
-    read = {name for u in units for name in u.inputs}
-    made = {name for u in units for name in u.outputs}
-    ports = [Unit(f"s_{c.name}", "source", {}, (), (c.name,)) for c in channels if c.name in inputs]
-    ports += [Unit(f"d_{n}", "sink", {}, (n,), ()) for n in made - read]
+    read = {name for u in units for name in u.inputs.values()}
+    made = {name for u in units for name in u.outputs.values()}
+    ports = [source(c.name) for c in channels if c.name in inputs]
+    ports += [sink(name) for name in made - read]
     return Design("alone", LANES, Bus(), (*units, *ports), tuple(channels))
 
 
 def alone(
-    kind: str,
-    params: dict,
+    params: UnitParams,
     xs: Mapping[str, tuple[Beats, Extents]],
     ys: Mapping[str, Extents],
+    wide: str = "",
 ) -> Case:
-    """A case of one unit."""
+    """A case of one unit; lanes have 1 bit for selectors and flags, 32 for `wide`, else 8."""
     dims = {**{name: d for name, (_, d) in xs.items()}, **ys}
     rank = {name: len(d) - 1 for name, d in dims.items()}
     lanes = {name: beats.data.shape[1] for name, (beats, _) in xs.items()}
-    channels = [Channel(n, lanes[n], 1 if n in ("sel", "flags") else 8, rank[n]) for n in xs]
-    channels += [Channel(n, LANES, 8, rank[n], DEEP) for n in ys]
-    unit = Unit("dut", kind, params, tuple(xs), tuple(ys))
+    bits = {name: 1 if name in ("sel", "flags") else 32 if name == wide else 8 for name in dims}
+    channels = [Channel(n, lanes[n], bits[n], rank[n]) for n in xs]
+    delay = params.delay(LANES)
+    channels += [
+        Channel(n, 1 if n == "flags" else LANES, bits[n], rank[n], DEEP, delay) for n in ys
+    ]
+    unit = row("dut", params, tuple(xs), tuple(ys))
     inputs = {name: beats for name, (beats, _) in xs.items()}
     return Case(between([unit], channels, inputs), inputs, dims, list(ys))
 
@@ -89,20 +107,20 @@ def bits(draw: Draw, *dims: tuple[int, ...], width: int = 1):
 
 def fork(draw: Draw) -> Case:
     x = tiles(draw, OUTER)
-    return alone("fork", {}, {"x": x}, {"y": x[1], "z": x[1]})
+    return alone(Fork(branches=2), {"x": x}, {"y": x[1], "z": x[1]})
 
 
 def requantize(draw: Draw) -> Case:
     x = tiles(draw, OUTER)
-    return alone("requantize", {"multiplier": 1, "shift": 1}, {"x": x}, {"y": x[1]})
+    return alone(Requantize(multiplier=1, shift=1), {"x": x}, {"y": x[1]}, wide="x")
 
 
 def promote(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, OUTER)
     level = draw.one((1, 2, 3, 4, 4))
     y = [*dims[:level], Extent(1, False, "1"), *dims[level:]]
-    params = {"level": level, "outermost": level == 4}
-    return alone("promote", params, {"x": (beats, dims)}, {"y": y})
+    params = Promote(level, outermost=level == 4)
+    return alone(params, {"x": (beats, dims)}, {"y": y})
 
 
 def flatten(draw: Draw) -> Case:
@@ -114,21 +132,21 @@ def flatten(draw: Draw) -> Case:
     empty = any(d.may_be_empty for d in dims[lo : hi + 1])
     y = [*dims[:lo], Extent(merged, empty, "merged"), *dims[hi + 1 :]]
     hold = hi < 4 and any(d.may_be_empty for d in dims[lo:hi])
-    return alone("flatten", {"lo": lo, "hi": hi, "hold": hold}, {"x": (beats, dims)}, {"y": y})
+    return alone(Flatten(lo, hi, hold), {"x": (beats, dims)}, {"y": y})
 
 
 def group(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, (4,), OUTER)
     y = [*dims[:3], Extent(2, False, "chunk"), Extent(2, False, "chunks"), *dims[4:]]
-    return alone("group", {"level": 3, "chunk": 2}, {"x": (beats, dims)}, {"y": y})
+    return alone(Group(level=3, chunk=2), {"x": (beats, dims)}, {"y": y})
 
 
 def reshape(draw: Draw) -> Case:
     chunk, prompt = draw.one((1, 2, 3)), draw.one((True, False))
     beats, dims = tiles(draw, OUTER, (0, 1, 3, 4), rows=(2,))
     made = [Extent(chunk, False, "chunk"), Extent(-(-4 // chunk), True, "chunks"), dims[3]]
-    params = {"level": 2, "chunk": chunk, "rows": 2, "slices": 2, "pad": 0, "prompt": prompt}
-    return alone("reshape", params, {"x": (beats, dims)}, {"y": [*dims[:2], *made], "told": made})
+    params = Reshape(level=2, chunk=chunk, rows=2, slices=2, pad=0, prompt=prompt)
+    return alone(params, {"x": (beats, dims)}, {"y": [*dims[:2], *made], "flags": made})
 
 
 def drop(draw: Draw) -> Case:
@@ -141,8 +159,9 @@ def drop(draw: Draw) -> Case:
         return [told(i, level - 1) for i in items] if level else draw.flags(1, 0.5)
 
     x = to_beats(nested, depth + 1), extents(2, *outer, OUTER, ROWS)
-    flags = to_beats(told(nested, depth), depth - 1, bool), extents(0, *outer, OUTER)
-    case = alone("drop", {"hold": hold}, {"x": x, "flags": flags}, {"y": x[1]})
+    flags = to_beats(told(nested, depth), depth - 1, bool)
+    flags = blank_lanes(flags, 1), extents(0, *outer, OUTER)
+    case = alone(Drop(hold), {"x": x, "flags": flags}, {"y": x[1]})
     case.beside = "flags", 0, "x"
     return case
 
@@ -158,8 +177,8 @@ def partition(draw: Draw) -> Case:
     sel = to_beats(chosen, 3 - level, bool), extents(0, *[OUTER] * (4 - level))
     x = to_beats(nested, 3), extents(2, OUTER, OUTER, ROWS)
     routed = [*x[1][:level], Extent(9 if level == 2 else 3, True, "E")]
-    params = {"level": level, "surplus": False}
-    return alone("partition", params, {"x": x, "sel": sel}, {"y": routed, "z": routed})
+    params = Partition(consumers=2, level=level, surplus=False)
+    return alone(params, {"x": x, "sel": sel}, {"y": routed, "z": routed})
 
 
 def reassemble(draw: Draw) -> Case:
@@ -171,16 +190,16 @@ def reassemble(draw: Draw) -> Case:
         xs[f"x{n}"] = tiles(draw, (count,))
     sel = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
     dims = [*extents(2, ROWS), Extent(2, True, "K"), *sel[1]]
-    params = {"level": 2, "order": draw.one(("index", "arrival"))}
-    return alone("reassemble", params, {**xs, "sel": sel}, {"y": dims})
+    params = Reassemble(producers=2, level=2, order=draw.one(("index", "arrival")))
+    return alone(params, {**xs, "sel": sel}, {"y": dims})
 
 
 def expand(draw: Draw) -> Case:
     count, one = draw.one((1, 2, 3)), draw.one(((1,), OUTER))
     beats, dims = tiles(draw, one, (1,))
     y = [*dims[:2], Extent(count, False, "count"), dims[3]]
-    params = {"count": count, "capacity": 6, "level": 3, "ref_base": 0, "bits": 8}
-    return alone("expand", params, {"x": (beats, dims)}, {"y": y})
+    params = Expand(count=count, capacity=6, level=3, ref_base=0, bits=8)
+    return alone(params, {"x": (beats, dims)}, {"y": y})
 
 
 def expand_by_reference(draw: Draw) -> Case:
@@ -188,9 +207,9 @@ def expand_by_reference(draw: Draw) -> Case:
     x = [[draw.tile(draw.one(ROWS), 2)] for _ in chosen]
     ref = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
     beats = to_beats(x, 3), extents(2, OUTER, (1,), ROWS)
-    params = {"count": None, "capacity": 12, "level": 3, "ref_base": 0, "bits": 8}
+    params = Expand(count=None, capacity=12, level=3, ref_base=0, bits=8)
     dims = [*beats[1][:2], *ref[1]]
-    return alone("expand", params, {"x": beats, "ref": ref}, {"y": dims})
+    return alone(params, {"x": beats, "ref": ref}, {"y": dims})
 
 
 def matmul(draw: Draw) -> Case:
@@ -202,8 +221,8 @@ def matmul(draw: Draw) -> Case:
 
     x = to_beats(each(rows, 2, lambda n: draw.tile(n, 2)), 3), extents(2, OUTER, outer, ROWS)
     w = to_beats(each(rows, 2, lambda n: draw.tile(4, 1)), 3), extents(1, OUTER, outer, (4,))
-    params = {"k": 4, "n": 2, "in_bits": 8, "out_bits": 32, "stops": True}
-    case = alone("matmul", params, {"x": x, "w": w}, {"y": extents(1, OUTER, outer, ROWS)})
+    params = Matmul(k=4, n=2, in_bits=8, out_bits=32, stops=True)
+    case = alone(params, {"x": x, "w": w}, {"y": extents(1, OUTER, outer, ROWS)}, wide="y")
     case.beside = "w", 2, "x"
     return case
 
@@ -212,8 +231,8 @@ def retile_col(draw: Draw) -> Case:
     sizes = draw.nested([OUTER], lambda: draw.one((1, 2, 3)))
     nested = [[draw.tile(n, 1) for _ in range(2)] for n in sizes]
     x = to_beats(nested, 3), extents(1, OUTER, (2,), (1, 2, 3))
-    params = {"count": 2, "slices": 1, "rows": 3, "level": 3, "buffers": 2, "bits": 8}
-    return alone("retile_col", params, {"x": x}, {"y": extents(2, OUTER, (1, 2, 3))})
+    params = RetileCol(count=2, slices=1, rows=3, level=3, buffers=2, bits=8)
+    return alone(params, {"x": x}, {"y": extents(2, OUTER, (1, 2, 3))})
 
 
 def copies_side_by_side(draw: Draw) -> Case:
@@ -221,14 +240,14 @@ def copies_side_by_side(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
     wide = [*dims[:2], Extent(2, False, "2"), dims[3]]
     y = [Extent(2, False, "slices"), dims[1], dims[3]]
-    params = {"count": 2, "capacity": 6, "level": 3, "ref_base": 0, "bits": 8}
-    first = Unit("dut", "expand", params, ("x",), ("m",))
-    params = {"count": 2, "slices": 1, "rows": 3, "level": 3, "buffers": 2, "bits": 8}
-    second = Unit("next", "retile_col", params, ("m",), ("y",))
+    params = Expand(count=2, capacity=6, level=3, ref_base=0, bits=8)
+    first = row("dut", params, ["x"], ["m"])
+    params = RetileCol(count=2, slices=1, rows=3, level=3, buffers=2, bits=8)
+    second = row("next", params, ["m"], ["y"])
     channels = [
         Channel("x", LANES, 8, 3),
-        Channel("m", LANES, 8, 3),
-        Channel("y", LANES, 8, 2, DEEP),
+        Channel("m", LANES, 8, 3, delay=first.params.delay(LANES)),
+        Channel("y", LANES, 8, 2, DEEP, second.params.delay(LANES)),
     ]
     design = between([first, second], channels, {"x": beats})
     return Case(design, {"x": beats}, {"x": dims, "m": wide, "y": y}, ["y"])
@@ -242,8 +261,8 @@ def load(draw: Draw) -> Case:
     _, result, dtype = made.load("y", nested, 2, 3, prompt=draw.one((True, False)))
     made.sink("y", result, dtype)
     design = made.design().with_depths({"y": DEEP})
-    params = next(u.params for u in design.of_kind("load"))
-    inner = [params["slices"], params["rows"], *reversed(params["shape"])]
+    params = next(u.params for u in design.of_kind(Load))
+    inner = [params.slices, params.rows, *reversed(params.shape)]
     y = [Extent(n, False, str(n)) for n in inner] + list(ref_dims[2:])
     lanes = design.channel["y_ref"].lanes
     return Case(design, {"y_ref": blank_lanes(ref, lanes)}, {"y_ref": ref_dims, "y": y}, ["y"])
@@ -317,7 +336,7 @@ def declared(case: Case, name: str, level: int) -> dict[str, Pace]:
     for unit in case.design.units:
         if unit.name not in ("dut", "next", "y"):
             continue
-        for part in facts.parts(unit, case.extents):
+        for part in unit.params.parts(unit, case.extents):
             known = {n: replace(paces[n], closed="") for n in part.inputs if n in paces}
             for out, pace in part.follow(known).items() if known else ():
                 queue = part.queues.get(out)

@@ -14,11 +14,11 @@ from programs import example
 
 import stepgen as sg
 from stepgen.compile import transforms
-from stepgen.compile.design import Bus, Channel
 from stepgen.compile.lower import lower
 from stepgen.flow import tiles
 from stepgen.flow.experiment import Experiment
 from stepgen.flow.inputs import complete
+from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.semantics import executor

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.compile.design import Design
 from stepgen.compile.lower import lower
 from stepgen.flow.elaborate import interface
 from stepgen.flow.experiment import Experiment, simulate
+from stepgen.hw.design.table import Design
 from stepgen.ir.stalls import Stalls
 
 NAMES = (

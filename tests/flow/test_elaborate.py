@@ -2,31 +2,31 @@ from __future__ import annotations
 
 import pytest
 
-from stepgen.compile.design import Bus, Channel, Design, Region, Unit
-from stepgen.compile.units import load, memory
 from stepgen.flow.elaborate import interface, verilog
 from stepgen.flow.interface import MemoryPort, StreamPort
+from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.memory.params import join
+from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.errors import StepError
 
 
 def reader(bits: int = 8, name: str = "a_reader") -> Design:
     """A load to a port."""
     bus = Bus(data_bits=32)
-    params = load.parameters(
-        region="w", base=64, tile_bytes=8, rows=2, slices=1, shape=[1], stride=[1]
-    )
-    units, channels = memory.join(bus, [("l_req", "l_data")], [])
+    load = Load(region="w", base=64, tile_bytes=bits, rows=2, slices=1, shape=(1,), stride=(1,))
+    units, channels = join(bus, [("l_req", "l_data")], [])
     return Design(
         name,
         4,
         bus,
         (
-            Unit("l", "load", params, ("l_data",), ("x", "l_req")),
-            Unit("out", "sink", {}, ("x",), ()),
+            Unit("l", load, {"data": "l_data"}, {"out": "x", "req": "l_req"}),
+            Unit("out", Sink(), {"x": "x"}, {}),
             *units,
         ),
         (Channel("x", 4, bits, 2), *load.channels("l", bus, 8), *channels),
-        {"w": Region(64, 10, 2, 4, (2, 4), "int8")},
+        {"w": Region(64, bits + 2, 2, 4, (2, 4), "int8")},
     )
 
 
@@ -55,5 +55,5 @@ def test_the_outside_is_what_the_verilog_has() -> None:
 
 
 def test_an_element_that_no_type_has() -> None:
-    with pytest.raises(StepError, match="channel x: no element type has 7 signed bits"):
-        interface(reader(bits=7))
+    with pytest.raises(StepError, match="channel x: no element type has 16 signed bits"):
+        interface(reader(bits=16))

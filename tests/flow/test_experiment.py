@@ -6,9 +6,9 @@ from programs import example
 
 import stepgen as sg
 from stepgen.compile.cost import on_chip_bits
-from stepgen.compile.design import Bus
 from stepgen.flow.experiment import Experiment, simulate
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.design.table import Bus
 from stepgen.hw.inventory import allocated_bits
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls

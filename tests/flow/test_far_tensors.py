@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.compile.design import Bus
 from stepgen.flow.experiment import DRIVERS, Experiment
 from stepgen.flow.windows import Windows
+from stepgen.hw.design.table import Bus
 
 GIB = 1 << 30
 ROWS, COLS = 4, 8

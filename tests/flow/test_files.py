@@ -15,11 +15,11 @@ from mutations import TEXTS, arrays, bytes_of, mutated
 from programs import example
 
 import stepgen as sg
-from stepgen.compile.design import Design
 from stepgen.compile.lower import lower
 from stepgen.flow import inputs, traces
 from stepgen.flow.elaborate import interface
 from stepgen.flow.interface import Interface
+from stepgen.hw.design.table import Design
 from stepgen.semantics import executor, streamfile
 from stepgen.semantics.tokens import END, value
 from stepgen.timing.tiles import variants

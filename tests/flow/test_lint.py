@@ -13,12 +13,12 @@ from drawing import draw
 from programs import every_unit
 
 import stepgen as sg
-from stepgen.compile.design import Bus, Design
 from stepgen.compile.lower import lower
 from stepgen.flow.elaborate import verilog
 from stepgen.flow.lint import control_file, waivers
 from stepgen.flow.program import examples, load
 from stepgen.flow.tools import verilator
+from stepgen.hw.design.table import Bus, Design
 from stepgen.hw.verilog import top_name
 
 NEVER = {"WIDTHTRUNC", "CASEINCOMPLETE", "LATCH", "MULTIDRIVEN"}

@@ -5,13 +5,13 @@ import pytest
 from drawn import Draw
 from off_chip import OffChip
 
-from stepgen.compile.design import Bus, Channel
 from stepgen.flow.case import Case, write_cases
 from stepgen.flow.elaborate import interface, verilog
 from stepgen.flow.payload import pack
 from stepgen.flow.testbench import run_cocotb
 from stepgen.flow.verilator import build, run_driver
 from stepgen.flow.windows import Windows
+from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import predict

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from stepgen.compile.design import Channel
 from stepgen.flow import synth
+from stepgen.hw.design.table import Channel
 from stepgen.hw.fifo import Fifo
 from stepgen.ir.errors import StepError
 

@@ -2,14 +2,15 @@ import pytest
 from drawn import Draw, raises_error, to_beats, verify
 from harness import lone
 
-from stepgen.compile.design import Channel
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.drop.params import Drop
+from stepgen.ir.errors import StepError
 from stepgen.timing.model import predict
 
 
 def drop_design(draw, rank, flag_rank, hold):
     return lone(
-        "drop",
-        {"hold": hold},
+        Drop(hold),
         [draw.channel("x", 2 + rank), draw.channel("flags", flag_rank, lanes=1, bits=1)],
         [draw.channel("y", 2 + rank)],
     )
@@ -61,16 +62,15 @@ def test_filters(seed):
 
 
 def plain(flags, hold):
-    """One group of single rows of two beats, deep channels."""
-    draw = Draw(9)
+    """Single rows of two beats, in a group with `hold`; deep channels."""
+    draw, rank = Draw(9), 3 if hold else 2
     rows = [draw.tile(1, 2) for _ in flags]
     design = lone(
-        "drop",
-        {"hold": hold},
-        [Channel("x", 2, 8, 3, depth=5), Channel("flags", 1, 1, 1, depth=5)],
-        [Channel("y", 2, 8, 3)],
+        Drop(hold),
+        [Channel("x", 2, 8, rank, depth=5), Channel("flags", 1, 1, 1, depth=5)],
+        [Channel("y", 2, 8, rank)],
     )
-    return design, {"s_x": to_beats([rows], 3)}
+    return design, {"s_x": to_beats([rows] if hold else rows, rank)}
 
 
 @pytest.mark.parametrize("hold", [True, False])
@@ -90,3 +90,20 @@ def test_flags_that_do_not_fit(count, wrong):
     design, inputs = plain([draw.flags(1, 0.5) for _ in range(4)], True)
     inputs["s_flags"] = to_beats([[draw.flags(1, 0.0) for _ in range(count)]], 1, bool)
     assert raises_error(design, inputs, limit=50) == wrong
+
+
+@pytest.mark.parametrize(
+    ("hold", "x", "flags", "y", "message"),
+    [
+        (False, 1, (1, 1, 1), 1, "x must be a stream of tiles, of at least rank 2, not 1"),
+        (False, 3, (1, 1, 1), 3, "with x of rank 3 it has to hold the last beat of a group back"),
+        (True, 3, (2, 1, 1), 3, "flags must be of rank 1 "),
+        (True, 3, (1, 8, 1), 3, "flags must be of rank 1 "),
+        (True, 3, (1, 1, None), 3, "flags must be of rank 0 "),
+        (True, 3, (1, 1, 1), 2, "y must be of rank 3 "),
+    ],
+)
+def test_what_can_not_be_built(hold, x, flags, y, message):
+    xs = [Channel("x", 2, 8, x), Channel("flags", *flags)]
+    with pytest.raises(StepError, match=f"^design lone: drop dut: {message}"):
+        lone(Drop(hold), xs, [Channel("y", 2, 8, y)])

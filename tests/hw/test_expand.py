@@ -3,9 +3,9 @@ import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
 
-from stepgen.compile import facts
-from stepgen.compile.design import Channel
-from stepgen.compile.units.expand import ENDS
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.expand.params import ENDS, Expand
+from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.model import predict
@@ -25,17 +25,11 @@ def beats_of(items, depth):
 
 def parameters(draw, count, level, needed, ref_base=0):
     capacity = max(2, draw.one((needed, needed + 1, 2 * needed, 3 * needed + 40)))
-    return {
-        "count": count,
-        "level": level,
-        "ref_base": ref_base,
-        "capacity": capacity,
-        "bits": 8,
-    }
+    return Expand(count, level, ref_base, capacity, bits=8)
 
 
 def output(draw, rank, params):
-    return draw.channel("y", rank, delay=facts.delay("expand", params, LANES))
+    return draw.channel("y", rank, delay=params.delay(LANES))
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -47,7 +41,7 @@ def test_count(seed):
     x = draw.nested(dims, lambda: draw.tile(draw.one(rows), slices))
     params = parameters(draw, count, 3, max(beats_of(x, outer + 1), default=1))
     rank = 3 + outer
-    design = lone("expand", params, [draw.channel("x", rank)], [output(draw, rank, params)])
+    design = lone(params, [draw.channel("x", rank)], [output(draw, rank, params)])
     verify(
         design,
         {"s_x": to_beats(mapped(x, outer + 1, lambda tile: [tile]), rank)},
@@ -85,7 +79,6 @@ def test_reference(seed):
         "ref", levels + base, lanes=LANES if base else 3, bits=8 if base else 1
     )
     design = lone(
-        "expand",
         params,
         [draw.channel("x", 2 + levels), reference],
         [output(draw, 2 + levels, params)],
@@ -109,10 +102,8 @@ def zip_nested(a, b, depth, join):
 
 
 def lone_count(x, capacity, count=3):
-    params = {"count": count, "level": 3, "ref_base": 0, "capacity": capacity, "bits": 8}
-    design = lone(
-        "expand", params, [Channel("x", 2, 8, 3)], [Channel("y", 2, 8, 3, depth=5, delay=2)]
-    )
+    params = Expand(count, 3, 0, capacity, bits=8)
+    design = lone(params, [Channel("x", 2, 8, 3)], [Channel("y", 2, 8, 3, depth=5, delay=2)])
     return design, {"s_x": to_beats([[tile] for tile in x], 3)}
 
 
@@ -153,10 +144,8 @@ def test_single_pass_needs_no_room_for_the_tile():
 )
 def test_reference_of_another_structure(ref, wrong):
     draw = Draw(5)
-    params = {"count": None, "level": 3, "ref_base": 0, "capacity": 8, "bits": 8}
     design = lone(
-        "expand",
-        params,
+        Expand(count=None, level=3, ref_base=0, capacity=8, bits=8),
         [Channel("x", 2, 8, 3), Channel("ref", 1, 1, 1, signed=False)],
         [Channel("y", 2, 8, 3, depth=5, delay=2)],
     )
@@ -171,10 +160,8 @@ def test_reference_of_another_structure(ref, wrong):
 def test_dropped_tile_needs_no_room():
     """A hole of the reference reads its tile away while nothing can leave."""
     draw = Draw(6)
-    params = {"count": None, "level": 3, "ref_base": 0, "capacity": 40, "bits": 8}
     design = lone(
-        "expand",
-        params,
+        Expand(count=None, level=3, ref_base=0, capacity=40, bits=8),
         [Channel("x", 2, 8, 3, depth=40), Channel("ref", 1, 1, 1, depth=9, signed=False)],
         [Channel("y", 2, 8, 3, delay=2)],
     )
@@ -194,3 +181,37 @@ def test_many_small_tiles_wait_in_a_large_memory():
     predicted = verify(design, inputs, {"d_y": y}, Stalls(1, {"d_y": 0.5}))
     assert np.diff(predicted.pops["x"][:ENDS]).max() == 1
     assert predicted.pops["x"][ENDS + 8] > ENDS + 9
+
+
+@pytest.mark.parametrize(
+    ("changed", "x", "y", "message"),
+    [
+        ({"level": 2}, (2, 8, 3), (2, 8, 3), "the level 2 of an element must be within 3..3"),
+        ({"level": 4}, (2, 8, 3), (2, 8, 3), "the level 4 of an element must be within 3..3"),
+        ({"count": 0}, (2, 8, 3), (2, 8, 3), "a tile must be sent at least once, not 0 times"),
+        ({"capacity": 1}, (2, 8, 3), (2, 8, 3), "the memory must hold at least 2 beats, not 1"),
+        ({"ref_base": 1}, (2, 8, 3), (2, 8, 3), "the level of an element of ref must be 0 or 2"),
+        ({"ref_base": 2}, (2, 8, 3), (2, 8, 3), "without ref no element of it has the level 2"),
+        ({}, (4, 8, 3), (4, 8, 3), "x must be of rank 3 with 2 lanes of 8 bits"),
+        ({"bits": 32}, (2, 8, 3), (2, 8, 3), "x must be of rank 3 with 2 lanes of 32 bits"),
+        ({}, (2, 8, 3), (2, 8, 4), "y must be of rank 3 "),
+    ],
+)
+def test_what_can_not_be_built(changed, x, y, message):
+    params = {"count": 2, "level": 3, "ref_base": 0, "capacity": 8, "bits": 8, **changed}
+    with pytest.raises(StepError, match=f"^design lone: expand dut: {message}"):
+        lone(Expand(**params), [Channel("x", *x)], [Channel("y", *y, delay=2)])
+
+
+@pytest.mark.parametrize(("base", "rank"), [(0, 2), (2, 1), (2, 4)])
+def test_reference_of_another_rank(base, rank):
+    params = Expand(count=None, level=3, ref_base=base, capacity=8, bits=8)
+    xs = [Channel("x", 2, 8, 3), Channel("ref", 0, 0, rank)]
+    with pytest.raises(StepError, match=f"ref must be of rank {1 + base} "):
+        lone(params, xs, [Channel("y", 2, 8, 3, delay=2)])
+
+
+def test_output_without_its_pipeline():
+    params = Expand(count=2, level=3, ref_base=0, capacity=8, bits=8)
+    with pytest.raises(StepError, match=r"^design lone: expand dut: y must be .* 2 cycles late"):
+        lone(params, [Channel("x", 2, 8, 3)], [Channel("y", 2, 8, 3)])

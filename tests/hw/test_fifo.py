@@ -3,7 +3,7 @@ import pytest
 from amaranth.sim import Simulator
 from junk import Junk
 
-from stepgen.compile.design import MEMORY_LATENCY, Channel, memory_kind
+from stepgen.hw.design.table import MEMORY_LATENCY, Channel, memory_kind
 from stepgen.hw.fifo import Fifo
 
 

@@ -2,6 +2,10 @@ import pytest
 from drawn import Draw, to_beats, verify
 from harness import lone
 
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.ir.errors import StepError
+
 
 def flattened(items, rank, lo, hi):
     """Lists nested ``rank + 1`` deep whose dims `lo` to `hi` are one."""
@@ -25,10 +29,24 @@ def test_flattens(seed):
         dims[rank - hi + 1 : rank + 1 - lo] = [(1, 2, 3)] * (hi - lo)
     x = draw.nested(dims, draw.beat)
     design = lone(
-        "flatten",
-        {"lo": lo, "hi": hi, "hold": hold},
+        Flatten(lo, hi, hold),
         [draw.channel("x", rank)],
         [draw.channel("y", rank - (hi - lo))],
     )
     y = to_beats(flattened(x, rank, lo, hi), rank - (hi - lo))
     verify(design, {"s_x": to_beats(x, rank)}, {"d_y": y}, draw.stalls(design))
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "y", "message"),
+    [
+        (2, 4, (2, 8, 1), "the levels 2 to 4 must be within 0..3, in order"),
+        (2, 1, (2, 8, 4), "the levels 2 to 1 must be within 0..3, in order"),
+        (-1, 1, (2, 8, 1), "the levels -1 to 1 must be within 0..3, in order"),
+        (1, 2, (2, 8, 3), "y must be of rank 2 "),
+        (1, 2, (2, 16, 2), "y must be of rank 2 "),
+    ],
+)
+def test_what_can_not_be_built(lo, hi, y, message):
+    with pytest.raises(StepError, match=f"^design lone: flatten dut: {message}"):
+        lone(Flatten(lo, hi, hold=False), [Channel("x", 2, 8, 3)], [Channel("y", *y)])

@@ -5,7 +5,9 @@ import pytest
 from drawn import Draw, raises_error, to_beats, verify
 from harness import beats, lone
 
-from stepgen.compile import facts
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.ir.errors import StepError
 from stepgen.ir.wire import VALUE
 from stepgen.timing.model import predict
 
@@ -19,14 +21,12 @@ def sliced(matrix: np.ndarray, lanes: int) -> list:
 
 def unit(draw: Draw, lanes: int, k: int, n: int, rank: int, *, stops: bool = True):
     """A matrix unit between ports, with drawn FIFOs."""
-    params = {"k": k, "n": n, "in_bits": 8, "out_bits": 32, "stops": stops}
-    delay = facts.delay("matmul", params, lanes)
+    params = Matmul(k, n, in_bits=8, out_bits=32, stops=stops)
     wire = 2 + rank
     return lone(
-        "matmul",
         params,
         [draw.channel("x", wire, lanes=lanes), draw.channel("w", wire, lanes=lanes)],
-        [draw.channel("y", wire, lanes=lanes, bits=32, delay=delay)],
+        [draw.channel("y", wire, lanes=lanes, bits=32, delay=params.delay(lanes))],
         lanes=lanes,
     )
 
@@ -132,3 +132,24 @@ def test_shape_mismatch_raises_the_error_flag():
     long_row = beats([([1, 2], 0), ([3, 4], 2)], 2)
     assert raises_error(design, {"s_x": good, "s_w": long_row})
     assert raises_error(design, {"s_x": good, "s_w": beats([("bare", 2, 2)], 2)})
+
+
+@pytest.mark.parametrize(
+    ("changed", "x", "w", "y", "message"),
+    [
+        ({"k": 3}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "the rows and columns .* of 2 lanes, not 3 "),
+        ({"n": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "the rows and columns .* of 2 lanes, not 4 "),
+        ({"in_bits": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "elements need at least 1 bit, not 0"),
+        ({}, (2, 8, 1), (2, 8, 2), (2, 32, 2), "the rank of x must be at least 2, not 1"),
+        ({}, (2, 16, 2), (2, 8, 2), (2, 32, 2), "x must be of rank 2 with 2 lanes of 8 bits, not"),
+        ({}, (2, 8, 2), (2, 8, 3), (2, 32, 2), "w must be of rank 2 .*, not of rank 3"),
+        ({}, (2, 8, 2), (4, 8, 2), (2, 32, 2), "w must be of rank 2 with 2 lanes of 8 bits, not"),
+        ({}, (2, 8, 2), (2, 8, 2), (2, 8, 2), "y must be .* 2 lanes of 32 bits 8 cycles late, not"),
+        ({}, (2, 8, 2), (2, 8, 2), (2, 32, 2, 2, 7), "y must be .* 8 cycles late, not .* 7 cycles"),
+    ],
+)
+def test_what_can_not_be_built(changed, x, w, y, message):
+    params = {"k": 4, "n": 2, "in_bits": 8, "out_bits": 32, "stops": True, **changed}
+    y = Channel("y", *y) if len(y) > 3 else Channel("y", *y, delay=8)
+    with pytest.raises(StepError, match=f"^design lone: matmul dut: {message}"):
+        lone(Matmul(**params), [Channel("x", *x), Channel("w", *w)], [y])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from axi_memory import AxiMemory
@@ -5,7 +7,7 @@ from drawn import Draw
 from harness import simulate
 from off_chip import OffChip
 
-from stepgen.compile.design import Bus, Channel
+from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 
@@ -61,6 +63,16 @@ def test_a_prompt_load_does_not_wait_for_the_end_of_its_reference():
         last[prompt] = int(moved["y"][-2]), int(moved["y_ref"][-2])
     assert last[False][0] > last[False][1]
     assert last[True][0] < last[True][1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_load_for_its_structure_alone(seed):
+    draw = Draw(seed)
+    design = OffChip(draw, drawn_bus(draw))
+    _, nested, dtype = drawn_load(draw, design, "y")
+    design.channels = [replace(c, lanes=0, bits=0) if c.name == "y" else c for c in design.channels]
+    design.sink("y", nested, dtype)
+    design.verify(design.timing(), design.stalls())
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -120,6 +132,17 @@ def test_the_bus_is_kept_busy():
     assert moved[-1] - moved[0] == len(moved) - 1
 
 
+@pytest.mark.parametrize("latency", [1, 2, 3, 9])
+def test_many_bursts_under_way(latency):
+    """Whose turn it is then waits in a block RAM, which takes longer than a fast memory."""
+    draw = Draw(latency)
+    design = OffChip(draw, Bus(32, 32, 4, 100))
+    for k in range(2):
+        design.store(f"t{k}", *design.load(f"y{k}"))
+    memory = MemoryTiming(read_latency=latency, write_latency=latency)
+    design.verify(memory, design.stalls(), runs=2)
+
+
 def errors(made: OffChip, refuses: bool = False) -> tuple[set[str], bytearray]:
     """Names of the units that raise their error flag, and the memory after the run."""
     design = made.design()
@@ -139,7 +162,7 @@ def test_a_stream_longer_than_its_tensor(missing):
     made.source("x", channel, rows)
     made.store("t", channel, rows, np.int8, spare=-missing)
     params = made.units[-1].params
-    fitting = made.windows.place(params["base"] + params["size"])
+    fitting = made.windows.place(params.base + params.size)
     made.after[fitting:] = made.before[fitting:]
     told, after = errors(made)
     assert told == ({"t"} if missing else set())

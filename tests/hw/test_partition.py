@@ -3,6 +3,10 @@ import pytest
 from drawn import Draw, raises_error, to_beats, verify
 from harness import lone
 
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.partition.params import Partition
+from stepgen.ir.errors import StepError
+
 EXTENTS = (0, 1, 2, 3, 7)
 
 
@@ -45,8 +49,7 @@ def test_routes_chunks(seed):
 
     level = 2 + rank
     design = lone(
-        "partition",
-        {"level": level, "surplus": False},
+        Partition(n, level, surplus=False),
         [draw.channel("x", level + outer), draw.channel("sel", outer, lanes=n, bits=1)],
         [draw.channel(f"y{k}", level) for k in range(n)],
     )
@@ -73,10 +76,33 @@ def test_structures_that_differ(sel, wrong):
     x = [[draw.tile(1, 2)], [draw.tile(2, 2)]]
     masks = [[np.ones(1, bool) for _ in group] for group in sel]
     design = lone(
-        "partition",
-        {"level": 2, "surplus": False},
+        Partition(1, 2, surplus=False),
         [draw.channel("x", 3), draw.channel("sel", 1, lanes=1, bits=1)],
         [draw.channel("y", 2)],
     )
     inputs = {"s_x": to_beats(x, 3), "s_sel": to_beats(masks, 1, bool)}
     assert raises_error(design, inputs, limit=60) == wrong
+
+
+@pytest.mark.parametrize(
+    ("consumers", "level", "sel", "y", "message"),
+    [
+        (2, 4, (2, 1, 0), (2, 8, 4), "the level 4 of a chunk must be within 0..3"),
+        (2, 2, (3, 1, 1), (2, 8, 2), "sel must be of rank 1 with 2 lanes of 1 bit, not of rank 1"),
+        (2, 2, (2, 1, 0), (2, 8, 2), "sel must be of rank 1 with 2 lanes of 1 bit, not of rank 0"),
+        (2, 2, (2, 1, 1), (2, 8, 3), "y_0 must be of rank 2 with 2 lanes of 8 bits"),
+        (2, 2, (2, 1, 1), (2, 16, 2), "y_0 must be of rank 2 with 2 lanes of 8 bits"),
+        (0, 2, (1, 1, 1), (2, 8, 2), "it needs at least 1 consumer, not 0"),
+    ],
+)
+def test_what_can_not_be_built(consumers, level, sel, y, message):
+    xs = [Channel("x", 2, 8, 3), Channel("sel", *sel)]
+    ys = [Channel(f"y{k}", *y) for k in range(consumers)]
+    with pytest.raises(StepError, match=f"^design lone: partition dut: {message}"):
+        lone(Partition(consumers, level, surplus=False), xs, ys)
+
+
+def test_an_output_may_carry_structure_alone():
+    xs = [Channel("x", 2, 8, 3), Channel("sel", 2, 1, 1)]
+    ys = [Channel("y0", 0, 0, 2), Channel("y1", 2, 8, 2)]
+    assert lone(Partition(2, 2, surplus=False), xs, ys)

@@ -2,6 +2,8 @@ import pytest
 from drawn import Draw, to_beats, verify
 from harness import lone
 
+from stepgen.hw.units.promote.params import Promote
+
 
 def promoted(items, depth):
     """Each of the lists `depth` deep in a list of its own."""
@@ -17,8 +19,7 @@ def test_inserts_a_dim(seed):
     outermost = level == rank + 1
     y = promoted(x, rank + 1 - level) if x or not outermost else []
     design = lone(
-        "promote",
-        {"level": level, "outermost": outermost},
+        Promote(level, outermost),
         [draw.channel("x", rank)],
         [draw.channel("y", rank + 1)],
     )

@@ -5,8 +5,10 @@ from drawn import Draw, raises_error, to_beats, verify
 from harness import lone
 from work import worked
 
-from stepgen.compile.design import Channel
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.reassemble.params import Reassemble
+from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import predict
 
@@ -33,8 +35,7 @@ def drawn_case(draw, n, outer, rank, share, order):
     fill(sel, outer + 1)
     level = 2 + rank
     design = lone(
-        "reassemble",
-        {"level": level, "order": order},
+        Reassemble(n, level, order),
         [draw.channel(f"x{k}", level) for k in range(n)]
         + [draw.channel("sel", outer, lanes=n, bits=1)],
         [draw.channel("y", level + outer + 1)],
@@ -97,8 +98,7 @@ def uniform_case(n, tiles, order):
     depth = 3 * tiles + 1
     chunks = [[draw.tile(3, 1) for _ in range(tiles)] for _ in range(n)]
     design = lone(
-        "reassemble",
-        {"level": 2, "order": order},
+        Reassemble(n, 2, order),
         [Channel(f"x{k}", 2, 8, 2, depth=depth) for k in range(n)]
         + [Channel("sel", n, 1, 0, depth=tiles + 1)],
         [Channel("y", 2, 8, 3)],
@@ -147,3 +147,36 @@ def test_inputs_that_do_not_fit_the_selector(counts, wrong):
     for k, count in enumerate(counts):
         inputs[f"s_x{k}"] = to_beats([draw.tile(2, 1) for _ in range(count)], 2)
     assert raises_error(design, inputs, limit=80) == wrong
+
+
+@pytest.mark.parametrize(
+    ("x", "sel", "y", "message"),
+    [
+        ((2, 8, 3), (2, 1, 0), (2, 8, 3), "x_0 must be of rank 2 .*, not of rank 3"),
+        ((2, 8, None), (2, 1, 0), (2, 8, 3), "x_0 must be of rank 2 .*, not raw"),
+        ((2, 8, 2), (1, 1, 0), (2, 8, 3), "sel must be of rank 0 with 2 lanes of 1 bit, not"),
+        ((2, 8, 2), (2, 1, None), (2, 8, 3), "sel must have stops, a raw channel has none"),
+        ((2, 8, 2), (2, 1, 1), (2, 8, 3), "y must be of rank 4 .*, not of rank 3"),
+        ((2, 16, 2), (2, 1, 0), (2, 8, 3), "y must be of rank 3 with 2 lanes of 16 bits, not"),
+    ],
+)
+def test_what_can_not_be_built(x, sel, y, message):
+    xs = [Channel("x0", *x), Channel("x1", *x), Channel("sel", *sel)]
+    with pytest.raises(StepError, match=f"^design lone: reassemble dut: {message}"):
+        lone(Reassemble(2, 2, "index"), xs, [Channel("y", *y)])
+
+
+def test_producers_differ():
+    xs = [Channel("x0", 2, 8, 2), Channel("x1", 2, 16, 2), Channel("sel", 2, 1, 0)]
+    with pytest.raises(StepError, match="x_1 must be of rank 2 with 2 lanes of 8 bits, not"):
+        lone(Reassemble(2, 2, "index"), xs, [Channel("y", 2, 8, 3)])
+
+
+def test_parameters_without_sense():
+    sel, y = Channel("sel", 1, 1, 0), Channel("y", 2, 8, 3)
+    with pytest.raises(StepError, match="it needs at least 1 producer, not 0"):
+        lone(Reassemble(0, 2, "index"), [sel], [y])
+    with pytest.raises(StepError, match="order must be one of index, arrival, not 'first'"):
+        Reassemble(1, 2, "first")
+    with pytest.raises(StepError, match="the level of a chunk must be at least 0, not -1"):
+        lone(Reassemble(1, -1, "index"), [Channel("x", 2, 8, 2), sel], [y])

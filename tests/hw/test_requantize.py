@@ -5,8 +5,9 @@ import pytest
 from drawn import Draw, to_beats, verify
 from harness import lone
 
-from stepgen.compile import facts
-from stepgen.compile.units.requantize import plan
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.requantize.params import Requantize
+from stepgen.ir.errors import StepError
 
 CASES = [
     (1, 0),
@@ -47,13 +48,11 @@ def test_scales_rounds_and_saturates(multiplier, shift):
     lanes, rows = 4, 60
     x = values(draw, multiplier, shift, lanes * rows)
     y = np.array([reference(int(v), multiplier, shift) for v in x], np.int8)
-    params = {"multiplier": multiplier, "shift": shift}
-    delay = facts.delay("requantize", params, lanes)
+    params = Requantize(multiplier, shift)
     design = lone(
-        "requantize",
         params,
         [draw.channel("x", 3, lanes=lanes, bits=32)],
-        [draw.channel("y", 3, lanes=lanes, delay=delay)],
+        [draw.channel("y", 3, lanes=lanes, delay=params.delay(lanes))],
         lanes=lanes,
     )
 
@@ -67,9 +66,26 @@ def test_scales_rounds_and_saturates(multiplier, shift):
 
 @pytest.mark.parametrize(("multiplier", "shift"), CASES)
 def test_a_clamped_value_saturates_in_any_case(multiplier, shift):
-    scale = plan({"multiplier": multiplier, "shift": shift})
+    scale = Requantize(multiplier, shift).plan
     most = 2 ** (scale.clamp_bits - 1) - 1
     if scale.clamp_bits < 32:
         assert reference(most, multiplier, shift) == 127
         assert reference(-most, multiplier, shift) == -128
     assert (scale.multipliers == 0) == (multiplier & (multiplier - 1) == 0)
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "shift", "x", "y", "message"),
+    [
+        (0, 1, (2, 32, 3), (2, 8, 3), "the multiplier must be at least 1, not 0"),
+        (1, -1, (2, 32, 3), (2, 8, 3), "the shift must be at least 0, not -1"),
+        (1, 1, (2, 8, 3), (2, 8, 3), "x must be of rank 3 with 2 lanes of 32 bits, not of rank 3"),
+        (1, 1, (4, 32, 3), (2, 8, 3), "x must be of rank 3 with 2 lanes of 32 bits, not of rank 3"),
+        (1, 1, (2, 32, None), (2, 8, 3), "x must be of rank 0 with 2 lanes of 32 bits, not raw"),
+        (1, 1, (2, 32, 3), (2, 8, 2), "y must be of rank 3 with 2 lanes of 8 bits 2 cycles late"),
+        (3, 1, (2, 32, 3), (2, 8, 3), "y must be of rank 3 with 2 lanes of 8 bits 6 cycles late"),
+    ],
+)
+def test_what_can_not_be_built(multiplier, shift, x, y, message):
+    with pytest.raises(StepError, match=f"^design lone: requantize dut: {message}"):
+        lone(Requantize(multiplier, shift), [Channel("x", *x)], [Channel("y", *y, delay=2)])

@@ -3,7 +3,10 @@ import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
 
-from stepgen.compile.design import Channel
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.group.params import Group
+from stepgen.hw.units.reshape.params import Reshape
+from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import BARE, Beats
 
@@ -43,12 +46,11 @@ def test_pads(seed, prompt):
     flags = to_beats(mapped(y, rank + 2, lambda item: np.array([item is padding])), rank + 1, bool)
     told = draw.one((True, True, False))
 
-    params = {"level": 2, "chunk": chunk, "rows": rows, "slices": slices, "pad": pad}
-    params["prompt"] = prompt
+    params = Reshape(2, chunk, rows, slices, pad, prompt, flagged=told)
     if prompt:
         flags = plain(flags)
     outs = [draw.channel("y", rank + 3), draw.channel("flags", rank + 1, lanes=1, bits=1)]
-    design = lone("reshape", params, [draw.channel("x", rank + 2)], outs if told else outs[:1])
+    design = lone(params, [draw.channel("x", rank + 2)], outs if told else outs[:1])
     verify(
         design,
         {"s_x": to_beats(x, rank + 2)},
@@ -62,10 +64,8 @@ def test_flags_hold_up_one_beat_alone(prompt):
     """A beat without a flag moves although the flags' channel is full."""
     draw = Draw(3)
     x = [draw.tile(1, 6) for _ in range(8)]
-    params = {"level": 2, "chunk": 4, "rows": 1, "slices": 6, "pad": 0, "prompt": prompt}
     design = lone(
-        "reshape",
-        params,
+        Reshape(level=2, chunk=4, rows=1, slices=6, pad=0, prompt=prompt),
         [Channel("x", 2, 8, 2)],
         [Channel("y", 2, 8, 3), Channel("flags", 1, 1, 1, signed=False)],
     )
@@ -88,10 +88,8 @@ def test_selectors_are_their_own_elements(seed, n):
     padding = np.full(n, bool(pad))
     y = grouped(sel, 1, chunk, padding)
     flags = mapped(y, 3, lambda item: np.array([item is padding]))
-    params = {"level": 0, "chunk": chunk, "rows": 1, "slices": 1, "pad": pad, "prompt": False}
     design = lone(
-        "reshape",
-        params,
+        Reshape(level=0, chunk=chunk, rows=1, slices=1, pad=pad, prompt=False),
         [draw.channel("x", 1, lanes=n, bits=1)],
         [draw.channel("y", 2, lanes=n, bits=1), draw.channel("flags", 2, lanes=1, bits=1)],
     )
@@ -114,8 +112,7 @@ def test_group(seed):
     x = draw.nested(dims, lambda: draw.tile(draw.one((0, 1, 2)), slices))
     rank = outer + dim + 2
     design = lone(
-        "group",
-        {"level": 2 + dim, "chunk": chunk},
+        Group(level=2 + dim, chunk=chunk),
         [draw.channel("x", rank)],
         [draw.channel("y", rank + 1)],
     )
@@ -128,10 +125,29 @@ def test_group_that_does_not_divide(rank, count, wrong):
     draw = Draw(0)
     tiles = [draw.tile(1, 1) for _ in range(count)]
     design = lone(
-        "group",
-        {"level": 2, "chunk": 2},
+        Group(level=2, chunk=2),
         [Channel("x", 2, 8, 2 + rank)],
         [Channel("y", 2, 8, 3 + rank)],
     )
     inputs = {"s_x": to_beats([tiles] if rank else tiles, 2 + rank)}
     assert raises_error(design, inputs, limit=30) == bool(wrong)
+
+
+@pytest.mark.parametrize(
+    ("changed", "y", "padding", "message"),
+    [
+        ({"level": 1}, (2, 8, 4), (1, 1, 3), "the level of an element must be 0 or 2, not 1"),
+        ({"chunk": 0}, (2, 8, 4), (1, 1, 2), "a chunk must have at least 1 element, not 0"),
+        ({"rows": -1}, (2, 8, 4), (1, 1, 2), "padding must have at least 0 rows of 1 slice, not"),
+        ({"level": 0}, (2, 8, 4), (1, 1, 4), "padding must have 1 row of 1 slice, not 2 rows of 3"),
+        ({}, (2, 8, 3), (1, 1, 2), "y must be of rank 4 with 2 lanes of 8 bits, not of rank 3"),
+        ({}, (4, 8, 4), (1, 1, 2), "y must be of rank 4 with 2 lanes of 8 bits, not of rank 4"),
+        ({}, (2, 8, 4), (1, 1, 3), "padding must be of rank 2 with 1 lane of 1 bit, not of rank"),
+        ({}, (2, 8, 4), (2, 8, 2), "padding must be of rank 2 with 1 lane of 1 bit, not of rank"),
+    ],
+)
+def test_what_can_not_be_built(changed, y, padding, message):
+    params = {"level": 2, "chunk": 2, "rows": 2, "slices": 3, "pad": 0, "prompt": False, **changed}
+    ys = [Channel("y", *y), Channel("padding", *padding)]
+    with pytest.raises(StepError, match=f"^design lone: reshape dut: {message}"):
+        lone(Reshape(**params), [Channel("x", 2, 8, 3)], ys)

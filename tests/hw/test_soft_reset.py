@@ -4,7 +4,7 @@ import pytest
 from drawn import Draw
 from off_chip import OffChip
 
-from stepgen.compile.design import Bus
+from stepgen.hw.design.table import Bus
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 

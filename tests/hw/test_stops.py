@@ -1,14 +1,17 @@
 import pytest
 from harness import beats, check, lone
 
-from stepgen.compile.design import Channel
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.fork.params import Fork
+from stepgen.hw.units.promote.params import Promote
 from stepgen.ir.stalls import Stalls
 
 
 def test_fork():
     x = beats([([1, 2], 0), ([3, 4], 1), ("bare", 1, 2)], 2)
     c = [Channel(n, 2, 8, 2, depth=d) for n, d in (("x", 2), ("a", 5), ("b", 100))]
-    design = lone("fork", {}, c[:1], c[1:])
+    design = lone(Fork(2), c[:1], c[1:])
     stalls = Stalls(3, {"s_x": 0.3, "d_a": 0.5, "d_b": 0.2})
     check(design, {"s_x": x}, {"d_a": x, "d_b": x}, stalls)
     check(design, {"s_x": x}, {"d_a": x, "d_b": x})
@@ -34,8 +37,7 @@ def test_flatten_hold(depth):
         [([1, 2], 0), ([3, 4], 0), ([5, 6], 1), ("bare", 1, 1), ("bare", 1, 2), ([7, 7], 2)], 2
     )
     design = lone(
-        "flatten",
-        {"lo": 0, "hi": 1, "hold": True},
+        Flatten(lo=0, hi=1, hold=True),
         [Channel("x", 2, 8, 3, depth=depth)],
         [Channel("y", 2, 8, 2, depth=depth)],
     )
@@ -47,7 +49,7 @@ def test_promote_outermost():
     x = beats([([1, 2], 0), ([3, 4], 1), ("bare", 1, 1)], 2)
     y = beats([([1, 2], 0), ([3, 4], 1), ("bare", 1, 2)], 2)
     design = lone(
-        "promote", {"level": 2, "outermost": True}, [Channel("x", 2, 8, 1)], [Channel("y", 2, 8, 2)]
+        Promote(level=2, outermost=True), [Channel("x", 2, 8, 1)], [Channel("y", 2, 8, 2)]
     )
     check(design, {"s_x": x}, {"d_y": y})
     check(design, {"s_x": x}, {"d_y": y}, Stalls(1, {"s_x": 0.5, "d_y": 0.5}))
@@ -58,8 +60,7 @@ def test_fifo_streams(depth):
     rows = [([i % 100, 1], 0) for i in range(300)]
     x = beats(rows, 2)
     design = lone(
-        "promote",
-        {"level": 0, "outermost": False},
+        Promote(level=0, outermost=False),
         [Channel("x", 2, 8, 1, depth=depth)],
         [Channel("y", 2, 8, 2, depth=depth)],
     )

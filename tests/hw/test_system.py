@@ -5,9 +5,11 @@ from drawn import Draw
 from harness import beats, lone, pack
 from junk import Junk
 
-from stepgen.compile.design import Channel
 from stepgen.hw.control import address_bits
+from stepgen.hw.design.table import Channel
 from stepgen.hw.system import System
+from stepgen.hw.units.fork.params import Fork
+from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.verilog import to_verilog, top_name
 from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing.model import predict
@@ -67,7 +69,7 @@ def fork_of(outputs: int):
     channels = [Channel("x", 2, 8, 2)] + [
         Channel(f"y{k}", 2, 8, 2, depth=2 + k) for k in range(outputs)
     ]
-    return lone("fork", {}, channels[:1], channels[1:])
+    return lone(Fork(outputs), channels[:1], channels[1:])
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 11])
@@ -220,7 +222,7 @@ def test_counters_are_zero_before_the_first_run(outputs):
 def test_error_code():
     """The first unit in error, in the order of the table; the next start forgets it."""
     x, sel = Channel("x", 2, 8, 2), Channel("sel", 1, 1, 0)
-    design = lone("partition", {"level": 2, "surplus": False}, [x, sel], [Channel("y", 2, 8, 2)])
+    design = lone(Partition(1, 2, False), [x, sel], [Channel("y", 2, 8, 2)])
     dut = System(design, counters=False)
 
     async def start(ctx):
@@ -257,7 +259,7 @@ def test_verilog_has_plain_ports():
 
 
 def test_names():
-    assert top_name(lone("fork", {}, *([Channel(n, 2, 8, 2)] for n in "xy"))) == "lone"
+    assert top_name(lone(Fork(1), *([Channel(n, 2, 8, 2)] for n in "xy"))) == "lone"
     assert address_bits(10) == 16
     assert address_bits(3840) == 16
     assert address_bits(3841) == 17

@@ -7,6 +7,7 @@ import pytest
 from drawing import LANES, draw
 
 from stepgen.compile.lower import lower
+from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.semantics.beats import to_beats
@@ -39,7 +40,7 @@ def test_deeper_fifos_are_never_slower(seed):
                 for u in design.units
             ),
         )
-    stalls = Stalls(seed, {u.name: 0.4 for u in design.of_kind("sink")})
+    stalls = Stalls(seed, {u.name: 0.4 for u in design.of_kind(Sink)})
     shallow = predict(design, beats, stalls=stalls).cycles
     rng = np.random.default_rng(seed)
     # Within one kind of memory: a block RAM's FIFO has a longer latency than a LUT RAM's.
@@ -54,7 +55,7 @@ def test_deeper_fifos_are_never_slower(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_counters_are_what_the_beats_say(seed):
     design, beats = drawn(seed)
-    stalls = Stalls(seed, {u.name: 0.3 for u in design.of_kind("sink")})
+    stalls = Stalls(seed, {u.name: 0.3 for u in design.of_kind(Sink)})
     p = predict(design, beats, stalls=stalls)
     for c in design.channels:
         head_empty = full = 0

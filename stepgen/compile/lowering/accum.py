@@ -1,10 +1,11 @@
 """Accum becomes a stop unit (retile_row) or a memory (retile_col)."""
 
 from ...functions.retiling import RetileCol, RetileRow
+from ...hw.units.flatten.params import Flatten
+from ...hw.units.retile_col import params as retile_col
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
-from .. import facts
 from ..lower import Lowering
 
 
@@ -24,8 +25,8 @@ def _retile_row(node: Node, to: Lowering) -> None:
     rank = node.attrs["rank"]
     assert isinstance(x.dtype, Tile)
     inner = [x.dtype.rows, *(x.dim(level) for level in range(rank - 1))]
-    params = {"lo": 1, "hi": 1 + rank, "hold": any(d.may_be_empty for d in inner)}
-    to.unit(node.name, "flatten", params, [to.input(node, 0)], [to.output(node)])
+    params = Flatten(lo=1, hi=1 + rank, hold=any(d.may_be_empty for d in inner))
+    to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
 
 
 def _retile_col(node: Node, to: Lowering) -> None:
@@ -39,13 +40,13 @@ def _retile_col(node: Node, to: Lowering) -> None:
             f"{x.name} is {x}; joining tiles by columns takes a chunk of rank 1 and static length",
         )
     chunks = to.bound(node, f"the number of chunks of {x.name}", x.shape[:-1])
-    params = {
-        "count": counts[0],
-        "slices": to.slices(node, x.dtype),
-        "rows": max(1, to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])),
-        "level": wire_levels(x.dtype) + rank,
-        "buffers": min(2, max(1, chunks)),
-        "bits": x.dtype.element.bits,
-    }
-    delay = facts.delay("retile_col", params, to.lanes)
-    to.unit(node.name, "retile_col", params, [to.input(node, 0)], [to.output(node, delay=delay)])
+    params = retile_col.RetileCol(
+        count=counts[0],
+        slices=to.slices(node, x.dtype),
+        rows=max(1, to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])),
+        level=wire_levels(x.dtype) + rank,
+        buffers=min(2, max(1, chunks)),
+        bits=x.dtype.element.bits,
+    )
+    y = to.output(node, delay=params.delay(to.lanes))
+    to.unit(node.name, params, x=to.input(node, 0), y=y)

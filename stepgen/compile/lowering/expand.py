@@ -1,9 +1,9 @@
 """Expand becomes a memory that replays a tile."""
 
+from ...hw.units.expand.params import Expand
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
-from .. import facts
 from ..lower import Lowering
 
 
@@ -18,15 +18,13 @@ def lower(node: Node, to: Lowering) -> None:
     ref = node.inputs[1] if len(node.inputs) > 1 else None
     beats = max(rows, 1) * to.slices(node, x.dtype)
     tiles = to.bound(node, f"the number of tiles of {x.name}", x.shape)
-    params = {
-        "count": node.attrs["count"],
-        "capacity": max(2, beats * min(2, tiles)),
-        "level": wire_levels(x.dtype) + node.attrs["rank"],
-        "ref_base": wire_levels(ref.dtype) if ref else 0,
-        "bits": x.dtype.element.bits,
-    }
-    inputs = [to.input(node, 0)]
-    if ref:
-        inputs.append(to.input(node, 1, structure_only=True))
-    delay = facts.delay("expand", params, to.lanes)
-    to.unit(node.name, "expand", params, inputs, [to.output(node, delay=delay)])
+    params = Expand(
+        count=node.attrs["count"],
+        capacity=max(2, beats * min(2, tiles)),
+        level=wire_levels(x.dtype) + node.attrs["rank"],
+        ref_base=wire_levels(ref.dtype) if ref else 0,
+        bits=x.dtype.element.bits,
+    )
+    told = {"ref": to.input(node, 1, structure_only=True)} if ref else {}
+    y = to.output(node, delay=params.delay(to.lanes))
+    to.unit(node.name, params, x=to.input(node, 0), **told, y=y)

@@ -1,11 +1,15 @@
 """FlatMap of retile_streamify by rows becomes stop units, and a filter where rows are padding."""
 
 from ...functions.retiling import RetileStreamify
+from ...hw.design.pace import Extent, Extents
+from ...hw.design.params import UnitParams
+from ...hw.units.drop.params import Drop
+from ...hw.units.flatten.params import Flatten
+from ...hw.units.promote.params import Promote
 from ...ir.dims import static
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..lower import Lowering
-from ..sizing.pace import Extent
 
 
 def lower(node: Node, to: Lowering) -> None:
@@ -15,24 +19,21 @@ def lower(node: Node, to: Lowering) -> None:
         raise to.fail(node, f"{function} has no circuit yet")
     assert isinstance(x.dtype, Tile)
     (y,) = node.outputs
-    stages: list[tuple[str, dict[str, object]]] = [("promote", {"level": 1, "outermost": False})]
+    dims = to.extents(node, x)
+    dims = [dims[0], Extent.of(static(1)), *dims[1:]]
+    stages: list[tuple[UnitParams, Extents]] = [(Promote(level=1, outermost=False), dims)]
     if node.attrs["rank"] == 0:
         hold = x.rank > 0 and x.dtype.rows.may_be_empty
-        stages.append(("flatten", {"lo": 2, "hi": 3, "hold": hold}))
-    padded = len(node.inputs) > 1
-    if padded:
-        stages.append(("drop", {"hold": y.rank > 0}))
+        dims = [*dims[:2], dims[2] * dims[3], *dims[4:]]
+        stages.append((Flatten(lo=2, hi=3, hold=hold), dims))
+    if len(node.inputs) > 1:
+        stages.append((Drop(hold=y.rank > 0), dims))
 
-    channel, dims = to.input(node, 0), to.extents(node, x)
-    for index, (kind, params) in enumerate(stages):
-        if kind == "promote":
-            dims = [dims[0], Extent.of(static(1)), *dims[1:]]
-        elif kind == "flatten":
-            dims = [*dims[:2], dims[2] * dims[3], *dims[4:]]
+    channel = to.input(node, 0)
+    for index, (params, dims) in enumerate(stages):
         last = index == len(stages) - 1
-        target = to.output(node) if last else to.link(node, kind, y, dims)
-        inputs = [channel]
-        if kind == "drop":
-            inputs.append(to.input(node, 1))
-        to.unit(node.name if last else f"{node.name}_{kind}", kind, params, inputs, [target])
+        target = to.output(node) if last else to.link(node, params.kind, y, dims)
+        name = node.name if last else f"{node.name}_{params.kind}"
+        flags = {"flags": to.input(node, 1)} if isinstance(params, Drop) else {}
+        to.unit(name, params, x=channel, **flags, y=target)
         channel = target

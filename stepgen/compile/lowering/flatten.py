@@ -1,5 +1,6 @@
 """Flatten becomes a stop unit."""
 
+from ...hw.units.flatten.params import Flatten
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from ..lower import Lowering
@@ -8,8 +9,8 @@ from ..lower import Lowering
 def lower(node: Node, to: Lowering) -> None:
     """One stop unit; it holds a beat back only where an inner dim may be empty."""
     base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]
-    params = {"lo": base + lo, "hi": base + hi, "hold": holds(node)}
-    to.unit(node.name, "flatten", params, [to.input(node, 0)], [to.output(node)])
+    params = Flatten(lo=base + lo, hi=base + hi, hold=holds(node))
+    to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
 
 
 def holds(node: Node) -> bool:

@@ -1,9 +1,9 @@
 """LinearOffChipStore becomes a store unit."""
 
+from ...hw.units.store.params import Store
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..lower import Lowering
-from ..units import store
 
 
 def lower(node: Node, to: Lowering) -> None:
@@ -13,11 +13,11 @@ def lower(node: Node, to: Lowering) -> None:
     assert isinstance(tile, Tile)
     tensor = node.graph.tensors[node.attrs["tensor"]]
     region = to.regions[tensor.name]
-    params = store.parameters(region=tensor.name, base=region.base, size=region.size)
+    params = Store(region=tensor.name, base=region.base, size=region.size)
     to.slices(node, tile)
-    if problem := store.problem(params, to.bus, to.lanes * tile.element.bits):
+    if problem := params.access_problem(to.bus, to.lanes * tile.element.bits, region):
         raise to.fail(node, problem)
-    channels = store.channels(node.name, to.bus, 2 * to.bus.burst)
-    request, data, ack = (to.add(channel) for channel in channels)
-    to.unit(node.name, "store", params, [to.input(node, 0), ack], [request, data])
-    to.stores.append((request, data, ack))
+    channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
+    wreq, wdata, ack = (to.add(channel) for channel in channels)
+    to.unit(node.name, params, x=to.input(node, 0), ack=ack, wreq=wreq, wdata=wdata)
+    to.stores.append((wreq, wdata, ack))

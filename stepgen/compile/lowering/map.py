@@ -2,9 +2,11 @@
 
 from ...functions.arithmetic import Matmul
 from ...functions.elementwise import Requantize
+from ...hw.design.params import UnitParams
+from ...hw.units.matmul import params as matmul
+from ...hw.units.requantize import params as requantize
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
-from .. import facts
 from ..blind import comes_blind
 from ..lower import Lowering
 
@@ -12,19 +14,18 @@ from ..lower import Lowering
 def lower(node: Node, to: Lowering) -> None:
     """One unit per function that has a circuit."""
     function = node.attrs["fn"]
-    params: dict[str, object]
+    params: UnitParams
     if isinstance(function, Matmul) and not function.transpose:
-        kind, params = "matmul", _matmul(node, to)
+        params = _matmul(node, to)
     elif isinstance(function, Requantize):
-        kind, params = "requantize", dict(function.parameters())
+        params = requantize.Requantize(**function.parameters())
     else:
         raise to.fail(node, f"{function} has no circuit yet")
-    inputs = [to.input(node, index) for index in range(len(node.inputs))]
-    delay = facts.delay(kind, params, to.lanes)
-    to.unit(node.name, kind, params, inputs, [to.output(node, delay=delay)])
+    inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
+    to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
 
 
-def _matmul(node: Node, to: Lowering) -> dict[str, object]:
+def _matmul(node: Node, to: Lowering) -> matmul.Matmul:
     x, w = node.inputs[0].dtype, node.inputs[1].dtype
     assert isinstance(x, Tile)
     assert isinstance(w, Tile)
@@ -38,10 +39,10 @@ def _matmul(node: Node, to: Lowering) -> dict[str, object]:
         )
     y = node.outputs[0].dtype
     assert isinstance(y, Tile)
-    return {
-        "k": k,
-        "n": n,
-        "in_bits": x.element.bits,
-        "out_bits": y.element.bits,
-        "stops": not comes_blind(node.inputs[1]),
-    }
+    return matmul.Matmul(
+        k=k,
+        n=n,
+        in_bits=x.element.bits,
+        out_bits=y.element.bits,
+        stops=not comes_blind(node.inputs[1]),
+    )

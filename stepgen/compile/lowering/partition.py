@@ -1,5 +1,6 @@
 """Partition becomes a crossbar."""
 
+from ...hw.units.partition.params import Partition
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from ..lower import Lowering
@@ -9,6 +10,6 @@ def lower(node: Node, to: Lowering) -> None:
     """One crossbar with an output per consumer."""
     x = node.inputs[0]
     level = wire_levels(x.dtype) + node.attrs["rank"]
-    params = {"level": level, "surplus": node.name in to.on_cycles}
-    outputs = [to.output(node, port) for port in range(len(node.outputs))]
-    to.unit(node.name, "partition", params, [to.input(node, 0), to.input(node, 1)], outputs)
+    params = Partition(consumers=len(node.outputs), level=level, surplus=node.name in to.on_cycles)
+    ys = {y: to.output(node, port) for port, y in enumerate(params.outputs)}
+    to.unit(node.name, params, x=to.input(node, 0), sel=to.input(node, 1), **ys)

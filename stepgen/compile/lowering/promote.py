@@ -1,5 +1,6 @@
 """Promote becomes a stop unit."""
 
+from ...hw.units.promote.params import Promote
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from ..lower import Lowering
@@ -9,5 +10,5 @@ def lower(node: Node, to: Lowering) -> None:
     """One stop unit."""
     (x,) = node.inputs
     level = node.attrs["level"]
-    params = {"level": wire_levels(x.dtype) + level, "outermost": level > x.rank}
-    to.unit(node.name, "promote", params, [to.input(node, 0)], [to.output(node)])
+    params = Promote(level=wire_levels(x.dtype) + level, outermost=level > x.rank)
+    to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))

@@ -1,5 +1,6 @@
 """Reassemble becomes a crossbar."""
 
+from ...hw.units.reassemble.params import Reassemble
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from ..lower import Lowering
@@ -8,6 +9,6 @@ from ..lower import Lowering
 def lower(node: Node, to: Lowering) -> None:
     """One crossbar with an input per producer."""
     level = wire_levels(node.inputs[0].dtype) + node.attrs["rank"]
-    params = {"level": level, "order": node.attrs["order"]}
-    inputs = [to.input(node, index) for index in range(len(node.inputs))]
-    to.unit(node.name, "reassemble", params, inputs, [to.output(node)])
+    params = Reassemble(producers=len(node.inputs) - 1, level=level, order=node.attrs["order"])
+    inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
+    to.unit(node.name, params, **inputs, y=to.output(node))

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from ...hw.design.pace import RUN, Extents
+from ...hw.design.table import Channel, Design
 from ...ir.errors import StepError
-from ..design import Channel, Design
-from ..units import fifo
 from .network import Edge, Network
-from .pace import RUN, Extents
 from .requirements import Choice, Requirement, requirements
 
 SOURCE, SINK = -2, -3
@@ -124,7 +123,7 @@ class Sizing:
             return 0
         if math.isinf(depth):
             return math.inf
-        return fifo.memory_bits(replace(channel, depth=int(depth))) - fifo.memory_bits(now)
+        return replace(channel, depth=int(depth)).memory_bits - now.memory_bits
 
     def _closes(self, need: Requirement, choice: Choice, edge: Edge) -> bool:
         """Whether nothing of an epoch passes an edge before all of it is above, beyond the starts.

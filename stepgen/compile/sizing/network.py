@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from .. import facts
-from ..design import Design, Unit
-from .pace import RUN, Extents, Pace, Paces, Part, Queue
+from ...hw.design.pace import RUN, Extents, Pace, Paces, Part, Queue
+from ...hw.design.table import Design, Unit
 
 ROOT = -1
 """Above all sources, for dominators."""
@@ -55,10 +54,9 @@ class Network:
         self.parts: list[Part] = []
         self.units: list[Unit] = []
         for unit in design.units:
-            if unit.kind not in ("memory", "axi"):
-                made = facts.parts(unit, extents)
-                self.parts += made
-                self.units += [unit] * len(made)
+            made = unit.params.parts(unit, extents)
+            self.parts += made
+            self.units += [unit] * len(made)
         heads = {name: n for n, part in enumerate(self.parts) for name in part.inputs}
         self.edges: dict[str, Edge] = {}
         for tail, part in enumerate(self.parts):

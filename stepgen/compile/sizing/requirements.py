@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...hw.design.pace import RUN, Pace
 from .network import Block, Edge
-from .pace import RUN, Pace
 
 
 @dataclass(frozen=True)

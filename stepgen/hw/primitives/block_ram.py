@@ -5,7 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...compile import stages
+from ..design import stages
 from .delay import delayed
 from .device import is_ecp5
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, sign
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...compile import stages
+from ..design import stages
 from .delay import delayed
 from .device import is_ecp5
 

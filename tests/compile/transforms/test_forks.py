@@ -10,6 +10,7 @@ from stepgen.compile.lower import lower
 from stepgen.compile.transforms import insert_forks
 from stepgen.compile.transforms.rewrite import Rewrite
 from stepgen.flow.experiment import Experiment
+from stepgen.hw.units.fork.params import Fork
 from stepgen.ir.metrics import metrics
 
 
@@ -46,7 +47,7 @@ def test_a_fork_becomes_the_unit_that_a_broadcast_gets_anyway():
     old, _ = small_moe(ROUTINGS["uneven"], "static")
     new = insert_forks(old)
     before, after = lower(old), lower(new.graph)
-    assert len([*before.of_kind("fork")]) == len([*after.of_kind("fork")]) > 4
+    assert len([*before.of_kind(Fork)]) == len([*after.of_kind(Fork)]) > 4
 
 
 def test_depths_move_to_the_copies():

@@ -1,1 +1,0 @@
-"""The static facts of each unit kind: parameters, pipeline delay, memory; see `compile.facts`."""

@@ -1,0 +1,119 @@
+"""What a unit says of itself: ports, pipeline, memory, and where its circuit and model are."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
+
+from ...ir.arguments import shown, take_fields
+from ...ir.errors import StepError
+from .pace import Extents, Part, copied
+
+if TYPE_CHECKING:
+    from .table import Channel, Design, Unit
+
+
+def numbered(name: str, count: int) -> tuple[str, ...]:
+    """Names of `count` ports of one kind: ``y_0``, ``y_1``, …"""
+    return tuple(f"{name}_{n}" for n in range(count))
+
+
+@dataclass(frozen=True)
+class UnitParams(ABC):
+    """Parameters of one kind of unit, and all that can be said of it without its circuit.
+
+    A kind is a subclass, a frozen dataclass, in a file ``params.py``. Beside it lie ``rtl.py`` with
+    one subclass of `stepgen.hw.unit.UnitCore` and ``model.py`` with a function
+    ``build(unit, params, machine)``. Defining the class makes the kind known.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind in the design table.
+    main : str
+        The actor that stands for the unit in reports; empty for units that neither compute, store,
+        route nor merge, which follow others beat by beat.
+    """
+
+    kind: ClassVar[str]
+    main: ClassVar[str] = ""
+    kinds: ClassVar[dict[str, type[UnitParams]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "kind" in vars(cls):
+            UnitParams.kinds[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the input ports, in order."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the output ports, in order."""
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        """Why a unit with these parameters can't be built between its channels, or None."""
+        return None
+
+    def delay(self, lanes: int) -> int:
+        """Cycles from the handshake at the pipelined output until the payload is there."""
+        return 0
+
+    def queues(self, unit: Unit, design: Design) -> list[Channel]:
+        """Channels inside."""
+        return []
+
+    def memory_bits(self, unit: Unit, design: Design) -> int:
+        """Bits of data in memories of its own, beside its queues."""
+        return 0
+
+    def multipliers(self, design: Design) -> int:
+        """Multipliers that the unit is made of."""
+        return 0
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """The unit as its actors, for the sizing of FIFOs: by default one that copies its input.
+
+        Parameters
+        ----------
+        unit : Unit
+        extents : mapping of str to Extents
+            The dims of every channel of tiles, selectors or flags, and of no other.
+        """
+        inputs, outputs = (
+            tuple(c for c in names.values() if c in extents)
+            for names in (unit.inputs, unit.outputs)
+        )
+        return [Part(inputs, outputs, copied(*outputs))] if inputs or outputs else []
+
+    @classmethod
+    def module(cls, name: str) -> ModuleType:
+        """The module with the circuit (``rtl``) or the cycle model (``model``)."""
+        return importlib.import_module(f"{cls.__module__.rpartition('.')[0]}.{name}")
+
+
+def params_class(kind: str) -> type[UnitParams]:
+    """The parameters of a kind, by its name.
+
+    Raises
+    ------
+    StepError
+        If no such kind is known.
+    """
+    from ..units import load_all
+
+    load_all()
+    if kind not in UnitParams.kinds:
+        known = ", ".join(sorted(UnitParams.kinds))
+        raise StepError(f"there is no kind of unit {shown(kind)}, only {known}")
+    return UnitParams.kinds[kind]

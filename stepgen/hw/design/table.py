@@ -1,0 +1,415 @@
+"""The design table: units, channels and depths as pure data.
+
+One table drives the Amaranth elaboration, the cycle model, the symbolic ``hardware`` metrics and
+every report. It knows nothing of graphs, circuits or time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ...ir.arguments import ADDRESS_BITS, Address, take_fields
+from ...ir.errors import StepError
+from ...ir.records import parsed, record
+from ...ir.wire import KIND_BITS, stop_bits
+from .params import UnitParams, params_class
+
+REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
+MOST_DEPTH = 1 << 20
+"""Of a FIFO, in beats: more than the on-chip memory of any part holds."""
+
+MOST_MEMORY_BITS = 1 << 32
+"""Of the memory of one unit: more than any part holds on chip."""
+
+MOST_OUTSTANDING = 4096
+"""Of a design's reads: their lengths wait in a FIFO."""
+
+READ_AHEAD = 4
+"""Beats that a block RAM FIFO reads ahead: covers the cycles from a pop to the next arrival."""
+
+MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
+"""Cycles from a push until the beat is at the head, by kind of memory."""
+
+
+def width_of(end: int) -> int:
+    """Bits of the addresses of all bytes below `end`."""
+    return max(0, end - 1).bit_length()
+
+
+def index_bits(count: int) -> int:
+    """Bits that name one of so many, at least 1."""
+    return max(1, (count - 1).bit_length())
+
+
+def memory_kind(depth: int) -> str:
+    """Kind of memory that a FIFO of `depth` beats lives in."""
+    return REGISTERS if depth <= 4 else LUTRAM if depth <= 64 else BLOCKRAM
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A FIFO between two units.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the design.
+    lanes, bits : int
+        Lanes of a beat and bits of one lane; both 0 for a channel that carries structure alone.
+    rank : int or None
+        Highest wire stop level. None for a raw channel: words without structure (bus requests,
+        bus words), whose payload is `bits` wide.
+    depth : int
+        Beats that the FIFO holds, at least 2, beats inside a pipelined producer included.
+    delay : int
+        Stages of the producer's pipeline between handshake and payload, in cycles.
+    signed : bool
+        Whether a lane is a signed number (for people and test benches).
+    """
+
+    name: str
+    lanes: int
+    bits: int
+    rank: int | None
+    depth: int = 2
+    delay: int = 0
+    signed: bool = True
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+        if self.depth < 2:
+            raise StepError(
+                f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}"
+            )
+        if self.depth > MOST_DEPTH:
+            raise StepError(
+                f"channel {self.name}: a FIFO holds at most {MOST_DEPTH:,} beats, not "
+                f"{self.depth:,}"
+            )
+        if min(self.lanes, self.bits, self.delay, self.rank or 0) < 0:
+            raise StepError(
+                f"channel {self.name}: lanes, bits, rank and delay must be at least 0, not "
+                f"{self.lanes}, {self.bits}, {self.rank} and {self.delay}"
+            )
+
+    @property
+    def memory(self) -> str:
+        """Kind of memory, by depth."""
+        return memory_kind(self.depth)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the producer's handshake until the beat is at the head."""
+        return self.delay + MEMORY_LATENCY[self.memory]
+
+    @property
+    def data_bits(self) -> int:
+        """Width of the data field; wide enough for the low level of a bare beat."""
+        if self.rank is None:
+            return self.bits
+        return max(self.lanes * self.bits, stop_bits(self.rank))
+
+    @property
+    def stop_bits(self) -> int:
+        """Width of the stop field; 0 for a raw channel."""
+        return 0 if self.rank is None else stop_bits(self.rank)
+
+    @property
+    def width(self) -> int:
+        """Width of the whole payload in bits."""
+        return self.data_bits + (0 if self.rank is None else KIND_BITS + self.stop_bits)
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of memory of the FIFO; the beat at the head is in a register of its own."""
+        ahead = READ_AHEAD if self.memory == BLOCKRAM else 0
+        return (self.depth + ahead - 1) * self.width
+
+
+K = TypeVar("K", bound=UnitParams)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One hardware unit.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the design.
+    params : UnitParams
+        Its kind and its parameters.
+    inputs, outputs : mapping of str to str
+        By port, the name of its channel; in the order of the ports.
+    origin : str
+        Name of the program's node that it was made for; empty for what nodes share.
+
+    Raises
+    ------
+    StepError
+        If the ports are not those of the kind.
+    """
+
+    name: str
+    params: UnitParams
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        for side in ("inputs", "outputs"):
+            ports, given = getattr(self.params, side), getattr(self, side)
+            if set(ports) != set(given):
+                raise StepError(
+                    f"unit {self.name}: the {side} of a {self.kind} are {_listed(ports)}, not "
+                    f"{_listed(given)}"
+                )
+            object.__setattr__(self, side, {port: given[port] for port in ports})
+
+    @classmethod
+    def in_order(
+        cls, name: str, params: UnitParams, inputs: Sequence[str] = (), outputs: Sequence[str] = ()
+    ) -> Unit:
+        """A unit whose channels are given in the order of its ports."""
+        given = dict(zip(params.inputs, inputs, strict=True))
+        return cls(name, params, given, dict(zip(params.outputs, outputs, strict=True)))
+
+    @property
+    def kind(self) -> str:
+        """Name of its kind."""
+        return self.params.kind
+
+    def to_record(self) -> dict[str, object]:
+        """The row as JSON values."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "params": dataclasses.asdict(self.params),
+            "inputs": dict(self.inputs),
+            "outputs": dict(self.outputs),
+            "origin": self.origin,
+        }
+
+    @classmethod
+    def from_record(cls, data: Any, what: str) -> Unit:
+        """The row from JSON values, which came from `what`.
+
+        Raises
+        ------
+        StepError
+            If a field is missing, unknown or of another type, or there is no such kind.
+        """
+        row = record(data, _Row, what)
+        kind = params_class(row.kind)
+        params = record(dict(row.params), kind, f"{what}: the params of the {row.kind} {row.name}")
+        return cls(row.name, params, row.inputs, row.outputs, row.origin)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A unit in a file."""
+
+    name: str
+    kind: str
+    params: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    origin: str = ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a tensor lies off chip.
+
+    Parameters
+    ----------
+    base, size : int
+        Address and extent in bytes.
+    rows, cols : int
+        Shape of the tensor in elements.
+    tile : tuple of int
+        Rows and columns of a tile; tiles lie one after the other in row-major order of the grid.
+    element : str
+        Name of the element type.
+    """
+
+    base: Address
+    size: int
+    rows: int
+    cols: int
+    tile: tuple[int, int]
+    element: str
+
+    @property
+    def end(self) -> int:
+        """Address behind its last byte."""
+        return self.base + self.size
+
+
+@dataclass(frozen=True)
+class Bus:
+    """Settings of the off-chip port.
+
+    Parameters
+    ----------
+    data_bits : int
+        Of a word.
+    address_bits : int
+        Of an address in bytes, from 32 to 64. Lowering makes it as wide as the memory map needs.
+    burst : int
+        Words of a burst at most.
+    outstanding : int
+        Bursts in flight at most, of reads and of writes.
+    """
+
+    data_bits: int = 64
+    address_bits: int = 32
+    burst: int = 16
+    outstanding: int = 8
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+        if self.data_bits not in (32, 64, 128, 256, 512, 1024):
+            raise StepError(
+                f"bus: data width must be a power of two from 32 to 1024 bits, not {self.data_bits}"
+            )
+        if not 32 <= self.address_bits <= ADDRESS_BITS:
+            raise StepError(
+                f"bus: an address has 32 to {ADDRESS_BITS} bits, not {self.address_bits}"
+            )
+        if (
+            not 1 <= self.burst <= 256
+            or self.burst & (self.burst - 1)
+            or self.burst * self.bytes > 4096
+        ):
+            raise StepError(
+                f"bus: a burst must be a power of two of at most 256 beats and 4096 bytes, "
+                f"not {self.burst} beats of {self.bytes} bytes"
+            )
+        if self.outstanding < 1:
+            raise StepError(f"bus: at least 1 read must be in flight, not {self.outstanding}")
+        if self.outstanding > MOST_OUTSTANDING:
+            raise StepError(
+                f"bus: at most {MOST_OUTSTANDING:,} reads can be in flight, not "
+                f"{self.outstanding:,}"
+            )
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one bus word."""
+        return self.data_bits // 8
+
+
+@dataclass(frozen=True)
+class Design:
+    """A table of units and channels, complete and checked.
+
+    Raises
+    ------
+    StepError
+        Where a channel has not exactly one producer and one consumer, a name is there twice, a
+        region ends beyond the addresses of the bus, or a unit can't be built between its channels.
+    """
+
+    name: str
+    lanes: int
+    bus: Bus
+    units: tuple[Unit, ...]
+    channels: tuple[Channel, ...]
+    regions: Mapping[str, Region] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+        for what, names in (
+            ("channels", [c.name for c in self.channels]),
+            ("units", [u.name for u in self.units]),
+        ):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise StepError(f"design {self.name}: two {what} are called {twice}")
+        for role, table in (("consumer", self.consumers), ("producer", self.producers)):
+            for channel in self.channels:
+                if channel.name not in table:
+                    raise StepError(f"design {self.name}: channel {channel.name} has no {role}")
+        for name, region in self.regions.items():
+            if width_of(region.end) > self.bus.address_bits:
+                raise StepError(
+                    f"design {self.name}: tensor {name} of {region.size} bytes at {region.base} "
+                    f"does not fit into addresses of {self.bus.address_bits} bits"
+                )
+        for unit in self.units:
+            if problem := unit.params.problem(unit, self):
+                raise StepError(f"design {self.name}: {unit.kind} {unit.name}: {problem}")
+
+    def _ends(self, side: str) -> dict[str, Unit]:
+        ends: dict[str, Unit] = {}
+        names = {c.name for c in self.channels}
+        for unit in self.units:
+            for name in getattr(unit, side).values():
+                if name in ends or name not in names:
+                    what = "is used twice" if name in ends else "is not in the table"
+                    raise StepError(f"design {self.name}: channel {name} of {unit.name} {what}")
+                ends[name] = unit
+        return ends
+
+    @cached_property
+    def consumers(self) -> dict[str, Unit]:
+        """Consumer of each channel by name."""
+        return self._ends("inputs")
+
+    @cached_property
+    def producers(self) -> dict[str, Unit]:
+        """Producer of each channel by name."""
+        return self._ends("outputs")
+
+    @cached_property
+    def channel(self) -> dict[str, Channel]:
+        """Channels by name."""
+        return {c.name: c for c in self.channels}
+
+    def of_kind(self, kind: type[UnitParams]) -> Iterator[Unit]:
+        """Units of one kind, in table order."""
+        return (unit for unit, _ in self.rows_of(kind))
+
+    def rows_of(self, kind: type[K]) -> Iterator[tuple[Unit, K]]:
+        """Units of one kind with their parameters, in table order."""
+        return ((u, u.params) for u in self.units if isinstance(u.params, kind))
+
+    def with_depths(self, depths: Mapping[str, int]) -> Design:
+        """The same design with other FIFO depths, by channel name."""
+        unknown = depths.keys() - self.channel.keys()
+        if unknown:
+            raise StepError(f"design {self.name} has no channel {sorted(unknown)[0]}")
+        return dataclasses.replace(
+            self,
+            channels=tuple(
+                dataclasses.replace(c, depth=depths.get(c.name, c.depth)) for c in self.channels
+            ),
+        )
+
+    def to_json(self) -> str:
+        """The table as text."""
+        fields = dataclasses.asdict(dataclasses.replace(self, units=(), channels=()))
+        fields["units"] = [unit.to_record() for unit in self.units]
+        fields["channels"] = [dataclasses.asdict(channel) for channel in self.channels]
+        return json.dumps(fields, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Design:
+        """The table that `to_json` wrote.
+
+        Raises
+        ------
+        StepError
+            If it is none, or its parts do not fit together.
+        """
+        return record(parsed(text, "the design"), cls, "the design")

@@ -1,0 +1,201 @@
+"""Cycle model of the AXI4 master and of the off-chip memory behind it.
+
+The memory is no part of the design: its rules are in ``docs/memory-timing.md``, and
+``sim/verilator/axi_memory.sv`` is the same memory as a circuit. The master is wires, so a handshake
+on the bus is a pop or a push of one of its channels.
+"""
+
+from __future__ import annotations
+
+from ....ir.stalls import stalled
+from ....timing.kernel import (
+    FULL_OUTPUT,
+    READY,
+    REASON,
+    Memory,
+    acted,
+    head,
+    held_back,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Axi
+
+ACCEPT_READ = record("ar", "bursts", "key", "threshold")
+READ = record("bursts", "r", "key", "threshold", "interval", "next_time", "moved", "offered")
+ACCEPT_WRITE = record("aw", "under_way", "turns", "key", "threshold")
+WRITE = record("w", "turns", "written", "key", "threshold", "interval", "next_time")
+ANSWER = record("written", "under_way", "b", "key", "threshold")
+
+
+@step
+def accept_read(M: Memory, a: int, t: int) -> int:
+    P = ACCEPT_READ
+    wait = ready(M, M[a + P.ar], t)
+    if wait != READY:
+        return wait
+    wait = room(M, M[a + P.bursts], t)
+    if wait != READY:
+        return wait
+    if stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    push(M, M[a + P.bursts], t, pop(M, M[a + P.ar], t))
+    return acted(M, t)
+
+
+@step
+def read(M: Memory, a: int, t: int) -> int:
+    P = READ
+    wait = ready(M, M[a + P.bursts], t)
+    if wait != READY:
+        return wait
+    next_time: int = M[a + P.next_time]
+    if t < next_time:
+        M[REASON] = FULL_OUTPUT
+        return next_time
+    if not M[a + P.offered] and stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    M[a + P.offered] = 1
+    wait = room(M, M[a + P.r], t)
+    if wait != READY:
+        return wait
+    M[a + P.offered] = 0
+    M[a + P.moved] += 1
+    last = M[a + P.moved] == head(M, M[a + P.bursts])
+    push(M, M[a + P.r], t, last)
+    if last:
+        pop(M, M[a + P.bursts], t)
+        M[a + P.moved] = 0
+    M[a + P.next_time] = t + M[a + P.interval]
+    return acted(M, t)
+
+
+@step
+def accept_write(M: Memory, a: int, t: int) -> int:
+    P = ACCEPT_WRITE
+    wait = ready(M, M[a + P.aw], t)
+    if wait != READY:
+        return wait
+    wait = room(M, M[a + P.under_way], t)
+    if wait != READY:
+        return wait
+    if stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    push(M, M[a + P.turns], t, pop(M, M[a + P.aw], t))
+    push(M, M[a + P.under_way], t, 0)
+    return acted(M, t)
+
+
+@step
+def write(M: Memory, a: int, t: int) -> int:
+    P = WRITE
+    wait = ready(M, M[a + P.w], t)
+    if wait != READY:
+        return wait
+    wait = ready(M, M[a + P.turns], t)
+    if wait != READY:
+        return wait
+    next_time: int = M[a + P.next_time]
+    if t < next_time:
+        M[REASON] = FULL_OUTPUT
+        return next_time
+    if stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    if pop(M, M[a + P.w], t):
+        pop(M, M[a + P.turns], t)
+        push(M, M[a + P.written], t, 0)
+    M[a + P.next_time] = t + M[a + P.interval]
+    return acted(M, t)
+
+
+@step
+def answer(M: Memory, a: int, t: int) -> int:
+    P = ANSWER
+    wait = ready(M, M[a + P.written], t)
+    if wait != READY:
+        return wait
+    if stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    pop(M, M[a + P.written], t)
+    pop(M, M[a + P.under_way], t)
+    push(M, M[a + P.b], t, 0)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Axi, machine: LaidOut) -> None:
+    """One actor per channel of the bus; the design sees to it that ``b`` has room."""
+    timing = machine.memory
+    machine.horizon = max(machine.horizon, timing.read_interval + 2, timing.write_interval + 2)
+    if params.reads:
+        build_reads(unit, machine)
+    if params.writes:
+        build_writes(unit, machine)
+
+
+def build_reads(unit: Unit, machine: LaidOut) -> None:
+    """The actors at ``ar`` and ``r``."""
+    timing = machine.memory
+    ar, r = machine.channel(unit.inputs["ar"]), machine.channel(unit.outputs["r"])
+    bursts = machine.internal(f"{unit.name}.reads", timing.read_outstanding, timing.read_latency)
+    key, threshold = machine.stalls.of("mem.ar")
+    machine.actor(
+        unit.name,
+        "accept read",
+        accept_read,
+        packed(ACCEPT_READ, ar=ar, bursts=bursts, key=key, threshold=threshold),
+        reads=[ar],
+        writes=[bursts],
+    )
+    key, threshold = machine.stalls.of("mem.r")
+    own = packed(
+        READ,
+        bursts=bursts,
+        r=r,
+        key=key,
+        threshold=threshold,
+        interval=timing.read_interval,
+        next_time=0,
+        moved=0,
+        offered=0,
+    )
+    machine.actor(unit.name, "read", read, own, reads=[bursts], writes=[r])
+
+
+def build_writes(unit: Unit, machine: LaidOut) -> None:
+    """The actors at ``aw``, ``w`` and ``b``."""
+    timing = machine.memory
+    aw, w = (machine.channel(unit.inputs[port]) for port in ("aw", "w"))
+    b = machine.channel(unit.outputs["b"])
+    depth = timing.write_outstanding
+    under_way = machine.internal(f"{unit.name}.writes", depth)
+    turns = machine.internal(f"{unit.name}.turns", depth)
+    written = machine.internal(f"{unit.name}.written", depth, timing.write_latency)
+    key, threshold = machine.stalls.of("mem.aw")
+    own = packed(
+        ACCEPT_WRITE, aw=aw, under_way=under_way, turns=turns, key=key, threshold=threshold
+    )
+    machine.actor(
+        unit.name, "accept write", accept_write, own, reads=[aw], writes=[turns, under_way]
+    )
+    key, threshold = machine.stalls.of("mem.w")
+    own = packed(
+        WRITE,
+        w=w,
+        turns=turns,
+        written=written,
+        key=key,
+        threshold=threshold,
+        interval=timing.write_interval,
+        next_time=0,
+    )
+    machine.actor(unit.name, "write", write, own, reads=[w, turns], writes=[written])
+    key, threshold = machine.stalls.of("mem.b")
+    own = packed(ANSWER, written=written, under_way=under_way, b=b, key=key, threshold=threshold)
+    machine.actor(unit.name, "answer", answer, own, reads=[written, under_way], writes=[b])

@@ -1,0 +1,106 @@
+"""AXI4 master, and the words that travel to and from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...design.formats import Format, misfit
+from ...design.params import UnitParams
+from ...design.table import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit
+
+LENGTH_BITS = 8
+"""Bits of a burst's length, which is one more than the number says."""
+
+
+@dataclass(frozen=True)
+class Axi(UnitParams):
+    """The AXI4 master of a design: reads by ``ar`` and ``r``, writes by ``aw``, ``w`` and ``b``.
+
+    The unit is a port: it has no state, and the off-chip memory answers behind it. All its channels
+    are raw; a request names a word of the bus, not a byte.
+
+    Parameters
+    ----------
+    reads, writes : bool
+        Whether the design reads and writes memory; decides which ports there are.
+    """
+
+    reads: bool
+    writes: bool
+
+    kind: ClassVar = "axi"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return ("ar",) * self.reads + ("aw", "w") * self.writes
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return ("r",) * self.reads + ("b",) * self.writes
+
+    def raw(self, bus: Bus) -> dict[str, Format]:
+        """The format of the words at each port."""
+        formats = {
+            "ar": words(request_bits(bus)),
+            "r": words(read_bits(bus)),
+            "aw": words(request_bits(bus)),
+            "w": words(write_bits(bus)),
+            "b": words(1),
+        }
+        return {port: formats[port] for port in (*self.inputs, *self.outputs)}
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        if not self.reads and not self.writes:
+            return "it neither reads nor writes"
+        first = next(design.of_kind(Axi))
+        if first.name != unit.name:
+            return f"a design has one port to the off-chip memory, and it is {first.name}"
+        return misfit(unit, design, **self.raw(design.bus))
+
+
+def words(bits: int, delay: int = 0) -> Format:
+    """The format of requests, bus words or acknowledgements."""
+    return Format(1, bits, None, delay)
+
+
+def raw_channel(name: str, form: Format, depth: int = 2) -> Channel:
+    """A raw channel, at least deep enough for one word per cycle."""
+    least = form.delay + MEMORY_LATENCY[LUTRAM] + 1
+    return Channel(
+        name, form.lanes, form.bits, None, max(depth, least), delay=form.delay, signed=False
+    )
+
+
+def word_address_bits(bus: Bus) -> int:
+    """Bits of the address of a bus word."""
+    return bus.address_bits - (bus.bytes - 1).bit_length()
+
+
+def request_bits(bus: Bus) -> int:
+    """Bits of ``ar``, ``aw`` and of a load's ``req``: length minus one, then the word address."""
+    return LENGTH_BITS + word_address_bits(bus)
+
+
+def write_request_bits(bus: Bus) -> int:
+    """Bits of a store's ``wreq``: valid bytes of its last word minus one, above it a request."""
+    return (bus.bytes - 1).bit_length() + request_bits(bus)
+
+
+def read_bits(bus: Bus) -> int:
+    """Bits of ``r``: whether the word is the last of its burst, above it the word."""
+    return 1 + bus.data_bits
+
+
+def write_bits(bus: Bus) -> int:
+    """Bits of ``w``: whether the word is the last of its burst, byte strobes, the word."""
+    return 1 + bus.bytes + bus.data_bits
+
+
+def burst(bus: Bus, depth: int) -> int:
+    """Words of the longest burst of a unit whose words wait in a FIFO of `depth`: a power of two.
+
+    A burst is asked for only when the FIFO has room for all of it, and written only when the FIFO
+    holds all of it, so a shallow FIFO means short bursts, never a deadlock.
+    """
+    return min(bus.burst, 1 << (depth.bit_length() - 1))

@@ -1,0 +1,17 @@
+"""Discard: the end of a stream that nobody reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...design.params import UnitParams
+
+
+@dataclass(frozen=True)
+class Discard(UnitParams):
+    """Takes the stream ``x`` and drops it."""
+
+    kind: ClassVar = "discard"
+    inputs: ClassVar = ("x",)
+    outputs: ClassVar = ()

@@ -1,0 +1,21 @@
+"""The end of a stream that nobody reads."""
+
+from amaranth.hdl import Module
+
+from ....ir.wire import DONE
+from ...unit import UnitCore
+
+
+class DiscardCore(UnitCore):
+    """Takes a beat in every cycle; the run lasts until its ``DONE``."""
+
+    finishes = True
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.x.ready.eq(1)
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(self.x.valid & (self.x.payload.kind == DONE)):
+            m.d.sync += self.finished.eq(1)
+        return m

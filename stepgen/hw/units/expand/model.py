@@ -1,0 +1,205 @@
+"""Cycle model of expand: a ring of memory, read several times, the first time as it fills."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....timing.kernel import (
+    NEVER,
+    POPPED,
+    READY,
+    Memory,
+    acted,
+    aux_of,
+    beat_at,
+    head,
+    helper,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    ready_at,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Expand
+
+W = record("x", "ring", "ends")
+R = record("ring", "ends", "y", "ref", "count", "rank", "position", "passes")
+E = record("ref", "elements", "base")
+
+LAST = -1
+"""`passes` in the last pass over a tile."""
+
+
+@helper
+def is_closing(beat: int) -> bool:
+    """Whether the beat is the last of its element, or belongs to none."""
+    return kind_of(beat) != VALUE or stop_of(beat) >= TILE_LEVELS
+
+
+@helper
+def is_outer(beat: int) -> bool:
+    """Whether the beat is an empty group above the elements or the end of the stream."""
+    return kind_of(beat) == DONE or (kind_of(beat) == BARE and low_of(beat) > TILE_LEVELS)
+
+
+@step
+def write(M: Memory, a: int, t: int) -> int:
+    x, ring, ends = M[a + W.x], M[a + W.ring], M[a + W.ends]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = room(M, ring, t)
+    if wait != READY:
+        return wait
+    beat = head(M, x)
+    if is_closing(beat):
+        wait = room(M, ends, t)
+        if wait != READY:
+            return wait
+        push(M, ends, t, beat)
+    push(M, ring, t, pop(M, x, t))
+    return acted(M, t)
+
+
+@helper
+def advance(M: Memory, a: int, t: int) -> int:
+    """Read the beat at the position; `passes` is `LAST` in a tile's last pass."""
+    ring = M[a + R.ring]
+    closing = is_closing(beat_at(M, ring, M[ring + POPPED] + M[a + R.position]))
+    if M[a + R.passes] == LAST:
+        pop(M, ring, t)
+        if closing:
+            pop(M, M[a + R.ends], t)
+            M[a + R.passes] = 0
+    elif closing:
+        M[a + R.position] = 0
+        M[a + R.passes] += 1
+    else:
+        M[a + R.position] += 1
+    return acted(M, t)
+
+
+@step
+def repeat(M: Memory, a: int, t: int) -> int:
+    ring, y = M[a + R.ring], M[a + R.y]
+    wait = ready_at(M, ring, M[ring + POPPED] + M[a + R.position], t)
+    if wait != READY:
+        return wait
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    beat = beat_at(M, ring, M[ring + POPPED] + M[a + R.position])
+    kind, stop = kind_of(beat), stop_of(beat)
+    if is_outer(beat) or M[a + R.passes] == M[a + R.count] - 1:
+        M[a + R.passes] = LAST
+    if M[a + R.passes] != LAST:
+        stop = min(stop, TILE_LEVELS)
+    push(M, y, t, make_beat(kind, stop, low_of(beat), aux_of(beat)))
+    return advance(M, a, t)
+
+
+@step
+def follow(M: Memory, a: int, t: int) -> int:
+    ring, y, ref, rank = M[a + R.ring], M[a + R.y], M[a + R.ref], M[a + R.rank]
+    wait = ready(M, ref, t)
+    if wait != READY:
+        return wait
+    element = head(M, ref)
+    stop, low = stop_of(element), low_of(element)
+    hole = kind_of(element) == BARE and low <= rank
+    hole_beat = make_beat(BARE, stop + TILE_LEVELS, low + TILE_LEVELS, 0)
+    if hole and stop < rank:
+        wait = room(M, y, t)
+        if wait != READY:
+            return wait
+        push(M, y, t, hole_beat)
+        pop(M, ref, t)
+        return acted(M, t)
+
+    wait = ready_at(M, ring, M[ring + POPPED] + M[a + R.position], t)
+    if wait != READY:
+        return wait
+    beat = beat_at(M, ring, M[ring + POPPED] + M[a + R.position])
+    kind, outer, closing = kind_of(beat), is_outer(beat), is_closing(beat)
+    if outer and (hole or kind != kind_of(element)):
+        return NEVER
+    if not outer and not hole and kind_of(element) != VALUE:
+        return NEVER
+    if not hole or closing:
+        wait = room(M, y, t)
+        if wait != READY:
+            return wait
+        if hole:
+            push(M, y, t, hole_beat)
+        elif closing and kind != DONE:
+            push(M, y, t, make_beat(kind, stop + TILE_LEVELS, low_of(beat), aux_of(beat)))
+        else:
+            push(M, y, t, beat)
+    if closing:
+        pop(M, ref, t)
+    if outer or stop >= rank:
+        M[a + R.passes] = LAST
+    return advance(M, a, t)
+
+
+@step
+def reduce(M: Memory, a: int, t: int) -> int:
+    ref, elements, base = M[a + E.ref], M[a + E.elements], M[a + E.base]
+    wait = ready(M, ref, t)
+    if wait != READY:
+        return wait
+    beat = head(M, ref)
+    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
+    if kind != VALUE or stop >= base:
+        wait = room(M, elements, t)
+        if wait != READY:
+            return wait
+        if kind == BARE and low <= base:
+            kind = VALUE
+        if kind == BARE:
+            beat = make_beat(BARE, stop - base, low - base, 0)
+        elif kind == VALUE:
+            beat = make_beat(VALUE, stop - base, 0, 0)
+        push(M, elements, t, beat)
+    pop(M, ref, t)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Expand, machine: LaidOut) -> None:
+    """Two actors joined by the ring, and one that reduces a reference of tiles."""
+    name = unit.name
+    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    ring = machine.internal(f"{name}.ring", params.capacity)
+    ends, *elements = (
+        machine.internal(f"{name}.{c.name}", c.depth, c.latency)
+        for c in params.queues(unit, machine.design)
+    )
+    own = packed(W, x=x, ring=ring, ends=ends)
+    machine.actor(name, "write", write, own, reads=[x], writes=[ring, ends])
+    refs = [machine.channel(unit.inputs["ref"])] if params.count is None else []
+    if elements:
+        own = packed(E, ref=refs[0], elements=elements[0], base=params.ref_base)
+        machine.actor(name, "reference", reduce, own, reads=refs, writes=elements)
+        refs = elements
+    own = packed(
+        R,
+        ring=ring,
+        ends=ends,
+        y=y,
+        ref=refs[0] if refs else 0,
+        count=params.count or 0,
+        rank=params.level - TILE_LEVELS,
+        position=0,
+        passes=0,
+    )
+    machine.actor(
+        name, "read", follow if refs else repeat, own, reads=[ring, ends, *refs], writes=[y]
+    )

@@ -1,0 +1,255 @@
+"""Each tile repeated, from a memory that it streams through."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ...design import stages
+from ...fifo import Fifo
+from ...primitives import BlockRam, delayed
+from ...unit import UnitCore
+
+
+class ExpandCore(UnitCore):
+    """Sends each tile `count` times, or once per element of a reference (Expand).
+
+    Beats enter a ring of memory in one actor and are read in another. The first pass over a tile
+    reads it while it still arrives; the last pass frees its slots one by one, so the next tile
+    arrives meanwhile. Every beat takes a slot, also one that only carries structure. The beats that
+    end an element are announced beside the ring, so that the reading side knows where a pass ends.
+
+    An empty group of the reference drops the tile that belongs to it: it is read without being
+    sent. A third actor reduces a reference of tiles to its elements.
+
+    Parameters
+    ----------
+    unit.params : count, level, ref_base, capacity, bits
+        See `Expand`.
+
+    Notes
+    -----
+    One beat per cycle, across passes and tiles as well. Latency 1 beside the FIFOs' and the
+    memory's pipeline. Cost: the memory and four counters as wide as its address. A tile that fills
+    the memory before it has ended, with another pass to come, raises ``error`` and stops the unit;
+    so does a reference of another structure.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y = self.x, self.y
+        width = self.params.width(self.design.lanes)
+        ends, *elements = map(Fifo, self.params.queues(self.unit, self.design))
+        m.submodules.ring = ring = _Ring(width, self.params.capacity)
+        m.submodules.ends = ends
+
+        enter = Signal()
+        ending = (x.payload.kind != VALUE) | (x.payload.stop >= TILE_LEVELS)
+        low = x.payload.data[: len(x.payload.stop)]
+        m.d.comb += [
+            enter.eq(x.valid & ring.w_ready & (ends.w.ready | ~ending)),
+            x.ready.eq(enter),
+            ring.w_en.eq(enter),
+            ring.w_data.eq(Cat(x.payload.stop != 0, x.payload.data)),
+            ends.w.valid.eq(enter & ending),
+            ends.w.payload.kind.eq(x.payload.kind),
+            ends.w.payload.stop.eq(x.payload.stop),
+            ends.w.payload.data.eq(Mux(x.payload.kind == VALUE, ring.w_addr, low)),
+        ]
+
+        # What both ways of reading decide on
+        self.ring, self.end = ring, ends.r.payload
+        self.end_low = self.end.data[: len(self.end.stop)]
+        self.closing = Signal()  # the beat to read is the last of its element
+        self.outer = Signal()  # it is no element, but an empty group or the end of the stream
+        whole = self.end.kind != VALUE
+        m.d.comb += [
+            self.closing.eq(ends.r.valid & (whole | (self.end.data == ring.r_addr))),
+            self.outer.eq(
+                ends.r.valid & ((self.end.kind == DONE) | whole & (self.end_low > TILE_LEVELS))
+            ),
+        ]
+        # What they decide
+        self.emit, self.last = Signal(), Signal()
+        self.explicit = Signal()  # the levels of the beat sent are those below, not the memory's
+        kind, stop, low = (Signal.like(f) for f in (y.payload.kind, y.payload.stop, y.payload.stop))
+        self.kind, self.stop, self.low = kind, stop, low
+        if self.params.count is not None:
+            self._count_passes(m)
+        else:
+            self._follow_reference(m, self._reduced(m, *elements) if elements else self.ref)
+
+        read_last = ring.r_en & self.closing & self.last
+        m.d.comb += [
+            ends.r.ready.eq(read_last),
+            ring.r_free.eq(self.last),
+            ring.r_rewind.eq(self.closing & ~self.last),
+            y.valid.eq(self.emit),
+        ]
+
+        def late(value):
+            return delayed(m, value, stages.BLOCK_RAM, reset_less=True)
+
+        is_bare = self.explicit & (kind == BARE)
+        m.d.comb += [
+            y.payload.kind.eq(late(Mux(self.explicit, kind, VALUE))),
+            y.payload.stop.eq(Mux(late(self.explicit), late(stop), ring.r_data[0])),
+            y.payload.data.eq(Mux(late(is_bare), late(low), ring.r_data[1:])),
+        ]
+        return m
+
+    def _count_passes(self, m):
+        """`count` passes; the last one carries the stop of x."""
+        ring, count = self.ring, self.params.count
+        done = Signal(range(count))  # passes over the tile, before this one
+        m.d.comb += [
+            self.last.eq(self.outer | (done == count - 1)),
+            self.emit.eq(ring.r_valid),
+            ring.r_en.eq(ring.r_valid & self.y.ready),
+            self.explicit.eq(self.closing),
+            self.kind.eq(self.end.kind),
+            self.stop.eq(Mux(self.last, self.end.stop, TILE_LEVELS)),
+            self.low.eq(self.end_low),
+        ]
+        m.d.sync += self.error.eq(ring.stuck)
+        with m.If(ring.r_en & self.closing):
+            m.d.sync += done.eq(Mux(self.last, 0, done + 1))
+
+    def _follow_reference(self, m, ref):
+        """A pass per element of the reference, which says all stops."""
+        y, ring = self.y, self.ring
+        rank = self.params.level - TILE_LEVELS  # of the group of ref that belongs to a tile
+        ref_low = ref.payload.data[: len(ref.payload.stop)]
+        is_element = ref.payload.kind == VALUE
+        hole = Signal()  # an empty group inside the group, or the whole of it
+        final = ref.payload.stop >= rank
+        m.d.comb += hole.eq((ref.payload.kind == BARE) & (ref_low <= rank))
+
+        fits = Signal()
+        alone = Signal()  # a hole with more to come: nothing of x is read
+        both = Signal()
+        m.d.comb += [
+            fits.eq(
+                Mux(self.outer, (ref.payload.kind == self.end.kind) & ~hole, is_element | hole)
+            ),
+            alone.eq(ref.valid & hole & ~final),
+            both.eq(ref.valid & ring.r_valid & fits & ~alone),
+            self.last.eq(self.outer | final),
+            self.emit.eq(alone | both & (~hole | self.closing)),
+            ring.r_en.eq(both & (y.ready | hole & ~self.closing)),
+            ref.ready.eq(alone & y.ready | ring.r_en & self.closing),
+            self.explicit.eq(self.closing | alone),
+            self.kind.eq(Mux(hole, BARE, self.end.kind)),
+            self.stop.eq(Mux(ref.payload.kind == DONE, 0, ref.payload.stop + TILE_LEVELS)),
+            self.low.eq(Mux(hole, ref_low + TILE_LEVELS, self.end_low)),
+        ]
+        other_stop = self.closing & self.last & (self.stop != self.end.stop)
+        m.d.sync += self.error.eq(
+            ring.stuck | ref.valid & ring.r_valid & ~alone & (~fits | other_stop)
+        )
+
+    def _reduced(self, m, elements):
+        """The reference as one beat per element."""
+        ref, base = self.ref, self.params.ref_base
+        m.submodules.elements = elements
+        w = elements.w
+        low = ref.payload.data[: len(ref.payload.stop)]
+        is_tile = (ref.payload.kind == VALUE) | (ref.payload.kind == BARE) & (low <= base)
+        inside = (ref.payload.kind == VALUE) & (ref.payload.stop < base)
+        m.d.comb += [
+            ref.ready.eq(ref.valid & (inside | w.ready)),
+            w.valid.eq(ref.valid & ~inside),
+            w.payload.kind.eq(Mux(is_tile, VALUE, ref.payload.kind)),
+            w.payload.stop.eq(Mux(ref.payload.kind == DONE, 0, ref.payload.stop - base)),
+            w.payload.data.eq(Mux(ref.payload.kind == DONE, 0, low - base)),
+        ]
+        return elements.r
+
+
+class _Ring(wiring.Component):
+    """Memory that is read several times before it is overwritten.
+
+    Parameters
+    ----------
+    width, capacity : int
+
+    Members
+    -------
+    w_en, w_data : ``In``
+        Append a word; only while `w_ready` is high.
+    w_ready, w_addr : ``Out``
+        Whether there is room, and where the next word goes.
+    r_valid, r_addr : ``Out``
+        Whether there is another word to read, and where.
+    r_en : ``In``
+        Read it; only while `r_valid` is high.
+    r_free, r_rewind : ``In``
+        While reading: give the slot back, as for all words before; read on from the first word
+        that was not given back.
+    r_data : ``Out``
+        The word, `stages.BLOCK_RAM` cycles after it was read.
+    stuck : ``Out``
+        All words are read, none is given back, and there is no room for another.
+    """
+
+    def __init__(self, width: int, capacity: int):
+        self.width = width
+        self.capacity = capacity
+        super().__init__(
+            {
+                "w_en": In(1),
+                "w_ready": Out(1),
+                "w_addr": Out(range(capacity)),
+                "w_data": In(width),
+                "r_valid": Out(1),
+                "r_addr": Out(range(capacity)),
+                "r_en": In(1),
+                "r_free": In(1),
+                "r_rewind": In(1),
+                "r_data": Out(width),
+                "stuck": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.ram = ram = BlockRam(self.width, self.capacity)
+        first = Signal(range(self.capacity))  # not given back
+        level, ahead = Signal(range(self.capacity + 1)), Signal(range(self.capacity + 1))
+        full = Signal()
+        following = Signal.like(first)
+        freed = self.r_en & self.r_free
+        rewound = self.r_en & self.r_rewind
+
+        def after(address):
+            return Mux(address == self.capacity - 1, 0, address + 1)
+
+        m.d.comb += [
+            following.eq(after(self.r_addr)),
+            self.w_ready.eq(~full),
+            self.stuck.eq(full & ~self.r_valid),
+            ram.w_en.eq(self.w_en),
+            ram.w_addr.eq(self.w_addr),
+            ram.w_data.eq(self.w_data),
+            ram.r_addr.eq(self.r_addr),
+            self.r_data.eq(ram.r_data),
+        ]
+        m.d.sync += full.eq(~freed & (full | self.w_en & (level == self.capacity - 1)))
+        with m.If(self.w_en != freed):
+            m.d.sync += level.eq(Mux(freed, level - 1, level + 1))
+        with m.If(rewound):
+            m.d.sync += [ahead.eq(Mux(self.w_en, level + 1, level)), self.r_valid.eq(1)]
+        with m.Elif(self.w_en != self.r_en):
+            m.d.sync += [
+                ahead.eq(Mux(self.r_en, ahead - 1, ahead + 1)),
+                self.r_valid.eq(self.w_en | (ahead != 1)),
+            ]
+        with m.If(self.w_en):
+            m.d.sync += self.w_addr.eq(after(self.w_addr))
+        with m.If(freed):
+            m.d.sync += first.eq(following)
+        with m.If(rewound):
+            m.d.sync += self.r_addr.eq(first)
+        with m.Elif(self.r_en):
+            m.d.sync += self.r_addr.eq(following)
+        return m

@@ -1,0 +1,66 @@
+"""Flatten: neighbouring dims become one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part
+from ...design.params import UnitParams
+from ...design.table import Design, Unit
+
+
+@dataclass(frozen=True)
+class Flatten(UnitParams):
+    """Neighbouring dims of the stream ``x`` become one dim of ``y``.
+
+    Parameters
+    ----------
+    lo, hi : int
+        Wire levels: the groups of level `lo` up to those below level ``hi + 1`` become one dim.
+    hold : bool
+        Whether inner dims may be empty below an outer one, so that the last beat of an inner group
+        must wait for what follows.
+    """
+
+    lo: int
+    hi: int
+    hold: bool
+
+    kind: ClassVar = "flatten"
+    inputs: ClassVar = ("x",)
+    outputs: ClassVar = ("y",)
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        x = design.channel[unit.inputs["x"]]
+        if x.rank is None or not 0 <= self.lo <= self.hi <= x.rank:
+            return f"the levels {self.lo} to {self.hi} must be within 0..{x.rank or 0}, in order"
+        return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank - (self.hi - self.lo)))
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; empty inner groups vanish, and with `hold` a beat may wait until an outer ends."""
+        lo, hi, held = self.lo, self.hi, self.hold
+        x_name, y_name = unit.inputs["x"], unit.outputs["y"]
+        dims = extents[x_name]
+        vanish = any(dim.may_be_empty for dim in dims[lo:hi])
+
+        def follow(paces: Paces) -> Paces:
+            x = paces[x_name]
+            if x.level > hi:
+                y = replace(x.moved(hi, lo - hi), opened=x.opened and not held)
+            else:
+                y = replace(
+                    x,
+                    level=min(x.level, lo),
+                    groups=x.count(dims, lo) if x.level > lo else x.groups,
+                    sparse=x.sparse or vanish,
+                    lag=math.inf if held else x.lag,
+                    opened=x.opened and not vanish,
+                    prompt=x.prompt and not held,
+                )
+            return {y_name: y}
+
+        return [Part((x_name,), (y_name,), follow)]

@@ -1,0 +1,88 @@
+"""Several dims become one: a stop unit."""
+
+from amaranth.hdl import Module, Signal
+
+from ....ir.wire import BARE, DONE
+from ...lookahead import Lookahead
+from ...unit import UnitCore
+
+
+class FlattenCore(UnitCore):
+    """Rewrites stop levels so that wire dims `lo` to `hi` become one (Flatten, retile-row).
+
+    Empty groups inside the new dim vanish; where that could take the stop of a non-empty group
+    with it, one beat is held back (``hold``).
+
+    Parameters
+    ----------
+    unit.params : lo, hi : int; hold : bool
+
+    Notes
+    -----
+    One beat per cycle. Latency 0 beside the FIFOs' and a handful of LUTs; with ``hold`` one
+    cycle and one beat of registers.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        i, o = self.x, self.y
+        lo, hi = self.params.lo, self.params.hi
+        closed = hi - lo
+
+        def rewrite(level):
+            mapped = Signal.like(o.payload.stop)
+            with m.If(level > hi):
+                m.d.comb += mapped.eq(level - closed)
+            with m.Elif(level > lo):
+                m.d.comb += mapped.eq(lo)
+            with m.Else():
+                m.d.comb += mapped.eq(level)
+            return mapped
+
+        stop = rewrite(i.payload.stop)
+        low = i.payload.data[: len(i.payload.stop)]
+        bare = i.payload.kind == BARE
+        vanishes = Signal()
+        closes = Signal()
+        m.d.comb += [
+            vanishes.eq(bare & (low > lo) & (low <= hi)),
+            closes.eq(i.payload.stop > hi),
+        ]
+
+        mapped = Signal(o.payload.shape())
+        m.d.comb += [
+            mapped.kind.eq(i.payload.kind),
+            mapped.stop.eq(stop),
+            mapped.data.eq(i.payload.data),
+        ]
+        with m.If(bare):
+            with m.If(vanishes):
+                m.d.comb += mapped.data.eq(lo + 1)
+            with m.Elif(low > hi):
+                m.d.comb += mapped.data.eq(low - closed)
+
+        if not self.params.hold:
+            fire = Signal()
+            m.d.comb += [
+                fire.eq(i.valid & (vanishes | o.ready)),
+                i.ready.eq(fire),
+                o.valid.eq(fire & ~vanishes),
+                o.payload.eq(mapped),
+            ]
+            return m
+
+        m.submodules.ahead = ahead = Lookahead(self.channels["y"])
+        absorbed = Signal()  # vanishes into the beat held, or without trace
+        m.d.comb += [
+            ahead.wait.eq((ahead.held.kind != DONE) & (ahead.held.stop == lo)),
+            absorbed.eq(vanishes & (ahead.held_valid & ahead.wait | ~ahead.held_valid & ~closes)),
+            ahead.i.payload.eq(mapped),
+            ahead.i.valid.eq(i.valid & (~vanishes | ~ahead.held_valid & closes)),
+            i.ready.eq(i.valid & (absorbed | ahead.i.valid & ahead.i.ready)),
+            ahead.restop.eq(i.valid & absorbed & ahead.held_valid & closes),
+            ahead.restop_level.eq(stop),
+            o.valid.eq(ahead.o.valid),
+            o.payload.eq(ahead.o.payload),
+            ahead.o.ready.eq(o.ready),
+        ]
+        return m

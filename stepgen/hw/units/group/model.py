@@ -1,0 +1,56 @@
+"""Cycle model of group: a stop unit that counts."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    aux_of,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Group
+
+P = record("x", "y", "level", "chunk", "count")
+
+
+@step
+def flow(M: Memory, a: int, t: int) -> int:
+    x, y, level = M[a + P.x], M[a + P.y], M[a + P.level]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    beat = pop(M, x, t)
+    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
+    if kind == BARE and low > level:
+        beat = make_beat(BARE, stop + 1, low + 1, 0)
+    elif kind != DONE and stop >= level:
+        M[a + P.count] += 1
+        if M[a + P.count] == M[a + P.chunk]:
+            M[a + P.count] = 0
+            beat = make_beat(kind, stop + 1, low, aux_of(beat))
+    push(M, y, t, beat)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Group, machine: LaidOut) -> None:
+    """One actor with a count."""
+    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    own = packed(P, x=x, y=y, level=params.level, chunk=params.chunk, count=0)
+    machine.actor(unit.name, "count", flow, own, reads=[x], writes=[y])

@@ -1,0 +1,49 @@
+"""A dim of static extent in chunks."""
+
+from amaranth.hdl import Module, Mux, Signal
+
+from ....ir.wire import BARE, DONE
+from ...unit import UnitCore
+
+
+class GroupCore(UnitCore):
+    """Counts the items of a dim; every `chunk`-th closes the new dim above it (Reshape).
+
+    Parameters
+    ----------
+    unit.params : level, chunk : int
+
+    Notes
+    -----
+    One beat per cycle. Latency 0 beside the FIFOs', a counter and a handful of LUTs. A group that
+    ends within a chunk raises ``error``.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y = self.x, self.y
+        level, chunk = self.params.level, self.params.chunk
+        stop = x.payload.stop
+        low = x.payload.data[: len(stop)]
+
+        count = Signal(range(chunk))  # items of the chunk so far
+        full = Signal()
+        ends = x.payload.kind == DONE
+        group = (x.payload.kind == BARE) & (low > level)
+        closes = Signal()
+        fire = Signal()
+        m.d.comb += [
+            full.eq(count == chunk - 1),
+            closes.eq(~ends & ~group & (stop >= level)),
+            fire.eq(x.valid & y.ready),
+            x.ready.eq(fire),
+            y.valid.eq(fire),
+            y.payload.kind.eq(x.payload.kind),
+            y.payload.stop.eq(stop + (group | closes & (full | (stop > level)))),
+            y.payload.data.eq(Mux(group, low + 1, x.payload.data)),
+        ]
+        early = Mux(closes, (stop > level) & ~full, (ends | group) & (count != 0))
+        m.d.sync += self.error.eq(fire & early)
+        with m.If(fire & closes):
+            m.d.sync += count.eq(Mux(full, 0, count + 1))
+        return m

@@ -1,0 +1,283 @@
+"""Cycle model of a load: what triggers it, its bursts, its words and its beats."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE, VALUE
+from ....timing.kernel import (
+    ANY,
+    NEVER,
+    READY,
+    Memory,
+    acted,
+    head,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    room_for,
+    step,
+    stop_of,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from ..axi.params import burst
+from .params import Load
+
+WATCH = record("ref", "go", "closes", "level", "inside")
+WALK = record(
+    "go", "gone", "bursts", "base", "words", "burst", "start", "address", "left",
+    "loop_count", "loops",
+)  # fmt: skip
+GRANT = record("bursts", "req", "data", "asked", "longest")
+EMIT = record(
+    "data", "out", "closes", "pass_level", "ref_level", "inside", "ended", "prompt", "owed",
+    "beats_per_word", "words_per_beat", "part", "dim_count", "dims",
+)  # fmt: skip
+
+LOOP_EXTENT, LOOP_JUMP, LOOP_COUNT = range(3)
+LOOP_SIZE = 3
+"""Words of one of the loops."""
+
+DIM_EXTENT, DIM_COUNT = range(2)
+DIM_SIZE = 2
+"""Words of one of the dims."""
+
+NO_CHANNEL = 0
+
+
+@step
+def watch(M: Memory, a: int, t: int) -> int:
+    P = WATCH
+    wait = ready(M, M[a + P.ref], t)
+    if wait != READY:
+        return wait
+    beat = head(M, M[a + P.ref])
+    kind, level = kind_of(beat), M[a + P.level]
+    part = kind == VALUE or (kind == BARE and low_of(beat) <= level)
+    first = part and not M[a + P.inside]
+    last = not part or stop_of(beat) >= level
+    if first:
+        wait = room(M, M[a + P.go], t)
+        if wait != READY:
+            return wait
+    if last:
+        wait = room(M, M[a + P.closes], t)
+        if wait != READY:
+            return wait
+    pop(M, M[a + P.ref], t)
+    if first:
+        push(M, M[a + P.go], t, 0)
+    if last:
+        closes = make_beat(VALUE if part else kind, stop_of(beat), low_of(beat), 0)
+        push(M, M[a + P.closes], t, closes)
+    M[a + P.inside] = not last
+    return acted(M, t)
+
+
+@step
+def go_through(M: Memory, a: int, t: int) -> int:
+    P = WALK
+    go = M[a + P.go]
+    if go != NO_CHANNEL:
+        wait = ready(M, go, t)
+        if wait != READY:
+            return wait
+    elif M[a + P.gone]:
+        return NEVER
+    wait = room(M, M[a + P.bursts], t)
+    if wait != READY:
+        return wait
+    length = min(M[a + P.burst] - M[a + P.address] % M[a + P.burst], M[a + P.left])
+    push(M, M[a + P.bursts], t, length)
+    M[a + P.address] += length
+    M[a + P.left] -= length
+    if M[a + P.left]:
+        return acted(M, t)
+    start, ended = M[a + P.base], True
+    for n in range(M[a + P.loop_count]):
+        loop = a + P.loops + LOOP_SIZE * n
+        M[loop + LOOP_COUNT] += 1
+        if M[loop + LOOP_COUNT] < M[loop + LOOP_EXTENT]:
+            start, ended = M[a + P.start] + M[loop + LOOP_JUMP], False
+            break
+        M[loop + LOOP_COUNT] = 0
+    M[a + P.start], M[a + P.address], M[a + P.left] = start, start, M[a + P.words]
+    if ended:
+        M[a + P.gone] = True
+        if go != NO_CHANNEL:
+            pop(M, go, t)
+    return acted(M, t)
+
+
+@step
+def grant(M: Memory, a: int, t: int) -> int:
+    P = GRANT
+    wait = ready(M, M[a + P.bursts], t)
+    if wait != READY:
+        return wait
+    wait = room(M, M[a + P.req], t)
+    if wait != READY:
+        return wait
+    words = M[a + P.asked] + M[a + P.longest]
+    wait = room_for(M, M[a + P.data], words, t - 1)  # known a cycle late
+    if wait != READY:
+        return max(wait, t + 1) if wait > 0 else wait
+    M[a + P.asked] += head(M, M[a + P.bursts])
+    push(M, M[a + P.req], t, pop(M, M[a + P.bursts], t))
+    return acted(M, t)
+
+
+@step
+def emit(M: Memory, a: int, t: int) -> int:
+    P = EMIT
+    data, out, closes = M[a + P.data], M[a + P.out], M[a + P.closes]
+    if M[a + P.ended]:
+        wait = room(M, out, t)
+        if wait != READY:
+            return wait
+        push(M, out, t, make_beat(DONE, 0, 0, 0))
+        M[a + P.ended] = False
+        return acted(M, t)
+    if M[a + P.owed]:
+        wait = ready(M, closes, t)
+        if wait != READY:
+            return wait
+        pop(M, closes, t)
+        M[a + P.owed] = False
+        return acted(M, t)
+    seen = ready(M, data, t)
+    if closes != NO_CHANNEL and not M[a + P.inside]:
+        known = ready(M, closes, t)
+        if known == READY and kind_of(head(M, closes)) != VALUE:
+            wait = room(M, out, t)
+            if wait != READY:
+                return wait
+            beat = pop(M, closes, t)
+            if kind_of(beat) == BARE:
+                raised = M[a + P.pass_level] - M[a + P.ref_level]
+                beat = make_beat(BARE, stop_of(beat) + raised, low_of(beat) + raised, 0)
+            push(M, out, t, beat)
+            return acted(M, t)
+        if seen != READY:
+            return ANY if seen < 0 and known <= 0 else t + 1
+    if seen != READY:
+        return seen
+    if M[a + P.part] + 1 < M[a + P.words_per_beat]:
+        pop(M, data, t)
+        M[a + P.part] += 1
+        M[a + P.inside] = True
+        return acted(M, t)
+
+    stop = 0
+    while stop < M[a + P.dim_count]:
+        dim = a + P.dims + DIM_SIZE * stop
+        if M[dim + DIM_COUNT] + 1 < M[dim + DIM_EXTENT]:
+            break
+        stop += 1
+    last = stop == M[a + P.dim_count]
+    if last:
+        stop = M[a + P.pass_level]
+        if closes != NO_CHANNEL and not M[a + P.prompt]:
+            wait = ready(M, closes, t)
+            if wait != READY:
+                return wait
+            stop += stop_of(head(M, closes)) - M[a + P.ref_level]
+    wait = room(M, out, t)
+    if wait != READY:
+        return wait
+    push(M, out, t, make_beat(VALUE, stop, 0, 0))
+    for n in range(M[a + P.dim_count]):
+        dim = a + P.dims + DIM_SIZE * n
+        M[dim + DIM_COUNT] += 1
+        if M[dim + DIM_COUNT] < M[dim + DIM_EXTENT]:
+            break
+        M[dim + DIM_COUNT] = 0
+    M[a + P.part] += 1
+    if M[a + P.words_per_beat] > 1 or M[a + P.part] == M[a + P.beats_per_word]:
+        pop(M, data, t)
+        M[a + P.part] = 0
+    M[a + P.inside] = not last
+    if last:
+        if closes == NO_CHANNEL:
+            M[a + P.ended] = True
+        elif ready(M, closes, t) == READY:
+            pop(M, closes, t)
+        else:
+            M[a + P.owed] = True
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Load, machine: LaidOut) -> None:
+    """Up to four actors, joined by internal queues."""
+    design = machine.design
+    bus, depth = design.bus, design.channel[unit.inputs["data"]].depth
+    data = machine.channel(unit.inputs["data"])
+    out, req = (machine.channel(unit.outputs[port]) for port in ("out", "req"))
+    queue = params.bursts(bus)
+    bursts = machine.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
+    go = closes = NO_CHANNEL
+    if params.ref_level is not None:
+        ref, queue = machine.channel(unit.inputs["ref"]), params.closes(unit, design)
+        go = machine.internal(f"{unit.name}.go", params.ahead)
+        closes = machine.internal(f"{unit.name}.closes", queue.depth, queue.latency)
+        machine.actor(
+            unit.name,
+            "watch",
+            watch,
+            packed(WATCH, ref=ref, go=go, closes=closes, level=params.ref_level, inside=False),
+            reads=[ref],
+            writes=[go, closes],
+        )
+
+    walk = params.walk(bus)
+    loops = zip(walk.extents, walk.jumps, strict=True)
+    own = packed(
+        WALK,
+        go=go,
+        gone=False,
+        bursts=bursts,
+        base=walk.base,
+        words=walk.words,
+        burst=burst(bus, depth),
+        start=walk.base,
+        address=walk.base,
+        left=walk.words,
+        loop_count=len(walk.extents),
+        loops=[word for extent, jump in loops for word in (extent, jump, 0)],
+    )
+    machine.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
+    longest = params.longest_burst(bus, depth)
+    machine.actor(
+        unit.name,
+        "grant",
+        grant,
+        packed(GRANT, bursts=bursts, req=req, data=data, asked=0, longest=longest),
+        reads=[bursts],
+        writes=[req, data],
+    )
+
+    beat_bits, word_bits = params.beat_bits, bus.data_bits
+    own = packed(
+        EMIT,
+        data=data,
+        out=out,
+        closes=closes,
+        pass_level=params.pass_level,
+        ref_level=params.ref_level or 0,
+        inside=False,
+        ended=False,
+        prompt=params.prompt,
+        owed=False,
+        beats_per_word=max(1, word_bits // beat_bits),
+        words_per_beat=max(1, beat_bits // word_bits),
+        part=0,
+        dim_count=len(params.levels),
+        dims=[word for extent in params.levels for word in (extent, 0)],
+    )
+    reads = [data, *([closes] if closes else [])]
+    machine.actor(unit.name, "emit", emit, own, reads=reads, writes=[out])

@@ -1,0 +1,260 @@
+"""Load: an affine read of a tensor, once or for every element of a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....ir.arguments import Address
+from ....ir.wire import TILE_LEVELS
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part, Queue, copied
+from ...design.params import UnitParams
+from ...design.table import Bus, Channel, Design, Region, Unit
+from ..axi.params import burst, raw_channel, request_bits, words
+
+AHEAD = 8
+"""Elements of a reference under way at once, where nobody asks for another number."""
+
+MOST_AHEAD = 64
+"""Elements of a reference under way at once: their queue has the latency of the other FIFOs."""
+
+REQUESTS = 2
+"""Bursts whose address is known before there is room for their data."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The words that one pass reads, as nested runs of consecutive words.
+
+    Attributes
+    ----------
+    base : int
+        First word of the first run.
+    words : int
+        Words of a run.
+    extents : tuple of int
+        Loops around the run, innermost first, none of extent 1.
+    strides : tuple of int
+        By loop, words from one step to the next.
+    jumps : tuple of int
+        By loop, words from the start of a run to the start of the next when this loop steps and
+        all loops inside it start over.
+    """
+
+    base: int
+    words: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    jumps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Load(UnitParams):
+    """An affine read of a tensor: ``out``, once or for every element of ``ref``.
+
+    Requests leave at ``req`` and bus words come back at ``data``, both raw. ``ref`` is there by
+    reference only, and may carry structure alone.
+
+    Parameters
+    ----------
+    region : str
+        Name of the tensor.
+    base : Address
+        Its address in bytes, a multiple of the bus word.
+    tile_bytes : int
+        Bytes of one tile, a multiple of the bus word.
+    rows, slices : int
+        Rows of a tile, and beats of a row.
+    shape, stride : tuple of int
+        Out shape ``(O_{a-1}, …, O_0)`` and its strides in tiles, outermost first. By reference it
+        may be empty: one tile per element.
+    ref_level : int or None
+        Wire level at which an element of ``ref`` closes: 2 for tiles, 0 for selectors and flags.
+        None for the static load, which reads once per run; its outermost dim is closed by ``DONE``.
+    ahead : int
+        Elements of ``ref`` that may be under way at once, 2 to 64.
+    prompt : bool
+        Whether the last beat of a pass goes without waiting for the end of its element, for
+        consumers that look at no stops: it then closes the pass alone.
+    """
+
+    region: str
+    base: Address
+    tile_bytes: int
+    rows: int
+    slices: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    ref_level: int | None = None
+    ahead: int = AHEAD
+    prompt: bool = False
+
+    kind: ClassVar = "load"
+    main: ClassVar = "emit"
+    outputs: ClassVar = ("out", "req")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return ("data",) if self.ref_level is None else ("ref", "data")
+
+    @staticmethod
+    def raw(bus: Bus) -> dict[str, Format]:
+        """The formats of the raw ports."""
+        return {"req": words(request_bits(bus)), "data": words(bus.data_bits)}
+
+    @staticmethod
+    def channels(name: str, bus: Bus, depth: int) -> tuple[Channel, Channel]:
+        """The channels ``<name>_req`` and ``<name>_data`` between a load and the arbiter.
+
+        Parameters
+        ----------
+        name : str
+            Of the load.
+        bus : Bus
+        depth : int
+            Bus words that may be requested and not yet used, from 2 on. At full rate it takes the
+            memory's latency and a burst.
+        """
+        form = Load.raw(bus)
+        return (
+            raw_channel(f"{name}_req", form["req"]),
+            raw_channel(f"{name}_data", form["data"], depth),
+        )
+
+    @property
+    def beat_bits(self) -> int:
+        """Bits of a beat, which need not leave where only the structure is read."""
+        return 8 * self.tile_bytes // (self.rows * self.slices)
+
+    def access_problem(self, bus: Bus, region: Region) -> str | None:
+        """Why the tensor, which lies in `region`, can't be read like this, or None."""
+        tile, load = self.tile_bytes, f"a load of {self.region}"
+        if self.ref_level is None and not self.shape:
+            return f"{load} without a reference needs an out shape"
+        if len(self.stride) != len(self.shape):
+            return f"{load} has {len(self.stride)} strides for an out shape of {len(self.shape)}"
+        if any(extent < 1 for extent in self.shape):
+            return f"the out shape {list(self.shape)} of {load} has an empty dim"
+        if min(self.rows, self.slices) < 1:
+            return f"a tile of {self.region} of {self.rows} rows of {self.slices} beats is empty"
+        beat_bits = self.beat_bits
+        if 8 * tile != self.rows * self.slices * beat_bits:
+            return (
+                f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows of "
+                f"{self.slices} beats"
+            )
+        if beat_bits & (beat_bits - 1) or beat_bits < 8:
+            return (
+                f"a beat of {beat_bits} bits can't be cut from bus words of {bus.data_bits} bits, "
+                f"lanes times bits must be a power of two of at least 8"
+            )
+        if tile % bus.bytes:
+            return (
+                f"a tile of {self.region} is {tile} bytes, not a multiple of the bus word of "
+                f"{bus.bytes}"
+            )
+        if self.base != region.base:
+            return f"{self.region} lies at {region.base}, not at {self.base}"
+        if self.base % bus.bytes:
+            return (
+                f"{self.region} lies at {self.base}, not a multiple of the bus word of {bus.bytes}"
+            )
+        spans = [(e - 1) * s for e, s in zip(self.shape, self.stride, strict=True)]
+        first, last = sum(min(0, s) for s in spans), sum(max(0, s) for s in spans)
+        if first < 0 or (last + 1) * tile > region.size:
+            return (
+                f"a load reads tiles {first} to {last} of {self.region}, which has "
+                f"tiles 0 to {region.size // tile - 1}"
+            )
+        return None
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        out = design.channel[unit.outputs["out"]]
+        region = design.regions.get(self.region)
+        if region is None:
+            return f"no tensor {self.region} lies off chip"
+        if problem := self.access_problem(design.bus, region):
+            return problem
+        if out.lanes * out.bits not in (0, self.beat_bits):
+            return f"out must have beats of {self.beat_bits} bits, not {out.lanes * out.bits}"
+        rank = self.pass_level
+        if self.ref_level is not None:
+            ref = design.channel[unit.inputs["ref"]]
+            if ref.rank is None or not 0 <= self.ref_level <= ref.rank:
+                return f"elements of ref end at level {self.ref_level}, not in 0..{ref.rank or 0}"
+            if not 2 <= self.ahead <= MOST_AHEAD:
+                return f"2 to {MOST_AHEAD} elements of ref may be under way, not {self.ahead}"
+            rank += ref.rank - self.ref_level
+        formats = {"out": Format(out.lanes, out.bits, rank), **self.raw(design.bus)}
+        return misfit(unit, design, **formats)
+
+    def walk(self, bus: Bus) -> Walk:
+        """The runs of a pass; dims that lie one after the other are joined into one run."""
+        tile = self.tile_bytes // bus.bytes
+        length = tile
+        extents: list[int] = []
+        strides: list[int] = []
+        for extent, stride in zip(reversed(self.shape), reversed(self.stride), strict=True):
+            if extent == 1:
+                continue
+            if not extents and stride * tile == length:
+                length *= extent
+                continue
+            extents.append(extent)
+            strides.append(stride * tile)
+        back, jumps = 0, []
+        for extent, step in zip(extents, strides, strict=True):
+            jumps.append(step - back)
+            back += (extent - 1) * step
+        return Walk(self.base // bus.bytes, length, tuple(extents), tuple(strides), tuple(jumps))
+
+    def longest_burst(self, bus: Bus, depth: int) -> int:
+        """Words of the longest burst, where words wait in a FIFO of `depth`."""
+        return min(burst(bus, depth), self.walk(bus).words)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Extents of the levels that a pass counts, innermost first."""
+        return (self.slices, self.rows, *reversed(self.shape))
+
+    @property
+    def pass_level(self) -> int:
+        """Wire level that the last beat of a pass closes, the reference's own not counted."""
+        return TILE_LEVELS + len(self.shape) - (self.ref_level is None)
+
+    def bursts(self, bus: Bus) -> Channel:
+        """The queue of bursts whose address is known."""
+        return Channel("bursts", 1, request_bits(bus), None, REQUESTS)
+
+    def closes(self, unit: Unit, design: Design) -> Channel:
+        """The queue of what the elements of the reference close."""
+        return Channel("closes", 0, 0, design.channel[unit.inputs["ref"]].rank, self.ahead)
+
+    def queues(self, unit: Unit, design: Design) -> list[Channel]:
+        closes = [] if self.ref_level is None else [self.closes(unit, design)]
+        return [self.bursts(design.bus), *closes]
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """By reference two: what an element asks for is on its way while the element goes on.
+
+        The memory is no path between units: a load asks for what it has room for, and what is asked
+        for comes.
+        """
+        out, base = unit.outputs["out"], self.ref_level
+        if base is None:
+            return [Part((), (out,), copied(out))]
+        ref, due = unit.inputs["ref"], f"{unit.name}.closes"
+        dims = extents[ref]
+        queue = Queue(dims, [(base, self.ahead)])
+
+        def follow(paces: Paces) -> Paces:
+            x = paces[due].moved(base, self.pass_level - base)
+            one = self.prompt and paces[due].count(dims, base) == 1
+            return {out: replace(x, prompt=x.prompt or (one and x.opened))}
+
+        return [
+            Part((ref,), (due,), copied(due), queues={due: queue}),
+            Part((due,), (out,), follow),
+        ]

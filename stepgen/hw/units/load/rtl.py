@@ -1,0 +1,320 @@
+"""An affine read of a tensor, once or for every element of a reference."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ....ir.wire import BARE, DONE, VALUE
+from ...fifo import Fifo
+from ...stream import signature
+from ...tokens import Tokens
+from ...unit import UnitCore
+from ...wrap import wrapping
+from ..axi.params import LENGTH_BITS, burst, word_address_bits
+
+
+class LoadCore(UnitCore):
+    """Asks for the words of a tensor and turns them into beats.
+
+    Up to four actors, joined by FIFOs. *watch* (by reference) reads the reference: the first beat
+    of an element triggers a pass, its last beat says which levels the pass will close. *walk* goes
+    through the addresses of a pass, a burst at a time. *grant* asks for a burst when the FIFO of
+    words has room for the longest one, so words are never refused; room is known a cycle late.
+    *emit* cuts words into beats, or gathers them, and counts the levels that close.
+
+    The last beat of a pass waits for the last beat of its element, because the reference's stop
+    rides on it; a *prompt* load sends it without that stop, and *emit* settles the element's end
+    before it goes on. An empty group of the reference passes with its levels raised; ``DONE``
+    passes.
+
+    Parameters
+    ----------
+    unit.params : Load
+
+    Notes
+    -----
+    One beat or one word per cycle, whichever is wider, and a burst per cycle. From a reference's
+    head to the head of ``req`` 3 cycles, without a reference 2 cycles from the start; from a word's
+    head to the beat's head 1 cycle. By reference, beats of 32 bits from words of 64: about 300 LUTs
+    and 170 flip-flops on an ECP5; its queues come on top.
+    """
+
+    def constants(self):
+        base, beyond = self._base()
+        return {"base": (word_address_bits(self.design.bus), base - beyond)}
+
+    def identity(self):
+        return super().identity() | {"base": self._base()[1], "region": None}
+
+    def _base(self):
+        """Word at which the tensor starts, and how far that is beyond a boundary of bursts."""
+        base = self.params.walk(self.design.bus).base
+        return base, base % burst(self.design.bus, self.channels["data"].depth)
+
+    def elaborate(self, platform):
+        m = Module()
+        params, bus = self.params, self.design.bus
+        data, out, req = self.data, self.out, self.req
+
+        m.submodules.walk = steps = _Walk(self.unit, self.design)
+        m.d.comb += steps.base.eq(self.base)
+        m.submodules.bursts = bursts = Fifo(params.bursts(bus))
+        wiring.connect(m, steps.o, bursts.w)
+        m.submodules.emit = emit = _Emit(self.unit, self.design)
+        wiring.connect(m, wiring.flipped(data), emit.data)
+        wiring.connect(m, emit.out, wiring.flipped(out))
+
+        if params.ref_level is not None:
+            m.submodules.watch = watch = _Watch(self.unit, self.design)
+            m.submodules.go = go = Tokens(params.ahead)
+            m.submodules.closes = closes = Fifo(params.closes(self.unit, self.design))
+            wiring.connect(m, wiring.flipped(self.ref), watch.ref)
+            wiring.connect(m, watch.closes, closes.w)
+            wiring.connect(m, closes.r, emit.closes)
+            m.d.comb += [
+                watch.go_room.eq(go.room),
+                go.put.eq(watch.go),
+                steps.go.eq(go.any),
+                go.take.eq(steps.gone),
+            ]
+        else:
+            gone = Signal()
+            m.d.comb += steps.go.eq(self.running & ~gone)
+            with m.If(~self.running):
+                m.d.sync += gone.eq(0)
+            with m.Elif(steps.gone):
+                m.d.sync += gone.eq(1)
+
+        # room for words beyond that for the longest burst: the sign alone decides
+        depth = self.channels["data"].depth
+        longest = params.longest_burst(bus, depth)
+        spare = Signal(range(-longest, depth - longest + 1), init=depth - longest)
+        length = bursts.r.payload[:LENGTH_BITS]
+        grant, returned = Signal(), Signal()
+        m.d.comb += [
+            grant.eq(bursts.r.valid & req.ready & (spare >= 0)),
+            bursts.r.ready.eq(grant),
+            req.valid.eq(grant),
+            req.payload.eq(bursts.r.payload),
+        ]
+        m.d.sync += [
+            returned.eq(data.valid & data.ready),
+            spare.eq(spare - Mux(grant, length + 1, 0) + returned),
+        ]
+        return m
+
+
+class _Watch(wiring.Component):
+    """Reads the reference: triggers passes, and queues what closes."""
+
+    def __init__(self, unit, design):
+        self.level = unit.params.ref_level
+        super().__init__(
+            {
+                "ref": In(signature(design.channel[unit.inputs["ref"]])),
+                "closes": Out(signature(unit.params.closes(unit, design))),
+                "go": Out(1),
+                "go_room": In(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        beat, closes = self.ref.payload, self.closes
+        low = beat.data[: len(beat.stop)]
+        inside = Signal()
+        part, first, last, fire = (Signal(name=n) for n in ("part", "first", "last", "fire"))
+        m.d.comb += [
+            part.eq((beat.kind == VALUE) | (beat.kind == BARE) & (low <= self.level)),
+            first.eq(part & ~inside),
+            last.eq(~part | (beat.stop >= self.level)),
+            fire.eq(self.ref.valid & (~first | self.go_room) & (~last | closes.ready)),
+            self.ref.ready.eq(fire),
+            self.go.eq(fire & first),
+            closes.valid.eq(fire & last),
+            closes.payload.kind.eq(Mux(part, VALUE, beat.kind)),
+            closes.payload.stop.eq(beat.stop),
+            closes.payload.data.eq(low),
+        ]
+        with m.If(fire):
+            m.d.sync += inside.eq(~last)
+        return m
+
+
+class _Walk(wiring.Component):
+    """The addresses of a pass, a burst per cycle."""
+
+    def __init__(self, unit, design):
+        self.walk = unit.params.walk(design.bus)
+        self.burst = burst(design.bus, design.channel[unit.inputs["data"]].depth)
+        self.address_bits = word_address_bits(design.bus)
+        super().__init__(
+            {
+                "base": In(self.address_bits),
+                "go": In(1),
+                "gone": Out(1),
+                "o": Out(signature(unit.params.bursts(design.bus))),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        walk, burst = self.walk, self.burst
+        origin = walk.base % burst  # addresses are relative to the boundary before it
+
+        def first_length(low):
+            """Words of a run's first burst, by the lowest bits of its address."""
+            to_boundary = burst - low
+            return Mux(to_boundary > walk.words, walk.words, to_boundary)
+
+        # the burst at hand: its address and length; then the words of the run behind it
+        first = min(burst - origin, walk.words)
+        start = Signal(self.address_bits, init=origin)
+        address = Signal(self.address_bits, init=origin)
+        length = Signal(range(burst + 1), init=first)
+        behind = Signal(range(walk.words + 1), init=walk.words - first)
+        run_ends = Signal(init=first == walk.words)
+        length_code = Signal(LENGTH_BITS)
+        fire = Signal()
+        m.d.comb += [
+            length_code.eq(length - 1),
+            fire.eq(self.go & self.o.ready),
+            self.o.valid.eq(fire),
+            self.o.payload.eq(Cat(length_code, (self.base + address)[: self.address_bits])),
+        ]
+
+        next_start = Signal(self.address_bits)
+        m.d.comb += next_start.eq(origin)
+        all_end = Const(1)
+        for extent, jump in zip(walk.extents, walk.jumps, strict=True):
+            _, end = wrapping(m, extent, fire & run_ends & all_end)
+            with m.If(all_end & ~end):
+                m.d.comb += next_start.eq(start + jump)
+            all_end = all_end & end
+        m.d.comb += self.gone.eq(fire & run_ends & all_end)
+
+        aligned = all(number % burst == 0 for number in (origin, *walk.jumps))
+        next_first = Signal.like(length)
+        m.d.comb += next_first.eq(
+            first if aligned else first_length(next_start[: burst.bit_length() - 1])
+        )
+        with m.If(fire & run_ends):
+            m.d.sync += [
+                start.eq(next_start),
+                address.eq(next_start),
+                length.eq(next_first),
+                behind.eq(walk.words - next_first),
+                run_ends.eq(next_first == walk.words),
+            ]
+        with m.Elif(fire):
+            m.d.sync += [
+                address.eq(address + length),
+                length.eq(Mux(behind > burst, burst, behind)),
+                behind.eq(Mux(behind > burst, behind - burst, 0)),
+                run_ends.eq(behind <= burst),
+            ]
+        return m
+
+
+class _Emit(wiring.Component):
+    """Words become beats."""
+
+    def __init__(self, unit, design):
+        self.params = unit.params
+        self.by_ref = self.params.ref_level is not None
+        out = design.channel[unit.outputs["out"]]
+        self.lanes = out.lanes  # none where the structure alone is read
+        ports = {
+            "data": In(signature(design.channel[unit.inputs["data"]])),
+            "out": Out(signature(out)),
+        }
+        if self.by_ref:
+            ports["closes"] = In(signature(unit.params.closes(unit, design)))
+        super().__init__(ports)
+
+    def elaborate(self, platform):
+        m = Module()
+        data, out = self.data, self.out
+        beat_bits = self.params.beat_bits
+        word_bits = len(data.payload)
+        passes = self.params.pass_level
+
+        inside = Signal()  # the pass has begun
+        special = Signal()  # an end or an empty group is due
+        close_known = Signal()
+        close_stop = Signal(len(out.payload.stop))
+        ended = Signal()
+        owed = Signal()  # the pass is out, the end of its element is not yet settled
+        prompt = self.params.prompt
+        if self.by_ref:
+            closes, raised = self.closes, passes - self.params.ref_level
+            m.d.comb += [
+                special.eq(~inside & ~owed & closes.valid & (closes.payload.kind != VALUE)),
+                close_known.eq(prompt | closes.valid),
+                close_stop.eq(closes.payload.stop + raised),
+            ]
+        else:
+            m.d.comb += [special.eq(ended), close_known.eq(1), close_stop.eq(passes)]
+
+        gathers = Signal()  # a word that does not yet complete a beat
+        emits = Signal()
+        value = Signal(beat_bits)
+        if word_bits >= beat_bits:
+            part, word_ends = wrapping(m, word_bits // beat_bits, emits)
+            complete = Const(1)
+            m.d.comb += value.eq(data.payload.word_select(part, beat_bits))
+        else:
+            part, complete = wrapping(m, beat_bits // word_bits, gathers | emits)
+            word_ends = Const(1)
+            parts = Signal(beat_bits - word_bits)
+            m.d.comb += [
+                value.eq(Cat(parts, data.payload)),
+                gathers.eq(data.valid & ~special & ~owed & ~complete),
+            ]
+            with m.If(gathers):
+                m.d.sync += parts.word_select(part, word_bits).eq(data.payload)
+
+        stop = Signal.like(out.payload.stop)
+        all_end = Const(1)
+        for level, extent in enumerate(self.params.levels):
+            _, end = wrapping(m, extent, emits & all_end)
+            all_end = all_end & end
+            with m.If(all_end):
+                m.d.comb += stop.eq(level + 1)
+        last = Signal()
+        m.d.comb += [
+            last.eq(all_end),
+            emits.eq(data.valid & out.ready & ~special & ~owed & complete & (~last | close_known)),
+            data.ready.eq(gathers | emits & word_ends),
+            out.valid.eq(emits | special & out.ready),
+            out.payload.kind.eq(VALUE),
+            out.payload.stop.eq(Mux(last, passes if prompt else close_stop, stop)),
+            out.payload.data.eq(value if self.lanes else 0),
+        ]
+        with m.If(emits & last):
+            m.d.sync += [inside.eq(0), ended.eq(not self.by_ref)]
+        with m.Elif(emits | gathers):
+            m.d.sync += inside.eq(1)
+
+        if self.by_ref:
+            m.d.comb += closes.ready.eq(special & out.ready | emits & last | owed)
+            if prompt:
+                m.d.sync += owed.eq((emits & last | owed) & ~closes.valid)
+            with m.If(special):
+                m.d.comb += [
+                    out.payload.kind.eq(closes.payload.kind),
+                    out.payload.data.eq(closes.payload.data + raised),
+                    out.payload.stop.eq(close_stop),
+                ]
+                with m.If(closes.payload.kind == DONE):
+                    m.d.comb += [out.payload.stop.eq(0), out.payload.data.eq(0)]
+        else:
+            with m.If(special):
+                m.d.comb += [
+                    out.payload.kind.eq(DONE),
+                    out.payload.stop.eq(0),
+                    out.payload.data.eq(0),
+                ]
+                with m.If(out.ready):
+                    m.d.sync += ended.eq(0)
+        return m

@@ -1,0 +1,238 @@
+"""Cycle model of the arbiter between the off-chip units and the bus."""
+
+from __future__ import annotations
+
+from ....timing.kernel import (
+    ANY,
+    EMPTY_INPUT,
+    POPPED,
+    PUSHED,
+    READY,
+    REASON,
+    Memory,
+    acted,
+    head,
+    helper,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+)
+from ....timing.laid_out import LaidOut
+from ...design.params import numbered
+from ...design.table import Unit
+from .params import Memory as Params
+
+GRANT = record("request", "owners", "movers", "under_way", "turn", "chosen", "count", "requests")
+RETURN = record("r", "owners", "under_way", "datas")
+MOVE = record("movers", "w", "moved", "wdatas")
+ACKNOWLEDGE = record("b", "owners", "under_way", "acks")
+
+NO_CHANNEL = 0
+NOTHING, NOTHING_YET = -1, -2
+INDEX_BITS = 16
+"""Of an entry of ``movers``: above the number of the store is the length of its burst."""
+
+
+@helper
+def choose(M: Memory, a: int, t: int) -> int:
+    """Index of the next in turn whose request is there, but not of the chosen one; or why none."""
+    P = GRANT
+    count, turn = M[a + P.count], M[a + P.turn]
+    waiting = False
+    for n in range(count):
+        index: int = turn + n if turn + n < count else turn + n - count
+        c = M[a + P.requests + index]
+        if index == M[a + P.chosen] or M[c + PUSHED] == M[c + POPPED]:
+            continue
+        if ready(M, c, t) == READY:
+            return index
+        waiting = True
+    return NOTHING_YET if waiting else NOTHING
+
+
+@step
+def grant(M: Memory, a: int, t: int) -> int:
+    P = GRANT
+    chosen = M[a + P.chosen]
+    if chosen >= 0:
+        wait = room(M, M[a + P.request], t)
+        if wait != READY:
+            return wait
+        wait = room(M, M[a + P.under_way], t)
+        if wait != READY:
+            return wait
+        length = pop(M, M[a + P.requests + chosen], t)
+        push(M, M[a + P.request], t, length)
+        push(M, M[a + P.owners], t, chosen)
+        push(M, M[a + P.under_way], t, 0)
+        if M[a + P.movers] != NO_CHANNEL:
+            push(M, M[a + P.movers], t, length << INDEX_BITS | chosen)
+    following = choose(M, a, t)
+    if following >= 0:
+        M[a + P.chosen] = following
+        M[a + P.turn] = following + 1 if following + 1 < M[a + P.count] else 0
+        return acted(M, t)
+    M[a + P.chosen] = NOTHING
+    if chosen >= 0:
+        return acted(M, t)
+    M[REASON] = EMPTY_INPUT
+    return t + 1 if following == NOTHING_YET else ANY
+
+
+@step
+def give_back(M: Memory, a: int, t: int) -> int:
+    P = RETURN
+    wait = ready(M, M[a + P.r], t)
+    if wait != READY:
+        return wait
+    wait = ready(M, M[a + P.owners], t)
+    if wait != READY:
+        return wait
+    last = pop(M, M[a + P.r], t)
+    push(M, M[a + P.datas + head(M, M[a + P.owners])], t, 0)
+    if last:
+        pop(M, M[a + P.owners], t)
+        pop(M, M[a + P.under_way], t)
+    return acted(M, t)
+
+
+@step
+def move(M: Memory, a: int, t: int) -> int:
+    P = MOVE
+    wait = ready(M, M[a + P.movers], t)
+    if wait != READY:
+        return wait
+    burst = head(M, M[a + P.movers])
+    wdata = M[a + P.wdatas + (burst & ((1 << INDEX_BITS) - 1))]
+    wait = ready(M, wdata, t)
+    if wait != READY:
+        return wait
+    wait = room(M, M[a + P.w], t)
+    if wait != READY:
+        return wait
+    pop(M, wdata, t)
+    M[a + P.moved] += 1
+    last = M[a + P.moved] == burst >> INDEX_BITS
+    push(M, M[a + P.w], t, last)
+    if last:
+        pop(M, M[a + P.movers], t)
+        M[a + P.moved] = 0
+    return acted(M, t)
+
+
+@step
+def acknowledge(M: Memory, a: int, t: int) -> int:
+    P = ACKNOWLEDGE
+    wait = ready(M, M[a + P.b], t)
+    if wait != READY:
+        return wait
+    wait = ready(M, M[a + P.owners], t)
+    if wait != READY:
+        return wait
+    pop(M, M[a + P.b], t)
+    pop(M, M[a + P.under_way], t)
+    push(M, M[a + P.acks + pop(M, M[a + P.owners], t)], t, 0)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Params, machine: LaidOut) -> None:
+    """Five actors; the loads' credits and the stores' queues see to it that answers have room."""
+    if params.loads:
+        build_reads(unit, params, machine)
+    if params.stores:
+        build_writes(unit, params, machine)
+
+
+def build_reads(unit: Unit, params: Params, machine: LaidOut) -> None:
+    """The actors between loads and bus."""
+    reqs = [machine.channel(unit.inputs[port]) for port in numbered("req", params.loads)]
+    datas = [machine.channel(unit.outputs[port]) for port in numbered("data", params.loads)]
+    ar, r = machine.channel(unit.outputs["ar"]), machine.channel(unit.inputs["r"])
+    owners = turns(unit, params, machine, "read_owners")
+    under_way = machine.internal(f"{unit.name}.reads_under_way", machine.design.bus.outstanding)
+    machine.actor(
+        unit.name,
+        "grant reads",
+        grant,
+        packed(
+            GRANT,
+            request=ar,
+            owners=owners,
+            movers=NO_CHANNEL,
+            under_way=under_way,
+            turn=0,
+            chosen=NOTHING,
+            count=len(reqs),
+            requests=reqs,
+        ),
+        reads=reqs,
+        writes=[ar, owners, under_way],
+    )
+    machine.actor(
+        unit.name,
+        "return",
+        give_back,
+        packed(RETURN, r=r, owners=owners, under_way=under_way, datas=datas),
+        reads=[r, owners, under_way],
+        writes=[],  # the load has reserved the room
+    )
+
+
+def build_writes(unit: Unit, params: Params, machine: LaidOut) -> None:
+    """The actors between stores and bus."""
+
+    def inputs(port: str) -> list[int]:
+        names = numbered(port, params.stores)
+        return [machine.channel(unit.inputs[name]) for name in names]
+
+    wreqs, wdatas = inputs("wreq"), inputs("wdata")
+    acks = [machine.channel(unit.outputs[port]) for port in numbered("ack", params.stores)]
+    aw, w = machine.channel(unit.outputs["aw"]), machine.channel(unit.outputs["w"])
+    b = machine.channel(unit.inputs["b"])
+    owners = turns(unit, params, machine, "write_owners")
+    movers = turns(unit, params, machine, "write_movers")
+    under_way = machine.internal(f"{unit.name}.writes_under_way", machine.design.bus.outstanding)
+    machine.actor(
+        unit.name,
+        "grant writes",
+        grant,
+        packed(
+            GRANT,
+            request=aw,
+            owners=owners,
+            movers=movers,
+            under_way=under_way,
+            turn=0,
+            chosen=NOTHING,
+            count=len(wreqs),
+            requests=wreqs,
+        ),
+        reads=wreqs,
+        writes=[aw, owners, movers, under_way],
+    )
+    machine.actor(
+        unit.name,
+        "move",
+        move,
+        packed(MOVE, movers=movers, w=w, moved=0, wdatas=wdatas),
+        reads=[movers, *wdatas],
+        writes=[w],
+    )
+    machine.actor(
+        unit.name,
+        "acknowledge",
+        acknowledge,
+        packed(ACKNOWLEDGE, b=b, owners=owners, under_way=under_way, acks=acks),
+        reads=[b, owners, under_way],
+        writes=acks,
+    )
+
+
+def turns(unit: Unit, params: Params, machine: LaidOut, name: str) -> int:
+    """One of the queues that remember whose turn it is."""
+    queue = params.turns(machine.design.bus)[name]
+    return machine.internal(f"{unit.name}.{name}", queue.depth, queue.latency)

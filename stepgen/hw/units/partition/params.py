@@ -1,0 +1,84 @@
+"""Partition: one stream to several outputs, chunk by chunk, as a selector says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Pace, Paces, Part, copied
+from ...design.params import UnitParams, numbered
+from ...design.table import Design, Unit
+
+
+@dataclass(frozen=True)
+class Partition(UnitParams):
+    """Each chunk of the stream ``x`` to those of ``y_0``, ``y_1``, … that its selector names.
+
+    The selectors come in ``sel``, a bit per output.
+
+    Parameters
+    ----------
+    consumers : int
+        Number of outputs.
+    level : int
+        Wire level of ``x`` that closes a chunk (tiles: 2 + rank). Level ``level + k`` of ``x``
+        corresponds to level k of ``sel``; the outputs have wire rank `level`.
+    surplus : bool
+        Whether selectors may be left when ``x`` has ended: they are dropped. On a cycle they are,
+        since the loop goes on naming consumers until it hears of the end.
+    """
+
+    consumers: int
+    level: int
+    surplus: bool
+
+    kind: ClassVar = "partition"
+    main: ClassVar = "route"
+    inputs: ClassVar = ("x", "sel")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """One per consumer."""
+        return numbered("y", self.consumers)
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        x = design.channel[unit.inputs["x"]]
+        if self.consumers < 1:
+            return f"it needs at least 1 consumer, not {self.consumers}"
+        if x.rank is None or not 0 <= self.level <= x.rank:
+            return f"the level {self.level} of a chunk must be within 0..{x.rank or 0}"
+        sel = Format(self.consumers, 1, x.rank - self.level)
+        y = Format(x.lanes, x.bits, self.level)
+        return misfit(unit, design, sel=sel, **dict.fromkeys(self.outputs, y))
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; an epoch of several chunks, or of one, may send nothing to an output."""
+        x_name, sel_name = unit.inputs["x"], unit.inputs["sel"]
+        y_names = tuple(unit.outputs.values())
+
+        def routed(x: Pace, dims: Extents, base: int) -> Pace:
+            if x.level > base:
+                x = replace(x, groups=x.count(dims, base), level=base, opened=False, prompt=False)
+            return replace(x.moved(0, self.level - base), sparse=True, replayed="")
+
+        def follow(paces: Paces) -> Paces:
+            x, sel = paces.get(x_name), paces.get(sel_name)
+            if x is not None:
+                y = routed(x, extents[x_name], self.level).after(sel)
+            else:
+                assert sel is not None
+                y = routed(sel, extents[sel_name], 0)
+            return copied(*y_names)({x_name: y})
+
+        return [
+            Part(
+                (x_name, sel_name),
+                y_names,
+                follow,
+                meets={x_name: self.level},
+                clock=x_name,
+                start=lambda x: follow({x_name: x}),
+            )
+        ]

@@ -1,0 +1,84 @@
+"""One stream to several outputs, chunk by chunk, as a selector says."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+
+from ....ir.wire import BARE, DONE, VALUE
+from ...unit import UnitCore
+
+
+class PartitionCore(UnitCore):
+    """Sends each chunk to every output whose bit is set in the chunk's selector (Partition).
+
+    A beat moves in the cycle in which all the outputs it goes to have room; the closing beat takes
+    the selector with it. Without any bit set, the chunk is taken and dropped. The end of the stream
+    goes on at once, so that loops end; the run lasts until that of the selectors has been taken.
+
+    Parameters
+    ----------
+    unit.params : Partition
+
+    Notes
+    -----
+    One beat per cycle. Latency 0 beside the FIFOs'. Per output an AND of room and mask in a
+    balanced tree; the payload is wired through. A stream and a selector of different structure
+    raise ``error`` and the unit stops; so do selectors that are left, unless `surplus` allows them.
+    """
+
+    finishes = True
+
+    def elaborate(self, platform):
+        m = Module()
+        x, sel, level = self.x, self.sel, self.params.level
+
+        stop = x.payload.stop
+        low = x.payload.data[: len(stop)]
+        ends = x.payload.kind == DONE
+        above = Signal()  # an empty group of chunks: the selector has an empty group as well
+        closes = Signal()
+        m.d.comb += [
+            above.eq((x.payload.kind == BARE) & (low > level)),
+            closes.eq(stop >= level),
+        ]
+
+        together = Signal()
+        m.d.comb += together.eq(sel.payload.kind == Mux(above, BARE, VALUE))
+        same_stop = stop == sel.payload.stop + level
+        same_low = ~above | (low == sel.payload.data[: len(sel.payload.stop)] + level)
+        wrong = ~together | closes & ~(same_stop & same_low)
+
+        ended = Signal()  # x has, the selectors have not
+        last = ended & sel.valid & (sel.payload.kind == DONE)
+        left = ended & sel.valid & (sel.payload.kind != DONE)
+        surplus = self.params.surplus
+        m.d.sync += self.error.eq(
+            Mux(ended, 0 if surplus else left, x.valid & sel.valid & ~ends & wrong)
+        )
+
+        to = Signal(len(self.outputs))
+        fire = Signal()
+        with m.If(ends):
+            m.d.comb += to.eq(-1)
+        with m.Elif(~above):
+            m.d.comb += to.eq(sel.payload.data)
+        full = Cat(~o.ready for o in self.outputs)
+        m.d.comb += [
+            fire.eq(x.valid & ~ended & (ends | sel.valid & together) & ~(to & full).any()),
+            x.ready.eq(fire),
+            sel.ready.eq(fire & closes & ~ends | last | (left if surplus else 0)),
+        ]
+        with m.If(fire & ends):
+            m.d.sync += ended.eq(1)
+        with m.Elif(last):
+            m.d.sync += ended.eq(0)
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(last):
+            m.d.sync += self.finished.eq(1)
+        for bit, o in zip(to, self.outputs, strict=True):
+            m.d.comb += [
+                o.valid.eq(fire & bit),
+                o.payload.kind.eq(x.payload.kind),
+                o.payload.stop.eq(Mux(stop >= level, level, stop)),
+                o.payload.data.eq(x.payload.data),
+            ]
+        return m

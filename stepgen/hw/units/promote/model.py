@@ -1,0 +1,91 @@
+"""Cycle model of promote: a stop unit; to the outermost dim it holds the last beat back."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    aux_of,
+    head,
+    helper,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Promote
+
+P = record("x", "y", "level", "held")
+NOTHING = -1
+
+
+@helper
+def raised(beat: int, level: int) -> int:
+    """The beat with its levels rewritten for an inner dim."""
+    stop, low = stop_of(beat), low_of(beat)
+    if kind_of(beat) == DONE:
+        return beat
+    if kind_of(beat) == BARE and low > level:
+        low += 1
+    if stop >= level:
+        stop += 1
+    return make_beat(kind_of(beat), stop, low, aux_of(beat))
+
+
+@step
+def flow(M: Memory, a: int, t: int) -> int:
+    x, y = M[a + P.x], M[a + P.y]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    push(M, y, t, raised(pop(M, x, t), M[a + P.level]))
+    return acted(M, t)
+
+
+@step
+def hold(M: Memory, a: int, t: int) -> int:
+    x, y, held = M[a + P.x], M[a + P.y], M[a + P.held]
+    seen = ready(M, x, t)
+    if held == NOTHING:
+        if seen != READY:
+            return seen
+        M[a + P.held] = pop(M, x, t)
+        return acted(M, t)
+    if kind_of(held) != DONE and stop_of(held) == M[a + P.level] - 1:
+        if seen != READY:
+            return seen
+        if kind_of(head(M, x)) == DONE:
+            held = make_beat(kind_of(held), M[a + P.level], low_of(held), aux_of(held))
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    push(M, y, t, held)
+    M[a + P.held] = pop(M, x, t) if seen == READY else NOTHING
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Promote, machine: LaidOut) -> None:
+    """One actor; it holds a beat back where the new dim is the outermost."""
+    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    machine.actor(
+        unit.name,
+        "rewrite",
+        hold if params.outermost else flow,
+        packed(P, x=x, y=y, level=params.level, held=NOTHING),
+        reads=[x],
+        writes=[y],
+    )

@@ -1,0 +1,58 @@
+"""Promote: a new dim of extent 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....ir.wire import TILE_LEVELS
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part
+from ...design.params import UnitParams
+from ...design.table import Design, Unit
+
+
+@dataclass(frozen=True)
+class Promote(UnitParams):
+    """A new dim of extent 1 in the stream ``x``, which leaves as ``y``.
+
+    Parameters
+    ----------
+    level : int
+        Wire level above which the dim goes: its groups each become a group of the new dim.
+    outermost : bool
+        Whether the new dim counts all that there is: its end is known with ``DONE`` alone, so the
+        last beat is held back.
+    """
+
+    level: int
+    outermost: bool
+
+    kind: ClassVar = "promote"
+    inputs: ClassVar = ("x",)
+    outputs: ClassVar = ("y",)
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        x = design.channel[unit.inputs["x"]]
+        if x.rank is None or not 0 <= self.level <= x.rank + 1:
+            return f"the level {self.level} of the new dim must be within 0..{(x.rank or 0) + 1}"
+        if self.outermost != (self.level == x.rank + 1):
+            return f"with x of rank {x.rank} level {self.level} is not outermost={self.outermost}"
+        return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank + 1))
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; a beat that may be the last of all leaves with the next."""
+        x_name, y_name = unit.inputs["x"], unit.outputs["y"]
+
+        def follow(paces: Paces) -> Paces:
+            x = paces[x_name]
+            if not self.outermost:
+                y = x.moved(self.level, 1) if x.level >= self.level else x
+                y = replace(y, replayed=y.replayed if self.level >= TILE_LEVELS else "")
+            else:
+                y = replace(x, lag=math.inf if x.sparse else x.lag + 1, opened=False, prompt=False)
+            return {y_name: y}
+
+        return [Part((x_name,), (y_name,), follow)]

@@ -1,0 +1,85 @@
+"""Reassemble: chunks of several streams become one stream, as a selector says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from ...design.formats import Format, misfit
+from ...design.pace import UNALIGNED, Extents, Paces, Part
+from ...design.params import UnitParams, numbered
+from ...design.table import Design, Unit
+
+
+@dataclass(frozen=True)
+class Reassemble(UnitParams):
+    """A group of chunks in ``y`` per selector: one from each of ``x_0``, ``x_1``, … that it names.
+
+    The selectors come in ``sel``, a bit per stream.
+
+    Parameters
+    ----------
+    producers : int
+        Number of streams to take from.
+    level : int
+        Wire level of a chunk (tiles: 2 + rank), the wire rank of every ``x``. Level k of ``sel``
+        becomes level ``level + 1 + k`` of ``y``.
+    order : {"index", "arrival"}
+        ``"index"``: the selected inputs in ascending order. ``"arrival"``: whose chunk is there
+        first.
+    """
+
+    producers: int
+    level: int
+    order: Literal["index", "arrival"]
+
+    kind: ClassVar = "reassemble"
+    main: ClassVar = "merge"
+    outputs: ClassVar = ("y",)
+
+    @property
+    def xs(self) -> tuple[str, ...]:
+        """The ports of the streams to take from."""
+        return numbered("x", self.producers)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """One per producer, and the selectors."""
+        return (*self.xs, "sel")
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        if self.producers < 1:
+            return f"it needs at least 1 producer, not {self.producers}"
+        if self.level < 0:
+            return f"the level of a chunk must be at least 0, not {self.level}"
+        first, sel = (design.channel[unit.inputs[port]] for port in ("x_0", "sel"))
+        if sel.rank is None:
+            return "sel must have stops, a raw channel has none"
+        x = Format(first.lanes, first.bits, self.level)
+        y = Format(first.lanes, first.bits, self.level + 1 + sel.rank)
+        xs = dict.fromkeys(self.xs, x)
+        return misfit(unit, design, **xs, sel=Format(self.producers, 1, sel.rank), y=y)
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One, which takes a selector before the chunks that it names."""
+        xs, y_name = [unit.inputs[port] for port in self.xs], unit.outputs["y"]
+        sel_name = unit.inputs["sel"]
+
+        def follow(paces: Paces) -> Paces:
+            sel = paces.get(sel_name)
+            if sel is None:
+                return {y_name: UNALIGNED}
+            chunks = [paces[x].moved(self.level, 1) for x in xs if x in paces]
+            y = sel.moved(0, self.level + 1).after(*chunks)
+            return {y_name: replace(y, opened=False, replayed="")}
+
+        return [
+            Part(
+                (*xs, sel_name),
+                (y_name,),
+                follow,
+                meets=dict.fromkeys(xs, self.level),
+                keeps={sel_name: 1},
+            )
+        ]

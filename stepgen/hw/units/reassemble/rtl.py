@@ -1,0 +1,123 @@
+"""Chunks of several streams become one stream, as a selector says."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+
+from ....ir.wire import BARE, DONE, VALUE
+from ...onehot import lowest, select
+from ...unit import UnitCore
+
+
+class ReassembleCore(UnitCore):
+    """Takes one chunk from every input that is selected, never interleaved (Reassemble).
+
+    The selector waits in a register, so does the input in turn, one bit per input. With the last
+    beat of a chunk the next input is picked, with the last chunk of a selector the next selector
+    is taken. In order of arrival the pick falls on the lowest input among those that have a beat
+    waiting beside the one just taken; if there is none, the unit looks again in every cycle. Only
+    the last input of a selector is picked without a look. The end of the selectors goes on at once,
+    so that loops end; the run lasts until the ends of all inputs have been taken, in one cycle.
+
+    Parameters
+    ----------
+    unit.params : Reassemble
+
+    Notes
+    -----
+    One beat per cycle, across chunks and selectors as well (in order of arrival as long as
+    another input has its chunk ready, or only one is left). Latency 1 for the first selector,
+    after a gap, and for taking the ends; else 0 beside the FIFOs'. An AND-OR
+    tree of the payload's width over the inputs; the depth of logic grows with the logarithm of
+    their number. An input that ends where the selector names it raises ``error`` and stops the
+    unit, so does one that goes on after the selector's end.
+    """
+
+    finishes = True
+
+    def elaborate(self, platform):
+        m = Module()
+        *xs, sel = self.inputs
+        y, count, level = self.y, len(xs), self.params.level
+
+        loaded = Signal()
+        current, remaining = Signal(count), Signal(count)
+        stop = Signal.like(y.payload.stop)  # of the selector's last beat
+        # A selector that sends a beat of its own: nothing selected, an empty group, or the end
+        special, ends = Signal(), Signal()
+        low = Signal.like(y.payload.stop)
+
+        there = [x.valid & (x.payload.kind != DONE) for x in xs]
+        over = Cat(x.valid & (x.payload.kind == DONE) for x in xs)
+        all_over = Signal()  # a register: they stay so until they are taken
+        sent = Signal()  # the end
+        present, closing, last = Signal(), Signal(), Signal()
+        next_selector, next_chunk = Signal(), Signal()
+        send_special = special & ~sent
+        take_ends = sent & all_over
+        m.d.comb += [
+            present.eq((Cat(there) & current).any()),
+            closing.eq(
+                (
+                    Cat(t & (x.payload.stop >= level) for t, x in zip(there, xs, strict=True))
+                    & current
+                ).any()
+            ),
+            last.eq(remaining == 0),
+            next_selector.eq(~loaded | take_ends | y.ready & (special & ~ends | closing & last)),
+            next_chunk.eq(y.ready & closing | loaded & ~special & (current == 0)),
+            sel.ready.eq(next_selector),
+        ]
+        for x, bit in zip(xs, current, strict=True):
+            m.d.comb += x.ready.eq(take_ends | y.ready & bit & (x.payload.kind != DONE))
+        m.d.sync += [
+            all_over.eq(over.all()),
+            self.error.eq((over & current).any() | ends & Cat(there).any()),
+        ]
+        with m.If(take_ends):
+            m.d.sync += sent.eq(0)
+        with m.Elif(ends & y.ready):
+            m.d.sync += sent.eq(1)
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(take_ends):
+            m.d.sync += self.finished.eq(1)
+
+        def merged(field, own):
+            return select(Cat(current, special), [*(x.payload[field] for x in xs), own])
+
+        m.d.comb += [
+            y.valid.eq(present | send_special),
+            y.payload.kind.eq(merged("kind", Mux(ends, DONE, BARE))),
+            y.payload.stop.eq(Mux(closing & last, stop, merged("stop", stop))),
+            y.payload.data.eq(merged("data", low)),
+        ]
+
+        waiting = Cat(x.valid for x in xs)
+        mask = sel.payload.data[:count]
+        first = self._pick(m, mask, waiting & ~current)
+        following = self._pick(m, remaining, waiting)
+        opens = sel.valid & (sel.payload.kind == VALUE)
+        is_bare, is_end = sel.payload.kind == BARE, sel.payload.kind == DONE
+        selector_low = Mux(is_bare, sel.payload.data[: len(sel.payload.stop)], 0)
+        with m.If(next_selector):
+            m.d.sync += [
+                loaded.eq(sel.valid),
+                current.eq(first & opens.replicate(count)),
+                remaining.eq(mask & ~first & opens.replicate(count)),
+                special.eq(sel.valid & ~(opens & mask.any())),
+                ends.eq(sel.valid & is_end),
+                stop.eq(Mux(is_end, 0, sel.payload.stop + (level + 1))),
+                low.eq(Mux(is_end, 0, selector_low + (level + 1))),
+            ]
+        with m.Elif(next_chunk):
+            m.d.sync += [current.eq(following), remaining.eq(remaining & ~following)]
+        return m
+
+    def _pick(self, m, pool, waiting):
+        """One of the pool, or none where none is left or none of them has arrived."""
+        first = Signal(len(pool))
+        m.d.comb += first.eq(lowest(m, pool))
+        if self.params.order == "index":
+            return first
+        picked = Signal.like(first)
+        m.d.comb += picked.eq(Mux(first == pool, pool, lowest(m, pool & waiting)))
+        return picked

@@ -1,0 +1,28 @@
+"""Cycle model of requantize: beats pass."""
+
+from __future__ import annotations
+
+from ....timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Requantize
+
+P = record("x", "y")
+
+
+@step
+def flow(M: Memory, a: int, t: int) -> int:
+    wait = ready(M, M[a + P.x], t)
+    if wait != READY:
+        return wait
+    wait = room(M, M[a + P.y], t)
+    if wait != READY:
+        return wait
+    push(M, M[a + P.y], t, pop(M, M[a + P.x], t))
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Requantize, machine: LaidOut) -> None:
+    """One actor; the pipeline behind it is the output channel's delay."""
+    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    machine.actor(unit.name, "scale", flow, packed(P, x=x, y=y), reads=[x], writes=[y])

@@ -1,0 +1,172 @@
+"""Cycle model of reshape: elements are counted, short groups filled up beat by beat."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE, VALUE
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    aux_of,
+    head,
+    helper,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Channel, Unit
+from .params import Reshape
+
+P = record(
+    "x",
+    "y",
+    "padding",
+    "level",
+    "chunk",
+    "rows",
+    "slices",
+    "pad",
+    "prompt",
+    "count",
+    "short_stop",
+    "row",
+    "piece",
+    "inside",
+)
+# `short_stop` closes the chunk that is being filled up.
+NONE = 0
+
+
+@helper
+def tells(M: Memory, a: int, closes: bool) -> bool:
+    """Whether the flag of an element goes with a beat, which `closes` the element or not."""
+    if M[a + P.padding] == NONE:
+        return False
+    return M[a + P.inside] == 0 if M[a + P.prompt] else closes
+
+
+@helper
+def room_for_both(M: Memory, a: int, flagged: bool, t: int) -> int:
+    """Whether there is room for a beat, and for its flag where it has one."""
+    wait = room(M, M[a + P.y], t)
+    return room(M, M[a + P.padding], t) if flagged and wait == READY else wait
+
+
+@helper
+def fill(M: Memory, a: int, t: int) -> int:
+    """One beat of padding."""
+    level, rows = M[a + P.level], M[a + P.rows]
+    row_ends = M[a + P.piece] == M[a + P.slices] - 1
+    closes = row_ends and M[a + P.row] >= rows - 1
+    flagged = tells(M, a, closes)
+    wait = room_for_both(M, a, flagged, t)
+    if wait != READY:
+        return wait
+    M[a + P.piece] = 0 if row_ends else M[a + P.piece] + 1
+    M[a + P.inside] = not closes
+    stop = 1 if row_ends else 0
+    if closes:
+        M[a + P.row] = 0
+        M[a + P.count] += 1
+        stop = level
+        if M[a + P.count] == M[a + P.chunk]:
+            stop = M[a + P.short_stop]
+            M[a + P.count], M[a + P.short_stop] = 0, NONE
+    elif row_ends:
+        M[a + P.row] += 1
+    kind, low = (VALUE, 0) if rows else (BARE, level)
+    push(M, M[a + P.y], t, make_beat(kind, stop, low, M[a + P.pad]))
+    if flagged:
+        known = 0 if M[a + P.prompt] else stop - level
+        push(M, M[a + P.padding], t, make_beat(VALUE, known, 0, 1))
+    return acted(M, t)
+
+
+@step
+def count(M: Memory, a: int, t: int) -> int:
+    x, y, padding, level = M[a + P.x], M[a + P.y], M[a + P.padding], M[a + P.level]
+    if M[a + P.short_stop] == NONE:
+        wait = ready(M, x, t)
+        if wait != READY:
+            return wait
+        if kind_of(head(M, x)) == DONE and M[a + P.count]:
+            M[a + P.short_stop] = level + 1
+    if M[a + P.short_stop] != NONE:
+        return fill(M, a, t)
+
+    beat = head(M, x)
+    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
+    group = kind == BARE and low > level
+    closes = kind != DONE and not group and stop >= level
+    if kind == DONE:
+        flagged = padding != NONE
+    elif group:
+        flagged = padding != NONE and not M[a + P.prompt]
+    else:
+        flagged = tells(M, a, closes)
+    wait = room_for_both(M, a, flagged, t)
+    if wait != READY:
+        return wait
+    pop(M, x, t)
+    flag = beat
+    if group:
+        beat = make_beat(BARE, stop + 1, low + 1, 0)
+        flag = make_beat(BARE, stop + 1 - level, low + 1 - level, 0)
+    elif kind != DONE:
+        M[a + P.inside] = not closes
+        if closes:
+            M[a + P.count] += 1
+            if M[a + P.count] == M[a + P.chunk]:
+                M[a + P.count] = 0
+                stop += 1
+            else:
+                if stop > level:
+                    M[a + P.short_stop] = stop + 1
+                stop = level
+        beat = make_beat(kind, stop, low, aux_of(beat))
+        flag = make_beat(VALUE, 0 if M[a + P.prompt] else stop - level, 0, 0)
+    push(M, y, t, beat)
+    if flagged:
+        push(M, padding, t, flag)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Reshape, machine: LaidOut) -> None:
+    """One actor for elements and padding."""
+    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    flags = [machine.channel(unit.outputs["padding"])] if params.flagged else []
+    own = packed(
+        P,
+        x=x,
+        y=y,
+        padding=flags[0] if flags else NONE,
+        level=params.level,
+        chunk=params.chunk,
+        rows=params.rows,
+        slices=params.slices if params.rows else 1,
+        pad=_padding(machine, machine.design.channel[unit.outputs["y"]], params),
+        prompt=params.prompt,
+        count=0,
+        short_stop=NONE,
+        row=0,
+        piece=0,
+        inside=0,
+    )
+    machine.actor(unit.name, "count", count, own, reads=[x], writes=[y, *flags])
+
+
+def _padding(machine: LaidOut, y: Channel, params: Reshape) -> int:
+    """What units further on see of a padding element: its flag, or the address of its mask."""
+    if params.level or y.bits != 1:
+        return 0
+    bit = params.pad & 1
+    return machine.reserve([bit] * y.lanes) if y.lanes > 1 else bit

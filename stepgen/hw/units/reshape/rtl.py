@@ -1,0 +1,121 @@
+"""The innermost dim in chunks, short groups padded."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+
+from ....ir.wire import BARE, DONE, VALUE
+from ...unit import UnitCore
+
+
+class ReshapeCore(UnitCore):
+    """Counts elements; every `chunk`-th closes the new dim (Reshape of dim 0).
+
+    A group that ends early is filled up with padding elements, the last of which carries its
+    stop; at the end of a stream without groups the padding comes before ``DONE``. The second
+    output, where it is used, tells of every element whether it is padding: with the element's last
+    beat, or with its first where `prompt`.
+
+    Parameters
+    ----------
+    unit.params : Reshape
+
+    Notes
+    -----
+    One beat per cycle, also while padding. Latency 0 beside the FIFOs'. No beat is held back: a
+    few counters and comparisons.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        x, (y, *flags) = self.x, self.outputs
+        level, chunk = self.params.level, self.params.chunk
+        stop = x.payload.stop
+        low = x.payload.data[: len(stop)]
+
+        count = Signal(range(chunk))  # elements of the chunk so far
+        full = Signal()
+        short = Signal()  # the group has ended, its chunk is being filled up
+        short_stop = Signal.like(y.payload.stop)
+        m.d.comb += full.eq(count == chunk - 1)
+
+        ends = x.payload.kind == DONE
+        group = (x.payload.kind == BARE) & (low > level)
+        closes = Signal()  # the beat on its way is the last of its element
+        pads = Signal()  # the beat is padding
+        fire = Signal()
+        row_ends, tile_ends = self._padding_tile(m, fire & pads)
+        pad_closes = row_ends & tile_ends
+        m.d.comb += [
+            pads.eq(short | x.valid & ends & (count != 0)),
+            closes.eq(Mux(pads, pad_closes, ~ends & ~group & (stop >= level))),
+        ]
+
+        element = Signal()  # the beat belongs to an element
+        inside = Signal()  # its element has begun
+        told = Signal()  # the flag output takes part
+        prompt = self.params.prompt
+        m.d.comb += [
+            element.eq(pads | ~ends & ~group),
+            told.eq(Mux(element, ~inside if prompt else closes, ends | group & (not prompt))),
+            fire.eq((pads | x.valid) & y.ready & (flags[0].ready | ~told if flags else 1)),
+            x.ready.eq(fire & ~pads),
+            y.valid.eq(fire),
+        ]
+        with m.If(pads):
+            out = self.channels["y"]
+            pad = self.params.pad & ((1 << out.bits) - 1)
+            lanes = Cat([Const(pad, out.bits)] * out.lanes)
+            m.d.comb += [
+                y.payload.kind.eq(VALUE if self.params.rows else BARE),
+                y.payload.data.eq(lanes if self.params.rows else level),
+            ]
+            with m.If(~pad_closes):
+                m.d.comb += y.payload.stop.eq(row_ends)
+            with m.Elif(~full):
+                m.d.comb += y.payload.stop.eq(level)
+            with m.Else():
+                m.d.comb += y.payload.stop.eq(Mux(short, short_stop, level + 1))
+        with m.Else():
+            m.d.comb += [
+                y.payload.kind.eq(x.payload.kind),
+                y.payload.data.eq(Mux(group, low + 1, x.payload.data)),
+            ]
+            with m.If(group):
+                m.d.comb += y.payload.stop.eq(stop + 1)
+            with m.Elif(~closes):
+                m.d.comb += y.payload.stop.eq(stop)
+            with m.Elif(full):
+                m.d.comb += y.payload.stop.eq(stop + 1)
+            with m.Else():
+                m.d.comb += y.payload.stop.eq(level)
+        if flags:
+            m.d.comb += [
+                flags[0].valid.eq(fire & told),
+                flags[0].payload.kind.eq(Mux(element, VALUE, x.payload.kind)),
+                flags[0].payload.stop.eq(
+                    0 if prompt else Mux(element | group, y.payload.stop - level, 0)
+                ),
+                flags[0].payload.data.eq(Mux(element, pads, Mux(ends, 0, low + 1 - level))),
+            ]
+
+        with m.If(fire & element):
+            m.d.sync += inside.eq(~closes)
+        with m.If(fire & closes):
+            m.d.sync += count.eq(Mux(full, 0, count + 1))
+            with m.If(pads):
+                m.d.sync += short.eq(short & ~full)
+            with m.Else():
+                m.d.sync += [short.eq((stop > level) & ~full), short_stop.eq(stop + 1)]
+        return m
+
+    def _padding_tile(self, m, step):
+        """Whether the beat of padding to come ends its row, and whether that is the last row."""
+        rows, slices = self.params.rows, self.params.slices
+        if rows == 0:  # a bare beat
+            rows, slices = 1, 1
+        row, piece = Signal(range(rows)), Signal(range(slices))
+        row_ends, tile_ends = piece == slices - 1, row == rows - 1
+        with m.If(step):
+            m.d.sync += piece.eq(Mux(row_ends, 0, piece + 1))
+            with m.If(row_ends):
+                m.d.sync += row.eq(Mux(tile_ends, 0, row + 1))
+        return row_ends, tile_ends

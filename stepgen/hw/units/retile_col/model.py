@@ -1,0 +1,110 @@
+"""Cycle model of retile_col: written tile by tile, read row by row."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    head,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import RetileCol
+
+# `tile` is the tile of the chunk, `begun` whether the chunk has its buffer
+W = record("x", "rows", "buffers", "level", "count", "tile", "begun")
+# `position` is the beat in the row
+R = record("rows", "buffers", "y", "row_beats", "position")
+
+
+@step
+def write(M: Memory, a: int, t: int) -> int:
+    x, rows, buffers = M[a + W.x], M[a + W.rows], M[a + W.buffers]
+    lowered = M[a + W.level] - TILE_LEVELS
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    beat = head(M, x)
+    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
+    group = kind == DONE or (kind == BARE and low > TILE_LEVELS)
+    if not group and not M[a + W.begun]:
+        wait = room(M, buffers, t)
+        if wait != READY:
+            return wait
+    last_tile = M[a + W.tile] == M[a + W.count] - 1
+    if group or (stop >= 1 and last_tile):
+        wait = room(M, rows, t)
+        if wait != READY:
+            return wait
+        if stop >= TILE_LEVELS:
+            stop -= lowered
+        if low > TILE_LEVELS:
+            low -= lowered
+        push(M, rows, t, make_beat(kind, stop, low, 0))
+    if not group:
+        if not M[a + W.begun]:
+            push(M, buffers, t, 0)
+        M[a + W.begun] = 1
+        if stop_of(beat) >= TILE_LEVELS:
+            M[a + W.tile] = 0 if last_tile else M[a + W.tile] + 1
+            M[a + W.begun] = 0 if last_tile else 1
+    pop(M, x, t)
+    return acted(M, t)
+
+
+@step
+def read(M: Memory, a: int, t: int) -> int:
+    rows, y = M[a + R.rows], M[a + R.y]
+    wait = ready(M, rows, t)
+    if wait != READY:
+        return wait
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    row = head(M, rows)
+    kind, low = kind_of(row), low_of(row)
+    if kind == VALUE and M[a + R.position] < M[a + R.row_beats] - 1:
+        push(M, y, t, make_beat(VALUE, 0, 0, 0))
+        M[a + R.position] += 1
+        return acted(M, t)
+    push(M, y, t, row)
+    M[a + R.position] = 0
+    if stop_of(row) >= TILE_LEVELS and (kind == VALUE or (kind == BARE and low == TILE_LEVELS)):
+        pop(M, M[a + R.buffers], t)
+    pop(M, rows, t)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: RetileCol, machine: LaidOut) -> None:
+    """Two actors, joined by the rows that are complete and the buffers in use."""
+    name = unit.name
+    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    (inside,) = params.queues(unit, machine.design)
+    rows = machine.internal(f"{name}.{inside.name}", inside.depth, inside.latency)
+    buffers = machine.internal(f"{name}.buffers", params.buffers)
+    own = packed(
+        W,
+        x=x,
+        rows=rows,
+        buffers=buffers,
+        level=params.level,
+        count=params.count,
+        tile=0,
+        begun=0,
+    )
+    machine.actor(name, "write", write, own, reads=[x], writes=[rows, buffers])
+    own = packed(R, rows=rows, buffers=buffers, y=y, row_beats=params.row_beats, position=0)
+    machine.actor(name, "read", read, own, reads=[rows, buffers], writes=[y])

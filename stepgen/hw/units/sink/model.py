@@ -1,0 +1,51 @@
+"""Cycle model of a port that streams leave through."""
+
+from __future__ import annotations
+
+from ....ir.stalls import stalled
+from ....ir.wire import DONE
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    finish,
+    held_back,
+    kind_of,
+    packed,
+    pop,
+    ready,
+    record,
+    step,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Sink
+
+P = record("x", "key", "threshold")
+
+
+@step
+def take(M: Memory, a: int, t: int) -> int:
+    wait = ready(M, M[a + P.x], t)
+    if wait != READY:
+        return wait
+    if stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    if kind_of(pop(M, M[a + P.x], t)) == DONE:
+        finish(M, a)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Sink, machine: LaidOut) -> None:
+    """A sink takes a beat in every cycle that is not stalled; the run lasts until its ``DONE``."""
+    x = machine.channel(unit.inputs["x"])
+    key, threshold = machine.stalls.of(unit.name)
+    machine.actor(
+        unit.name,
+        "take",
+        take,
+        packed(P, x=x, key=key, threshold=threshold),
+        reads=[x],
+        writes=[],
+        finishes=True,
+    )

@@ -1,0 +1,37 @@
+"""A port that streams leave through."""
+
+from amaranth.hdl import Module
+from amaranth.lib.wiring import Out
+
+from ....ir.wire import DONE
+from ...stream import signature
+from ...unit import UnitCore
+
+
+class SinkCore(UnitCore):
+    """Lets beats out; the run lasts until its ``DONE`` has left.
+
+    Members
+    -------
+    port : ``Out(stream)``
+        The port; appears at the top under the unit's name.
+    """
+
+    finishes = True
+
+    def extra_ports(self):
+        return {"port": Out(signature(self.channels["x"]))}
+
+    def elaborate(self, platform):
+        m = Module()
+        i = self.x
+        m.d.comb += [
+            self.port.valid.eq(i.valid & self.running),
+            self.port.payload.eq(i.payload),
+            i.ready.eq(self.port.ready & self.running),
+        ]
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(i.valid & i.ready & (i.payload.kind == DONE)):
+            m.d.sync += self.finished.eq(1)
+        return m

@@ -1,0 +1,61 @@
+"""Cycle model of a port that streams enter through."""
+
+from __future__ import annotations
+
+from ....ir.stalls import stalled
+from ....timing.kernel import (
+    NEVER,
+    READY,
+    Memory,
+    acted,
+    held_back,
+    packed,
+    push,
+    record,
+    room,
+    step,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from .params import Source
+
+P = record("y", "beats", "left", "offered", "key", "threshold")
+
+
+@step
+def offer(M: Memory, a: int, t: int) -> int:
+    if M[a + P.left] == 0:
+        return NEVER
+    if not M[a + P.offered] and stalled(M[a + P.key], M[a + P.threshold], t):
+        return held_back(M, t)
+    M[a + P.offered] = 1
+    wait = room(M, M[a + P.y], t)
+    if wait != READY:
+        return wait
+    push(M, M[a + P.y], t, M[M[a + P.beats]])
+    M[a + P.beats] += 1
+    M[a + P.left] -= 1
+    M[a + P.offered] = 0
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Source, machine: LaidOut) -> None:
+    """A source offers a beat from the first cycle that is not stalled, until it is taken.
+
+    It is closed from its ``DONE`` on: of beats that are offered early the next run takes the first
+    as one that was offered before its cycle 0.
+    """
+    y = machine.channel(unit.outputs["y"])
+    beats = machine.stimulus(unit)
+    key, threshold = machine.stalls.of(unit.name)
+    offered = int(unit.name in machine.early)
+    own = packed(
+        P,
+        y=y,
+        beats=machine.reserve(beats),
+        left=len(beats),
+        offered=offered,
+        key=key,
+        threshold=threshold,
+    )
+    machine.actor(unit.name, "offer", offer, own, reads=[], writes=[y])

@@ -1,0 +1,39 @@
+"""A port that streams enter through."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In
+
+from ....ir.wire import DONE
+from ...stream import signature
+from ...unit import UnitCore
+
+
+class SourceCore(UnitCore):
+    """Lets the beats of a run in: from its start on, up to the ``DONE`` of its stream.
+
+    What is offered before and after waits for its own run.
+
+    Members
+    -------
+    port : ``In(stream)``
+        The port; appears at the top under the unit's name.
+    """
+
+    def extra_ports(self):
+        return {"port": In(signature(self.channels["y"]))}
+
+    def elaborate(self, platform):
+        m = Module()
+        o = self.y
+        closed, is_open = Signal(), Signal()
+        m.d.comb += [
+            is_open.eq(self.running & ~closed),
+            o.valid.eq(self.port.valid & is_open),
+            o.payload.eq(self.port.payload),
+            self.port.ready.eq(o.ready & is_open),
+        ]
+        with m.If(~self.running):
+            m.d.sync += closed.eq(0)
+        with m.Elif(o.valid & o.ready & (o.payload.kind == DONE)):
+            m.d.sync += closed.eq(1)
+        return m

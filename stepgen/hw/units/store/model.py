@@ -1,0 +1,125 @@
+"""Cycle model of a store: words, bursts and their acknowledgements."""
+
+from __future__ import annotations
+
+from ....ir.wire import DONE, VALUE
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    finish,
+    head,
+    kind_of,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+)
+from ....timing.laid_out import LaidOut
+from ...design.table import Unit
+from ..axi.params import burst
+from .params import Store
+
+PACK = record(
+    "x", "wreq", "wdata", "bursts", "burst", "place", "count", "left",
+    "beats_per_word", "words_per_beat", "part",
+)  # fmt: skip
+SETTLE = record("bursts", "ack")
+WAITS, ENDS = 1, 2
+"""What an entry of ``bursts`` says: it waits for an acknowledgement, it ends the stream."""
+
+
+@step
+def pack(M: Memory, a: int, t: int) -> int:
+    P = PACK
+    x = M[a + P.x]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    kind = kind_of(head(M, x))
+    value = kind == VALUE and M[a + P.left] > 0
+    ends = kind == DONE
+    part = M[a + P.part] + 1
+    used = part % M[a + P.words_per_beat] == 0
+    word = part % M[a + P.beats_per_word] == 0 if value else ends and part > 1
+    request = word and value and M[a + P.place] + 1 == M[a + P.burst]
+    if ends and (word or M[a + P.count] > 0):
+        request = True
+    for c in (M[a + P.wdata], M[a + P.wreq], M[a + P.bursts]):
+        wait = room(M, c, t)
+        if wait != READY:
+            return wait
+    if request or ends:
+        push(M, M[a + P.bursts], t, (WAITS if request else 0) | (ENDS if ends else 0))
+    if word:
+        push(M, M[a + P.wdata], t, 0)
+        M[a + P.count] += 1
+        M[a + P.place] += 1
+    if request:
+        push(M, M[a + P.wreq], t, M[a + P.count])
+        M[a + P.count] = 0
+        M[a + P.place] = 0
+    if value:
+        M[a + P.part] = 0 if used and word else part
+        if used:
+            M[a + P.left] -= 1
+    if used or not value:
+        pop(M, x, t)
+    return acted(M, t)
+
+
+@step
+def settle(M: Memory, a: int, t: int) -> int:
+    P = SETTLE
+    wait = ready(M, M[a + P.bursts], t)
+    if wait != READY:
+        return wait
+    entry = head(M, M[a + P.bursts])
+    if entry & WAITS:
+        wait = ready(M, M[a + P.ack], t)
+        if wait != READY:
+            return wait
+        pop(M, M[a + P.ack], t)
+    pop(M, M[a + P.bursts], t)
+    if entry & ENDS:
+        finish(M, a)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Store, machine: LaidOut) -> None:
+    """Two actors; the run lasts until the last acknowledgement."""
+    design = machine.design
+    bus, channel = design.bus, design.channel[unit.inputs["x"]]
+    x, ack = (machine.channel(unit.inputs[port]) for port in ("x", "ack"))
+    wreq, wdata = (machine.channel(unit.outputs[port]) for port in ("wreq", "wdata"))
+    queue = params.bursts(bus)
+    bursts = machine.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
+    beat_bits, word_bits = channel.lanes * channel.bits, bus.data_bits
+    longest = burst(bus, design.channel[unit.outputs["wdata"]].depth)
+    own = packed(
+        PACK,
+        x=x,
+        wreq=wreq,
+        wdata=wdata,
+        bursts=bursts,
+        burst=longest,
+        place=params.base // bus.bytes % longest,
+        count=0,
+        left=8 * params.size // beat_bits,
+        beats_per_word=max(1, word_bits // beat_bits),
+        words_per_beat=max(1, beat_bits // word_bits),
+        part=0,
+    )
+    machine.actor(unit.name, "pack", pack, own, reads=[x], writes=[wreq, wdata, bursts])
+    machine.actor(
+        unit.name,
+        "settle",
+        settle,
+        packed(SETTLE, bursts=bursts, ack=ack),
+        reads=[bursts, ack],
+        writes=[],
+        finishes=True,
+    )

@@ -1,0 +1,111 @@
+"""Store: a stream of tiles written to a tensor, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....ir.arguments import Address
+from ...design.formats import Format, misfit
+from ...design.params import UnitParams
+from ...design.table import Bus, Channel, Design, Region, Unit
+from ..axi.params import raw_channel, words, write_request_bits
+
+
+@dataclass(frozen=True)
+class Store(UnitParams):
+    """The stream ``x`` of tiles, written to a tensor one after the other.
+
+    Requests leave at ``wreq``, bus words at ``wdata``, and acknowledgements come back at ``ack``,
+    all raw.
+
+    Parameters
+    ----------
+    region : str
+        Name of the tensor.
+    base : Address
+        Its address in bytes, a multiple of the bus word.
+    size : int
+        Its bytes; a stream that holds more is an error.
+    """
+
+    region: str
+    base: Address
+    size: int
+
+    kind: ClassVar = "store"
+    main: ClassVar = "pack"
+    inputs: ClassVar = ("x", "ack")
+    outputs: ClassVar = ("wreq", "wdata")
+
+    @staticmethod
+    def raw(bus: Bus) -> dict[str, Format]:
+        """The formats of the raw ports."""
+        return {
+            "wreq": words(write_request_bits(bus)),
+            "wdata": words(bus.data_bits),
+            "ack": words(1),
+        }
+
+    @staticmethod
+    def channels(name: str, bus: Bus, depth: int) -> tuple[Channel, Channel, Channel]:
+        """The channels ``<name>_wreq``, ``<name>_wdata`` and ``<name>_ack`` to the arbiter.
+
+        Parameters
+        ----------
+        name : str
+            Of the store.
+        bus : Bus
+        depth : int
+            Bus words that wait until their burst is whole, from 2 on; two bursts keep the bus busy.
+        """
+        form = Store.raw(bus)
+        return (
+            raw_channel(f"{name}_wreq", form["wreq"]),
+            raw_channel(f"{name}_wdata", form["wdata"], depth),
+            raw_channel(f"{name}_ack", form["ack"]),
+        )
+
+    def access_problem(self, bus: Bus, beat_bits: int, region: Region) -> str | None:
+        """Why the tensor can't be written like this, or None.
+
+        Parameters
+        ----------
+        bus : Bus
+        beat_bits : int
+            Lanes times bits of a lane of ``x``.
+        region : Region
+            Where the tensor lies.
+        """
+        if beat_bits & (beat_bits - 1) or beat_bits < 8:
+            return (
+                f"a beat of {beat_bits} bits can't be packed into bus words of {bus.data_bits} "
+                f"bits, lanes times bits must be a power of two of at least 8"
+            )
+        if (self.base, self.size) != (region.base, region.size):
+            return (
+                f"{self.region} has {region.size} bytes at {region.base}, not {self.size} at "
+                f"{self.base}"
+            )
+        if self.base % bus.bytes:
+            return (
+                f"{self.region} lies at {self.base}, not a multiple of the bus word of {bus.bytes}"
+            )
+        return None
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        x, region = design.channel[unit.inputs["x"]], design.regions.get(self.region)
+        if region is None:
+            return f"no tensor {self.region} lies off chip"
+        if x.rank is None:
+            return f"x needs a channel with structure, but {x.name} is raw"
+        return self.access_problem(design.bus, x.lanes * x.bits, region) or misfit(
+            unit, design, **self.raw(design.bus)
+        )
+
+    def bursts(self, bus: Bus) -> Channel:
+        """The queue of bursts that wait for their acknowledgement."""
+        return Channel("bursts", 1, 2, None, bus.outstanding + 4)
+
+    def queues(self, unit: Unit, design: Design) -> list[Channel]:
+        return [self.bursts(design.bus)]

@@ -1,0 +1,148 @@
+"""Writes a stream of tiles to a tensor, one after the other."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+
+from ....ir.wire import DONE, VALUE
+from ...fifo import Fifo
+from ...unit import UnitCore
+from ...wrap import wrapping
+from ..axi.params import LENGTH_BITS, burst, word_address_bits
+
+
+class StoreCore(UnitCore):
+    """Packs beats into bus words and hands them to the arbiter, a whole burst at a time.
+
+    Two actors. *pack* gathers beats into words, or cuts them, and asks for a burst once all its
+    words wait in ``wdata``; the end of the stream writes what is left, a last word that is not full
+    under byte strobes. A beat is taken only while there is room for all that any beat may cause.
+    *finish* counts the acknowledgements: the run lasts until the last one. A beat beyond the end of
+    the tensor is dropped and raises the error flag.
+
+    Parameters
+    ----------
+    unit.params : Store
+
+    Notes
+    -----
+    One beat or one word per cycle, whichever is wider. Latency 0 beside the FIFOs', and the time
+    that a burst takes to fill. Beats of 32 bits into words of 64: about 150 LUTs and 110 flip-flops
+    on an ECP5.
+    """
+
+    finishes = True
+
+    def elaborate(self, platform):
+        m = Module()
+        x, ack, wreq, wdata = self.x, self.ack, self.wreq, self.wdata
+        bus = self.design.bus
+        beat_bits = self.channels["x"].lanes * self.channels["x"].bits
+        capacity = 8 * self.params.size // beat_bits
+        words_per_burst = burst(bus, self.channels["wdata"].depth)
+        base = self.params.base // bus.bytes
+
+        m.submodules.bursts = bursts = Fifo(self.params.bursts(bus))
+
+        # what the beat at the head asks for
+        fits, ends, fire = Signal(), Signal(), Signal()
+        left = Signal(range(capacity + 1), init=capacity)
+        some_left = Signal(init=capacity > 0)
+        m.d.comb += [
+            fits.eq(x.valid & (x.payload.kind == VALUE) & some_left),
+            ends.eq(x.valid & (x.payload.kind == DONE)),
+        ]
+        word, word_ready, beat_ends, partial, tail = self._gear(m, fits, ends, fire, beat_bits)
+
+        # words of a burst: its address, and how many there are; whether the next one is its last
+        first = base % words_per_burst
+        address = Signal(word_address_bits(bus), init=base)
+        count = Signal(range(words_per_burst))
+        some = Signal()
+        place = Signal(range(words_per_burst), init=first)
+        at_last = Signal(init=first == words_per_burst - 1)
+        length_code = Signal(LENGTH_BITS)
+        push_word, push_request = Signal(), Signal()
+        m.d.comb += [
+            length_code.eq(Mux(push_word, count, (count - 1)[: len(count)])),
+            push_word.eq(fits & word_ready | ends & partial),
+            push_request.eq(fits & word_ready & at_last | ends & (partial | some)),
+            fire.eq(x.valid & wdata.ready & wreq.ready & bursts.w.ready),
+            x.ready.eq(fire & ~(fits & ~beat_ends)),
+            wdata.valid.eq(fire & push_word),
+            wdata.payload.eq(word),
+            wreq.valid.eq(fire & push_request),
+            wreq.payload.eq(Cat(length_code, address, tail)),
+            bursts.w.valid.eq(fire & (push_request | ends)),
+            bursts.w.payload.eq(Cat(push_request, ends)),
+        ]
+        with m.If(fire & ends):
+            m.d.sync += [
+                address.eq(base),
+                count.eq(0),
+                some.eq(0),
+                place.eq(first),
+                at_last.eq(first == words_per_burst - 1),
+                left.eq(capacity),
+                some_left.eq(capacity > 0),
+            ]
+        with m.Elif(fire & push_request):
+            m.d.sync += [
+                address.eq(address + count + 1),
+                count.eq(0),
+                some.eq(0),
+                place.eq(0),
+                at_last.eq(words_per_burst == 1),
+            ]
+        with m.Elif(fire & push_word):
+            m.d.sync += [
+                count.eq(count + 1),
+                some.eq(1),
+                place.eq(place + 1),
+                at_last.eq(place == words_per_burst - 2),
+            ]
+        with m.If(fire & fits & beat_ends):
+            m.d.sync += [left.eq(left - 1), some_left.eq(left != 1)]
+        m.d.sync += self.error.eq(x.valid & (x.payload.kind == VALUE) & ~some_left)
+
+        settled = Signal()
+        waits, end = bursts.r.payload[0], bursts.r.payload[1]
+        m.d.comb += [
+            settled.eq(bursts.r.valid & (~waits | ack.valid)),
+            bursts.r.ready.eq(settled),
+            ack.ready.eq(settled & waits),
+        ]
+        with m.If(~self.running):
+            m.d.sync += self.finished.eq(0)
+        with m.Elif(settled & end):
+            m.d.sync += self.finished.eq(1)
+        return m
+
+    def _gear(self, m: Module, fits, ends, fire, beat_bits: int):
+        """Between beats and words.
+
+        Returns the word, whether it is whole with this beat, whether the beat is used up with it,
+        whether part of a word waits, and the valid bytes of the word minus one.
+        """
+        beat = self.x.payload.data[:beat_bits]
+        word_bits = self.design.bus.data_bits
+        whole_word = word_bits // 8 - 1
+        tail = Signal(range(word_bits // 8))
+        m.d.comb += tail.eq(whole_word)
+        if word_bits > beat_bits:
+            ratio = word_bits // beat_bits
+            part, whole, some = Signal(range(ratio)), Signal(), Signal()
+            parts = Signal(word_bits - beat_bits)
+            with m.If(fire & ends):
+                m.d.sync += [part.eq(0), whole.eq(0), some.eq(0)]
+            with m.Elif(fire & fits):
+                m.d.sync += [
+                    part.eq(Mux(whole, 0, part + 1)),
+                    whole.eq(part == ratio - 2),
+                    some.eq(~whole),
+                ]
+            with m.If(fire & fits & ~whole):
+                m.d.sync += parts.word_select(part, beat_bits).eq(beat)
+            with m.If(ends & some):
+                m.d.comb += tail.eq(part * (beat_bits // 8) - 1)
+            return Cat(parts, beat), whole, Const(1), some, tail
+        part, beat_ends = wrapping(m, beat_bits // word_bits, fire & fits)
+        return beat.word_select(part, word_bits), Const(1), beat_ends, Const(0), tail
