@@ -19,7 +19,7 @@ from stepgen.timing import kernel as k
 from stepgen.timing.deadlock import explain
 from stepgen.timing.tiles import engine
 from stepgen.timing.tiles.actor import SPAN_LENGTH_BITS, cols_of, rows_of
-from stepgen.timing.tiles.buffers import AFTER, BEAT, START
+from stepgen.timing.tiles.buffers import BUFFER, ELEMENT
 from stepgen.timing.tiles.machines import Machine
 from stepgen.timing.tiles.program import Program
 
@@ -99,10 +99,10 @@ class Recorded:
         return rows_of.py_func(aux), cols_of.py_func(aux)
 
     def _chain(self, buffer: int) -> Iterator[int]:
-        at = int(self.M[buffer + START])
+        at = int(self.M[buffer + BUFFER.start])
         while at:
-            yield int(self.M[at + BEAT])
-            at = int(self.M[at + AFTER])
+            yield int(self.M[at + ELEMENT.beat])
+            at = int(self.M[at + ELEMENT.after])
 
 
 def expected(tokens: list[Token], dtype: DataType) -> list[Beat]:

@@ -8,107 +8,52 @@ the arena.
 
 from __future__ import annotations
 
-import numba as nb
+from collections.abc import Sequence
+from typing import Any
 
+from ...ir.wire import BARE, DONE, VALUE
 from ..kernel import (
     ARENA,
     CHANNEL_SIZE,
-    FULL_OUTPUT,
-    NEVER,
-    OWN,
+    FREE_AT,
     POPPED,
     PUSHED,
-    READY,
     REASON,
     WHEEL_MASK,
     WORKING,
-    acted,
+    Memory,
     aux_of,
-    head,
+    helper,
     kind_of,
-    low_of,
     make_beat,
+    offsets,
+    packed,
     pop,
     push,
-    ready,
-    step,
+    record,
     stop_of,
 )
-from ..kernel import room as room_in_fifo
-
-__all__ = [
-    "BARE",
-    "BUSY_UNTIL",
-    "DONE",
-    "ELEMENT_BYTES",
-    "FAULT",
-    "IDLE",
-    "LARGEST",
-    "MAX_EXTENT",
-    "MAX_PAD_COLS",
-    "MAX_PAD_ROWS",
-    "NEVER",
-    "NOW",
-    "PADDED",
-    "PEAK",
-    "PORTS",
-    "READY",
-    "TOKENS",
-    "TRAFFIC",
-    "USEFUL",
-    "VALUE",
-    "acted",
-    "area",
-    "aux_of",
-    "bare",
-    "can_pass",
-    "cols_of",
-    "done_beat",
-    "grab",
-    "head",
-    "helper",
-    "hold",
-    "is_done",
-    "kind_of",
-    "later",
-    "low_of",
-    "make_beat",
-    "moved",
-    "pad_cols_of",
-    "pad_rows_of",
-    "ready",
-    "room",
-    "rows_of",
-    "send",
-    "send_until",
-    "span_length",
-    "span_start",
-    "step",
-    "stop_of",
-    "take",
-    "tile_word",
-    "value",
-]
-
-helper = nb.njit
-"""Compiles what steps have in common; what is worth it is inlined by the compiler."""
 
 # Words of the header of M that the kernel leaves free: bytes held on chip, now and at most, and the
 # actor or channel by which `Program.faults` knows why the run can't go on
 NOW, PEAK, FAULT = range(12, 15)
 
-# Fields that every actor has, after the kernel's
-BUSY_UNTIL, TOKENS, USEFUL, PADDED, TRAFFIC, LARGEST = range(OWN, OWN + 6)
-PORTS = OWN + 6
+COMMON = record("busy_until", "tokens", "useful", "padding", "traffic", "largest")
+"""Fields that every actor has first: when it is ready with an element, and what is counted."""
 IDLE = -1
-"""Value of `BUSY_UNTIL` while an actor works on nothing."""
+"""Value of `COMMON.busy_until` while an actor works on nothing."""
 
-# A channel of a program knows how many bytes an element of its tiles has on chip, how many elements
-# move in a cycle (0: a tile moves at once), when the last tile has moved, and where the next
-# content lies that data decided (0: its producer knows it)
-ELEMENT_BYTES, RATE, FREE_AT, CONTENTS = range(CHANNEL_SIZE, CHANNEL_SIZE + 4)
 
-VALUE, BARE, DONE = 0, 1, 2
+def fresh(places: Any, **values: int | Sequence[int]) -> list[int]:
+    """The first contents of an actor's fields: those of its own as given, and nothing counted."""
+    counted = dict.fromkeys(COMMON._fields, 0)
+    return packed(places, **{**counted, "busy_until": IDLE, **values})
+
+
+TILED = offsets("element_bytes", "rate", "contents", start=CHANNEL_SIZE)
+"""A channel of a program knows how many bytes an element of its tiles has on chip, how many
+elements move in a cycle (0: a tile moves at once), and where the next content lies that data
+decided (0: its producer knows it)."""
 
 # A tile in one word: extents and how many rows and columns at the end are padding
 EXTENT_BITS, PAD_ROWS_BITS, PAD_COLS_BITS = 15, 11, 8
@@ -123,79 +68,79 @@ SPAN_START_BITS, SPAN_LENGTH_BITS = 30, 20
 
 
 @helper
-def tile_word(rows, cols, pad_rows, pad_cols):  # type: ignore[no-untyped-def]
+def tile_word(rows: int, cols: int, pad_rows: int, pad_cols: int) -> int:
     """A tile in one word."""
     return rows | cols << COLS_AT | pad_rows << PAD_ROWS_AT | pad_cols << PAD_COLS_AT
 
 
 @helper
-def rows_of(tile):  # type: ignore[no-untyped-def]
+def rows_of(tile: int) -> int:
     """Rows of a tile, padding included."""
     return tile & MAX_EXTENT
 
 
 @helper
-def cols_of(tile):  # type: ignore[no-untyped-def]
+def cols_of(tile: int) -> int:
     """Columns of a tile, padding included."""
     return (tile >> COLS_AT) & MAX_EXTENT
 
 
 @helper
-def pad_rows_of(tile):  # type: ignore[no-untyped-def]
+def pad_rows_of(tile: int) -> int:
     """Rows at the end that are padding."""
     return (tile >> PAD_ROWS_AT) & MAX_PAD_ROWS
 
 
 @helper
-def pad_cols_of(tile):  # type: ignore[no-untyped-def]
+def pad_cols_of(tile: int) -> int:
     """Columns at the end that are padding."""
     return (tile >> PAD_COLS_AT) & MAX_PAD_COLS
 
 
 @helper
-def span_start(span):  # type: ignore[no-untyped-def]
+def span_start(span: int) -> int:
     """First address of a range."""
     return span >> SPAN_LENGTH_BITS
 
 
 @helper
-def span_length(span):  # type: ignore[no-untyped-def]
+def span_length(span: int) -> int:
     """How many addresses a range has."""
     return span & ((1 << SPAN_LENGTH_BITS) - 1)
 
 
 @helper
-def area(tile):  # type: ignore[no-untyped-def]
+def area(tile: int) -> int:
     """Elements of a tile."""
     return rows_of(tile) * cols_of(tile)
 
 
 @helper
-def value(aux, stop):  # type: ignore[no-untyped-def]
+def value(aux: int, stop: int) -> int:
     """A beat with a value."""
     return make_beat(VALUE, stop, 0, aux)
 
 
 @helper
-def bare(low, stop):  # type: ignore[no-untyped-def]
+def bare(low: int, stop: int) -> int:
     """A beat for an empty group."""
     return make_beat(BARE, stop, low, 0)
 
 
 @helper
-def done_beat():  # type: ignore[no-untyped-def]
+def done_beat() -> int:
     """The beat that ends a stream."""
     return make_beat(DONE, 0, 0, 0)
 
 
 @helper
-def is_done(beat):  # type: ignore[no-untyped-def]
+def is_done(beat: int) -> bool:
     """Whether a beat ends its stream."""
     return kind_of(beat) == DONE
 
 
 @helper
-def hold(M, size):  # type: ignore[no-untyped-def]
+def hold(M: Memory, size: int) -> None:
     """Note that `size` more bytes are held on chip (fewer, if negative)."""
     M[NOW] += size
     if M[NOW] > M[PEAK]:
@@ -203,69 +148,55 @@ def hold(M, size):  # type: ignore[no-untyped-def]
 
 
 @helper
-def room(M, c, t):  # type: ignore[no-untyped-def]
-    """`READY` if one more beat may enter channel `c` in cycle `t`, else how long to wait."""
-    if t < M[c + FREE_AT]:
-        M[REASON] = FULL_OUTPUT
-        return min(M[c + FREE_AT], t + M[WHEEL_MASK])
-    return room_in_fifo(M, c, t)
-
-
-@helper
-def can_pass(M, x, out, t):  # type: ignore[no-untyped-def]
-    """`READY` if channel `x` has a head and `out` has room in cycle `t`, else how long to wait."""
-    wait = ready(M, x, t)
-    return wait if wait != READY else room(M, out, t)
-
-
-@helper
-def moved(M, c, t):  # type: ignore[no-untyped-def]
+def moved(M: Memory, c: int, t: int) -> int:
     """When the tile at the head of channel `c` has moved: at most `t` where another follows it."""
     return max(t, M[c + FREE_AT]) if M[c + PUSHED] - M[c + POPPED] == 1 else t
 
 
 @helper
-def send(M, a, c, t, beat):  # type: ignore[no-untyped-def]
+def send(M: Memory, a: int, c: int, t: int, beat: int) -> None:
     """Push a beat and count it."""
-    if M[c + CONTENTS] and kind_of(beat) == VALUE:
-        beat = value(M[M[c + CONTENTS]], stop_of(beat))
-        M[c + CONTENTS] += 1
+    if M[c + TILED.contents] and kind_of(beat) == VALUE:
+        beat = value(M[M[c + TILED.contents]], stop_of(beat))
+        M[c + TILED.contents] += 1
     push(M, c, t, beat)
     if kind_of(beat) == VALUE:
-        M[a + TOKENS] += 1
-        if M[c + ELEMENT_BYTES]:
-            M[a + LARGEST] = max(M[a + LARGEST], area(aux_of(beat)))
-            hold(M, M[c + ELEMENT_BYTES] * area(aux_of(beat)))
-            if M[c + RATE]:
-                M[c + FREE_AT] = t + (area(aux_of(beat)) + M[c + RATE] - 1) // M[c + RATE]
+        M[a + COMMON.tokens] += 1
+        if M[c + TILED.element_bytes]:
+            M[a + COMMON.largest] = max(M[a + COMMON.largest], area(aux_of(beat)))
+            hold(M, M[c + TILED.element_bytes] * area(aux_of(beat)))
+            if M[c + TILED.rate]:
+                M[c + FREE_AT] = (
+                    t + (area(aux_of(beat)) + M[c + TILED.rate] - 1) // M[c + TILED.rate]
+                )
 
 
 @helper
-def send_until(M, a, c, t, beat, end):  # type: ignore[no-untyped-def]
+def send_until(M: Memory, a: int, c: int, t: int, beat: int, end: int) -> None:
     """Push a beat whose last elements come in cycle `end`, where streams move tiles by elements."""
     send(M, a, c, t, beat)
-    if M[c + RATE]:
+    if M[c + TILED.rate]:
         M[c + FREE_AT] = max(M[c + FREE_AT], end)
 
 
 @helper
-def take(M, c, t):  # type: ignore[no-untyped-def]
+def take(M: Memory, c: int, t: int) -> int:
     """Pop a beat."""
     beat = pop(M, c, t)
-    if M[c + ELEMENT_BYTES] and kind_of(beat) == VALUE:
-        hold(M, -M[c + ELEMENT_BYTES] * area(aux_of(beat)))
+    if M[c + TILED.element_bytes] and kind_of(beat) == VALUE:
+        hold(M, -M[c + TILED.element_bytes] * area(aux_of(beat)))
     return beat
 
 
 @helper
-def later(M, t, when):  # type: ignore[no-untyped-def]
+def later(M: Memory, t: int, when: int) -> int:
     """When to look again: at `when`, or as far ahead as the kernel can plan."""
     M[REASON] = WORKING
     return max(t + 1, min(when, t + M[WHEEL_MASK]))
 
 
 @helper
-def grab(M, words):  # type: ignore[no-untyped-def]
+def grab(M: Memory, words: int) -> int:
     """Take words from the arena and return their address."""
     address = M[ARENA]
     M[ARENA] += words

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import StepError
+from ..kernel import Memory
 from ..layout import Layout
-from .memory import DONE, Dram, SimpleMemory, advance, start
+from .memory import PORT, Dram, SimpleMemory, advance, start
 
 PATTERNS = ("sequential", "streams", "random")
 SPACE = 1 << 32
@@ -119,7 +120,7 @@ def bandwidth(
 
 @nb.njit(cache=True)
 def _measure(
-    M: npt.NDArray[np.int64],
+    M: Memory,
     records: npt.NDArray[np.int64],
     addresses: npt.NDArray[np.int64],
     tile: int,
@@ -144,8 +145,8 @@ def _measure(
                 look[p] = then
                 continue
             busy[p] = False
-            answers[p, begun[p] % in_flight] = M[port + DONE]
-            end = max(end, M[port + DONE])
+            answers[p, begun[p] % in_flight] = M[port + PORT.done]
+            end = max(end, M[port + PORT.done])
             begun[p] += 1
         if begun[p] == count:
             look[p] = AFTER_ALL

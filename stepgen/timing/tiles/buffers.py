@@ -6,29 +6,27 @@ still has. An element is a beat and the address of the next.
 
 from __future__ import annotations
 
-import numba as nb
+from ...ir.wire import VALUE
+from ..kernel import Memory, aux_of, helper, kind_of, offsets
+from .actor import hold
 
-from .actor import VALUE, aux_of, hold, kind_of
-
-SIZE, START, READERS = range(3)
-BUFFER_WORDS = 3
-BEAT, AFTER = range(2)
-ELEMENT_WORDS = 2
+BUFFER = offsets("size", "start", "readers")
+ELEMENT = offsets("beat", "after")
 
 
-@nb.njit
-def share(M, beat, readers):  # type: ignore[no-untyped-def]
+@helper
+def share(M: Memory, beat: int, readers: int) -> None:
     """Note that a reference goes to so many readers instead of one; 0 gives the buffer back."""
     if kind_of(beat) == VALUE:
         buffer = aux_of(beat)
-        M[buffer + READERS] += readers - 1
-        if M[buffer + READERS] == 0:
-            hold(M, -M[buffer + SIZE])
+        M[buffer + BUFFER.readers] += readers - 1
+        if M[buffer + BUFFER.readers] == 0:
+            hold(M, -M[buffer + BUFFER.size])
 
 
-@nb.njit
-def release(M, buffer):  # type: ignore[no-untyped-def]
+@helper
+def release(M: Memory, buffer: int) -> None:
     """Note that one reader is done."""
-    M[buffer + READERS] -= 1
-    if M[buffer + READERS] == 0:
-        hold(M, -M[buffer + SIZE])
+    M[buffer + BUFFER.readers] -= 1
+    if M[buffer + BUFFER.readers] == 0:
+        hold(M, -M[buffer + BUFFER.size])

@@ -7,15 +7,17 @@ free, and so is a result that goes straight to one.
 
 from __future__ import annotations
 
-import numba as nb
-
 from ...ir.dtypes import Tile, bf16
 from ...ir.function import Function
+from ..kernel import Memory, helper, offsets, packed
 from .actor import MAX_PAD_COLS, MAX_PAD_ROWS, cols_of, pad_cols_of, pad_rows_of, rows_of, tile_word
 
-# Record of a cost
-FORM, PER_ELEMENT, FLOPS_PER_CYCLE, FIXED, BANDWIDTH, ADD_UP, OF_INPUT = range(7)
-OF_OUTPUT, SHAPE, COLS, TRANSPOSED, STORED = range(OF_INPUT + 3, OF_INPUT + 8)
+COST = offsets(
+    *("form", "per_element", "flops_per_cycle", "fixed", "bandwidth", "add_up"),
+    *("of_first", "of_second", "of_third", "of_output"),
+    *("shape", "cols", "transposed", "stored"),
+)
+"""The record of a cost; `of_…` are bytes of a tile element that is read or written."""
 
 ELEMENTWISE, PRODUCT = range(2)
 SAME, JOINED, MULTIPLIED, ONE_COLUMN, ALL_COLUMNS, PLACED = range(6)
@@ -61,23 +63,37 @@ def record(
     form = PRODUCT if function.name == "matmul" else ELEMENTWISE
     each = 0 if form == PRODUCT else int(function.flops(*units))
     shape = _SHAPES.get(function.name, JOINED)
-    reads = [*read, 0, 0, 0][:3]
+    first, second, third = [*read, 0, 0, 0][:3]
     parameters = function.parameters()
-    cols, transposed = parameters.get("cols", 0), parameters.get("transpose", False)
-    first = [form, each, flops, fixed, bandwidth, add_up]
-    return [*first, *reads, written, shape, cols, transposed, stored]
+    return packed(
+        COST,
+        form=form,
+        per_element=each,
+        flops_per_cycle=flops,
+        fixed=fixed,
+        bandwidth=bandwidth,
+        add_up=add_up,
+        of_first=first,
+        of_second=second,
+        of_third=third,
+        of_output=written,
+        shape=shape,
+        cols=parameters.get("cols", 0),
+        transposed=parameters.get("transpose", False),
+        stored=stored,
+    )
 
 
-@nb.njit
-def result(M, w, a, b, c):  # type: ignore[no-untyped-def]
+@helper
+def result(M: Memory, w: int, a: int, b: int, c: int) -> int:
     """The tile that comes out of the operands `a`, `b` and `c` (0 where there is none)."""
-    shape = M[w + SHAPE]
+    shape = M[w + COST.shape]
     if shape == PLACED:
         return tile_word(rows_of(a), cols_of(a), min(MAX_PAD_ROWS, max(0, rows_of(a) - c - 1)), 0)
     if shape == SAME:
         return a
     if shape == MULTIPLIED:
-        if M[w + TRANSPOSED]:
+        if M[w + COST.transposed]:
             return tile_word(
                 rows_of(a), rows_of(b), pad_rows_of(a), min(MAX_PAD_COLS, pad_rows_of(b))
             )
@@ -85,7 +101,7 @@ def result(M, w, a, b, c):  # type: ignore[no-untyped-def]
     if shape == ONE_COLUMN:
         return tile_word(rows_of(a), 1, pad_rows_of(a), 0)
     if shape == ALL_COLUMNS:
-        return tile_word(rows_of(a), M[w + COLS], pad_rows_of(a), 0)
+        return tile_word(rows_of(a), M[w + COST.cols], pad_rows_of(a), 0)
     if b == 0:
         return a
     # An extent of 1 is repeated, also where the other is 0.
@@ -94,29 +110,30 @@ def result(M, w, a, b, c):  # type: ignore[no-untyped-def]
     return tile_word(rows_of(tall), cols_of(wide), pad_rows_of(tall), pad_cols_of(wide))
 
 
-@nb.njit
-def flops(M, w, a, b):  # type: ignore[no-untyped-def]
+@helper
+def flops(M: Memory, w: int, a: int, b: int) -> tuple[int, int]:
     """FLOPs for one element: all, and those that do not work on padding."""
-    if M[w + FORM] == PRODUCT:
+    if M[w + COST.form] == PRODUCT:
         out = result(M, w, a, b, 0)
-        inner = max(pad_cols_of(a), pad_cols_of(b) if M[w + TRANSPOSED] else pad_rows_of(b))
+        inner = max(pad_cols_of(a), pad_cols_of(b) if M[w + COST.transposed] else pad_rows_of(b))
         rows, cols = rows_of(out) - pad_rows_of(out), cols_of(out) - pad_cols_of(out)
         total = 2 * rows_of(out) * cols_of(a) * cols_of(out)
         return total, 2 * rows * (cols_of(a) - inner) * cols
-    each = M[w + PER_ELEMENT]
-    if M[w + SHAPE] == JOINED and b != 0:
+    each = M[w + COST.per_element]
+    if M[w + COST.shape] == JOINED and b != 0:
         a = result(M, w, a, b, 0)
     rows, cols = rows_of(a) - pad_rows_of(a), cols_of(a) - pad_cols_of(a)
     return each * rows_of(a) * cols_of(a), each * rows * cols
 
 
-@nb.njit(inline="always")
-def _over(amount, rate):  # type: ignore[no-untyped-def]
+@helper
+def _over(amount: int, rate: int) -> int:
+    """The quotient, rounded up."""
     return (amount + rate - 1) // rate
 
 
-@nb.njit
-def cycles(M, w, total, a, b, c, out):  # type: ignore[no-untyped-def]
+@helper
+def cycles(M: Memory, w: int, total: int, a: int, b: int, c: int, out: int) -> int:
     """Cycles for one element.
 
     Parameters
@@ -132,12 +149,12 @@ def cycles(M, w, total, a, b, c, out):  # type: ignore[no-untyped-def]
     out : int
         Elements of the result that are written now.
     """
-    bandwidth = M[w + BANDWIDTH]
-    first = _over(a * M[w + OF_INPUT], bandwidth)
-    second = _over(b * M[w + OF_INPUT + 1], bandwidth)
-    third = _over(c * M[w + OF_INPUT + 2], bandwidth)
-    load = first + second + third if M[w + ADD_UP] else max(first, second, third)
-    compute = M[w + FIXED]
+    bandwidth = M[w + COST.bandwidth]
+    first = _over(a * M[w + COST.of_first], bandwidth)
+    second = _over(b * M[w + COST.of_second], bandwidth)
+    third = _over(c * M[w + COST.of_third], bandwidth)
+    load = first + second + third if M[w + COST.add_up] else max(first, second, third)
+    compute = M[w + COST.fixed]
     if compute == 0:
-        compute = _over(total, M[w + FLOPS_PER_CYCLE])
-    return max(load, compute, _over(out * M[w + OF_OUTPUT], bandwidth))
+        compute = _over(total, M[w + COST.flops_per_cycle])
+    return max(load, compute, _over(out * M[w + COST.of_output], bandwidth))

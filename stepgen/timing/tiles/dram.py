@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir.errors import StepError
+from ..kernel import packed
 from ..layout import Layout
 from . import dram_steps as d
 from . import whole
 from .dram_timings import DDR4_3200, HBM2_2000, Timings
+from .ports import KIND_DRAM
 
 
 @dataclass(frozen=True)
@@ -102,35 +104,39 @@ class Dram:
     def lay_out(self, layout: Layout) -> int:
         """Put the record of the memory into the array and return its address."""
         banks = self.bank_groups * self.banks
-        first_bank = d.GROUP_RECORDS + d.GROUP_SIZE * self.bank_groups
-        rings = first_bank + d.BANK_SIZE * banks
+        first_bank = d.CHANNEL.groups + len(d.GROUP) * self.bank_groups
+        rings = first_bank + len(d.BANK) * banks
         size = rings + d.ACTIVATES + self.window
         channels = np.zeros((self.channels, size), dtype=np.int64)
         # All at once: a tile lies in all channels, and would wait for each in turn.
-        channels[:, d.REFRESH] = self.ticks(self.timings.refi)
-        channels[:, first_bank + d.ROW : rings : d.BANK_SIZE] = d.NO_ROW
+        channels[:, d.CHANNEL.refresh] = self.ticks(self.timings.refi)
+        channels[:, first_bank + d.BANK.row : rings : len(d.BANK)] = d.NO_ROW
         channels[:, rings:] = d.LONG_AGO
-        record = [0] * d.TIMES
-        record[d.KIND] = d.KIND_DRAM
-        record[d.CHANNELS] = self.channels
-        record[d.FIRST] = layout.reserve(channels.reshape(-1))
-        record[d.CHANNEL_SIZE] = size
-        record[d.BURST_BYTES] = self.burst_bytes
-        record[d.BURSTS] = self.request_bytes // self.burst_bytes
-        record[d.LATENCY] = self.latency
-        record[d.INTERLEAVE] = self.interleave // self.burst_bytes
-        record[d.TURN] = self.turn
-        record[d.BLOCK] = self.turn * self.row_bytes // self.burst_bytes
-        record[d.SETS] = banks // self.turn
-        record[d.GROUPS] = self.bank_groups
-        record[d.BANKS] = banks
-        record[d.WINDOW] = self.window
-        times = (self.ticks(getattr(self.timings, name)) for name in d.TIMES_KEPT)
-        return layout.reserve([*record, *times])
+        own = packed(
+            d.D,
+            kind=KIND_DRAM,
+            channels=self.channels,
+            first=layout.reserve(channels.reshape(-1)),
+            channel_size=size,
+            burst_bytes=self.burst_bytes,
+            bursts=self.request_bytes // self.burst_bytes,
+            latency=self.latency,
+            interleave=self.interleave // self.burst_bytes,
+            turn=self.turn,
+            block=self.turn * self.row_bytes // self.burst_bytes,
+            sets=banks // self.turn,
+            groups=self.bank_groups,
+            banks=banks,
+            window=self.window,
+            **{name: self.ticks(getattr(self.timings, name)) for name in d.TIMES},
+        )
+        return layout.reserve(own)
 
     def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
         """Put the record of an operator's port into the array and return its address."""
-        return layout.reserve([memory, self.requests_per_cycle, *[0] * (d.PORT_SIZE - 2)])
+        blank = dict.fromkeys(d.P._fields, 0)
+        own = packed(d.P, **{**blank, "model": memory, "rate": self.requests_per_cycle})
+        return layout.reserve(own)
 
 
 HBM2 = Dram(HBM2_2000, clock_mhz=2000, channels=64)

@@ -11,11 +11,9 @@ Times are in ticks, `TICKS` to a cycle, so that a clock of the memory need not b
 
 from __future__ import annotations
 
-import numba as nb
+from ..kernel import Memory, helper, offsets
+from .ports import MEMORY, PORT
 
-from .simple import AT, DONE, LEFT, MODEL, RATE
-
-KIND_DRAM = 1
 TICKS = 16
 """Parts of a cycle in which times are kept."""
 CHUNK = 16
@@ -26,36 +24,38 @@ SCATTER = 0x9E3779B1
 LONG_AGO = -(1 << 60)
 NO_ROW = -1
 
-# Record of the memory; the first word is the kind of model, as in the simple one
-KIND, CHANNELS, FIRST, CHANNEL_SIZE, BURST_BYTES, BURSTS, LATENCY = range(7)
-INTERLEAVE, TURN, BLOCK, SETS, GROUPS, BANKS, WINDOW = range(7, 14)
-TIMES = 14
-TIMES_KEPT = (
+TIMES = (
     *("burst", "cl", "cwl", "rcd", "rp", "ras", "ccd_s", "ccd_l", "rrd_s", "rrd_l", "faw"),
     *("wr", "rtp", "wtr_s", "wtr_l", "rtw", "refi", "rfc"),
 )
-"""Timings in the order in which they follow each other in the record."""
-(BURST, CL, CWL, RCD, RP, RAS, CCD_S, CCD_L, RRD_S, RRD_L, FAW) = range(TIMES, TIMES + 11)
-(WR, RTP, WTR_S, WTR_L, RTW, REFI, RFC) = range(TIMES + 11, TIMES + len(TIMES_KEPT))
+"""Timings of a part, as fields of the memory's record."""
+D = offsets(
+    *MEMORY._fields,
+    *("channels", "first", "channel_size", "burst_bytes", "bursts", "latency"),
+    *("interleave", "turn", "block", "sets", "groups", "banks", "window"),
+    *TIMES,
+)
+"""The record of the memory."""
+P = offsets(*PORT._fields, "next", "rows", "row_address", "row_bytes", "pitch", "write", "latest")
+"""The record of a port."""
+CHANNEL = offsets(
+    *("next_read", "next_write", "next_activate", "refresh"),
+    *("oldest_activate", "oldest_column", "groups"),
+)
+"""The record of a channel: the earliest next column command of each kind, next activate and next
+refresh, and where in the two rings the oldest entry lies. Then come its bank groups, its banks, the
+ring of activates and the ring of columns."""
+GROUP = offsets("next_read", "next_write", "activate")
+"""Of a bank group: the earliest next column command of each kind, and the next activate."""
+BANK = offsets("row", "opened", "close", "activate")
+"""Of a bank: its open row, when that was activated, when it may be closed, and when the next one
+may be activated."""
 
-# Record of a port, behind the words that it shares with the simple model
-NEXT, ROWS, ROW_ADDRESS, ROW_BYTES, PITCH, WRITE, LATEST = range(5, 12)
-PORT_SIZE = 12
 
-# Record of a channel: earliest next column command of each kind, next activate, next refresh, and
-# where in the two rings the oldest entry lies
-NEXT_READ, NEXT_WRITE, NEXT_ACTIVATE, REFRESH, OLDEST_ACTIVATE, OLDEST_COLUMN = range(6)
-# then per bank group the earliest next read, write and activate, then per bank its open row, when
-# that was activated, when it may be closed and when the next one may be activated, then the rings
-GROUP_RECORDS = 6
-GROUP_ACTIVATE = 2
-GROUP_SIZE = 3
-ROW, OPENED, CLOSE, ACTIVATE = range(4)
-BANK_SIZE = 4
-
-
-@nb.njit
-def start(M, port, t, address, rows, row_bytes, pitch, write):  # type: ignore[no-untyped-def]
+@helper
+def start(
+    M: Memory, port: int, t: int, address: int, rows: int, row_bytes: int, pitch: int, write: int
+) -> None:
     """Begin in cycle `t` to transfer a tile.
 
     Parameters
@@ -78,80 +78,84 @@ def start(M, port, t, address, rows, row_bytes, pitch, write):  # type: ignore[n
     if pitch == row_bytes:
         row_bytes *= rows
         rows = min(rows, 1)
-    M[port + LEFT] = 0
-    M[port + AT] = t
-    M[port + ROWS] = rows if row_bytes else 0
-    M[port + ROW_ADDRESS] = address
-    M[port + ROW_BYTES] = row_bytes
-    M[port + PITCH] = pitch
-    M[port + WRITE] = write
-    M[port + LATEST] = t * TICKS
+    M[port + P.left] = 0
+    M[port + P.at] = t
+    M[port + P.rows] = rows if row_bytes else 0
+    M[port + P.row_address] = address
+    M[port + P.row_bytes] = row_bytes
+    M[port + P.pitch] = pitch
+    M[port + P.write] = write
+    M[port + P.latest] = t * TICKS
 
 
-@nb.njit
-def advance(M, port, t):  # type: ignore[no-untyped-def]
+@helper
+def advance(M: Memory, port: int, t: int) -> int:
     """Go on with the tile in cycle `t`; returns 0 when all is offered, else when to look again.
 
-    ``M[port + DONE]`` is then the cycle in which the last answer is there.
+    ``M[port + P.done]`` is then the cycle in which the last answer is there.
     """
-    if t < M[port + AT]:
-        return M[port + AT]
-    memory = M[port + MODEL]
-    per_cycle = M[port + RATE] * M[memory + BURSTS]
+    if t < M[port + P.at]:
+        return M[port + P.at]
+    memory = M[port + P.model]
+    per_cycle = M[port + P.rate] * M[memory + D.bursts]
     most = max(CHUNK // per_cycle, 1) * per_cycle
     offered = 0
     while offered < most:
-        if M[port + LEFT] == 0:
-            if M[port + ROWS] == 0:
+        if M[port + P.left] == 0:
+            if M[port + P.rows] == 0:
                 break
             _next_row(M, port, memory)
-        count = min(M[port + LEFT], most - offered)
-        latest = _serve(M, memory, M[port + NEXT], count, M[port + WRITE], t, offered, per_cycle)
-        M[port + LATEST] = max(M[port + LATEST], latest)
-        M[port + NEXT] += count
-        M[port + LEFT] -= count
+        count = min(M[port + P.left], most - offered)
+        latest = _serve(
+            M, memory, M[port + P.next], count, M[port + P.write], t, offered, per_cycle
+        )
+        M[port + P.latest] = max(M[port + P.latest], latest)
+        M[port + P.next] += count
+        M[port + P.left] -= count
         offered += count
     if offered == 0:
-        M[port + DONE] = -(-M[port + LATEST] // TICKS) + M[memory + LATENCY]
+        M[port + P.done] = -(-M[port + P.latest] // TICKS) + M[memory + D.latency]
         return 0
-    M[port + AT] = t + (offered + per_cycle - 1) // per_cycle
-    return M[port + AT]
+    M[port + P.at] = t + (offered + per_cycle - 1) // per_cycle
+    return M[port + P.at]
 
 
-@nb.njit
-def _next_row(M, port, memory):  # type: ignore[no-untyped-def]
+@helper
+def _next_row(M: Memory, port: int, memory: int) -> None:
     """Turn to the next row of the tile: all bursts that its bytes touch."""
-    size = M[memory + BURST_BYTES]
-    address = M[port + ROW_ADDRESS]
-    M[port + NEXT] = address // size
-    M[port + LEFT] = (address + M[port + ROW_BYTES] + size - 1) // size - address // size
-    M[port + ROW_ADDRESS] = address + M[port + PITCH]
-    M[port + ROWS] -= 1
+    size = M[memory + D.burst_bytes]
+    address = M[port + P.row_address]
+    M[port + P.next] = address // size
+    M[port + P.left] = (address + M[port + P.row_bytes] + size - 1) // size - address // size
+    M[port + P.row_address] = address + M[port + P.pitch]
+    M[port + P.rows] -= 1
 
 
-@nb.njit
-def _refresh(M, memory, channel):  # type: ignore[no-untyped-def]
+@helper
+def _refresh(M: Memory, memory: int, channel: int) -> None:
     """Close all banks of a channel and refresh it, as soon as the banks allow once it is due."""
-    first = channel + GROUP_RECORDS + GROUP_SIZE * M[memory + GROUPS]
-    last = first + BANK_SIZE * M[memory + BANKS]
-    begin = M[channel + REFRESH]
-    for bank in range(first, last, BANK_SIZE):
-        if M[bank + ROW] != NO_ROW:
-            begin = max(begin, M[bank + CLOSE] + M[memory + RP])
-            M[bank + ROW] = NO_ROW
-    for bank in range(first, last, BANK_SIZE):
-        M[bank + ACTIVATE] = begin + M[memory + RFC]
-    M[channel + REFRESH] += M[memory + REFI]
+    first = channel + CHANNEL.groups + len(GROUP) * M[memory + D.groups]
+    last = first + len(BANK) * M[memory + D.banks]
+    begin = M[channel + CHANNEL.refresh]
+    for bank in range(first, last, len(BANK)):
+        if M[bank + BANK.row] != NO_ROW:
+            begin = max(begin, M[bank + BANK.close] + M[memory + D.rp])
+            M[bank + BANK.row] = NO_ROW
+    for bank in range(first, last, len(BANK)):
+        M[bank + BANK.activate] = begin + M[memory + D.rfc]
+    M[channel + CHANNEL.refresh] += M[memory + D.refi]
 
 
-@nb.njit(inline="always")
-def _scatter(number):  # type: ignore[no-untyped-def]
+@helper
+def _scatter(number: int) -> int:
     """A number that looks unlike `number`, so that round addresses do not all meet in one place."""
     return (number * SCATTER >> 12) & 1023
 
 
-@nb.njit
-def _serve(M, memory, burst, count, write, t, offered, per_cycle):  # type: ignore[no-untyped-def]
+@helper
+def _serve(
+    M: Memory, memory: int, burst: int, count: int, write: int, t: int, offered: int, per_cycle: int
+) -> int:
     """Serve consecutive bursts that arrive from cycle `t` on; returns the end of their data.
 
     Parameters
@@ -168,19 +172,19 @@ def _serve(M, memory, burst, count, write, t, offered, per_cycle):  # type: igno
         The cycle, bursts offered since, and how many of them come in a cycle.
     """
     # What a burst needs over and over, read once: the array cannot be known not to change.
-    rcd, rp, ras = M[memory + RCD], M[memory + RP], M[memory + RAS]
-    rrd_s, rrd_l, faw = M[memory + RRD_S], M[memory + RRD_L], M[memory + FAW]
-    same_s, same_l = M[memory + CCD_S], M[memory + CCD_L]
+    rcd, rp, ras = M[memory + D.rcd], M[memory + D.rp], M[memory + D.ras]
+    rrd_s, rrd_l, faw = M[memory + D.rrd_s], M[memory + D.rrd_l], M[memory + D.faw]
+    same_s, same_l = M[memory + D.ccd_s], M[memory + D.ccd_l]
     if write:
-        data = M[memory + CWL] + M[memory + BURST]
-        until_close = data + M[memory + WR]
-        other_s, other_l = data + M[memory + WTR_S], data + M[memory + WTR_L]
+        data = M[memory + D.cwl] + M[memory + D.burst]
+        until_close = data + M[memory + D.wr]
+        other_s, other_l = data + M[memory + D.wtr_s], data + M[memory + D.wtr_l]
     else:
-        data = M[memory + CL] + M[memory + BURST]
-        until_close = M[memory + RTP]
-        other_s = other_l = M[memory + RTW]
-    interleave, turn, window = M[memory + INTERLEAVE], M[memory + TURN], M[memory + WINDOW]
-    groups, banks = M[memory + GROUPS], M[memory + BANKS]
+        data = M[memory + D.cl] + M[memory + D.burst]
+        until_close = M[memory + D.rtp]
+        other_s = other_l = M[memory + D.rtw]
+    interleave, turn, window = M[memory + D.interleave], M[memory + D.turn], M[memory + D.window]
+    groups, banks = M[memory + D.groups], M[memory + D.banks]
 
     arrival = (t + offered // per_cycle) * TICKS
     before_next_cycle = per_cycle - offered % per_cycle
@@ -188,59 +192,64 @@ def _serve(M, memory, burst, count, write, t, offered, per_cycle):  # type: igno
     end = burst + count
     while burst < end:
         piece = burst // interleave
-        index = piece // M[memory + CHANNELS] * interleave + burst - piece * interleave
-        block = index // M[memory + BLOCK]
-        row = block // M[memory + SETS]
-        channel = M[memory + FIRST] + M[memory + CHANNEL_SIZE] * (
-            (piece + _scatter(block)) % M[memory + CHANNELS]
+        index = piece // M[memory + D.channels] * interleave + burst - piece * interleave
+        block = index // M[memory + D.block]
+        row = block // M[memory + D.sets]
+        channel = M[memory + D.first] + M[memory + D.channel_size] * (
+            (piece + _scatter(block)) % M[memory + D.channels]
         )
-        first_bank = (block + _scatter(row)) % M[memory + SETS] * turn
+        first_bank = (block + _scatter(row)) % M[memory + D.sets] * turn
         first_group = first_bank % groups
         place = index % turn
-        bank_records = channel + GROUP_RECORDS + GROUP_SIZE * groups
-        activates = bank_records + BANK_SIZE * banks
+        bank_records = channel + CHANNEL.groups + len(GROUP) * groups
+        activates = bank_records + len(BANK) * banks
         columns = activates + ACTIVATES
         piece_end = min(end, (piece + 1) * interleave)
         while burst < piece_end:
-            group = channel + GROUP_RECORDS + GROUP_SIZE * (first_group + place)
-            bank = bank_records + BANK_SIZE * (first_bank + place)
-            oldest = M[channel + OLDEST_COLUMN]
+            group = channel + CHANNEL.groups + len(GROUP) * (first_group + place)
+            bank = bank_records + len(BANK) * (first_bank + place)
+            oldest = M[channel + CHANNEL.oldest_column]
             while True:
                 opened = LONG_AGO
-                if M[bank + ROW] == row:
-                    column = M[bank + OPENED] + rcd
+                if M[bank + BANK.row] == row:
+                    column = M[bank + BANK.opened] + rcd
                 else:
                     opened = max(arrival, M[columns + oldest])
-                    if M[bank + ROW] == NO_ROW:
-                        opened = max(opened, M[bank + ACTIVATE])
+                    if M[bank + BANK.row] == NO_ROW:
+                        opened = max(opened, M[bank + BANK.activate])
                     else:
-                        opened = max(opened, M[bank + CLOSE]) + rp
-                    opened = max(opened, M[channel + NEXT_ACTIVATE], M[group + GROUP_ACTIVATE])
-                    opened = max(opened, M[activates + M[channel + OLDEST_ACTIVATE]] + faw)
+                        opened = max(opened, M[bank + BANK.close]) + rp
+                    opened = max(
+                        opened, M[channel + CHANNEL.next_activate], M[group + GROUP.activate]
+                    )
+                    opened = max(opened, M[activates + M[channel + CHANNEL.oldest_activate]] + faw)
                     column = opened + rcd
                 column = max(
-                    column, arrival, M[channel + NEXT_READ + write], M[group + NEXT_READ + write]
+                    column,
+                    arrival,
+                    M[channel + CHANNEL.next_read + write],
+                    M[group + GROUP.next_read + write],
                 )
-                if column < M[channel + REFRESH]:
+                if column < M[channel + CHANNEL.refresh]:
                     break
                 _refresh(M, memory, channel)
             if opened != LONG_AGO:
-                M[bank + ROW] = row
-                M[bank + OPENED] = opened
-                M[bank + CLOSE] = opened + ras
-                M[channel + NEXT_ACTIVATE] = opened + rrd_s
-                M[group + GROUP_ACTIVATE] = opened + rrd_l
-                oldest_activate = M[channel + OLDEST_ACTIVATE]
+                M[bank + BANK.row] = row
+                M[bank + BANK.opened] = opened
+                M[bank + BANK.close] = opened + ras
+                M[channel + CHANNEL.next_activate] = opened + rrd_s
+                M[group + GROUP.activate] = opened + rrd_l
+                oldest_activate = M[channel + CHANNEL.oldest_activate]
                 M[activates + oldest_activate] = opened
-                M[channel + OLDEST_ACTIVATE] = (oldest_activate + 1) % ACTIVATES
-            M[bank + CLOSE] = max(M[bank + CLOSE], column + until_close)
-            M[channel + NEXT_READ + write] = column + same_s
-            M[channel + NEXT_WRITE - write] = column + other_s
-            M[group + NEXT_READ + write] = column + same_l
-            M[group + NEXT_WRITE - write] = column + other_l
+                M[channel + CHANNEL.oldest_activate] = (oldest_activate + 1) % ACTIVATES
+            M[bank + BANK.close] = max(M[bank + BANK.close], column + until_close)
+            M[channel + CHANNEL.next_read + write] = column + same_s
+            M[channel + CHANNEL.next_write - write] = column + other_s
+            M[group + GROUP.next_read + write] = column + same_l
+            M[group + GROUP.next_write - write] = column + other_l
             M[columns + oldest] = column
             oldest += 1
-            M[channel + OLDEST_COLUMN] = 0 if oldest == window else oldest
+            M[channel + CHANNEL.oldest_column] = 0 if oldest == window else oldest
             latest = max(latest, column + data)
             burst += 1
             place += 1

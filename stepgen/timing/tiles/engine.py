@@ -10,12 +10,12 @@ import numpy.typing as npt
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node
-from ...ir.wire import Beats
+from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..activity import KEY, Cycles, Trace, spent
-from ..deadlock import Deadlock, explain, smallest_depths
+from ..deadlock import advised, explain
 from ..drive import MAX_CYCLES, TooLong, drive
-from .actor import FAULT, PEAK, PORTS, TOKENS, VALUE
+from .actor import COMMON, FAULT, PEAK
 from .allocation import allocated
 from .depths import UNBOUNDED, Depth, Outgrown, check_room
 from .machines import Machine
@@ -73,45 +73,38 @@ def run(
     rooms: dict[str, int] = {}
 
     def attempt(changes: Mapping[str, int]) -> Run:
-        program = Program(
-            graph,
-            given,
-            machine,
-            {**own, **changes},
-            tensors=tensors,
-            contents=contents,
-            rooms=rooms,
-        )
-        if not fifos:
-            fifos.update(program.fifos)
-        for name, depth in own.items():
-            if name not in fifos:
-                near = get_close_matches(name, fifos, cutoff=0)
-                raise StepError(f"program {graph.name} has no FIFO {name!r}, but {', '.join(near)}")
-            if depth != UNBOUNDED and depth < 1:
-                raise StepError(f"the FIFO {name} must hold at least 1 element, not {depth}")
-        try:
-            return _run(program, limit)
-        except Outgrown as outgrown:
-            rooms.update(outgrown.rooms)
-        return attempt(changes)
+        while True:
+            program = Program(
+                graph,
+                given,
+                machine,
+                {**own, **changes},
+                tensors=tensors,
+                contents=contents,
+                rooms=rooms,
+            )
+            if not fifos:
+                fifos.update(program.fifos)
+                _check_depths(program, own)
+            try:
+                return _run(program, limit)
+            except Outgrown as outgrown:
+                rooms.update(outgrown.rooms)
 
-    def stuck(changes: Mapping[str, int]) -> Deadlock | None:
-        try:
-            attempt(changes)
-        except Deadlock as deadlock:
-            return deadlock
-        except TooLong:
-            pass
-        return None
+    def bounded() -> dict[str, int]:
+        return {name: depth for name, depth in fifos.items() if depth != UNBOUNDED}
 
-    try:
-        return attempt({})
-    except Deadlock as deadlock:
-        bounded = {name: depth for name, depth in fifos.items() if depth != UNBOUNDED}
-        remedy = smallest_depths(deadlock, frozenset(bounded), stuck)
-        deadlock.advise({name: depth for name, depth in remedy.items() if depth > bounded[name]})
-        raise
+    return advised(attempt, bounded)
+
+
+def _check_depths(program: Program, asked: Mapping[str, Depth]) -> None:
+    """Check that the depths that were asked for are possible, of FIFOs that there are."""
+    for name, depth in asked.items():
+        if name not in program.fifos:
+            near = ", ".join(get_close_matches(name, program.fifos, cutoff=0))
+            raise StepError(f"program {program.graph.name} has no FIFO {name!r}, but {near}")
+        if depth != UNBOUNDED and depth < 1:
+            raise StepError(f"the FIFO {name} must hold at least 1 element, not {depth}")
 
 
 def _run(program: Program, limit: int) -> Run:
@@ -190,9 +183,7 @@ def _head(M: Cycles, channel: int) -> int | None:
 
 def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
     states = spent(M, a, cycles)
-    names = ("tokens", "useful", "padding", "traffic", "largest")
-    counters = M[a + TOKENS : a + PORTS]
-    own = {name: int(n) for name, n in zip(names, counters, strict=True)}
+    own = {name: int(M[a + at]) for name, at in COMMON._asdict().items() if name != "busy_until"}
     return {"busy": int(states[0]), "starved": int(states[1]), "full": int(states[2]), **own}
 
 

@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from .actor import PORTS, aux_of, bare, helper, kind_of, low_of, make_beat, send
+from ..kernel import Memory, aux_of, helper, kind_of, low_of, make_beat, record
+from .actor import COMMON, bare, send
 
-OUT, HOLDS, HELD_BEAT, HAS_HELD = range(PORTS, PORTS + 4)
-FIRST = PORTS + 4
-"""First field of an actor that holds back, after those above."""
+HOLDING = record(*COMMON._fields, "out", "holds", "held", "has_held")
+"""How the record of an actor that holds back begins."""
 
 
 @helper
-def flush(M, a, t):  # type: ignore[no-untyped-def]
+def flush(M: Memory, a: int, t: int) -> bool:
     """Let go of what is held back, which takes this cycle; whether there was anything."""
-    held = M[a + HAS_HELD] == 1
+    held: bool = M[a + HOLDING.has_held] == 1
     if held:
-        send(M, a, M[a + OUT], t, M[a + HELD_BEAT])
-        M[a + HAS_HELD] = 0
+        send(M, a, M[a + HOLDING.out], t, M[a + HOLDING.held])
+        M[a + HOLDING.has_held] = 0
     return held
 
 
 @helper
-def put(M, a, t, beat, final):  # type: ignore[no-untyped-def]
+def put(M: Memory, a: int, t: int, beat: int, final: bool) -> bool:
     """Emit a beat, or hold it back and emit the one before; whether the beat is gone or held."""
-    if M[a + HOLDS] and not final:
+    if M[a + HOLDING.holds] and not final:
         flush(M, a, t)
-        M[a + HELD_BEAT], M[a + HAS_HELD] = beat, 1
+        M[a + HOLDING.held], M[a + HOLDING.has_held] = beat, 1
         return True
     if flush(M, a, t):
         return False
-    send(M, a, M[a + OUT], t, beat)
+    send(M, a, M[a + HOLDING.out], t, beat)
     return True
 
 
 @helper
-def close(M, a, t, low, stop):  # type: ignore[no-untyped-def]
+def close(M: Memory, a: int, t: int, low: int, stop: int) -> None:
     """Close the levels ``low..stop`` on the beat held back, or as an empty group."""
-    if M[a + HAS_HELD]:
-        held = M[a + HELD_BEAT]
-        M[a + HAS_HELD] = 0
-        send(M, a, M[a + OUT], t, make_beat(kind_of(held), stop, low_of(held), aux_of(held)))
+    if M[a + HOLDING.has_held]:
+        held = M[a + HOLDING.held]
+        M[a + HOLDING.has_held] = 0
+        send(
+            M, a, M[a + HOLDING.out], t, make_beat(kind_of(held), stop, low_of(held), aux_of(held))
+        )
     else:
-        send(M, a, M[a + OUT], t, bare(low, stop))
+        send(M, a, M[a + HOLDING.out], t, bare(low, stop))

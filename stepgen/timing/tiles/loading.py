@@ -8,80 +8,78 @@ from __future__ import annotations
 
 from ...ir.errors import StepError
 from ...ir.stream import Node
-from ..kernel import POPPED, PUSHED, push
-from . import memory
-from .actor import (
-    BUSY_UNTIL,
-    IDLE,
+from ...ir.wire import VALUE
+from ..kernel import (
     NEVER,
-    PORTS,
-    RATE,
+    POPPED,
+    PUSHED,
     READY,
-    TRAFFIC,
-    VALUE,
+    Memory,
     acted,
-    area,
     aux_of,
     head,
     helper,
-    hold,
-    is_done,
     kind_of,
-    later,
+    push,
     ready,
+    record,
     room,
-    send_until,
     step,
-    take,
-    value,
 )
+from . import memory
+from .actor import COMMON, IDLE, TILED, area, fresh, hold, is_done, later, send_until, take, value
+from .ports import PORT
 from .program import Program
 
-PORT, LINE, ARRIVALS, MASK, BASE, ROWS, ROW_BYTES, TILE, STOP, WORDS = range(PORTS, PORTS + 10)
-FIRST = PORTS + 10
-"""First field of an actor that asks for tiles, after those above."""
+LOADING = record(
+    *COMMON._fields,
+    *("port", "line", "arrivals", "mask", "base", "rows", "row_bytes", "tile", "stop", "words"),
+)
+"""How the record of an actor that asks for tiles begins."""
+DELIVERY = record(*COMMON._fields, "out", "line", "arrivals", "mask", "size")
+"""The record of an actor that passes tiles on."""
 
 
 @helper
-def fetch(M, a, t, number, stop):  # type: ignore[no-untyped-def]
+def fetch(M: Memory, a: int, t: int, number: int, stop: int) -> int:
     """Begin to ask for tile `number`, which will close `stop` dims; when to look again."""
-    size = M[a + ROWS] * M[a + ROW_BYTES]
-    memory.start(M, M[a + PORT], t, M[a + BASE] + number * size, M[a + ROWS], M[a + ROW_BYTES], 0)
+    rows, row_bytes = M[a + LOADING.rows], M[a + LOADING.row_bytes]
+    size = rows * row_bytes
+    address = M[a + LOADING.base] + number * size
+    memory.start(M, M[a + LOADING.port], t, address, rows, row_bytes, 0)
     hold(M, size)
-    M[a + TRAFFIC] += size
-    M[a + STOP] = stop
-    if M[a + WORDS] != 0:
-        M[a + TILE] = M[M[a + WORDS] + number]
-    M[a + BUSY_UNTIL] = t
+    M[a + LOADING.traffic] += size
+    M[a + LOADING.stop] = stop
+    if M[a + LOADING.words] != 0:
+        M[a + LOADING.tile] = M[M[a + LOADING.words] + number]
+    M[a + LOADING.busy_until] = t
     return asked(M, a, t)
 
 
 @helper
-def asked(M, a, t):  # type: ignore[no-untyped-def]
+def asked(M: Memory, a: int, t: int) -> int:
     """Go on asking; `READY` when the tile is on its way, else when to look again."""
-    when = memory.advance(M, M[a + PORT], t)
+    port, line = M[a + LOADING.port], M[a + LOADING.line]
+    when = memory.advance(M, port, t)
     if when:
         return later(M, t, when)
-    line = M[a + LINE]
-    M[M[a + ARRIVALS] + (M[line + PUSHED] & M[a + MASK])] = M[M[a + PORT] + memory.DONE]
-    push(M, line, t, value(M[a + TILE], M[a + STOP]))
-    M[a + BUSY_UNTIL] = IDLE
+    place = M[line + PUSHED] & M[a + LOADING.mask]
+    M[M[a + LOADING.arrivals] + place] = M[port + PORT.done]
+    push(M, line, t, value(M[a + LOADING.tile], M[a + LOADING.stop]))
+    M[a + LOADING.busy_until] = IDLE
     return READY
 
 
-OUT, FROM, TIMES, TIMES_MASK, SIZE = range(PORTS, PORTS + 5)
-
-
 @step
-def deliver(M, a, t):  # type: ignore[no-untyped-def]
-    line, out = M[a + FROM], M[a + OUT]
+def deliver(M: Memory, a: int, t: int) -> int:
+    line, out = M[a + DELIVERY.line], M[a + DELIVERY.out]
     wait = ready(M, line, t)
     if wait != READY:
         return wait
-    arrives = M[M[a + TIMES] + (M[line + POPPED] & M[a + TIMES_MASK])]
+    arrives = M[M[a + DELIVERY.arrivals] + (M[line + POPPED] & M[a + DELIVERY.mask])]
     beat = head(M, line)
     # Where streams move tiles by elements, the first go on as soon as the last can follow.
-    rate, first = M[out + RATE], arrives
+    rate, first = M[out + TILED.rate], arrives
     if rate:
         first -= (area(aux_of(beat)) + rate - 1) // rate
     if kind_of(beat) == VALUE and t < first:
@@ -91,13 +89,13 @@ def deliver(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     take(M, line, t)
     if kind_of(beat) == VALUE:
-        hold(M, -M[a + SIZE])
+        hold(M, -M[a + DELIVERY.size])
     send_until(M, a, out, t, beat, arrives)
     return NEVER if is_done(beat) else acted(M, t)
 
 
-def build(node: Node, to: Program) -> tuple[int, list[int]]:
-    """Add what passes tiles on; returns the line and the first fields of what asks for them."""
+def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
+    """Add what passes tiles on; returns the line and the fields of what asks for them."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     rows, cols = node.attrs["tile"]
     row_bytes = cols * tensor.element.bytes
@@ -106,11 +104,21 @@ def build(node: Node, to: Program) -> tuple[int, list[int]]:
     arrivals = to.reserve([0] * (mask + 1))
     line = to.internal(f"{node.name} on its way", places)
     out = to.output(node)
-    own = [out, line, arrivals, mask, rows * row_bytes]
+    size = rows * row_bytes
+    own = fresh(DELIVERY, out=out, line=line, arrivals=arrivals, mask=mask, size=size)
     to.add(node, deliver, own, reads=[line], writes=[out], name="passes on")
-    port = to.port()
-    word, words = to.tile(rows, cols), to.addresses_in(tensor, rows * cols)
-    return line, [port, line, arrivals, mask, to.base(tensor), rows, row_bytes, word, 0, words]
+    return line, {
+        "port": to.port(),
+        "line": line,
+        "arrivals": arrivals,
+        "mask": mask,
+        "tile": to.tile(rows, cols),
+        "words": to.addresses_in(tensor, rows * cols),
+        "base": to.base(tensor),
+        "rows": rows,
+        "row_bytes": row_bytes,
+        "stop": 0,
+    }
 
 
 def tiles_of(node: Node, to: Program) -> int:

@@ -2,23 +2,25 @@
 
 A port belongs to one operator. `start` begins the transfer of one tile; `advance` is then called in
 every cycle that it asks for, until it returns 0: all requests of the tile have been offered, and
-``M[port + DONE]`` is the cycle in which the last answer is there. A port carries one tile at a
+``M[port + PORT.done]`` is the cycle in which the last answer is there. A port carries one tile at a
 time; the next may start before the answers to the last one have come.
 """
 
 from __future__ import annotations
 
-import numba as nb
-
+from ..kernel import Memory, helper
 from . import dram_steps, simple
 from .dram import DDR4, HBM2, Dram
-from .simple import DONE, KIND, KIND_SIMPLE, MODEL, SimpleMemory
+from .ports import KIND_SIMPLE, MEMORY, PORT
+from .simple import SimpleMemory
 
-__all__ = ["DDR4", "DONE", "HBM2", "Dram", "SimpleMemory", "advance", "start"]
+__all__ = ["DDR4", "HBM2", "PORT", "Dram", "SimpleMemory", "advance", "start"]
 
 
-@nb.njit
-def start(M, port, t, address, rows, row_bytes, write):  # type: ignore[no-untyped-def]
+@helper
+def start(
+    M: Memory, port: int, t: int, address: int, rows: int, row_bytes: int, write: int
+) -> None:
     """Begin in cycle `t` to transfer a tile.
 
     Parameters
@@ -36,15 +38,15 @@ def start(M, port, t, address, rows, row_bytes, write):  # type: ignore[no-untyp
     write : int
         1 for a store.
     """
-    if M[M[port + MODEL] + KIND] == KIND_SIMPLE:
+    if M[M[port + PORT.model] + MEMORY.kind] == KIND_SIMPLE:
         simple.start(M, port, t, rows, row_bytes)
     else:
         dram_steps.start(M, port, t, address, rows, row_bytes, row_bytes, write)
 
 
-@nb.njit
-def advance(M, port, t):  # type: ignore[no-untyped-def]
+@helper
+def advance(M: Memory, port: int, t: int) -> int:
     """Go on with the tile in cycle `t`; returns 0 when all is offered, else when to look again."""
-    if M[M[port + MODEL] + KIND] == KIND_SIMPLE:
+    if M[M[port + PORT.model] + MEMORY.kind] == KIND_SIMPLE:
         return simple.advance(M, port, t)
     return dram_steps.advance(M, port, t)

@@ -7,27 +7,28 @@ from collections.abc import Iterator
 from ...ir.dtypes import FLAG, DataType, Tile, TupleType, address
 from ...ir.errors import StepError
 from ...ir.stream import Node
-from .actor import aux_of, head, helper, tile_word
+from ..kernel import Memory, aux_of, head, helper, offsets, packed
+from .actor import tile_word
 from .program import Program
 
-# Record of an operand
-CHANNEL, IS_FLAG, STEPS, PATH = range(4)
+OPERAND = offsets("channel", "is_flag", "steps", "path")
+"""Where an operand comes from; its path through tuples has `DEEPEST` words."""
 DEEPEST = 4
 """Tuples within tuples that a record has room for."""
-OPERAND_SIZE = PATH + DEEPEST
+OPERAND_SIZE = OPERAND.path + DEEPEST
 
 
 @helper
-def operand(M, operands, count, n):  # type: ignore[no-untyped-def]
+def operand(M: Memory, operands: int, count: int, n: int) -> int:
     """What operand `n` of `count` is at the heads of its FIFO, 0 where there is none."""
     if n >= count:
         return 0
     at = operands + n * OPERAND_SIZE
-    word = aux_of(head(M, M[at + CHANNEL]))
-    for i in range(M[at + STEPS]):
-        word = M[word + M[at + PATH + i]]
+    word = aux_of(head(M, M[at + OPERAND.channel]))
+    for i in range(M[at + OPERAND.steps]):
+        word = M[word + M[at + OPERAND.path + i]]
     # A flag carries its value; as a tile it has one element.
-    return tile_word(1, 1, 0, 0) if M[at + IS_FLAG] else word
+    return tile_word(1, 1, 0, 0) if M[at + OPERAND.is_flag] else word
 
 
 def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
@@ -59,5 +60,7 @@ def build(node: Node, to: Program) -> tuple[int, int]:
                     f"{DEEPEST} deep, not {len(path)} as in {stream.name}"
                 )
             padded = [*path, *[0] * (DEEPEST - len(path))]
-            words += [channel, leaf in carries, len(path), *padded]
+            words += packed(
+                OPERAND, channel=channel, is_flag=leaf in carries, steps=len(path), path=padded
+            )
     return to.reserve(words), len(words) // OPERAND_SIZE

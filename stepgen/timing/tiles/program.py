@@ -21,14 +21,12 @@ from ..layout import Layout, structure
 from . import costs, known
 from .actor import (
     COLS_AT,
-    IDLE,
     MAX_EXTENT,
     MAX_PAD_COLS,
     MAX_PAD_ROWS,
-    PORTS,
     SPAN_LENGTH_BITS,
     SPAN_START_BITS,
-    TOKENS,
+    TILED,
 )
 from .depths import ROOM, UNBOUNDED, Depth
 from .machines import Machine
@@ -128,9 +126,13 @@ class Program(Layout):
             return
         self._sources[key] = source = self._fifo(stream.name, stream, None, contents)
         if not uses:
-            step, own = forks["output"].drain, [source, holds_buffers(stream)]
-            self._actor(
-                stream.node.name, "drops", step, own, reads=[source], writes=[], finishes=True
+            drain = forks["output"]
+            own = drain.own(stream, source)
+            self.actor(
+                *(stream.node.name, "drops", drain.drain, own),
+                reads=[source],
+                writes=[],
+                finishes=True,
             )
             return
         outs = []
@@ -138,8 +140,9 @@ class Program(Layout):
             name = f"{stream.name} to {node.name}"
             outs.append(self._fifo(name, stream, node.inputs[index].resolved().depth))
             self._uses[node.name, index] = outs[-1]
-        own = [source, len(outs), holds_buffers(stream), *outs]
-        self._actor(stream.name, "forks", forks["fork"].copy, own, reads=[source], writes=outs)
+        fork = forks["fork"]
+        own = fork.own(stream, source, outs)
+        self.actor(stream.name, "forks", fork.copy, own, reads=[source], writes=outs)
 
     def _decided(self, stream: Stream) -> int:
         """Address of what a stream holds that data decides; 0 for other streams."""
@@ -154,7 +157,8 @@ class Program(Layout):
         size = self.element_bytes(stream) if holds_tiles(stream) else 0
         if size:
             self.static_tile(stream)
-        more = [size, self.machine.stream_elements, 0, contents]
+        rate = self.machine.stream_elements
+        more = k.packed(TILED, element_bytes=size, rate=rate, contents=contents)
         room = self._rooms.get(name, ROOM) if depth == UNBOUNDED else depth
         channel = self.new_channel(name, room, LATENCY, -1, capacity=self._record, more=more)
         if depth == UNBOUNDED:
@@ -191,7 +195,7 @@ class Program(Layout):
 
     def internal(self, name: str, depth: int) -> int:
         """A FIFO inside an operator."""
-        return self.new_channel(name, depth, LATENCY, -1, more=[0, 0, 0, 0])
+        return self.new_channel(name, depth, LATENCY, -1, more=[0] * len(TILED))
 
     def add(
         self,
@@ -204,28 +208,12 @@ class Program(Layout):
         finishes: bool = False,
         name: str = "works",
     ) -> int:
-        """Add an actor of an operator; `own` are its fields from `actor.PORTS` on."""
-        address = self._actor(
+        """Add an actor of an operator; `own` are its fields, of `actor.fresh`."""
+        address = self.actor(
             node.name, name, step, own, reads=reads, writes=writes, finishes=finishes
         )
         self.addresses.setdefault(node.name, []).append(address)
         return address
-
-    def _actor(
-        self,
-        unit: str,
-        name: str,
-        step: k.Step,
-        own: Sequence[int],
-        *,
-        reads: Sequence[int],
-        writes: Sequence[int],
-        finishes: bool = False,
-    ) -> int:
-        counters = [IDLE, *[0] * (PORTS - TOKENS)]
-        return self.actor(
-            unit, name, step, [*counters, *own], reads=reads, writes=writes, finishes=finishes
-        )
 
     def note(self, node: str, index: int) -> int:
         """An id under which a merge notes that it took input `index`."""

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
-
 from ...ir.errors import StepError
+from ..kernel import Memory, helper, offsets, packed
 from ..layout import Layout
 from . import whole
+from .ports import KIND_SIMPLE, MEMORY, PORT
 
-KIND_SIMPLE = 0
 MOST_CHANNELS = 1 << 16
 
-# Record of the memory; the first word is the kind of model. Behind it lies for each channel when it
-# is free for the next request.
-KIND, CHANNELS, INTERVAL, LATENCY, REQUEST_BYTES, ROWS_APART, TRIANGULAR = range(7)
-UPDATED, POSITION, FIRST_ASKING, FREE = range(7, 11)
-# Record of a port; those that have requests to offer are linked in their order
-MODEL, RATE, LEFT, AT, DONE, ORDER, NEXT_ASKING = range(7)
+S = offsets(
+    *MEMORY._fields,
+    *("channels", "interval", "latency", "request_bytes", "rows_apart", "triangular"),
+    *("updated", "position", "first_asking", "free"),
+)
+"""The record of the memory; `free` has a word for each channel: when it can take a request."""
+P = offsets(*PORT._fields, "order", "next_asking")
+"""The record of a port; those that have requests to offer are linked in their order."""
 
 
 @dataclass(frozen=True)
@@ -79,70 +80,96 @@ class SimpleMemory:
 
     def lay_out(self, layout: Layout) -> int:
         """Put the record of the memory into the array and return its address."""
-        one = [KIND_SIMPLE, self.channels, self.interval, self.latency, self.request_bytes]
-        one += [self.rows_apart, self.triangular, 0, 0, 0, *[0] * self.channels]
+        one = packed(
+            S,
+            kind=KIND_SIMPLE,
+            channels=self.channels,
+            interval=self.interval,
+            latency=self.latency,
+            request_bytes=self.request_bytes,
+            rows_apart=self.rows_apart,
+            triangular=self.triangular,
+            updated=0,
+            position=0,
+            first_asking=0,
+            free=[0] * self.channels,
+        )
         return layout.reserve(one * (2 if self.stores_apart else 1))
 
     def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
         """Put the record of an operator's port into the array and return its address."""
         if write and self.stores_apart:
-            memory += FREE + self.channels
-        return layout.reserve([memory, self.requests_per_cycle, 0, 0, 0, write, 0])
+            memory += S.free + self.channels
+        own = packed(
+            P,
+            model=memory,
+            rate=self.requests_per_cycle,
+            left=0,
+            at=0,
+            done=0,
+            order=write,
+            next_asking=0,
+        )
+        return layout.reserve(own)
 
 
-@nb.njit
-def start(M, port, t, rows, row_bytes):  # type: ignore[no-untyped-def]
+@helper
+def start(M: Memory, port: int, t: int, rows: int, row_bytes: int) -> None:
     """Begin to offer the requests of one tile in cycle `t`."""
-    memory = M[port + MODEL]
-    size = M[memory + REQUEST_BYTES]
-    if M[memory + ROWS_APART]:
+    memory = M[port + P.model]
+    size = M[memory + S.request_bytes]
+    if M[memory + S.rows_apart]:
         requests = rows * ((row_bytes + size - 1) // size)
     else:
         requests = (rows * row_bytes + size - 1) // size
     _update(M, memory, t)
     # A tile without elements asks for nothing, and so takes the cycle of asking.
-    M[port + AT] = t + max(1, (requests + M[port + RATE] - 1) // M[port + RATE])
-    M[port + DONE] = t + M[memory + LATENCY]
-    M[port + LEFT] = requests
+    M[port + P.at] = t + max(1, (requests + M[port + P.rate] - 1) // M[port + P.rate])
+    M[port + P.done] = t + M[memory + S.latency]
+    M[port + P.left] = requests
     if requests:
-        link = memory + FIRST_ASKING
+        link = memory + S.first_asking
         while M[link] and _precedes(M, M[link], port):
-            link = M[link] + NEXT_ASKING
-        M[port + NEXT_ASKING] = M[link]
+            link = M[link] + P.next_asking
+        M[port + P.next_asking] = M[link]
         M[link] = port
 
 
-@nb.njit
-def advance(M, port, t):  # type: ignore[no-untyped-def]
+@helper
+def advance(M: Memory, port: int, t: int) -> int:
     """Go on offering requests in cycle `t`; returns 0 when all were, else when to look again."""
-    if t < M[port + AT]:
-        return M[port + AT]
-    _update(M, M[port + MODEL], t)
+    if t < M[port + P.at]:
+        return M[port + P.at]
+    _update(M, M[port + P.model], t)
     return 0
 
 
-@nb.njit(inline="always")
-def _precedes(M, one, other):  # type: ignore[no-untyped-def]
+@helper
+def _precedes(M: Memory, one: int, other: int) -> bool:
     """Whether a port comes before another one: loads before stores, else as in the program."""
-    if M[one + ORDER] != M[other + ORDER]:
-        return M[one + ORDER] < M[other + ORDER]
+    if M[one + P.order] != M[other + P.order]:
+        return M[one + P.order] < M[other + P.order]
     return one < other
 
 
-@nb.njit
-def _update(M, memory, t):  # type: ignore[no-untyped-def]
+@helper
+def _update(M: Memory, memory: int, t: int) -> None:
     """Serve what was offered before cycle `t`: all that was begun before is known by now."""
-    channels, interval, latency = M[memory + CHANNELS], M[memory + INTERVAL], M[memory + LATENCY]
-    free, triangular = memory + FREE, M[memory + TRIANGULAR]
-    position = M[memory + POSITION]
-    for now in range(M[memory + UPDATED], t):
-        link = memory + FIRST_ASKING
+    channels, interval, latency = (
+        M[memory + S.channels],
+        M[memory + S.interval],
+        M[memory + S.latency],
+    )
+    free, triangular = memory + S.free, M[memory + S.triangular]
+    position = M[memory + S.position]
+    for now in range(M[memory + S.updated], t):
+        link = memory + S.first_asking
         if M[link] == 0:
             break
         number = 0
         while M[link]:
             port = M[link]
-            count = min(M[port + LEFT], M[port + RATE])
+            count = min(M[port + P.left], M[port + P.rate])
             last = now
             for _ in range(count):
                 if triangular:
@@ -153,12 +180,12 @@ def _update(M, memory, t):  # type: ignore[no-untyped-def]
                 number += 1
                 if not triangular:
                     position = position + 1 if position + 1 < channels else 0
-            M[port + DONE] = max(M[port + DONE], last + latency)
-            M[port + LEFT] -= count
-            if M[port + LEFT]:
-                link = port + NEXT_ASKING
+            M[port + P.done] = max(M[port + P.done], last + latency)
+            M[port + P.left] -= count
+            if M[port + P.left]:
+                link = port + P.next_asking
             else:
-                M[link] = M[port + NEXT_ASKING]
+                M[link] = M[port + P.next_asking]
         if triangular:
             position = (position + number) % channels
-    M[memory + POSITION], M[memory + UPDATED] = position, t
+    M[memory + S.position], M[memory + S.updated] = position, t

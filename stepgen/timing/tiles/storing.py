@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from ...ir.stream import Node
+from ..kernel import READY, Memory, helper, record
 from . import memory
-from .actor import BUSY_UNTIL, IDLE, PORTS, READY, TRAFFIC, helper, later
+from .actor import COMMON, IDLE, later
+from .ports import PORT
 from .program import Program
 
-PORT, BASE, ROWS, ROW_BYTES, OFFERED = range(PORTS, PORTS + 5)
-FIRST = PORTS + 5
-"""First field of an actor that writes tiles, after those above."""
+STORING = record(*COMMON._fields, "port", "base", "rows", "row_bytes", "offered")
+"""How the record of an actor that writes tiles begins."""
 
 
 @helper
-def begin(M, a, t, offset):  # type: ignore[no-untyped-def]
+def begin(M: Memory, a: int, t: int, offset: int) -> None:
     """Begin to write a tile, which lies so many bytes behind the begin of its tensor."""
-    size = M[a + ROWS] * M[a + ROW_BYTES]
-    memory.start(M, M[a + PORT], t, M[a + BASE] + offset, M[a + ROWS], M[a + ROW_BYTES], 1)
-    M[a + TRAFFIC] += size
-    M[a + OFFERED] = 0
-    M[a + BUSY_UNTIL] = t
+    rows, row_bytes = M[a + STORING.rows], M[a + STORING.row_bytes]
+    memory.start(M, M[a + STORING.port], t, M[a + STORING.base] + offset, rows, row_bytes, 1)
+    M[a + STORING.traffic] += rows * row_bytes
+    M[a + STORING.offered] = 0
+    M[a + STORING.busy_until] = t
 
 
 @helper
-def written(M, a, t):  # type: ignore[no-untyped-def]
+def written(M: Memory, a: int, t: int) -> int:
     """`READY` when the tile is written, else when to look again."""
-    if not M[a + OFFERED]:
-        when = memory.advance(M, M[a + PORT], t)
+    if not M[a + STORING.offered]:
+        when = memory.advance(M, M[a + STORING.port], t)
         if when:
             return later(M, t, when)
-        M[a + OFFERED] = 1
-        M[a + BUSY_UNTIL] = M[M[a + PORT] + memory.DONE]
-    if t < M[a + BUSY_UNTIL]:
-        return later(M, t, M[a + BUSY_UNTIL])
-    M[a + BUSY_UNTIL] = IDLE
+        M[a + STORING.offered] = 1
+        M[a + STORING.busy_until] = M[M[a + STORING.port] + PORT.done]
+    if t < M[a + STORING.busy_until]:
+        return later(M, t, M[a + STORING.busy_until])
+    M[a + STORING.busy_until] = IDLE
     return READY
 
 
-def fields(node: Node, to: Program, rows: int, cols: int) -> list[int]:
-    """The fields of an actor that writes tiles of these extents."""
+def fields(node: Node, to: Program, rows: int, cols: int) -> dict[str, int]:
+    """The own fields of an actor that writes tiles of these extents."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     row_bytes = cols * to.machine.policy.bytes_per_element(to.tile_type(node.inputs[-1]))
-    return [to.port(write=True), to.base(tensor), rows, row_bytes, 0]
+    port, base = to.port(write=True), to.base(tensor)
+    return {"port": port, "base": base, "rows": rows, "row_bytes": row_bytes, "offered": 0}

@@ -18,7 +18,7 @@ from stepgen.timing.tiles.bandwidth import PATTERNS, bandwidth
 from stepgen.timing.tiles.dram import DDR4, HBM2, Dram
 from stepgen.timing.tiles.dram_timings import DDR4_3200, HBM2_2000, Timings
 from stepgen.timing.tiles.machines import SDA, SDA_DDR4, SDA_HBM2
-from stepgen.timing.tiles.memory import DONE, SimpleMemory
+from stepgen.timing.tiles.memory import PORT, SimpleMemory
 
 CLOCK = replace(HBM2_2000, clock_ps=1000)
 """One clock of the memory is one cycle at 1 GHz."""
@@ -54,7 +54,7 @@ def run(memory: Dram, ports: list[list[Request]]) -> list[list[tuple[int, int]]]
                     look[p] = then
                     continue
                 busy[p] = False
-                found[p].append((t, int(M[records[p] + DONE])))
+                found[p].append((t, int(M[records[p] + PORT.done])))
                 left = requests[len(found[p]) :]
                 look[p] = max(t, left[0].cycle) if left else None
     return found
@@ -324,5 +324,5 @@ def test_wrong_measurements_are_refused():
 
 def test_sets_are_complete():
     names = {f.name for f in dataclasses.fields(Timings)} - {"name", "clock_ps"}
-    assert names == set(dram_steps.TIMES_KEPT)
+    assert names == set(dram_steps.TIMES)
     assert DDR4_3200.clock_ps < HBM2_2000.clock_ps

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from examples.moe import draw_routing, moe
-from stepgen.compile.design import Bus
 from stepgen.flow.experiment import Experiment
 from stepgen.flow.mirror import depths, mirror, mirrored
+from stepgen.hw.design.table import Bus
 from stepgen.ir.memory_timing import MemoryTiming
 
 TOKENS, EXPERTS, TOP = 64, 8, 2

@@ -55,7 +55,7 @@ def answers(loads: Sequence[Load], memory: SimpleMemory) -> list[list[int]]:
                 looks.append((then, i, True))
                 continue
             # The next tile is asked for in the cycle after the last answer.
-            done[i].append(int(M[ports[i] + simple.DONE]) + 1)
+            done[i].append(int(M[ports[i] + simple.P.done]) + 1)
             if len(done[i]) < len(requests):
                 looks.append((done[i][-1], i, False))
     return done

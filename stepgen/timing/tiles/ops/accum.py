@@ -1,72 +1,89 @@
 """accum: folds one element at a time; lets go of it before it passes the result on."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
+    NEVER,
+    READY,
+    Memory,
+    acted,
+    head,
+    helper,
+    kind_of,
+    low_of,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
 from .. import costs, operands
 from ..actor import (
-    BARE,
-    BUSY_UNTIL,
+    COMMON,
     FAULT,
     IDLE,
     MAX_EXTENT,
     MAX_PAD_COLS,
     MAX_PAD_ROWS,
-    NEVER,
-    PADDED,
-    PORTS,
-    READY,
-    USEFUL,
-    VALUE,
-    acted,
     area,
     bare,
     cols_of,
     done_beat,
-    head,
-    helper,
+    fresh,
     hold,
     is_done,
-    kind_of,
     later,
-    low_of,
     moved,
     pad_cols_of,
     pad_rows_of,
-    ready,
-    room,
     rows_of,
     send_until,
-    step,
-    stop_of,
     take,
     tile_word,
     value,
 )
 from ..program import Program
 
-OUT, COST, RANK, UPDATE, EMPTY, STATE, FOLDED, STATE_BYTES, PENDING, NEXT_BEAT = range(
-    PORTS, PORTS + 10
+P = record(
+    *COMMON._fields,
+    "out",
+    "cost",
+    "rank",
+    "update",
+    "empty",
+    "state",
+    "folded",
+    "state_bytes",
+    "pending",
+    "next_beat",
+    "every",
+    "operands",
+    "arity",
+    "moved_at",
+    "count",
+    "ins",
 )
-EVERY, OPERANDS, ARITY, MOVED_AT, COUNT, INS = range(PORTS + 10, PORTS + 16)
-
 REPLACE, ROWS, COLS, NUMBER = range(4)
 """What folding does to the state: it has the extents of every result, grows, or counts."""
 
 
 @helper
-def operand(M, a, n):  # type: ignore[no-untyped-def]
+def operand(M: Memory, a: int, n: int) -> int:
     """What operand `n` carries, 0 where there is none."""
-    return operands.operand(M, M[a + OPERANDS], M[a + ARITY], n)
+    return operands.operand(M, M[a + P.operands], M[a + P.arity], n)
 
 
 @helper
-def folded(M, a):  # type: ignore[no-untyped-def]
+def folded(M: Memory, a: int) -> int:
     """The state after the elements at the heads."""
     x, y = operand(M, a, 0), operand(M, a, 1)
-    state, update, fresh = M[a + STATE], M[a + UPDATE], M[a + FOLDED] == 0
+    state, update, first = M[a + P.state], M[a + P.update], M[a + P.folded] == 0
     if update == NUMBER:
-        return 1 if fresh else state + 1
-    made = costs.result(M, M[a + COST], x, y, 0)
-    if update == REPLACE or fresh:
+        return 1 if first else state + 1
+    made = costs.result(M, M[a + P.cost], x, y, 0)
+    if update == REPLACE or first:
         return made
     if update == ROWS:
         rows, pads = rows_of(state) + rows_of(made), pad_rows_of(state) + pad_rows_of(made)
@@ -76,9 +93,9 @@ def folded(M, a):  # type: ignore[no-untyped-def]
 
 
 @helper
-def outgrows(M, a):  # type: ignore[no-untyped-def]
+def outgrows(M: Memory, a: int) -> bool:
     """Whether a tile that grows has become larger than a word can tell."""
-    x, state, update = operand(M, a, 0), M[a + STATE], M[a + UPDATE]
+    x, state, update = operand(M, a, 0), M[a + P.state], M[a + P.update]
     if update == ROWS:
         pads = pad_rows_of(state) + pad_rows_of(x)
         return rows_of(state) + rows_of(x) > MAX_EXTENT or pads > MAX_PAD_ROWS
@@ -89,86 +106,90 @@ def outgrows(M, a):  # type: ignore[no-untyped-def]
 
 
 @helper
-def begin(M, a, t):  # type: ignore[no-untyped-def]
+def begin(M: Memory, a: int, t: int) -> int:
     """Start on the next element if all operands are there; how to wait otherwise."""
-    for n in range(M[a + COUNT]):
-        wait = ready(M, M[a + INS + n], t)
+    for n in range(M[a + P.count]):
+        wait = ready(M, M[a + P.ins + n], t)
         if wait != READY:
             return wait
-    beat, duration = head(M, M[a + INS]), 0
+    beat, duration = head(M, M[a + P.ins]), 0
     if kind_of(beat) == VALUE:
-        w = M[a + COST]
+        w = M[a + P.cost]
         x, y = operand(M, a, 0), operand(M, a, 1)
-        if M[a + UPDATE] == NUMBER:
-            duration = M[w + costs.FIXED]
+        if M[a + P.update] == NUMBER:
+            duration = M[w + costs.COST.fixed]
         else:
             stored = 0
-            if stop_of(beat) >= M[a + RANK] or M[a + EVERY]:
-                stored = M[w + costs.STORED]
+            if stop_of(beat) >= M[a + P.rank] or M[a + P.every]:
+                stored = M[w + costs.COST.stored]
                 if stored < 0:
                     stored = area(folded(M, a))
             total, useful = costs.flops(M, w, x, y)
-            M[a + USEFUL] += useful
-            M[a + PADDED] += total - useful
+            M[a + P.useful] += useful
+            M[a + P.padding] += total - useful
             duration = costs.cycles(M, w, total, area(x), area(y), 0, stored)
-    M[a + BUSY_UNTIL] = t + duration
+    M[a + P.busy_until] = t + duration
     return later(M, t, t + duration)
 
 
 @helper
-def _keep(M, a, state):  # type: ignore[no-untyped-def]
-    if M[a + UPDATE] != NUMBER:
-        hold(M, M[a + STATE_BYTES] * (area(state) - area(M[a + STATE])))
-    M[a + STATE] = state
+def _keep(M: Memory, a: int, state: int) -> None:
+    """Make a state the current one, whose bytes are held on chip."""
+    if M[a + P.update] != NUMBER:
+        hold(M, M[a + P.state_bytes] * (area(state) - area(M[a + P.state])))
+    M[a + P.state] = state
 
 
 @step
-def fold(M, a, t):  # type: ignore[no-untyped-def]
-    if not M[a + PENDING]:
-        if M[a + BUSY_UNTIL] == IDLE:
+def fold(M: Memory, a: int, t: int) -> int:
+    if not M[a + P.pending]:
+        if M[a + P.busy_until] == IDLE:
             wait = begin(M, a, t)
-            if M[a + BUSY_UNTIL] == IDLE:
+            if M[a + P.busy_until] == IDLE:
                 return wait
-        if t < M[a + BUSY_UNTIL]:
-            return later(M, t, M[a + BUSY_UNTIL])
-        beat, rank = head(M, M[a + INS]), M[a + RANK]
+        if t < M[a + P.busy_until]:
+            return later(M, t, M[a + P.busy_until])
+        beat, rank = head(M, M[a + P.ins]), M[a + P.rank]
         kind = kind_of(beat)
         if kind == VALUE and outgrows(M, a):
             M[FAULT] = a
             return NEVER
         if kind == VALUE:
             _keep(M, a, folded(M, a))
-            M[a + FOLDED] += 1
-        M[a + MOVED_AT] = moved(M, M[a + INS], t)
-        for n in range(M[a + COUNT]):
-            take(M, M[a + INS + n], t)
-        M[a + BUSY_UNTIL] = IDLE
+            M[a + P.folded] += 1
+        M[a + P.moved_at] = moved(M, M[a + P.ins], t)
+        for n in range(M[a + P.count]):
+            take(M, M[a + P.ins + n], t)
+        M[a + P.busy_until] = IDLE
         ends = stop_of(beat) >= rank
         if is_done(beat):
-            M[a + PENDING], M[a + NEXT_BEAT] = 1, done_beat()
-        elif M[a + EVERY]:
-            M[a + PENDING] = 1
-            M[a + NEXT_BEAT] = value(M[a + STATE], stop_of(beat)) if kind == VALUE else beat
+            M[a + P.pending], M[a + P.next_beat] = 1, done_beat()
+        elif M[a + P.every]:
+            M[a + P.pending] = 1
+            M[a + P.next_beat] = value(M[a + P.state], stop_of(beat)) if kind == VALUE else beat
         elif kind == BARE and low_of(beat) > rank:
-            M[a + PENDING], M[a + NEXT_BEAT] = 1, bare(low_of(beat) - rank, stop_of(beat) - rank)
+            M[a + P.pending], M[a + P.next_beat] = (
+                1,
+                bare(low_of(beat) - rank, stop_of(beat) - rank),
+            )
             ends = False
         elif ends:
-            made = M[a + STATE] if M[a + FOLDED] else M[a + EMPTY]
-            M[a + PENDING], M[a + NEXT_BEAT] = 1, value(made, stop_of(beat) - rank)
+            made = M[a + P.state] if M[a + P.folded] else M[a + P.empty]
+            M[a + P.pending], M[a + P.next_beat] = 1, value(made, stop_of(beat) - rank)
         if ends:
-            M[a + FOLDED] = 0
-    if M[a + PENDING]:
-        wait = room(M, M[a + OUT], t)
+            M[a + P.folded] = 0
+    if M[a + P.pending]:
+        wait = room(M, M[a + P.out], t)
         if wait != READY:
             return wait
-        send_until(M, a, M[a + OUT], t, M[a + NEXT_BEAT], M[a + MOVED_AT])
-        M[a + PENDING] = 0
-        if M[a + FOLDED] == 0:
+        send_until(M, a, M[a + P.out], t, M[a + P.next_beat], M[a + P.moved_at])
+        M[a + P.pending] = 0
+        if M[a + P.folded] == 0:
             _keep(M, a, 0)
-        if is_done(M[a + NEXT_BEAT]):
+        if is_done(M[a + P.next_beat]):
             return NEVER
     begin(M, a, t)
-    return acted(M, t) if M[a + BUSY_UNTIL] == IDLE else later(M, t, M[a + BUSY_UNTIL])
+    return acted(M, t) if M[a + P.busy_until] == IDLE else later(M, t, M[a + P.busy_until])
 
 
 UPDATES = {"retile_row": ROWS, "retile_col": COLS, "count": NUMBER}
@@ -181,6 +202,24 @@ def build(node: Node, to: Program, *, every: bool = False) -> None:
     empty = 0 if update == NUMBER else to.static_tile(node.outputs[0])
     cost = to.cost(node, to.stored(node))
     size = to.element_bytes(node.outputs[0])
-    own = [out, cost, node.attrs["rank"], update, empty, 0, 0, size, 0, 0, every]
-    own += [*operands.build(node, to), 0, len(ins), *ins]
+    first, arity = operands.build(node, to)
+    own = fresh(
+        P,
+        out=out,
+        cost=cost,
+        rank=node.attrs["rank"],
+        update=update,
+        empty=empty,
+        state=0,
+        folded=0,
+        state_bytes=size,
+        pending=0,
+        next_beat=0,
+        every=every,
+        operands=first,
+        arity=arity,
+        moved_at=0,
+        count=len(ins),
+        ins=ins,
+    )
     to.explain_growth(node, to.add(node, fold, own, reads=ins, writes=[out]))

@@ -1,42 +1,47 @@
 """bufferize: takes in one element per cycle and gives a reference with the last of a chunk."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
-    LARGEST,
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
     NEVER,
-    PORTS,
     READY,
-    VALUE,
+    Memory,
     acted,
-    area,
     aux_of,
-    bare,
-    grab,
     head,
-    hold,
-    is_done,
     kind_of,
     low_of,
     make_beat,
     ready,
+    record,
     room,
-    send,
     step,
     stop_of,
-    take,
-    value,
 )
-from ..buffers import AFTER, BEAT, BUFFER_WORDS, ELEMENT_WORDS, READERS, SIZE, START
+from ..actor import COMMON, area, bare, fresh, grab, hold, is_done, send, take, value
+from ..buffers import BUFFER, ELEMENT
 from ..program import Program
 from ..streams import holds_tiles
 
-OUT, IN, RANK, ELEMENT, NUMBERS, FIRST, LAST, BYTES, SCALARS = range(PORTS, PORTS + 9)
+P = record(
+    *COMMON._fields,
+    "out",
+    "x",
+    "rank",
+    "element_bytes",
+    "numbers",
+    "first",
+    "last",
+    "bytes",
+    "scalars",
+)
 
 
 @step
-def store(M, a, t):  # type: ignore[no-untyped-def]
-    x, out, rank = M[a + IN], M[a + OUT], M[a + RANK]
+def store(M: Memory, a: int, t: int) -> int:
+    x, out, rank = M[a + P.x], M[a + P.out], M[a + P.rank]
     wait = ready(M, x, t)
     if wait != READY:
         return wait
@@ -51,25 +56,25 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
     if passes:
         send(M, a, out, t, beat if is_done(beat) else bare(low - rank, stop - rank))
         return NEVER if is_done(beat) else acted(M, t)
-    if M[a + FIRST] == 0:
-        M[a + FIRST] = M[a + LAST] = grab(M, ELEMENT_WORDS)
+    if M[a + P.first] == 0:
+        M[a + P.first] = M[a + P.last] = grab(M, len(ELEMENT))
     else:
-        fresh = grab(M, ELEMENT_WORDS)
-        M[M[a + LAST] + AFTER] = fresh
-        M[a + LAST] = fresh
-    M[M[a + LAST] + BEAT] = make_beat(kind, min(stop, rank), low, aux_of(beat))
+        element = grab(M, len(ELEMENT))
+        M[M[a + P.last] + ELEMENT.after] = element
+        M[a + P.last] = element
+    M[M[a + P.last] + ELEMENT.beat] = make_beat(kind, min(stop, rank), low, aux_of(beat))
     if kind == VALUE:
-        scalars = M[a + NUMBERS] if M[a + NUMBERS] else area(aux_of(beat))
-        size = M[a + ELEMENT] * scalars
-        M[a + BYTES] += size
-        M[a + SCALARS] += scalars
+        scalars = M[a + P.numbers] if M[a + P.numbers] else area(aux_of(beat))
+        size = M[a + P.element_bytes] * scalars
+        M[a + P.bytes] += size
+        M[a + P.scalars] += scalars
         hold(M, size)
     if stop >= rank:
-        buffer = grab(M, BUFFER_WORDS)
-        M[buffer + SIZE], M[buffer + START] = M[a + BYTES], M[a + FIRST]
-        M[buffer + READERS] = 1
-        M[a + LARGEST] = max(M[a + LARGEST], M[a + SCALARS])
-        M[a + FIRST] = M[a + BYTES] = M[a + SCALARS] = 0
+        buffer = grab(M, len(BUFFER))
+        M[buffer + BUFFER.size], M[buffer + BUFFER.start] = M[a + P.bytes], M[a + P.first]
+        M[buffer + BUFFER.readers] = 1
+        M[a + P.largest] = max(M[a + P.largest], M[a + P.scalars])
+        M[a + P.first] = M[a + P.bytes] = M[a + P.scalars] = 0
         send(M, a, out, t, value(buffer, stop - rank))
     return acted(M, t)
 
@@ -81,5 +86,16 @@ def build(node: Node, to: Program) -> None:
     # Numbers and flags travel as themselves, so their extents are those of the type.
     stream = node.inputs[0]
     numbers = 0 if holds_tiles(stream) else to.extent(stream)
-    own = [out, x, node.attrs["rank"], size, numbers, 0, 0, 0, 0]
+    own = fresh(
+        P,
+        out=out,
+        x=x,
+        rank=node.attrs["rank"],
+        element_bytes=size,
+        numbers=numbers,
+        first=0,
+        last=0,
+        bytes=0,
+        scalars=0,
+    )
     to.add(node, store, own, reads=[x], writes=[out])

@@ -1,51 +1,50 @@
 """expand: the same element again, one per cycle, as a reference or a count says."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
     NEVER,
-    PORTS,
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
     can_pass,
     head,
-    is_done,
     kind_of,
     low_of,
     ready,
-    send,
+    record,
     step,
     stop_of,
-    take,
-    value,
 )
+from ..actor import COMMON, fresh, is_done, send, take, value
 from ..program import Program
 
-OUT, IN, REF, RANK, COPIES, MADE = range(PORTS, PORTS + 6)
+P = record(*COMMON._fields, "out", "x", "ref", "rank", "copies", "made")
 
 
 @step
-def repeat(M, a, t):  # type: ignore[no-untyped-def]
-    x, out = M[a + IN], M[a + OUT]
+def repeat(M: Memory, a: int, t: int) -> int:
+    x, out = M[a + P.x], M[a + P.out]
     wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     beat = head(M, x)
-    if kind_of(beat) == VALUE and M[a + MADE] + 1 < M[a + COPIES]:
-        M[a + MADE] += 1
+    if kind_of(beat) == VALUE and M[a + P.made] + 1 < M[a + P.copies]:
+        M[a + P.made] += 1
         send(M, a, out, t, value(aux_of(beat), 0))
         return acted(M, t)
-    M[a + MADE] = 0
+    M[a + P.made] = 0
     send(M, a, out, t, beat)
     take(M, x, t)
     return NEVER if is_done(beat) else acted(M, t)
 
 
 @step
-def follow(M, a, t):  # type: ignore[no-untyped-def]
-    x, ref, out, rank = M[a + IN], M[a + REF], M[a + OUT], M[a + RANK]
+def follow(M: Memory, a: int, t: int) -> int:
+    x, ref, out, rank = M[a + P.x], M[a + P.ref], M[a + P.out], M[a + P.rank]
     wait = ready(M, ref, t)
     if wait != READY:
         return wait
@@ -73,5 +72,5 @@ def build(node: Node, to: Program) -> None:
     ins, out = to.inputs(node), to.output(node)
     counted = len(ins) == 1
     rank, copies = (0, node.attrs["count"]) if counted else (node.attrs["rank"], 0)
-    own = [out, ins[0], ins[-1], rank, copies, 0]
+    own = fresh(P, out=out, x=ins[0], ref=ins[-1], rank=rank, copies=copies, made=0)
     to.add(node, repeat if counted else follow, own, reads=ins, writes=[out])

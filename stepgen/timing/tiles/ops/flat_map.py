@@ -1,42 +1,48 @@
 """flat_map: pieces of an element, one per cycle; the element stays until the last has gone."""
 
+from __future__ import annotations
+
 from ....ir.dtypes import Selector
 from ....ir.errors import StepError
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
-    FAULT,
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
     NEVER,
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
-    bare,
     can_pass,
-    cols_of,
     head,
     helper,
-    is_done,
     kind_of,
-    later,
     low_of,
+    ready,
+    record,
+    step,
+    stop_of,
+)
+from ..actor import (
+    FAULT,
+    bare,
+    cols_of,
+    fresh,
+    is_done,
+    later,
     moved,
     pad_cols_of,
     pad_rows_of,
-    ready,
     rows_of,
     span_length,
     span_start,
-    step,
-    stop_of,
     take,
     tile_word,
     value,
 )
-from ..holding import FIRST, OUT, close, put
+from ..holding import HOLDING, close, put
 from ..program import Program
 
-IN, FLAGS, RANK, KIND, COUNT, PIECE, BITS, BEGAN = range(FIRST, FIRST + 8)
+P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bits", "began")
 NO_FLAGS = 0
 BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = (
     range(8)
@@ -44,29 +50,29 @@ BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RAN
 
 
 @helper
-def pieces(M, a, x):  # type: ignore[no-untyped-def]
+def pieces(M: Memory, a: int, x: int) -> int:
     """How many pieces an element has."""
-    kind = M[a + KIND]
+    kind = M[a + P.kind]
     if kind == BY_ROWS:
         return rows_of(x)
     if kind == BY_COLS:
         return cols_of(x)
     if kind in (OF_SELECTOR, OF_ADDRESS):
-        return M[a + COUNT]
-    if kind == BITS_SET and M[a + COUNT] == 1:
+        return M[a + P.count]
+    if kind == BITS_SET and M[a + P.count] == 1:
         return x
     if kind == BITS_SET:
         found = 0
-        for n in range(M[a + COUNT]):
+        for n in range(M[a + P.count]):
             found += M[x + n]
         return found
     return span_length(x)
 
 
 @helper
-def piece(M, a, x, i):  # type: ignore[no-untyped-def]
+def piece(M: Memory, a: int, x: int, i: int) -> int:
     """Piece `i` of an element."""
-    kind = M[a + KIND]
+    kind = M[a + P.kind]
     if kind == BY_ROWS:
         padding = i >= rows_of(x) - pad_rows_of(x)
         return tile_word(1, cols_of(x), int(padding), pad_cols_of(x))
@@ -75,43 +81,43 @@ def piece(M, a, x, i):  # type: ignore[no-untyped-def]
         return tile_word(rows_of(x), 1, pad_rows_of(x), int(padding))
     if kind == OF_SELECTOR:
         n = 0
-        while M[a + BITS] > 1 and M[x + n] == 0:
+        while M[a + P.bits] > 1 and M[x + n] == 0:
             n += 1
-        return n * M[a + COUNT] + i
+        return n * M[a + P.count] + i
     if kind == OF_ADDRESS:
-        return x * M[a + COUNT] + i
+        return x * M[a + P.count] + i
     if kind == OF_RANGE:
         return span_start(x) + i
-    if kind == BITS_SET and M[a + COUNT] == 1:
+    if kind == BITS_SET and M[a + P.count] == 1:
         return 1
     if kind == BITS_SET:
         n, found = -1, -1
         while found < i:
             n += 1
             found += M[x + n]
-        return M[a + BITS] + n * M[a + COUNT]
+        return M[a + P.bits] + n * M[a + P.count]
     alone = i == 0 if kind == FIRST_OF_RANGE else i + 1 == pieces(M, a, x)
-    return M[a + BITS] + (0 if alone else 2)
+    return M[a + P.bits] + (0 if alone else 2)
 
 
 @helper
-def misfit(M, a, x):  # type: ignore[no-untyped-def]
+def misfit(M: Memory, a: int, x: int) -> bool:
     """Whether an element is none that the function takes."""
-    kind = M[a + KIND]
+    kind = M[a + P.kind]
     if kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         return pieces(M, a, x) == 0
     if kind == OF_SELECTOR:
-        found = x if M[a + BITS] == 1 else 0
-        for n in range(M[a + BITS] if M[a + BITS] > 1 else 0):
+        found = x if M[a + P.bits] == 1 else 0
+        for n in range(M[a + P.bits] if M[a + P.bits] > 1 else 0):
             found += M[x + n]
         return found != 1
     return False
 
 
 @step
-def cut(M, a, t):  # type: ignore[no-untyped-def]
-    x, flags, rank = M[a + IN], M[a + FLAGS], M[a + RANK]
-    wait = can_pass(M, x, M[a + OUT], t)
+def cut(M: Memory, a: int, t: int) -> int:
+    x, flags, rank = M[a + P.x], M[a + P.flags], M[a + P.rank]
+    wait = can_pass(M, x, M[a + P.out], t)
     if wait != READY:
         return wait
     if flags != NO_FLAGS:
@@ -132,10 +138,10 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
     if misfit(M, a, aux_of(beat)):
         M[FAULT] = a
         return NEVER
-    count, i = pieces(M, a, aux_of(beat)), M[a + PIECE]
+    count, i = pieces(M, a, aux_of(beat)), M[a + P.piece]
     if i == 0:
-        M[a + BEGAN] = t
-    comes = M[a + BEGAN] + (moved(M, x, t) - M[a + BEGAN]) * i // max(1, count - 1)
+        M[a + P.began] = t
+    comes = M[a + P.began] + (moved(M, x, t) - M[a + P.began]) * i // max(1, count - 1)
     if t < comes and moved(M, x, t) > t:
         return later(M, t, comes)
     ends = i + 1 >= count
@@ -149,10 +155,10 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
     if flags != NO_FLAGS:
         take(M, flags, t)
     if ends:
-        M[a + PIECE] = 0
+        M[a + P.piece] = 0
         take(M, x, t)
     else:
-        M[a + PIECE] += 1
+        M[a + P.piece] += 1
     return acted(M, t)
 
 
@@ -179,8 +185,21 @@ def build(node: Node, to: Program) -> None:
     cut_short = len(ins) > 1 and rank + stream.rank > 0
     vanishing = rank == 0 and stream.rank > 0 and function.may_vanish(stream.dtype)
     flags = ins[1] if len(ins) > 1 else NO_FLAGS
-    own = [out, cut_short or vanishing, 0, 0, ins[0], flags, rank, kind]
-    own += [count, 0, bits, 0]
+    own = fresh(
+        P,
+        out=out,
+        holds=cut_short or vanishing,
+        held=0,
+        has_held=0,
+        x=ins[0],
+        flags=flags,
+        rank=rank,
+        kind=kind,
+        count=count,
+        piece=0,
+        bits=bits,
+        began=0,
+    )
     actor = to.add(node, cut, own, reads=ins, writes=[out])
     wanted = "one-hot selectors" if kind == OF_SELECTOR else "ranges of at least 1"
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} needs {wanted}")

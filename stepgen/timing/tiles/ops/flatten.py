@@ -1,32 +1,35 @@
 """flatten: rewrites stops, one element per cycle; holds one back where a group may be empty."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
+from ....ir.wire import BARE
+from ...kernel import (
     NEVER,
     READY,
+    Memory,
     acted,
     aux_of,
     can_pass,
     head,
-    is_done,
     kind_of,
     low_of,
     make_beat,
+    record,
     step,
     stop_of,
-    take,
 )
-from ..holding import FIRST, OUT, close, put
+from ..actor import fresh, is_done, take
+from ..holding import HOLDING, close, put
 from ..program import Program
 
-IN, LO, HI = range(FIRST, FIRST + 3)
+P = record(*HOLDING._fields, "x", "lo", "hi")
 
 
 @step
-def rewrite(M, a, t):  # type: ignore[no-untyped-def]
-    x, lo, hi = M[a + IN], M[a + LO], M[a + HI]
-    wait = can_pass(M, x, M[a + OUT], t)
+def rewrite(M: Memory, a: int, t: int) -> int:
+    x, lo, hi = M[a + P.x], M[a + P.lo], M[a + P.hi]
+    wait = can_pass(M, x, M[a + P.out], t)
     if wait != READY:
         return wait
     beat = head(M, x)
@@ -53,4 +56,5 @@ def build(node: Node, to: Program) -> None:
     stream = node.inputs[0]
     inner = [stream.dim(level) for level in range(lo, hi)]
     holds = hi < stream.rank and any(d.may_be_empty for d in inner)
-    to.add(node, rewrite, [out, holds, 0, 0, x, lo, hi], reads=[x], writes=[out])
+    own = fresh(P, out=out, holds=holds, held=0, has_held=0, x=x, lo=lo, hi=hi)
+    to.add(node, rewrite, own, reads=[x], writes=[out])

@@ -1,32 +1,41 @@
 """fork: an element goes on when all consumers have room."""
 
-from ....ir.stream import Node
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir.stream import Node, Stream
+from ...kernel import NEVER, READY, Memory, acted, ready, record, room, step
 from .. import buffers
-from ..actor import NEVER, PORTS, READY, acted, is_done, ready, room, send, step, take
+from ..actor import COMMON, fresh, is_done, send, take
 from ..program import Program, holds_buffers
 
-IN, COUNT, OF_BUFFERS, OUTS = range(PORTS, PORTS + 4)
+P = record(*COMMON._fields, "x", "count", "of_buffers", "outs")
 
 
 @step
-def copy(M, a, t):  # type: ignore[no-untyped-def]
-    wait = ready(M, M[a + IN], t)
+def copy(M: Memory, a: int, t: int) -> int:
+    wait = ready(M, M[a + P.x], t)
     if wait != READY:
         return wait
-    for n in range(M[a + COUNT]):
-        wait = room(M, M[a + OUTS + n], t)
+    for n in range(M[a + P.count]):
+        wait = room(M, M[a + P.outs + n], t)
         if wait != READY:
             return wait
-    beat = take(M, M[a + IN], t)
-    if M[a + OF_BUFFERS]:
-        buffers.share(M, beat, M[a + COUNT])
-    for n in range(M[a + COUNT]):
-        send(M, a, M[a + OUTS + n], t, beat)
+    beat = take(M, M[a + P.x], t)
+    if M[a + P.of_buffers]:
+        buffers.share(M, beat, M[a + P.count])
+    for n in range(M[a + P.count]):
+        send(M, a, M[a + P.outs + n], t, beat)
     return NEVER if is_done(beat) else acted(M, t)
+
+
+def own(stream: Stream, x: int, outs: Sequence[int]) -> list[int]:
+    """The fields of a fork of a stream."""
+    return fresh(P, x=x, count=len(outs), of_buffers=holds_buffers(stream), outs=outs)
 
 
 def build(node: Node, to: Program) -> None:
     """All consumers at once; the slowest holds back the others."""
     x, outs = to.input(node, 0), to.outputs(node)
-    own = [x, len(outs), holds_buffers(node.inputs[0]), *outs]
-    to.add(node, copy, own, reads=[x], writes=outs)
+    to.add(node, copy, own(node.inputs[0], x, outs), reads=[x], writes=outs)

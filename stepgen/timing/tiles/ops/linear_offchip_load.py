@@ -1,50 +1,48 @@
 """linear_offchip_load: asks for the tiles of an affine walk one by one, while places are free."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ...kernel import push
-from .. import loading
-from ..actor import (
-    BUSY_UNTIL,
-    IDLE,
+from ....ir.wire import VALUE
+from ...kernel import (
     NEVER,
     READY,
-    VALUE,
+    Memory,
     acted,
-    bare,
-    done_beat,
     head,
     helper,
-    is_done,
     kind_of,
     low_of,
+    push,
     ready,
+    record,
     room,
     step,
     stop_of,
-    take,
-    value,
 )
-from ..loading import FIRST, LINE, asked, fetch
+from .. import loading
+from ..actor import IDLE, bare, done_beat, fresh, is_done, take, value
+from ..loading import LOADING, asked, fetch
 from ..program import Program
 
-REF, ENDED, LEVELS, WALK = range(FIRST, FIRST + 4)
-"""Extents, then strides, then the indices of the walk, outermost first."""
+P = record(*LOADING._fields, "ref", "ended", "levels", "walk")
+"""Where they walk: extents, then strides, then the indices of the walk, outermost first."""
 
 NO_REF = 0
 
 
 @helper
-def next_tile(M, a):  # type: ignore[no-untyped-def]
+def next_tile(M: Memory, a: int) -> tuple[int, int]:
     """Number of the next tile of the walk, and how many of its dims close with it."""
-    levels = M[a + LEVELS]
-    stride, index = a + WALK + levels, a + WALK + 2 * levels
+    levels = M[a + P.levels]
+    stride, index = a + P.walk + levels, a + P.walk + 2 * levels
     number, stop, carry = 0, 0, 1
     for n in range(levels):
         number += M[index + n] * M[stride + n]
     for m in range(levels):
         n = levels - 1 - m
         M[index + n] += carry
-        if carry and M[index + n] == M[a + WALK + n]:
+        if carry and M[index + n] == M[a + P.walk + n]:
             M[index + n] = 0
             stop += 1
         else:
@@ -53,16 +51,16 @@ def next_tile(M, a):  # type: ignore[no-untyped-def]
 
 
 @step
-def load(M, a, t):  # type: ignore[no-untyped-def]
-    ref, line, levels = M[a + REF], M[a + LINE], M[a + LEVELS]
-    if M[a + BUSY_UNTIL] != IDLE:
+def load(M: Memory, a: int, t: int) -> int:
+    ref, line, levels = M[a + P.ref], M[a + P.line], M[a + P.levels]
+    if M[a + P.busy_until] != IDLE:
         wait = asked(M, a, t)
         if wait != READY:
             return wait
     wait = room(M, line, t)
     if wait != READY:
         return wait
-    if M[a + ENDED]:
+    if M[a + P.ended]:
         push(M, line, t, done_beat())
         return NEVER
     mark = value(0, -1)
@@ -82,7 +80,7 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
     if stop == levels:
         stop = levels - 1 if ref == NO_REF else levels + stop_of(mark)
         if ref == NO_REF:
-            M[a + ENDED] = 1
+            M[a + P.ended] = 1
         else:
             take(M, ref, t)
     wait = fetch(M, a, t, number, stop)
@@ -92,7 +90,14 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
 def build(node: Node, to: Program) -> None:
     """Triggered by each element of a reference stream, or once."""
     ins = to.inputs(node)
-    line, own = loading.build(node, to)
+    line, asking = loading.build(node, to)
     shape, stride = node.attrs["shape"], node.attrs["stride"]
-    own += [ins[0] if ins else NO_REF, 0, len(shape), *shape, *stride, *[0] * len(shape)]
+    own = fresh(
+        P,
+        **asking,
+        ref=ins[0] if ins else NO_REF,
+        ended=0,
+        levels=len(shape),
+        walk=[*shape, *stride, *[0] * len(shape)],
+    )
     to.add(node, load, own, reads=ins, writes=[line], name="asks")

@@ -1,38 +1,34 @@
 """linear_offchip_store: one tile after the other, each held until it is written."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ...kernel import finish
-from .. import storing
-from ..actor import (
-    BUSY_UNTIL,
-    IDLE,
+from ....ir.wire import VALUE
+from ...kernel import (
     NEVER,
     READY,
-    TOKENS,
-    TRAFFIC,
-    VALUE,
+    Memory,
     acted,
-    area,
     aux_of,
-    cols_of,
+    finish,
     head,
-    is_done,
     kind_of,
     ready,
-    rows_of,
+    record,
     step,
-    take,
 )
+from .. import storing
+from ..actor import IDLE, area, cols_of, fresh, is_done, rows_of, take
 from ..program import Program
-from ..storing import FIRST, ROW_BYTES, ROWS, begin, written
+from ..storing import STORING, begin, written
 
-IN, ELEMENT = range(FIRST, FIRST + 2)
+P = record(*STORING._fields, "x", "element_bytes")
 
 
 @step
-def store(M, a, t):  # type: ignore[no-untyped-def]
-    x = M[a + IN]
-    if M[a + BUSY_UNTIL] != IDLE:
+def store(M: Memory, a: int, t: int) -> int:
+    x = M[a + P.x]
+    if M[a + P.busy_until] != IDLE:
         wait = written(M, a, t)
         if wait != READY:
             return wait
@@ -42,10 +38,10 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     beat = head(M, x)
     if kind_of(beat) == VALUE and area(aux_of(beat)):
-        M[a + ROWS] = rows_of(aux_of(beat))
-        M[a + ROW_BYTES] = cols_of(aux_of(beat)) * M[a + ELEMENT]
-        begin(M, a, t, M[a + TRAFFIC])
-        M[a + TOKENS] += 1
+        M[a + P.rows] = rows_of(aux_of(beat))
+        M[a + P.row_bytes] = cols_of(aux_of(beat)) * M[a + P.element_bytes]
+        begin(M, a, t, M[a + P.traffic])
+        M[a + P.tokens] += 1
         return written(M, a, t)
     take(M, x, t)
     if is_done(beat):
@@ -57,6 +53,6 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
 def build(node: Node, to: Program) -> None:
     """Structure is ignored; tiles may have any number of rows."""
     x = to.input(node, 0)
-    own = [*storing.fields(node, to, 1, 1), x]
-    own.append(to.machine.policy.bytes_per_element(to.tile_type(node.inputs[0])))
+    size = to.machine.policy.bytes_per_element(to.tile_type(node.inputs[0]))
+    own = fresh(P, **storing.fields(node, to, 1, 1), x=x, element_bytes=size)
     to.add(node, store, own, reads=[x], finishes=True)

@@ -1,127 +1,142 @@
 """map: works on one element at a time and passes it on before it lets go of its operands."""
 
+from __future__ import annotations
+
 from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.stream import Node
-from .. import costs, operands
-from ..actor import (
-    BUSY_UNTIL,
-    FAULT,
-    IDLE,
+from ....ir.wire import VALUE
+from ...kernel import (
     NEVER,
-    PADDED,
-    PORTS,
-    RATE,
     READY,
-    USEFUL,
-    VALUE,
+    Memory,
     acted,
-    area,
     head,
     helper,
-    is_done,
     kind_of,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from .. import costs, operands
+from ..actor import (
+    COMMON,
+    FAULT,
+    IDLE,
+    TILED,
+    area,
+    fresh,
+    is_done,
     later,
     moved,
-    ready,
-    room,
     rows_of,
     send_until,
     span_length,
     span_start,
-    step,
-    stop_of,
     take,
     value,
 )
 from ..program import Program
 
-OUT, COST, NUMBER, OPERANDS, ARITY, PASSES_AT, PASSED, COUNT, INS = range(PORTS, PORTS + 9)
+P = record(
+    *COMMON._fields,
+    "out",
+    "cost",
+    "number",
+    "operands",
+    "arity",
+    "passes_at",
+    "passed",
+    "count",
+    "ins",
+)
 TILE, SPAN_END = range(2)
 
 
 @helper
-def operand(M, a, n):  # type: ignore[no-untyped-def]
+def operand(M: Memory, a: int, n: int) -> int:
     """What operand `n` carries, 0 where there is none."""
-    return operands.operand(M, M[a + OPERANDS], M[a + ARITY], n)
+    return operands.operand(M, M[a + P.operands], M[a + P.arity], n)
 
 
 @helper
-def begin(M, a, t):  # type: ignore[no-untyped-def]
+def begin(M: Memory, a: int, t: int) -> int:
     """Start on the next element if all operands are there; how to wait otherwise."""
-    for n in range(M[a + COUNT]):
-        wait = ready(M, M[a + INS + n], t)
+    for n in range(M[a + P.count]):
+        wait = ready(M, M[a + P.ins + n], t)
         if wait != READY:
             return wait
     start, rows, duration = t, 1, 0
-    if kind_of(head(M, M[a + INS])) == VALUE:
-        w = M[a + COST]
+    if kind_of(head(M, M[a + P.ins])) == VALUE:
+        w = M[a + P.cost]
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
-        if M[a + NUMBER] != TILE:
-            duration = M[w + costs.FIXED]
+        if M[a + P.number] != TILE:
+            duration = M[w + costs.COST.fixed]
         else:
             made = costs.result(M, w, x, y, z)
             out, rows = area(made), max(1, rows_of(made))
-            if M[w + costs.FORM] == costs.PRODUCT:
-                start = moved(M, M[a + INS + 1], t)
+            if M[w + costs.COST.form] == costs.PRODUCT:
+                start = moved(M, M[a + P.ins + 1], t)
             total, useful = costs.flops(M, w, x, y)
-            M[a + USEFUL] += useful
-            M[a + PADDED] += total - useful
+            M[a + P.useful] += useful
+            M[a + P.padding] += total - useful
             duration = costs.cycles(M, w, total, area(x), area(y), area(z), out)
-    end = max(start + duration, moved(M, M[a + INS], t))
-    M[a + PASSES_AT] = start + (end - start) // rows if M[M[a + OUT] + RATE] else end
-    M[a + PASSED], M[a + BUSY_UNTIL] = 0, end
-    return later(M, t, M[a + PASSES_AT])
+    end = max(start + duration, moved(M, M[a + P.ins], t))
+    M[a + P.passes_at] = start + (end - start) // rows if M[M[a + P.out] + TILED.rate] else end
+    M[a + P.passed], M[a + P.busy_until] = 0, end
+    return later(M, t, M[a + P.passes_at])
 
 
 @helper
-def empty_range(M, a):  # type: ignore[no-untyped-def]
+def empty_range(M: Memory, a: int) -> bool:
     """Whether the operand is a range of addresses without any."""
-    return kind_of(head(M, M[a + INS])) == VALUE and span_length(operand(M, a, 0)) == 0
+    return kind_of(head(M, M[a + P.ins])) == VALUE and span_length(operand(M, a, 0)) == 0
 
 
 @helper
-def pass_on(M, a, t):  # type: ignore[no-untyped-def]
+def pass_on(M: Memory, a: int, t: int) -> None:
     """Push what the operands make; where rows are passed on as they are made, the first of them."""
-    beat = head(M, M[a + INS])
+    beat = head(M, M[a + P.ins])
     if kind_of(beat) == VALUE:
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
-        if M[a + NUMBER] == SPAN_END:
+        if M[a + P.number] == SPAN_END:
             made = span_start(x) + span_length(x) - 1
         else:
-            made = costs.result(M, M[a + COST], x, y, z)
+            made = costs.result(M, M[a + P.cost], x, y, z)
         beat = value(made, stop_of(beat))
-    send_until(M, a, M[a + OUT], t, beat, M[a + BUSY_UNTIL])
-    M[a + PASSED] = 1
+    send_until(M, a, M[a + P.out], t, beat, M[a + P.busy_until])
+    M[a + P.passed] = 1
 
 
 @step
-def apply(M, a, t):  # type: ignore[no-untyped-def]
-    if M[a + BUSY_UNTIL] == IDLE:
+def apply(M: Memory, a: int, t: int) -> int:
+    if M[a + P.busy_until] == IDLE:
         wait = begin(M, a, t)
-        if M[a + BUSY_UNTIL] == IDLE:
+        if M[a + P.busy_until] == IDLE:
             return wait
-    if not M[a + PASSED]:
-        if t < M[a + PASSES_AT]:
-            return later(M, t, M[a + PASSES_AT])
-        wait = room(M, M[a + OUT], t)
+    if not M[a + P.passed]:
+        if t < M[a + P.passes_at]:
+            return later(M, t, M[a + P.passes_at])
+        wait = room(M, M[a + P.out], t)
         if wait != READY:
             return wait
-        if M[a + NUMBER] == SPAN_END and empty_range(M, a):
+        if M[a + P.number] == SPAN_END and empty_range(M, a):
             M[FAULT] = a
             return NEVER
-        M[a + BUSY_UNTIL] += t - M[a + PASSES_AT]
+        M[a + P.busy_until] += t - M[a + P.passes_at]
         pass_on(M, a, t)
-    if t < M[a + BUSY_UNTIL]:
-        return later(M, t, M[a + BUSY_UNTIL])
-    beat = head(M, M[a + INS])
-    for n in range(M[a + COUNT]):
-        take(M, M[a + INS + n], t)
-    M[a + BUSY_UNTIL] = IDLE
+    if t < M[a + P.busy_until]:
+        return later(M, t, M[a + P.busy_until])
+    beat = head(M, M[a + P.ins])
+    for n in range(M[a + P.count]):
+        take(M, M[a + P.ins + n], t)
+    M[a + P.busy_until] = IDLE
     if is_done(beat):
         return NEVER
     begin(M, a, t)
-    return acted(M, t) if M[a + BUSY_UNTIL] == IDLE else later(M, t, M[a + PASSES_AT])
+    return acted(M, t) if M[a + P.busy_until] == IDLE else later(M, t, M[a + P.passes_at])
 
 
 def build(node: Node, to: Program) -> None:
@@ -131,7 +146,19 @@ def build(node: Node, to: Program) -> None:
     tile = node.outputs[0].dtype
     assert isinstance(tile, Tile)
     ins, out = to.inputs(node), to.output(node)
-    own = [out, to.cost(node, -1), number, *operands.build(node, to), 0, 0, len(ins), *ins]
+    cost, (first, arity) = to.cost(node, -1), operands.build(node, to)
+    own = fresh(
+        P,
+        out=out,
+        cost=cost,
+        number=number,
+        operands=first,
+        arity=arity,
+        passes_at=0,
+        passed=0,
+        count=len(ins),
+        ins=ins,
+    )
     actor = to.add(node, apply, own, reads=ins, writes=[out])
     needs = f"{function} needs ranges of at least 1"
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {needs}")

@@ -1,21 +1,23 @@
 """output: takes one element per cycle; so does the end of a stream that nobody reads."""
 
-from ....ir.stream import Node
-from ...kernel import finish
+from __future__ import annotations
+
+from ....ir.stream import Node, Stream
+from ...kernel import NEVER, READY, Memory, acted, finish, ready, record, step
 from .. import buffers
-from ..actor import NEVER, PORTS, READY, acted, is_done, ready, step, take
+from ..actor import COMMON, fresh, is_done, take
 from ..program import Program, holds_buffers
 
-IN, OF_BUFFERS = range(PORTS, PORTS + 2)
+P = record(*COMMON._fields, "x", "of_buffers")
 
 
 @step
-def drain(M, a, t):  # type: ignore[no-untyped-def]
-    wait = ready(M, M[a + IN], t)
+def drain(M: Memory, a: int, t: int) -> int:
+    wait = ready(M, M[a + P.x], t)
     if wait != READY:
         return wait
-    beat = take(M, M[a + IN], t)
-    if M[a + OF_BUFFERS]:
+    beat = take(M, M[a + P.x], t)
+    if M[a + P.of_buffers]:
         buffers.share(M, beat, 0)
     if is_done(beat):
         finish(M, a)
@@ -23,7 +25,12 @@ def drain(M, a, t):  # type: ignore[no-untyped-def]
     return acted(M, t)
 
 
+def own(stream: Stream, x: int) -> list[int]:
+    """The fields of what takes a stream to its end."""
+    return fresh(P, x=x, of_buffers=holds_buffers(stream))
+
+
 def build(node: Node, to: Program) -> None:
     """The run lasts until the stream has ended."""
     x = to.input(node, 0)
-    to.add(node, drain, [x, holds_buffers(node.inputs[0])], reads=[x], finishes=True)
+    to.add(node, drain, own(node.inputs[0], x), reads=[x], finishes=True)

@@ -1,53 +1,59 @@
 """partition: one element per cycle, to all consumers that its selector names."""
 
+from __future__ import annotations
+
 from ....ir.errors import StepError
 from ....ir.stream import Node
-from ...kernel import finish
-from ...selector import selected
-from .. import buffers
-from ..actor import (
-    BARE,
-    BUSY_UNTIL,
-    FAULT,
-    IDLE,
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
     NEVER,
-    PORTS,
     READY,
-    VALUE,
+    Memory,
     acted,
-    area,
     aux_of,
+    finish,
     head,
-    is_done,
     kind_of,
-    later,
     low_of,
     make_beat,
     ready,
+    record,
     room,
-    send,
     step,
     stop_of,
-    take,
 )
+from ...selector import selected
+from .. import buffers
+from ..actor import COMMON, FAULT, IDLE, area, fresh, is_done, later, send, take
 from ..program import Program, holds_buffers
 from ..streams import holds_tiles, rests
 
-IN, SELECTOR, RANK, ENDED, SURPLUS, OF_BUFFERS, BYTES, BANDWIDTH = range(PORTS, PORTS + 8)
-COUNT, OUTS = range(PORTS + 8, PORTS + 10)
+P = record(
+    *COMMON._fields,
+    "x",
+    "selectors",
+    "rank",
+    "ended",
+    "surplus",
+    "of_buffers",
+    "bytes",
+    "bandwidth",
+    "count",
+    "outs",
+)
 
 
 @step
-def route(M, a, t):  # type: ignore[no-untyped-def]
-    x, selectors, rank, count = M[a + IN], M[a + SELECTOR], M[a + RANK], M[a + COUNT]
-    if M[a + ENDED]:
+def route(M: Memory, a: int, t: int) -> int:
+    x, selectors, rank, count = M[a + P.x], M[a + P.selectors], M[a + P.rank], M[a + P.count]
+    if M[a + P.ended]:
         wait = ready(M, selectors, t)
         if wait != READY:
             return wait
         if is_done(take(M, selectors, t)):
             finish(M, a)
             return NEVER
-        if not M[a + SURPLUS]:
+        if not M[a + P.surplus]:
             M[FAULT] = a
             return NEVER
         return acted(M, t)
@@ -57,41 +63,41 @@ def route(M, a, t):  # type: ignore[no-untyped-def]
     beat = head(M, x)
     if is_done(beat):
         for n in range(count):
-            wait = room(M, M[a + OUTS + n], t)
+            wait = room(M, M[a + P.outs + n], t)
             if wait != READY:
                 return wait
         for n in range(count):
-            send(M, a, M[a + OUTS + n], t, beat)
+            send(M, a, M[a + P.outs + n], t, beat)
         take(M, x, t)
-        M[a + ENDED] = 1
+        M[a + P.ended] = 1
         return acted(M, t)
     wait = ready(M, selectors, t)
     if wait != READY:
         return wait
     selector = head(M, selectors)
-    if M[a + BYTES] and kind_of(beat) == VALUE:
-        if M[a + BUSY_UNTIL] == IDLE:
-            read = M[a + BYTES] * area(aux_of(beat))
-            M[a + BUSY_UNTIL] = t + (read + M[a + BANDWIDTH] - 1) // M[a + BANDWIDTH]
-        if t < M[a + BUSY_UNTIL]:
-            return later(M, t, M[a + BUSY_UNTIL])
+    if M[a + P.bytes] and kind_of(beat) == VALUE:
+        if M[a + P.busy_until] == IDLE:
+            read = M[a + P.bytes] * area(aux_of(beat))
+            M[a + P.busy_until] = t + (read + M[a + P.bandwidth] - 1) // M[a + P.bandwidth]
+        if t < M[a + P.busy_until]:
+            return later(M, t, M[a + P.busy_until])
     if kind_of(beat) != BARE or low_of(beat) <= rank:
         for n in range(count):
             if selected(M, selector, n, count):
-                wait = room(M, M[a + OUTS + n], t)
+                wait = room(M, M[a + P.outs + n], t)
                 if wait != READY:
                     return wait
         sent = make_beat(kind_of(beat), min(stop_of(beat), rank), low_of(beat), aux_of(beat))
-        if M[a + OF_BUFFERS]:
+        if M[a + P.of_buffers]:
             readers = 0
             for n in range(count):
                 readers += selected(M, selector, n, count)
             buffers.share(M, beat, readers)
         for n in range(count):
             if selected(M, selector, n, count):
-                send(M, a, M[a + OUTS + n], t, sent)
+                send(M, a, M[a + P.outs + n], t, sent)
     take(M, x, t)
-    M[a + BUSY_UNTIL] = IDLE
+    M[a + P.busy_until] = IDLE
     if stop_of(beat) >= rank:
         take(M, selectors, t)
     return acted(M, t)
@@ -107,8 +113,19 @@ def build(node: Node, to: Program) -> None:
     stream = node.inputs[0]
     reads = to.machine.crossbars_read and holds_tiles(stream) and rests(stream)
     size = to.element_bytes(stream) if reads else 0
-    own = [x, selectors, node.attrs["rank"], 0, node.name in to.on_cycles, holds_buffers(stream)]
-    own += [size, to.machine.onchip_bandwidth, len(outs), *outs]
+    own = fresh(
+        P,
+        x=x,
+        selectors=selectors,
+        rank=node.attrs["rank"],
+        ended=0,
+        surplus=node.name in to.on_cycles,
+        of_buffers=holds_buffers(stream),
+        bytes=size,
+        bandwidth=to.machine.onchip_bandwidth,
+        count=len(outs),
+        outs=outs,
+    )
     actor = to.add(node, route, own, reads=[x, selectors], writes=outs, finishes=True)
     to.faults[actor] = StepError(
         f"{node.name} ({node.where}): {node.inputs[1].name} has a selector left when "

@@ -1,42 +1,45 @@
 """promote: rewrites stops, one element per cycle; a new outermost dim holds one element back."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
+from ....ir.wire import BARE
+from ...kernel import (
     NEVER,
     READY,
+    Memory,
     acted,
     aux_of,
     can_pass,
     head,
-    is_done,
     kind_of,
     low_of,
     make_beat,
+    record,
     step,
     stop_of,
-    take,
 )
-from ..holding import FIRST, HAS_HELD, OUT, close, put
+from ..actor import fresh, is_done, take
+from ..holding import HOLDING, close, put
 from ..program import Program
 
-IN, LEVEL, RANK = range(FIRST, FIRST + 3)
+P = record(*HOLDING._fields, "x", "level", "rank")
 
 
 @step
-def rewrite(M, a, t):  # type: ignore[no-untyped-def]
-    x, level = M[a + IN], M[a + LEVEL]
-    wait = can_pass(M, x, M[a + OUT], t)
+def rewrite(M: Memory, a: int, t: int) -> int:
+    x, level = M[a + P.x], M[a + P.level]
+    wait = can_pass(M, x, M[a + P.out], t)
     if wait != READY:
         return wait
     beat = head(M, x)
     stop, low = stop_of(beat), low_of(beat)
     final = is_done(beat)
-    if level > M[a + RANK]:
-        if final and M[a + HAS_HELD]:
+    if level > M[a + P.rank]:
+        if final and M[a + P.has_held]:
             close(M, a, t, level, level)
             return acted(M, t)
-        final = final or stop < M[a + RANK]
+        final = final or stop < M[a + P.rank]
     else:
         final = True
         stop += stop >= level and not is_done(beat)
@@ -52,4 +55,5 @@ def build(node: Node, to: Program) -> None:
     """Levels from `level` on rise by one."""
     (x,), out = to.inputs(node), to.output(node)
     level, rank = node.attrs["level"], node.inputs[0].rank
-    to.add(node, rewrite, [out, level > rank, 0, 0, x, level, rank], reads=[x], writes=[out])
+    own = fresh(P, out=out, holds=level > rank, held=0, has_held=0, x=x, level=level, rank=rank)
+    to.add(node, rewrite, own, reads=[x], writes=[out])

@@ -1,34 +1,35 @@
 """random_offchip_load: asks for one tile per address, one by one, while places are free."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ...kernel import push
-from .. import loading
-from ..actor import (
-    BUSY_UNTIL,
-    IDLE,
+from ....ir.wire import VALUE
+from ...kernel import (
     NEVER,
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
     can_pass,
     head,
-    is_done,
     kind_of,
+    push,
+    record,
     step,
     stop_of,
-    take,
 )
-from ..loading import FIRST, LINE, asked, fetch
+from .. import loading
+from ..actor import IDLE, fresh, is_done, take
+from ..loading import LOADING, asked, fetch
 from ..program import Program
 
-ADDRESSES, TILES = range(FIRST, FIRST + 2)
+P = record(*LOADING._fields, "addresses", "tiles")
 
 
 @step
-def load(M, a, t):  # type: ignore[no-untyped-def]
-    addresses, line = M[a + ADDRESSES], M[a + LINE]
-    if M[a + BUSY_UNTIL] != IDLE:
+def load(M: Memory, a: int, t: int) -> int:
+    addresses, line = M[a + P.addresses], M[a + P.line]
+    if M[a + P.busy_until] != IDLE:
         wait = asked(M, a, t)
         if wait != READY:
             return wait
@@ -36,7 +37,7 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
     if wait != READY:
         return wait
     beat = head(M, addresses)
-    if kind_of(beat) == VALUE and not 0 <= aux_of(beat) < M[a + TILES]:
+    if kind_of(beat) == VALUE and not 0 <= aux_of(beat) < M[a + P.tiles]:
         return NEVER
     take(M, addresses, t)
     if kind_of(beat) != VALUE:
@@ -49,7 +50,7 @@ def load(M, a, t):  # type: ignore[no-untyped-def]
 def build(node: Node, to: Program) -> None:
     """Addresses are numbers of tiles."""
     (addresses,) = to.inputs(node)
-    line, own = loading.build(node, to)
-    own += [addresses, loading.tiles_of(node, to)]
+    line, asking = loading.build(node, to)
+    own = fresh(P, **asking, addresses=addresses, tiles=loading.tiles_of(node, to))
     actor = to.add(node, load, own, reads=[addresses], writes=[line], name="asks")
     loading.check_number(node, to, actor, addresses, "asks for")

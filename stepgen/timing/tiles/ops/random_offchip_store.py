@@ -1,45 +1,44 @@
 """random_offchip_store: one tile per address, held until it is written and acknowledged."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ...kernel import finish
-from .. import loading, storing
-from ..actor import (
-    BUSY_UNTIL,
-    IDLE,
+from ....ir.wire import VALUE
+from ...kernel import (
     NEVER,
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
+    finish,
     head,
-    is_done,
     kind_of,
     ready,
+    record,
     room,
-    send,
     step,
     stop_of,
-    take,
-    value,
 )
+from .. import loading, storing
+from ..actor import IDLE, fresh, is_done, send, take, value
 from ..program import Program
-from ..storing import FIRST, ROW_BYTES, ROWS, begin, written
+from ..storing import STORING, begin, written
 
-ADDRESSES, DATA, OUT, TILES = range(FIRST, FIRST + 4)
+P = record(*STORING._fields, "addresses", "data", "out", "tiles")
 
 
 @step
-def store(M, a, t):  # type: ignore[no-untyped-def]
-    addresses, data, out = M[a + ADDRESSES], M[a + DATA], M[a + OUT]
-    if M[a + BUSY_UNTIL] != IDLE:
+def store(M: Memory, a: int, t: int) -> int:
+    addresses, data, out = M[a + P.addresses], M[a + P.data], M[a + P.out]
+    if M[a + P.busy_until] != IDLE:
         wait = written(M, a, t)
         if wait != READY:
             return wait
-        M[a + BUSY_UNTIL] = t
+        M[a + P.busy_until] = t
         wait = room(M, out, t)
         if wait != READY:
             return wait
-        M[a + BUSY_UNTIL] = IDLE
+        M[a + P.busy_until] = IDLE
         send(M, a, out, t, value(1, stop_of(head(M, addresses))))
         take(M, addresses, t)
         take(M, data, t)
@@ -51,9 +50,9 @@ def store(M, a, t):  # type: ignore[no-untyped-def]
         return wait
     beat = head(M, addresses)
     if kind_of(beat) == VALUE:
-        if not 0 <= aux_of(beat) < M[a + TILES]:
+        if not 0 <= aux_of(beat) < M[a + P.tiles]:
             return NEVER
-        begin(M, a, t, aux_of(beat) * M[a + ROWS] * M[a + ROW_BYTES])
+        begin(M, a, t, aux_of(beat) * M[a + P.rows] * M[a + P.row_bytes])
         return written(M, a, t)
     wait = room(M, out, t)
     if wait != READY:
@@ -71,7 +70,13 @@ def build(node: Node, to: Program) -> None:
     """The acknowledgement has the structure of the address."""
     addresses, data = to.inputs(node)
     out = to.output(node)
-    own = [*storing.fields(node, to, *node.attrs["tile"]), addresses, data, out]
-    own.append(loading.tiles_of(node, to))
+    own = fresh(
+        P,
+        **storing.fields(node, to, *node.attrs["tile"]),
+        addresses=addresses,
+        data=data,
+        out=out,
+        tiles=loading.tiles_of(node, to),
+    )
     actor = to.add(node, store, own, reads=[addresses, data], writes=[out], finishes=True)
     loading.check_number(node, to, actor, addresses, "names")

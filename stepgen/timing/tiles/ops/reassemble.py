@@ -1,88 +1,103 @@
 """reassemble: chunks in the order in which they arrive, or of the inputs; one element per cycle."""
 
+from __future__ import annotations
+
 from ....ir.errors import StepError
 from ....ir.stream import Node
-from ...kernel import ANY, LATENCY, POPPED, finish, note, slot
-from ...selector import selected
-from ..actor import (
-    BARE,
-    FAULT,
+from ....ir.wire import BARE
+from ...kernel import (
+    ANY,
+    LATENCY,
     NEVER,
-    PORTS,
+    POPPED,
     READY,
+    Memory,
     acted,
     aux_of,
-    bare,
     can_pass,
+    finish,
     head,
     helper,
-    is_done,
     kind_of,
     low_of,
     make_beat,
+    note,
     ready,
-    send,
+    record,
+    slot,
     step,
     stop_of,
-    take,
 )
+from ...selector import selected
+from ..actor import COMMON, FAULT, bare, fresh, is_done, send, take
 from ..program import Program
 
-OUT, SELECTOR, RANK, BY_INDEX, ENDED, CURRENT, LEFT, COUNT, TAKEN, NOTES, INS = range(
-    PORTS, PORTS + 11
+P = record(
+    *COMMON._fields,
+    "out",
+    "selectors",
+    "rank",
+    "by_index",
+    "ended",
+    "current",
+    "left",
+    "count",
+    "taken",
+    "notes",
+    "ins",
 )
 NONE = -1
 
 
 @helper
-def arrived_at(M, c):  # type: ignore[no-untyped-def]
+def arrived_at(M: Memory, c: int) -> int:
     """When the head of a channel could be seen first."""
     return M[slot(M, c, M[c + POPPED])] + M[c + LATENCY]
 
 
 @helper
-def _choose(M, a, t, selector):  # type: ignore[no-untyped-def]
+def _choose(M: Memory, a: int, t: int, selector: int) -> int:
     """The selected input whose next chunk comes first; sets `CURRENT` or returns how to wait."""
-    count = M[a + COUNT]
+    count = M[a + P.count]
     best, wait = NONE, ANY
     for n in range(count):
-        if not selected(M, selector, n, count) or M[M[a + TAKEN] + n]:
+        if not selected(M, selector, n, count) or M[M[a + P.taken] + n]:
             continue
-        c = M[M[a + INS] + n]
+        c = M[M[a + P.ins] + n]
         seen = ready(M, c, t)
-        if M[a + BY_INDEX]:
+        if M[a + P.by_index]:
             best = n
             if seen != READY:
                 return seen
             break
         if seen == READY:
-            if best == NONE or arrived_at(M, c) < arrived_at(M, M[M[a + INS] + best]):
+            if best == NONE or arrived_at(M, c) < arrived_at(M, M[M[a + P.ins] + best]):
                 best = n
         elif seen > 0 and (wait < 0 or seen < wait):
             wait = seen
     if best == NONE:
         return wait
-    M[a + CURRENT] = best
-    M[M[a + TAKEN] + best] = 1
-    M[a + LEFT] -= 1
-    if not M[a + BY_INDEX]:
-        note(M, M[a + NOTES] + best, t)
+    M[a + P.current] = best
+    M[M[a + P.taken] + best] = 1
+    M[a + P.left] -= 1
+    if not M[a + P.by_index]:
+        note(M, M[a + P.notes] + best, t)
     return READY
 
 
 @step
-def join(M, a, t):  # type: ignore[no-untyped-def]
-    out, selectors, rank, count = M[a + OUT], M[a + SELECTOR], M[a + RANK], M[a + COUNT]
-    if M[a + ENDED]:
+def join(M: Memory, a: int, t: int) -> int:
+    out, selectors, rank, count = M[a + P.out], M[a + P.selectors], M[a + P.rank], M[a + P.count]
+    if M[a + P.ended]:
         for n in range(count):
-            wait = ready(M, M[M[a + INS] + n], t)
+            wait = ready(M, M[M[a + P.ins] + n], t)
             if wait != READY:
                 return wait
-            if not is_done(head(M, M[M[a + INS] + n])):
-                M[FAULT] = M[M[a + INS] + n]
+            if not is_done(head(M, M[M[a + P.ins] + n])):
+                M[FAULT] = M[M[a + P.ins] + n]
                 return NEVER
         for n in range(count):
-            take(M, M[M[a + INS] + n], t)
+            take(M, M[M[a + P.ins] + n], t)
         finish(M, a)
         return NEVER
     wait = can_pass(M, selectors, out, t)
@@ -92,26 +107,26 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
     close = stop_of(choice) + rank + 1
     if is_done(choice):
         send(M, a, out, t, take(M, selectors, t))
-        M[a + ENDED] = 1
+        M[a + P.ended] = 1
         return acted(M, t)
     if kind_of(choice) == BARE:
         take(M, selectors, t)
         send(M, a, out, t, bare(low_of(choice) + rank + 1, close))
         return acted(M, t)
-    if M[a + LEFT] == NONE:
-        M[a + LEFT] = 0
+    if M[a + P.left] == NONE:
+        M[a + P.left] = 0
         for n in range(count):
-            M[a + LEFT] += selected(M, choice, n, count)
-        if M[a + LEFT] == 0:
-            M[a + LEFT] = NONE
+            M[a + P.left] += selected(M, choice, n, count)
+        if M[a + P.left] == 0:
+            M[a + P.left] = NONE
             take(M, selectors, t)
             send(M, a, out, t, bare(rank + 1, close))
             return acted(M, t)
-    if M[a + CURRENT] == NONE:
+    if M[a + P.current] == NONE:
         wait = _choose(M, a, t, choice)
         if wait != READY:
             return wait
-    x = M[M[a + INS] + M[a + CURRENT]]
+    x = M[M[a + P.ins] + M[a + P.current]]
     wait = ready(M, x, t)
     if wait != READY:
         return wait
@@ -119,14 +134,14 @@ def join(M, a, t):  # type: ignore[no-untyped-def]
         return NEVER
     beat = take(M, x, t)
     ends = stop_of(beat) == rank
-    stop = close if ends and M[a + LEFT] == 0 else stop_of(beat)
+    stop = close if ends and M[a + P.left] == 0 else stop_of(beat)
     send(M, a, out, t, make_beat(kind_of(beat), stop, low_of(beat), aux_of(beat)))
     if ends:
-        M[a + CURRENT] = NONE
-        if M[a + LEFT] == 0:
-            M[a + LEFT] = NONE
+        M[a + P.current] = NONE
+        if M[a + P.left] == 0:
+            M[a + P.left] = NONE
             for n in range(count):
-                M[M[a + TAKEN] + n] = 0
+                M[M[a + P.taken] + n] = 0
             take(M, selectors, t)
     return acted(M, t)
 
@@ -141,8 +156,20 @@ def build(node: Node, to: Program) -> None:
     notes = [to.note(node.name, n) for n in range(len(xs))]
     taken, ins = to.reserve([0] * len(xs)), to.reserve(xs)
     by_index = node.attrs["order"] == "index"
-    own = [out, selectors, node.attrs["rank"], by_index, 0, NONE, NONE]
-    own += [len(xs), taken, notes[0], ins]
+    own = fresh(
+        P,
+        out=out,
+        selectors=selectors,
+        rank=node.attrs["rank"],
+        by_index=by_index,
+        ended=0,
+        current=NONE,
+        left=NONE,
+        count=len(xs),
+        taken=taken,
+        notes=notes[0],
+        ins=ins,
+    )
     to.add(node, join, own, reads=[*xs, selectors], writes=[out], finishes=True)
     for x, stream in zip(xs, node.inputs, strict=False):
         to.faults[x] = StepError(

@@ -1,66 +1,72 @@
 """reshape: counts elements or closings, one element per cycle; pads the innermost dim."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
-    MAX_PAD_ROWS,
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
     NEVER,
-    PORTS,
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
-    bare,
-    cols_of,
-    done_beat,
     head,
-    is_done,
     kind_of,
     low_of,
     make_beat,
     ready,
+    record,
     room,
-    rows_of,
-    send,
     step,
     stop_of,
+)
+from ..actor import (
+    COMMON,
+    MAX_PAD_ROWS,
+    bare,
+    cols_of,
+    done_beat,
+    fresh,
+    is_done,
+    rows_of,
+    send,
     take,
     tile_word,
     value,
 )
 from ..program import Program
 
-OUT, FLAGS, IN, CHUNK, SEEN, LAST, STOP, DIM = range(PORTS, PORTS + 8)
+P = record(*COMMON._fields, "out", "flags", "x", "chunk", "seen", "last", "stop", "dim")
 FULL = -1
 """Value of `STOP` while no group is being padded."""
 
 
 @step
-def cut(M, a, t):  # type: ignore[no-untyped-def]
-    out, flags, x, chunk = M[a + OUT], M[a + FLAGS], M[a + IN], M[a + CHUNK]
+def cut(M: Memory, a: int, t: int) -> int:
+    out, flags, x, chunk = M[a + P.out], M[a + P.flags], M[a + P.x], M[a + P.chunk]
     wait = room(M, out, t)
     if wait != READY:
         return wait
     wait = room(M, flags, t)
     if wait != READY:
         return wait
-    if M[a + STOP] != FULL:
-        M[a + SEEN] += 1
-        ends = M[a + SEEN] == chunk
-        stop = M[a + STOP] if ends else 0
-        tile = M[a + LAST]
+    if M[a + P.stop] != FULL:
+        M[a + P.seen] += 1
+        ends = M[a + P.seen] == chunk
+        stop = M[a + P.stop] if ends else 0
+        tile = M[a + P.last]
         blank = tile_word(rows_of(tile), cols_of(tile), min(rows_of(tile), MAX_PAD_ROWS), 0)
         send(M, a, out, t, value(blank, stop))
         send(M, a, flags, t, value(1, stop))
         if ends:
-            M[a + STOP], M[a + SEEN] = FULL, 0
+            M[a + P.stop], M[a + P.seen] = FULL, 0
         return acted(M, t)
     wait = ready(M, x, t)
     if wait != READY:
         return wait
     beat = head(M, x)
-    if is_done(beat) and M[a + SEEN]:
-        M[a + STOP] = 1
+    if is_done(beat) and M[a + P.seen]:
+        M[a + P.stop] = 1
         return acted(M, t)
     take(M, x, t)
     if is_done(beat):
@@ -72,21 +78,21 @@ def cut(M, a, t):  # type: ignore[no-untyped-def]
         send(M, a, out, t, gap)
         send(M, a, flags, t, gap)
         return acted(M, t)
-    M[a + SEEN] += 1
-    M[a + LAST] = aux_of(beat)
-    stop = stop_of(beat) + 1 if M[a + SEEN] == chunk else 0
+    M[a + P.seen] += 1
+    M[a + P.last] = aux_of(beat)
+    stop = stop_of(beat) + 1 if M[a + P.seen] == chunk else 0
     send(M, a, out, t, value(aux_of(beat), stop))
     send(M, a, flags, t, value(0, stop))
-    if M[a + SEEN] == chunk:
-        M[a + SEEN] = 0
+    if M[a + P.seen] == chunk:
+        M[a + P.seen] = 0
     elif stop_of(beat):
-        M[a + STOP] = stop_of(beat) + 1
+        M[a + P.stop] = stop_of(beat) + 1
     return acted(M, t)
 
 
 @step
-def count(M, a, t):  # type: ignore[no-untyped-def]
-    out, x, dim = M[a + OUT], M[a + IN], M[a + DIM]
+def count(M: Memory, a: int, t: int) -> int:
+    out, x, dim = M[a + P.out], M[a + P.x], M[a + P.dim]
     wait = room(M, out, t)
     if wait != READY:
         return wait
@@ -102,9 +108,9 @@ def count(M, a, t):  # type: ignore[no-untyped-def]
         send(M, a, out, t, bare(low + 1, stop + 1))
         return acted(M, t)
     if stop >= dim:
-        M[a + SEEN] += 1
-        if M[a + SEEN] == M[a + CHUNK]:
-            M[a + SEEN] = 0
+        M[a + P.seen] += 1
+        if M[a + P.seen] == M[a + P.chunk]:
+            M[a + P.seen] = 0
             stop += 1
     send(M, a, out, t, make_beat(kind, stop, low if kind != VALUE else 0, aux_of(beat)))
     return acted(M, t)
@@ -115,5 +121,15 @@ def build(node: Node, to: Program) -> None:
     x = to.input(node, 0)
     outs = to.outputs(node)
     step_of = cut if node.attrs["dim"] == 0 else count
-    own = [outs[0], outs[-1], x, node.attrs["chunk"], 0, 0, FULL, node.attrs["dim"]]
+    own = fresh(
+        P,
+        out=outs[0],
+        flags=outs[-1],
+        x=x,
+        chunk=node.attrs["chunk"],
+        seen=0,
+        last=0,
+        stop=FULL,
+        dim=node.attrs["dim"],
+    )
     to.add(node, step_of, own, reads=[x], writes=outs)

@@ -1,21 +1,24 @@
 """source: one element per cycle."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import NEVER, PORTS, READY, acted, room, send, step
+from ...kernel import NEVER, READY, Memory, acted, record, room, step
+from ..actor import COMMON, fresh, send
 from ..program import Program
 
-OUT, NEXT_WORD, END = range(PORTS, PORTS + 3)
+P = record(*COMMON._fields, "out", "next_word", "end")
 
 
 @step
-def give(M, a, t):  # type: ignore[no-untyped-def]
-    if M[a + NEXT_WORD] == M[a + END]:
+def give(M: Memory, a: int, t: int) -> int:
+    if M[a + P.next_word] == M[a + P.end]:
         return NEVER
-    wait = room(M, M[a + OUT], t)
+    wait = room(M, M[a + P.out], t)
     if wait != READY:
         return wait
-    send(M, a, M[a + OUT], t, M[M[a + NEXT_WORD]])
-    M[a + NEXT_WORD] += 1
+    send(M, a, M[a + P.out], t, M[M[a + P.next_word]])
+    M[a + P.next_word] += 1
     return acted(M, t)
 
 
@@ -23,4 +26,5 @@ def build(node: Node, to: Program) -> None:
     """What the stream holds was given from outside."""
     words = to.given(node)
     out, first = to.output(node), to.reserve(words)
-    to.add(node, give, [out, first, first + len(words)], writes=[out])
+    own = fresh(P, out=out, next_word=first, end=first + len(words))
+    to.add(node, give, own, writes=[out])

@@ -1,70 +1,80 @@
 """streamify: reads a buffer back, one element per cycle; the reference stays for all readings."""
 
+from __future__ import annotations
+
 from ....ir.dtypes import Buffer
 from ....ir.stream import Node
-from ..actor import (
-    BARE,
+from ....ir.wire import BARE, VALUE
+from ...kernel import (
     NEVER,
-    PORTS,
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
-    bare,
     can_pass,
     head,
     helper,
-    is_done,
     kind_of,
     low_of,
     make_beat,
     ready,
-    send,
+    record,
     step,
     stop_of,
-    take,
-    value,
 )
-from ..buffers import AFTER, BEAT, START, release
+from ..actor import COMMON, bare, fresh, is_done, send, take, value
+from ..buffers import BUFFER, ELEMENT, release
 from ..program import Program
 
-OUT, IN, REF, RANK, LEVELS, TIMES, PASSES, AT, AFFINE, STEP_NUMBER = range(PORTS, PORTS + 10)
-WALK = PORTS + 10
+P = record(
+    *COMMON._fields,
+    "out",
+    "x",
+    "ref",
+    "rank",
+    "levels",
+    "times",
+    "passes",
+    "at",
+    "affine",
+    "step_number",
+    "walk",
+)
 """For an affine reading: how many tiles it has, then number and stop of each."""
 NO_REF = 0
 
 
 @helper
-def read(M, a, t, buffer, close):  # type: ignore[no-untyped-def]
+def read(M: Memory, a: int, t: int, buffer: int, close: int) -> bool:
     """Emit the next element of a reading, whose last closes `close` dims; whether it was that."""
-    out = M[a + OUT]
-    if M[a + AFFINE]:
-        i = M[a + STEP_NUMBER]
-        number, stop = M[a + WALK + 1 + 2 * i], M[a + WALK + 2 + 2 * i]
-        at = M[buffer + START]
+    out = M[a + P.out]
+    if M[a + P.affine]:
+        i = M[a + P.step_number]
+        number, stop = M[a + P.walk + 1 + 2 * i], M[a + P.walk + 2 + 2 * i]
+        at = M[buffer + BUFFER.start]
         for _ in range(number):
-            at = M[at + AFTER]
-        last = i + 1 == M[a + WALK]
-        send(M, a, out, t, value(aux_of(M[at + BEAT]), close if last else stop))
-        M[a + STEP_NUMBER] = 0 if last else i + 1
+            at = M[at + ELEMENT.after]
+        last = i + 1 == M[a + P.walk]
+        send(M, a, out, t, value(aux_of(M[at + ELEMENT.beat]), close if last else stop))
+        M[a + P.step_number] = 0 if last else i + 1
         return last
-    at = M[a + AT] if M[a + AT] else M[buffer + START]
-    beat = M[at + BEAT]
-    M[a + AT] = M[at + AFTER]
-    last = M[a + AT] == 0
+    at = M[a + P.at] if M[a + P.at] else M[buffer + BUFFER.start]
+    beat = M[at + ELEMENT.beat]
+    M[a + P.at] = M[at + ELEMENT.after]
+    last = M[a + P.at] == 0
     stop = close if last else stop_of(beat)
     send(M, a, out, t, make_beat(kind_of(beat), stop, low_of(beat), aux_of(beat)))
     return last
 
 
 @step
-def count(M, a, t):  # type: ignore[no-untyped-def]
-    x, out, levels = M[a + IN], M[a + OUT], M[a + LEVELS]
+def count(M: Memory, a: int, t: int) -> int:
+    x, out, levels = M[a + P.x], M[a + P.out], M[a + P.levels]
     wait = can_pass(M, x, out, t)
     if wait != READY:
         return wait
     beat = head(M, x)
-    above = int(M[a + TIMES] > 0)
+    above = int(M[a + P.times] > 0)
     if is_done(beat):
         send(M, a, out, t, take(M, x, t))
         return NEVER
@@ -72,20 +82,26 @@ def count(M, a, t):  # type: ignore[no-untyped-def]
         take(M, x, t)
         send(M, a, out, t, bare(low_of(beat) + levels + above, stop_of(beat) + levels + above))
         return acted(M, t)
-    final = M[a + PASSES] + 1 >= M[a + TIMES]
+    final = M[a + P.passes] + 1 >= M[a + P.times]
     close = levels + above + stop_of(beat) if final else levels
     if read(M, a, t, aux_of(beat), close):
-        M[a + PASSES] += 1
+        M[a + P.passes] += 1
         if final:
-            M[a + PASSES] = 0
+            M[a + P.passes] = 0
             release(M, aux_of(beat))
             take(M, x, t)
     return acted(M, t)
 
 
 @step
-def follow(M, a, t):  # type: ignore[no-untyped-def]
-    x, ref, out, levels, rank = M[a + IN], M[a + REF], M[a + OUT], M[a + LEVELS], M[a + RANK]
+def follow(M: Memory, a: int, t: int) -> int:
+    x, ref, out, levels, rank = (
+        M[a + P.x],
+        M[a + P.ref],
+        M[a + P.out],
+        M[a + P.levels],
+        M[a + P.rank],
+    )
     wait = ready(M, ref, t)
     if wait != READY:
         return wait
@@ -124,5 +140,18 @@ def build(node: Node, to: Program) -> None:
     counted = len(ins) == 1
     rank = 0 if counted else node.inputs[1].rank - node.inputs[0].rank
     times = node.attrs["count"] or 0
-    own = [out, ins[0], NO_REF if counted else ins[1], rank, levels, times, 0, 0, bool(walk), 0]
-    to.add(node, count if counted else follow, [*own, *walk], reads=ins, writes=[out])
+    own = fresh(
+        P,
+        out=out,
+        x=ins[0],
+        ref=NO_REF if counted else ins[1],
+        rank=rank,
+        levels=levels,
+        times=times,
+        passes=0,
+        at=0,
+        affine=bool(walk),
+        step_number=0,
+        walk=walk,
+    )
+    to.add(node, count if counted else follow, own, reads=ins, writes=[out])

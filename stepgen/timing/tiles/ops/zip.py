@@ -1,50 +1,51 @@
 """zip: elements side by side, one per cycle."""
 
+from __future__ import annotations
+
 from ....ir.stream import Node
-from ..actor import (
-    PORTS,
+from ....ir.wire import VALUE
+from ...kernel import (
     READY,
-    VALUE,
+    Memory,
     acted,
     aux_of,
-    grab,
     head,
     kind_of,
     ready,
+    record,
     room,
-    send,
     step,
     stop_of,
-    take,
-    value,
 )
+from ..actor import COMMON, fresh, grab, send, take, value
 from ..program import Program
 
-OUT, COUNT, INS = range(PORTS, PORTS + 3)
+P = record(*COMMON._fields, "out", "count", "ins")
 
 
 @step
-def join(M, a, t):  # type: ignore[no-untyped-def]
-    for n in range(M[a + COUNT]):
-        wait = ready(M, M[a + INS + n], t)
+def join(M: Memory, a: int, t: int) -> int:
+    for n in range(M[a + P.count]):
+        wait = ready(M, M[a + P.ins + n], t)
         if wait != READY:
             return wait
-    wait = room(M, M[a + OUT], t)
+    wait = room(M, M[a + P.out], t)
     if wait != READY:
         return wait
-    beat = head(M, M[a + INS])
+    beat = head(M, M[a + P.ins])
     if kind_of(beat) == VALUE:
-        items = grab(M, M[a + COUNT])
-        for n in range(M[a + COUNT]):
-            M[items + n] = aux_of(head(M, M[a + INS + n]))
+        items = grab(M, M[a + P.count])
+        for n in range(M[a + P.count]):
+            M[items + n] = aux_of(head(M, M[a + P.ins + n]))
         beat = value(items, stop_of(beat))
-    for n in range(M[a + COUNT]):
-        take(M, M[a + INS + n], t)
-    send(M, a, M[a + OUT], t, beat)
+    for n in range(M[a + P.count]):
+        take(M, M[a + P.ins + n], t)
+    send(M, a, M[a + P.out], t, beat)
     return acted(M, t)
 
 
 def build(node: Node, to: Program) -> None:
     """A tuple is an address of its items."""
     ins, out = to.inputs(node), to.output(node)
-    to.add(node, join, [out, len(ins), *ins], reads=ins, writes=[out])
+    own = fresh(P, out=out, count=len(ins), ins=ins)
+    to.add(node, join, own, reads=ins, writes=[out])
