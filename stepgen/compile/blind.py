@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..functions.arithmetic import Matmul
 from ..ir.stream import Node, Stream
 from .lowering.flatten import holds
 
@@ -27,7 +26,7 @@ def comes_blind(stream: Stream) -> bool:
 
 def _blind(node: Node, index: int) -> bool:
     if node.op == "map":
-        return isinstance(node.attrs["fn"], Matmul) and index == 1
+        return index in node.attrs["fn"].counted
     if node.op == "flat_map":
         return index == 1
     return _rewrites(node) and all(stop_blind(y) for y in node.outputs)

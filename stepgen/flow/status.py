@@ -30,9 +30,6 @@ _LIMITS = {
 }
 """What the circuit of an operator supports, where that is not everything."""
 
-CIRCUITS_OF_FUNCTIONS = ("matmul", "requantize", "retile_col", "retile_row", "retile_streamify")
-"""Functions that have a circuit; all functions have a type and a meaning."""
-
 _PORTS = ("source", "output")
 """Made by `Graph.input` and `Graph.output`."""
 

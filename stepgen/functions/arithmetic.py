@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 import sympy
 
 from stepgen.functions.bases import Binary, Constant, Folding, of_products, say
+from stepgen.hw.units.matmul import params as matmul
 from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
 from stepgen.ir.errors import StepError
@@ -200,6 +202,7 @@ class Matmul(Mapped, Scanned):
 
     arity: ClassVar[int] = 2
     elements: ClassVar = (int8, bf16, f32)
+    counted: ClassVar = frozenset({1})
     extents_of: ClassVar[Literal["product"]] = "product"
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
@@ -245,6 +248,22 @@ class Matmul(Mapped, Scanned):
                 f"{self} can't add products of {say(x)} and {say(weight)} to {say(state)}"
             )
         return numbers.matmul(np.ascontiguousarray(x), weight, at.lanes, state)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], blind: Sequence[bool]
+    ) -> matmul.Matmul | None:
+        """The matrix unit, for int8 and a weight tile of static extents."""
+        x, w, y = tiles
+        if self.transpose:
+            return None
+        if x.element != int8:
+            raise StepError(f"the matrix unit multiplies int8 tiles, not {x}")
+        k, n = w.rows.static, w.cols.static
+        if k is None or n is None or k % lanes or n % lanes:
+            raise StepError(
+                f"a weight tile of {w} needs static extents that are multiples of {lanes} lanes"
+            )
+        return matmul.Matmul(k, n, x.element.bits, y.element.bits, stops=not blind[1])
 
     def keeps_rows(self, operand: int) -> bool:
         """Those of the first operand; the weights' are summed over, or become columns."""

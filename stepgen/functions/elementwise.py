@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from stepgen.functions.bases import Unary, of_products
+from stepgen.hw.units.requantize import params as requantize
 from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element, int8, int32
 from stepgen.ir.function import FLOATS, NUMBERS, Setting
 from stepgen.ir.operator import Call
@@ -76,6 +78,12 @@ class Requantize(Unary):
         """In integers."""
         product = x.astype(np.int64) * self.multiplier
         return numbers.saturate(numbers.shift_round(product, self.shift), at.element)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], blind: Sequence[bool]
+    ) -> requantize.Requantize:
+        """A pipeline."""
+        return requantize.Requantize(self.multiplier, self.shift)
 
 
 class Square(Unary):

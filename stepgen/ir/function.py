@@ -187,12 +187,15 @@ class Mapped(Function, abstract=True):
 
     Attributes
     ----------
+    counted : frozenset of int
+        Operands whose beats the unit counts: it does not look at their stops.
     extents_of : str
         Where the extents of the result come from: both operands ("both"), the first one
         ("first"), the rows of the first and the columns of a weight ("product"), the rows of the
         first and one column ("rows") or as many as the parameter ``cols`` ("cols").
     """
 
+    counted: ClassVar[frozenset[int]] = frozenset()
     extents_of: ClassVar[Literal["both", "first", "product", "rows", "cols"]] = "both"
 
     @abstractmethod
@@ -203,6 +206,30 @@ class Mapped(Function, abstract=True):
     @abstractmethod
     def compute(self, at: Setting, *tiles: Any, **named: Any) -> Array:
         """The golden model: the tile that comes out of arrays of shape [rows, cols]."""
+
+    def unit(self, lanes: int, tiles: Sequence[Tile], blind: Sequence[bool]) -> Any:
+        """The unit that Map becomes; None where the function has no circuit.
+
+        Parameters
+        ----------
+        lanes : int
+            Lanes of a beat.
+        tiles : sequence of Tile
+            Types of the operands, then of the result.
+        blind : sequence of bool
+            By operand, whether its values come without stops.
+
+        Returns
+        -------
+        stepgen.hw.design.params.UnitParams or None
+            Its inputs are the operands in order, its output is ``y``.
+
+        Raises
+        ------
+        StepError
+            If there is no circuit for these tiles.
+        """
+        return None
 
     def fit(self, *tiles: Array) -> None:
         """Check extents that only a run tells.

@@ -98,8 +98,12 @@ class UnitParams(ABC):
 
     @classmethod
     def module(cls, name: str) -> ModuleType:
-        """The module with the circuit (``rtl``) or the cycle model (``model``)."""
-        return importlib.import_module(f"{cls.__module__.rpartition('.')[0]}.{name}")
+        """The module with the circuit (``rtl``) or the cycle model (``model``).
+
+        A kind that is not in a file ``params.py`` has all in its own file.
+        """
+        room, _, own = cls.__module__.rpartition(".")
+        return importlib.import_module(f"{room}.{name}" if own == "params" else cls.__module__)
 
 
 def params_class(kind: str) -> type[UnitParams]:
