@@ -155,6 +155,8 @@ class SpanEnd(Mapped):
 class _OneOfEach(Cut, abstract=True):
     """Selectors over 2 consumers, one per address, that name consumer 0 once per range."""
 
+    reads_numbers: ClassVar[bool] = True
+
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, L]`` selectors, L being that of `span`; consumer 0 is named once per range."""
         ranges = _ranges(call, self, rank)
@@ -194,8 +196,6 @@ class SpanLast(_OneOfEach):
     So the last tile of a key cache, which is still being filled, goes its own way. A range has to
     have a length of at least 1.
     """
-
-    reads_numbers: ClassVar[bool] = True
 
     def special(self, length: int) -> int:
         """The last."""

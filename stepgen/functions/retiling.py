@@ -182,7 +182,7 @@ class PlaceRow(Mapped):
 
     arity: ClassVar[int] = 3
     elements: ClassVar = (*NUMBERS, address)
-    extents_of: ClassVar[Literal["first"]] = "first"
+    extents_of: ClassVar[Literal["placed"]] = "placed"
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile like the first."""

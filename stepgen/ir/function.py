@@ -191,12 +191,13 @@ class Mapped(Function, abstract=True):
         Operands whose beats the unit counts: it does not look at their stops.
     extents_of : str
         Where the extents of the result come from: both operands ("both"), the first one
-        ("first"), the rows of the first and the columns of a weight ("product"), the rows of the
-        first and one column ("rows") or as many as the parameter ``cols`` ("cols").
+        ("first"), the first one whose last row with data is the one that was placed ("placed"),
+        the rows of the first and the columns of a weight ("product"), the rows of the first and
+        one column ("rows") or as many as the parameter ``cols`` ("cols").
     """
 
     counted: ClassVar[frozenset[int]] = frozenset()
-    extents_of: ClassVar[Literal["both", "first", "product", "rows", "cols"]] = "both"
+    extents_of: ClassVar[Literal["both", "first", "placed", "product", "rows", "cols"]] = "both"
 
     @abstractmethod
     def tile(self, call: Call, *tiles: Tile) -> Tile:

@@ -22,8 +22,15 @@ COST = offsets(
 ELEMENTWISE, PRODUCT = range(2)
 SAME, JOINED, MULTIPLIED, ONE_COLUMN, ALL_COLUMNS, PLACED = range(6)
 
-_SHAPES = {"matmul": MULTIPLIED, "row_sum": ONE_COLUMN, "row_max": ONE_COLUMN}
-_SHAPES |= {"row_broadcast": ALL_COLUMNS, "place_row": PLACED, "mask_cols": SAME}
+_SHAPES = {
+    "both": JOINED,
+    "first": SAME,
+    "placed": PLACED,
+    "product": MULTIPLIED,
+    "rows": ONE_COLUMN,
+    "cols": ALL_COLUMNS,
+}
+"""By where a function's result has its extents from."""
 
 
 def record(
@@ -60,9 +67,9 @@ def record(
     """
     one = Tile(1, 1, bf16)
     units = [one] * max(1, function.arity)
-    form = PRODUCT if function.name == "matmul" else ELEMENTWISE
+    shape = _SHAPES[getattr(function, "extents_of", "both")]
+    form = PRODUCT if shape == MULTIPLIED else ELEMENTWISE
     each = 0 if form == PRODUCT else int(function.flops(*units))
-    shape = _SHAPES.get(function.name, JOINED)
     first, second, third = [*read, 0, 0, 0][:3]
     parameters = function.parameters()
     return packed(

@@ -15,9 +15,6 @@ from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 from .streams import LOADS, holds_tiles
 
-OF_NUMBERS = ("tile_addresses", "span", "span_last", "span_end")
-"""Functions that look at numbers."""
-
 
 def check(graph: Graph, given: Collection[str] = ()) -> None:
     """Check that the contents that steer a program are known.
@@ -61,10 +58,10 @@ def _steering(node: Node) -> tuple[Stream, ...]:
     """Inputs whose contents decide what a node does."""
     if node.op in ("random_offchip_load", "random_offchip_store"):
         return node.inputs[:1]
-    if node.op == "flat_map" and node.attrs["fn"].name not in OF_NUMBERS:
+    if node.op == "flat_map" and not node.attrs["fn"].reads_numbers:
         return node.inputs[1:]
     function = node.attrs.get("fn")
-    return node.inputs if function is not None and function.name in OF_NUMBERS else ()
+    return node.inputs if function is not None and function.reads_numbers else ()
 
 
 def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | None:
@@ -85,9 +82,9 @@ def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | N
     inputs = node.inputs
     function = node.attrs.get("fn")
     if function is not None:
-        if function.name in ("count", "one_hot"):
+        if function.structural:
             return None
-        if function.name not in OF_NUMBERS:
+        if not function.reads_numbers:
             return node
     elif node.op == "reassemble":
         inputs = inputs[:-1]

@@ -309,8 +309,7 @@ class Program(Layout):
         """Elements that an Accum is charged for storing; -1 for those of its result."""
         if not self.machine.first_accumulator_is_stored:
             return -1
-        grows = node.attrs["fn"].name in ("retile_row", "retile_col")
-        return 0 if grows else self.extent(node.outputs[0])
+        return 0 if node.attrs["fn"].grows else self.extent(node.outputs[0])
 
     def cost(self, node: Node, stored: int) -> int:
         """The record of what applying a node's function costs."""

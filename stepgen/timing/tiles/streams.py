@@ -9,8 +9,6 @@ from ...ir.stream import Stream
 LOADS = ("linear_offchip_load", "random_offchip_load")
 PASSING = ("flatten", "promote", "reshape", "expand", "fork")
 """Operators that hand tiles on as they lie."""
-GATHERING = ("retile_row", "retile_col", "retile_streamify")
-"""Functions whose result lies where their operand did."""
 
 
 def holds_tiles(stream: Stream) -> bool:
@@ -38,7 +36,7 @@ def rests(stream: Stream) -> bool:
     if node.op in (*LOADS, "streamify"):
         return True
     function = node.attrs.get("fn")
-    if function is not None and function.name in GATHERING:
+    if function is not None and function.gathers:
         return rests(node.inputs[0])
     return function is not None and is_written(stream)
 

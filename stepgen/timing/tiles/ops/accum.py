@@ -192,13 +192,15 @@ def fold(M: Memory, a: int, t: int) -> int:
     return acted(M, t) if M[a + P.busy_until] == IDLE else later(M, t, M[a + P.busy_until])
 
 
-UPDATES = {"retile_row": ROWS, "retile_col": COLS, "count": NUMBER}
+UPDATES = {"rows": ROWS, "cols": COLS, None: REPLACE}
+"""By the extent that every element adds to."""
 
 
 def build(node: Node, to: Program, *, every: bool = False) -> None:
     """An accumulator; a Scan passes `every` state on."""
     ins, out = to.inputs(node), to.output(node)
-    update = UPDATES.get(node.attrs["fn"].name, REPLACE)
+    function = node.attrs["fn"]
+    update = NUMBER if function.structural else UPDATES[function.grows]
     empty = 0 if update == NUMBER else to.static_tile(node.outputs[0])
     cost = to.cost(node, to.stored(node))
     size = to.element_bytes(node.outputs[0])
