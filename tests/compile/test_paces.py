@@ -16,6 +16,7 @@ from off_chip import OffChip
 from stepgen.hw.design.pace import Extent, Extents, Pace
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units import load_all
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.flatten.params import Flatten
@@ -29,7 +30,6 @@ from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.requantize.params import Requantize
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
-from stepgen.ir import registry
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
@@ -371,7 +371,7 @@ def questions(make: Callable[[Draw], Case]) -> Iterator[Question]:
 
 
 def test_every_kind_says_how_it_passes_streams_on():
-    assert set(CASES) == set(registry.modules("stepgen.hw.units")) - WITHOUT_PACE
+    assert set(CASES) == set(load_all()) - WITHOUT_PACE
 
 
 @pytest.mark.parametrize(

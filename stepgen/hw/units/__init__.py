@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
+from pathlib import Path
 
 
 @cache
-def load_all() -> None:
-    """Make all of stepgen's own kinds known."""
-    for room in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{room.name}.params")
+def load_all() -> tuple[str, ...]:
+    """Make all of stepgen's own kinds known, and return their names."""
+    rooms = sorted(path.parent.name for path in Path(__file__).parent.glob("*/params.py"))
+    for room in rooms:
+        importlib.import_module(f"{__name__}.{room}.params")
+    return tuple(rooms)
