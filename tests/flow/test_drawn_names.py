@@ -81,7 +81,10 @@ def nameless(design: Design) -> tuple[list[Any], list[Any]]:
     """A table with numbers for names."""
     number = {c.name: n for n, c in enumerate(design.channels)}
     units = [
-        (u.kind, u.params, *([number[c] for c in ends] for ends in (u.inputs, u.outputs)))
+        (
+            u.params,
+            *({port: number[c] for port, c in ends.items()} for ends in (u.inputs, u.outputs)),
+        )
         for u in design.units
     ]
     return units, [replace(c, name="") for c in design.channels]
