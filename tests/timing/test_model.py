@@ -7,6 +7,7 @@ import pytest
 from drawing import LANES, draw
 
 from stepgen.compile.lower import lower
+from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
@@ -30,12 +31,12 @@ def drawn(seed: int):
 @pytest.mark.parametrize("seed", range(20))
 def test_deeper_fifos_are_never_slower(seed):
     design, beats = drawn(seed)
-    if any(u.params.get("order") == "arrival" for u in design.units):
+    if any(params.order == "arrival" for _, params in design.rows_of(Reassemble)):
         design = dataclasses.replace(
             design,
             units=tuple(
-                dataclasses.replace(u, params={**u.params, "order": "index"})
-                if "order" in u.params
+                dataclasses.replace(u, params=dataclasses.replace(u.params, order="index"))
+                if isinstance(u.params, Reassemble)
                 else u
                 for u in design.units
             ),
