@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "model.h"
+#include "registers.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -31,14 +32,8 @@
 namespace {
 
 constexpr uint64_t kStartLimit = 1000;  // cycles of waiting, beside one per channel
-constexpr size_t kAddressBits = 16;     // of the control registers, at least
 constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
 constexpr uint32_t kDone = 2;    // kind of the beat that ends a stream
-
-// stepgen/flow/interface.py
-constexpr uint32_t kControl = 0x00, kStatus = 0x04;
-constexpr uint32_t kStart = 1, kSoftReset = 2;     // of the control register
-constexpr uint32_t kRunning = 1, kStopping = 8;  // of the status register
 
 [[noreturn]] void die(const std::string& message) {
     fprintf(stderr, "%s\n", message.c_str());
@@ -231,12 +226,12 @@ void Bench::drive(bool running, uint64_t cycle) {
     }
     for (Port& p : sinks_) set(p.ready, running && !stalled(p.key, p.threshold, cycle));
     if (!csr_awvalid_.data) return;
-    if (!get(csr_awvalid_)) junk(csr_awaddr_, kAddressBits);
+    if (!get(csr_awvalid_)) junk(csr_awaddr_, STEPGEN_MIN_ADDRESS_BITS);
     if (!get(csr_wvalid_)) {
         junk(csr_wdata_, 32);
         junk(csr_wstrb_, 4);
     }
-    if (!get(csr_arvalid_)) junk(csr_araddr_, kAddressBits);
+    if (!get(csr_arvalid_)) junk(csr_araddr_, STEPGEN_MIN_ADDRESS_BITS);
 }
 
 // What moves at the end of the cycle; called when everything is settled.
@@ -331,7 +326,7 @@ void Bench::load() {
 // Starts a run and follows it to its end, or to cycle `limit`; says how it went.
 const char* Bench::play(uint64_t limit) {
     const Signal done = signal("done");
-    if (control_) write_register(kControl, kStart);
+    if (control_) write_register(STEPGEN_CONTROL, STEPGEN_CONTROL_START);
     else {
         set(signal("go"), 1);
         step();
@@ -348,8 +343,9 @@ const char* Bench::play(uint64_t limit) {
 
 // Gives up a run; the design is as after a reset then, and nothing is under way on its bus.
 void Bench::soft_reset() {
-    write_register(kControl, kSoftReset);
-    for (uint64_t n = 0; read_register(kStatus) & (kRunning | kStopping); ++n)
+    write_register(STEPGEN_CONTROL, STEPGEN_CONTROL_SOFT_RESET);
+    constexpr uint32_t kBusy = STEPGEN_STATUS_RUNNING | STEPGEN_STATUS_STOPPING;
+    for (uint64_t n = 0; read_register(STEPGEN_STATUS) & kBusy; ++n)
         if (n > limit_) die("a soft reset did not come to its end");
 }
 
@@ -382,11 +378,13 @@ bool Bench::run(const std::string& run_folder, unsigned number) {
 
     std::vector<uint32_t> registers;
     if (control_) {
-        for (uint32_t address = 0x04; address < 0x20; address += 4)
+        constexpr uint32_t kWord = sizeof(uint32_t);
+        for (uint32_t address = STEPGEN_STATUS; address < STEPGEN_END; address += kWord)
             registers.push_back(read_register(address));
         for (uint32_t c = 0; c < channels_; ++c)
-            for (uint32_t k = 0; k < 3; ++k)
-                registers.push_back(read_register(0x1000 + 16 * c + 4 * k));
+            for (uint32_t k = 0; k < STEPGEN_CHANNEL_COUNTERS; ++k)
+                registers.push_back(read_register(
+                    STEPGEN_CHANNEL_BASE + STEPGEN_CHANNEL_STRIDE * c + kWord * k));
     }
     set(dump, 1);
     step();

@@ -140,10 +140,11 @@ def _take(
 
 def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:
     """One column of the table."""
-    from stepgen.flow import interface, summary
+    from stepgen.flow import summary
+    from stepgen.hw.design.registers import READ_BEATS, WRITE_BEATS
 
     registers = verdict.outcome.registers
-    words = registers[interface.READ_BEATS] + registers[interface.WRITE_BEATS]
+    words = registers[READ_BEATS.offset] + registers[WRITE_BEATS.offset]
     predicted_bits, allocated_bits = summary.memory_bits(experiment)
     return {
         "cycles_predicted": verdict.prediction.cycles,

@@ -48,7 +48,7 @@ class Case:
     cycles : int or None
         Predicted length of the run.
     counters : int array of shape [channels, 3] or None
-        Predicted `interface.COUNTERS` of each channel.
+        Predicted `registers.COUNTERS` of each channel.
     read_beats, write_beats : int or None
         Predicted beats on the memory bus.
     limit : int

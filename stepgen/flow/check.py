@@ -8,19 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from .case import Case, load_case, read_hex
-from .interface import (
-    CHANNEL_COUNTERS,
-    CHANNEL_STRIDE,
+from ..hw.design.registers import (
     COUNTERS,
     CYCLES,
+    END,
+    ERROR,
     ERROR_CODE,
     READ_BEATS,
     STATUS,
-    STATUS_ERROR,
+    WORD,
     WRITE_BEATS,
-    Interface,
+    counter_address,
 )
+from .case import Case, load_case, read_hex
+from .interface import Interface
 from .payload import Rows, describe
 from .record import Cycles, Record, read_record
 from .windows import Windows
@@ -74,9 +75,9 @@ def register_addresses(interface: Interface) -> list[int]:
     """Addresses of the control registers in the order of ``registers.bin``."""
     if not interface.control:
         return []
-    single = list(range(STATUS, WRITE_BEATS + 4, 4))
-    first = [CHANNEL_COUNTERS + CHANNEL_STRIDE * i for i in range(len(interface.channels))]
-    return single + [a + 4 * k for a in first for k in range(len(COUNTERS))]
+    channels, counters = range(len(interface.channels)), range(len(COUNTERS))
+    counts = [counter_address(i, k) for i in channels for k in counters]
+    return [*range(STATUS.offset, END, WORD), *counts]
 
 
 def read_outcome(folder: Path, interface: Interface) -> Outcome:
@@ -219,24 +220,25 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
     if not interface.control:
         return []
     faults = []
-    if registers[STATUS] & STATUS_ERROR:
-        faults.append(f"the design reports error {registers[ERROR_CODE]}")
-    counted = registers[CYCLES] | registers[CYCLES + 4] << 32
+    if registers[STATUS.offset] & ERROR.mask:
+        faults.append(f"the design reports error {registers[ERROR_CODE.offset]}")
+    low, high = (registers[offset] for offset in CYCLES.offsets)
+    counted = low | high << 32
     if not case.judge and outcome.status == "done" and counted != outcome.cycles:
         faults.append(f"the cycle register says {counted} after {outcome.cycles} cycles")
     for name, address, wanted in (
-        ("read", READ_BEATS, case.read_beats),
-        ("write", WRITE_BEATS, case.write_beats),
+        ("read", READ_BEATS.offset, case.read_beats),
+        ("write", WRITE_BEATS.offset, case.write_beats),
     ):
         if wanted is not None and registers[address] != wanted:
             faults.append(f"{registers[address]} {name} beats were counted, predicted {wanted}")
     if case.counters is not None and not case.judge:
         for i, channel in enumerate(interface.channels):
-            for k, what in enumerate(COUNTERS):
-                address = CHANNEL_COUNTERS + CHANNEL_STRIDE * i + 4 * k
+            for k, counter in enumerate(COUNTERS):
+                address = counter_address(i, k)
                 if registers[address] != case.counters[i][k]:
                     faults.append(
-                        f"channel {channel}: {registers[address]} cycles {what} were counted, "
-                        f"predicted {case.counters[i][k]}"
+                        f"channel {channel}: {registers[address]} cycles {counter.name} were "
+                        f"counted, predicted {case.counters[i][k]}"
                     )
     return faults

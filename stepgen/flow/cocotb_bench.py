@@ -23,21 +23,12 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import Event, FallingEdge, RisingEdge
 
+from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, START, STATUS, STOPPING
 from ..ir.stalls import stall_mask
 from ..ir.wire import DONE
 from .case import Case, load_case, settings, write_hex
 from .check import Outcome, read_outcome, register_addresses
-from .interface import (
-    CONTROL,
-    CONTROL_SOFT_RESET,
-    CONTROL_START,
-    STATUS,
-    STATUS_RUNNING,
-    STATUS_STOPPING,
-    Interface,
-    MemoryPort,
-    StreamPort,
-)
+from .interface import Interface, MemoryPort, StreamPort
 from .windows import Windows
 
 PERIOD_NS = 10
@@ -337,9 +328,9 @@ class Bench:
 
     async def soft_reset(self, registers: Registers | JudgeRegisters) -> None:
         """Abort a run: afterwards the design is in its reset state, and its bus is idle."""
-        await registers.write(CONTROL, CONTROL_SOFT_RESET)
+        await registers.write(CONTROL.offset, SOFT_RESET.mask)
         for _ in range(self.case.limit):
-            if not await registers.read(STATUS) & (STATUS_RUNNING | STATUS_STOPPING):
+            if not await registers.read(STATUS.offset) & (RUNNING.mask | STOPPING.mask):
                 return
         raise AssertionError("a soft reset did not end")
 
@@ -349,7 +340,7 @@ class Bench:
         self._limit, self._status = limit, "done"
         self._over.clear()
         if registers is not None:
-            await registers.write(CONTROL, CONTROL_START)
+            await registers.write(CONTROL.offset, START.mask)
         else:
             await FallingEdge(dut.clk)
             dut.go.value = 1

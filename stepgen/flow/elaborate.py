@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hw.control import address_bits
+from ..hw.design.registers import address_bits
 from ..hw.design.table import Channel, Design
 from ..hw.units.axi.params import Axi
 from ..hw.units.sink.params import Sink

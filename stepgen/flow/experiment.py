@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compile.lower import lower
+from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
 from ..hw.units.reassemble.params import Reassemble
@@ -32,7 +33,6 @@ from ..timing.model import Prediction, predict
 from .case import Case, write_cases
 from .check import Outcome
 from .elaborate import interface, verilog
-from .interface import COUNTERS
 from .objects import Progress, quiet
 from .payload import pack
 from .testbench import run_cocotb
@@ -190,7 +190,7 @@ class Experiment:
             pushes=prediction.pushes,
             pops=prediction.pops,
             cycles=prediction.cycles,
-            counters=np.array([[c[name] for name in COUNTERS] for c in counters], np.int64),
+            counters=np.array([[c[k.name] for k in COUNTERS] for c in counters], np.int64),
             read_beats=read // self.bus.bytes,
             write_beats=written // self.bus.bytes,
             limit=prediction.cycles * (20 if judge else 1) + MARGIN,

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
+from ..hw.design.registers import end_address, register_map
 from ..hw.design.table import width_of
 from ..hw.names import verilog_name
 from ..ir.errors import StepError
@@ -13,22 +14,6 @@ from ..ir.names import identifier
 from ..ir.records import parsed, record
 from ..ir.wire import KIND_BITS
 from .windows import MOST_BYTES, Window, Windows
-
-CONTROL, STATUS, ERROR_CODE, CYCLES, READ_BEATS, WRITE_BEATS = 0x00, 0x04, 0x08, 0x10, 0x18, 0x1C
-"""Addresses of the control registers; `CYCLES` is the lower of two words."""
-
-CONTROL_START, CONTROL_SOFT_RESET = 1, 2
-"""Bits of the control register."""
-
-STATUS_RUNNING, STATUS_DONE, STATUS_ERROR, STATUS_STOPPING = 1, 2, 4, 8
-"""Bits of the status register."""
-
-CHANNEL_COUNTERS, CHANNEL_STRIDE = 0x1000, 16
-"""Address of channel 0's counters, and of the next channel's relative to it."""
-
-COUNTERS = ("busy", "starved", "full")
-"""Counters of a channel in the order of their addresses: cycles in which a beat is popped, the head
-is empty, there is no free slot."""
 
 NO_DATA = "none"
 """Element type of a port without lanes, whose stream is read for its structure alone."""
@@ -184,7 +169,7 @@ class Interface:
             raise StepError(f"design {self.name}: two channels are called {twice}")
         if not 1 <= self.csr_bits <= 64:
             raise StepError(f"design {self.name}: csr_bits must be 1 to 64, not {self.csr_bits}")
-        if CHANNEL_COUNTERS + CHANNEL_STRIDE * len(self.channels) > 1 << self.csr_bits:
+        if end_address(len(self.channels)) > 1 << self.csr_bits:
             raise StepError(
                 f"design {self.name}: {self.csr_bits} address bits do not reach the counters of "
                 f"{len(self.channels)} channels"
@@ -212,8 +197,9 @@ class Interface:
         return self.channels + ports + memory
 
     def to_json(self) -> str:
-        """The interface as text."""
-        return json.dumps(dataclasses.asdict(self), indent=1)
+        """The interface as text; with control registers, their map is in it."""
+        registers = {"registers": register_map()} if self.control else {}
+        return json.dumps(dataclasses.asdict(self) | registers, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Interface:
@@ -222,6 +208,11 @@ class Interface:
         Raises
         ------
         StepError
-            If it is none.
+            If it is none, or its control registers are not those of `register_map`.
         """
-        return record(parsed(text, "the interface"), cls, "the interface")
+        data = parsed(text, "the interface")
+        if isinstance(data, dict) and data.pop("registers", register_map()) != register_map():
+            raise StepError(
+                "the interface: its control registers are not those of this version of stepgen"
+            )
+        return record(data, cls, "the interface")

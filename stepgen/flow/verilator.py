@@ -25,6 +25,7 @@ from .check import Outcome, read_outcome
 from .files import cache_folder, shipped
 from .interface import Interface
 from .objects import Progress, Source, compile_all, digest, execute, link, prune, quiet
+from .registers import c_header
 from .render import render
 from .tools import compiler, verilator
 from .waveform import without_clutter
@@ -128,6 +129,7 @@ def build(
         "bench.sv": render("bench.sv.j2", interface),
         "glue.cpp": render("glue.cpp.j2", interface, trace=trace),
         "public.vlt": render("public.vlt.j2", interface, trace=trace),
+        "registers.h": c_header("stepgen"),
     }
     support = {name: (sim / name).read_bytes() for name in (*_SUPPORT, *_PROGRAM_FILES)}
     flags = _verilator_flags(trace)
@@ -207,14 +209,14 @@ def _build_in(
     defines += [f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}", "-DVERILATOR=1"]
     includes = [f"-I{tool.include}", f"-I{tool.include / 'vltstd'}"]
     flags = [*_COMMON_FLAGS, *defines, *includes]
-    fixed_by = digest(tool.version, (sim / "model.h").read_bytes())
+    fixed_by = digest(tool.version, (sim / "model.h").read_bytes(), files["registers.h"])
 
     def fixed(path: Path, *more: str) -> Source:
         return Source(path, (_FIXED_OPTIMIZE, *more), fixed_by)
 
     library = [fixed(Path(p)) for p in made["global"]] + [fixed(sim / "recorder.cpp")]
     mains = [
-        fixed(sim / "driver.cpp", f"-I{sim}"),
+        fixed(sim / "driver.cpp", f"-I{sim}", "-I."),
         fixed(cocotb_main, f"-I{sim / 'cocotb'}"),
     ]
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]

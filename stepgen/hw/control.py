@@ -1,43 +1,26 @@
 """Control registers: start a run, give it up, see how it went."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2, exact_log2
 
 from .accelerator import CYCLE_BITS
 from .axi import Axi4Lite
 from .counters import Counters
+from .design import registers
+from .design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, WORD, address_bits
 from .library import whole
 from .select import bits_of
 
-__all__ = ["Control", "address_bits"]
-
-COUNTERS, STRIDE = 0x1000, 16
-"""Address of the counters of channel 0, and from one channel's to the next's."""
+__all__ = ["Control"]
 
 READ_CYCLES = 5
 """Cycles from the address of a read until all that it may show is there."""
 
 
-def address_bits(channels: int) -> int:
-    """Bits of an address that reaches the counters of so many channels, at least 16."""
-    return max(16, (COUNTERS + STRIDE * channels - 1).bit_length())
-
-
 class Control(wiring.Component):
-    """AXI4-Lite registers of 32 bits.
-
-    ====== ===========================================================================
-    0x00   control, write only: bit 0 starts a run, unless one is running; bit 1 is the soft
-           reset, with bit 0 beside it a run follows
-    0x04   status: bit 0 running, 1 done, 2 error, 3 stopping
-    0x08   index of the first unit in error, in the order of the design table, plus one
-    0x10   cycles of the run, low word; 0x14 high word
-    0x18   words read over the bus; 0x1c words written
-    0x1000 counters of channel 0: busy (beats that left), 0x1004 starved (cycles with
-           nothing at the head), 0x1008 full (cycles without room); then every 16 bytes
-           those of the next channel
-    ====== ===========================================================================
+    """AXI4-Lite registers of 32 bits, at the addresses of `design.registers`.
 
     Parameters
     ----------
@@ -99,9 +82,11 @@ class Control(wiring.Component):
         m.d.sync += csr.bvalid.eq(write | csr.bvalid & ~csr.bready)
 
         settled = Signal(init=1)
-        wanted, starts, stops = Signal(), Signal(), Signal()
+        wanted, controls, starts, stops = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            Cat(starts, stops).eq(Mux(write & (csr.awaddr == 0) & csr.wstrb[0], csr.wdata[:2], 0)),
+            controls.eq(write & (csr.awaddr == registers.CONTROL.offset) & csr.wstrb[0]),
+            starts.eq(controls & csr.wdata[registers.START.position]),
+            stops.eq(controls & csr.wdata[registers.SOFT_RESET.position]),
             self.start.eq(wanted & settled & ~(self.running | self.stopping | self.stop)),
         ]
         m.d.sync += self.stop.eq(stops)
@@ -118,18 +103,30 @@ class Control(wiring.Component):
                 m.d.sync += count.eq(count + moves)
 
         code = _first(m, self.error)
-        registers = Signal(32)
+        single = Signal(32)
         address = Signal(self.address_bits)
-        status = Cat(self.running, self.done, code != 0, self.stopping | self.stop)
-        words = [0, status, code, 0, self.cycle[:32], self.cycle[32:], reads, writes]
-        m.d.sync += registers.eq(Array(words)[address[2:5]])
-        with m.If(address[5:] != 0):
-            m.d.sync += registers.eq(0)
+        status = {
+            registers.RUNNING: self.running,
+            registers.DONE: self.done,
+            registers.ERROR: code != 0,
+            registers.STOPPING: self.stopping | self.stop,
+        }
+        words = {
+            registers.STATUS: [_word(status)],
+            registers.ERROR_CODE: [code],
+            registers.CYCLES: [self.cycle[:32], self.cycle[32:]],
+            registers.READ_BEATS: [reads],
+            registers.WRITE_BEATS: [writes],
+        }
+        value, above = _at(address, words)
+        m.d.sync += single.eq(value)
+        with m.If(above != 0):
+            m.d.sync += single.eq(0)
 
         counted = Signal(32)
         if self.counters and self.channels:
             m.submodules.counters = counters = Counters(self.channels, part=self.part)
-            channel = (address - COUNTERS)[4:]
+            channel = (address - CHANNEL_BASE)[exact_log2(CHANNEL_STRIDE) :]
             m.d.comb += [
                 counters.busy.eq(self.moves_out),
                 counters.starved.eq(self.empty),
@@ -138,12 +135,9 @@ class Control(wiring.Component):
                 counters.clear.eq(self.start),
                 settled.eq(counters.settled),
             ]
-            shown = counters.shown
-            m.d.sync += [
-                counters.channel.eq(channel),
-                counted.eq(Array([shown.busy, shown.starved, shown.full, 0])[address[2:4]]),
-            ]
-            with m.If((address < COUNTERS) | (channel >= self.channels)):
+            value, _ = _at(address, {c: [counters.shown[c.name]] for c in COUNTERS})
+            m.d.sync += [counters.channel.eq(channel), counted.eq(value)]
+            with m.If((address < CHANNEL_BASE) | (channel >= self.channels)):
                 m.d.sync += counted.eq(0)
 
         busy = Signal()
@@ -156,8 +150,26 @@ class Control(wiring.Component):
         with m.Elif(passed != READ_CYCLES):
             m.d.sync += passed.eq(Mux(settled | self.running, passed + 1, 0))
         with m.Else():
-            m.d.sync += [csr.rvalid.eq(1), csr.rdata.eq(registers | counted)]
+            m.d.sync += [csr.rvalid.eq(1), csr.rdata.eq(single | counted)]
         return m
+
+
+def _word(bits):
+    """A register's value from its bits."""
+    places = {bit.position: value for bit, value in bits.items()}
+    return Cat(places.get(k, Const(0, 1)) for k in range(max(places) + 1))
+
+
+def _at(address, words):
+    """The word at an address, from the words of each register; and the bits above those it took."""
+    places = {
+        offset // WORD: word
+        for register, values in words.items()
+        for offset, word in zip(register.offsets, values, strict=True)
+    }
+    low, bits = exact_log2(WORD), ceil_log2(max(places) + 1)
+    table = Array(places.get(k, 0) for k in range(1 << bits))
+    return table[address[low : low + bits]], address[low + bits :]
 
 
 def _first(m: Module, bits):

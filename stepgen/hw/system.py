@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from .accelerator import CYCLE_BITS, Accelerator, face_name
 from .axi import Axi4, Axi4Lite
-from .control import Control, address_bits
+from .control import Control
+from .design.registers import address_bits
 from .design.table import Design
 from .library import whole
 from .names import verilog_name

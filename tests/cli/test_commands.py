@@ -167,14 +167,21 @@ def test_time_depends_on_memory_stalls_and_depths(stepgen):
 
 def test_verilog(stepgen, here):
     said = stepgen("verilog p.py:layer -o out/deep --lanes 2 --json")
-    files = {"verilog": "v", "lint waivers": "vlt", "design": "json"}
-    assert said.json == {what: f"out/deep/layer.{end}" for what, end in files.items()}
+    files = {
+        "verilog": ".v",
+        "lint waivers": ".vlt",
+        "design": ".json",
+        "registers": "_registers.h",
+    }
+    assert said.json == {what: f"out/deep/layer{end}" for what, end in files.items()}
+    assert "#define LAYER_STATUS_DONE" in (here / "out/deep/layer_registers.h").read_text()
     assert "module layer" in (here / "out/deep/layer.v").read_text()
     assert Design.from_json((here / "out/deep/layer.json").read_text()).lanes == 2
     assert sorted(p.name for p in (here / "out/deep").iterdir()) == [
         "layer.json",
         "layer.v",
         "layer.vlt",
+        "layer_registers.h",
     ]
 
 

@@ -5,7 +5,7 @@ from drawn import Draw
 from harness import beats, lone, pack
 from junk import Junk
 
-from stepgen.hw.control import address_bits
+from stepgen.hw.design.registers import address_bits
 from stepgen.hw.design.table import Channel
 from stepgen.hw.system import System
 from stepgen.hw.units.fork.params import Fork
@@ -15,6 +15,7 @@ from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing.model import predict
 
 CONTROL, STATUS, CODE, CYCLES, COUNTERS = 0x00, 0x04, 0x08, 0x10, 0x1000
+"""Numbers once more, on purpose: hosts in the field have them."""
 
 
 async def write(ctx, dut, address, value):

@@ -10,10 +10,11 @@ import pytest
 
 from stepgen.flow.case import Case, load_case, write_cases
 from stepgen.flow.check import Outcome
-from stepgen.flow.interface import CHANNEL_COUNTERS, Interface, MemoryPort, StreamPort
+from stepgen.flow.interface import Interface, MemoryPort, StreamPort
 from stepgen.flow.payload import pack
 from stepgen.flow.testbench import run_cocotb
 from stepgen.flow.verilator import Simulation, build, run_driver
+from stepgen.hw.design.registers import counter_address
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls, first_free, stalled
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats
@@ -164,7 +165,7 @@ def test_faults_name_channel_beat_and_cycles(simulation: Simulation, tmp_path: P
     cycles = outcomes[4].cycles
     assert f"the run took {cycles} cycles, predicted 1" in outcomes[4].faults
     assert "32 read beats were counted, predicted 7" in outcomes[4].faults
-    busy = outcomes[4].registers[CHANNEL_COUNTERS + 32]
+    busy = outcomes[4].registers[counter_address(2, 0)]
     assert f"channel words: {busy} cycles busy were counted, predicted 0" in outcomes[4].faults
 
 

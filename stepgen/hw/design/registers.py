@@ -1,0 +1,147 @@
+"""The control registers: the map that circuit, test benches, C header and documentation share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+WORD = 4
+"""Bytes of a register."""
+
+
+@dataclass(frozen=True)
+class Bit:
+    """One bit of a register.
+
+    Parameters
+    ----------
+    name : str
+    position : int
+        0 for the lowest.
+    meaning : str
+        What it says, or does, where it is 1.
+    """
+
+    name: str
+    position: int
+    meaning: str
+
+    @property
+    def mask(self) -> int:
+        """The register's value where this bit alone is set."""
+        return 1 << self.position
+
+
+@dataclass(frozen=True)
+class Register:
+    """One register, or one number in two registers, the lower word first.
+
+    Parameters
+    ----------
+    name : str
+    offset : int
+        Address in bytes; of a channel's counter relative to the channel's first.
+    access : "read" or "write"
+        What a host does with it; other accesses have no effect, and read 0.
+    meaning : str
+    bits : tuple of Bit
+        Where single bits mean something.
+    words : int
+        1 or 2.
+    """
+
+    name: str
+    offset: int
+    access: str
+    meaning: str
+    bits: tuple[Bit, ...] = ()
+    words: int = 1
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Address of every word."""
+        return tuple(self.offset + WORD * k for k in range(self.words))
+
+
+START = Bit("start", 0, "starts a run, unless one is running")
+SOFT_RESET = Bit("soft_reset", 1, "gives up the run; with `start` beside it another one follows")
+RUNNING = Bit("running", 0, "a run is under way")
+DONE = Bit("done", 1, "the last run came to its end, and was not given up")
+ERROR = Bit("error", 2, "a unit met something that the program excludes")
+STOPPING = Bit("stopping", 3, "a soft reset is under way")
+
+CONTROL = Register("control", 0x00, "write", "", (START, SOFT_RESET))
+STATUS = Register("status", 0x04, "read", "", (RUNNING, DONE, ERROR, STOPPING))
+ERROR_CODE = Register(
+    "error_code",
+    0x08,
+    "read",
+    "number of the first unit in error, in the order of the design table, counted from 1; "
+    "0 for none",
+)
+CYCLES = Register("cycles", 0x10, "read", "of the run", words=2)
+READ_BEATS = Register("read_beats", 0x18, "read", "words read over the memory bus in the run")
+WRITE_BEATS = Register("write_beats", 0x1C, "read", "words written over it")
+
+REGISTERS = (CONTROL, STATUS, ERROR_CODE, CYCLES, READ_BEATS, WRITE_BEATS)
+"""Registers that a design has once."""
+
+CHANNEL_BASE, CHANNEL_STRIDE = 0x1000, 16
+"""Address of the counters of channel 0, and from one channel's to the next's."""
+
+COUNTERS = (
+    Register("busy", 0x0, "read", "cycles in which a beat left the channel"),
+    Register("starved", 0x4, "read", "cycles in which its head was empty"),
+    Register("full", 0x8, "read", "cycles in which it had no room"),
+)
+"""Registers that every channel has."""
+
+END = REGISTERS[-1].offsets[-1] + WORD
+"""First address behind `REGISTERS`."""
+
+MIN_ADDRESS_BITS = 16
+"""Bits of an address in a design of few channels."""
+
+
+def counter_address(channel: int, counter: int) -> int:
+    """Address of a channel's counter, both by number."""
+    return CHANNEL_BASE + CHANNEL_STRIDE * channel + COUNTERS[counter].offset
+
+
+def end_address(channels: int) -> int:
+    """First address behind the counters of so many channels."""
+    return CHANNEL_BASE + CHANNEL_STRIDE * channels
+
+
+def address_bits(channels: int) -> int:
+    """Bits of an address that reaches the counters of so many channels."""
+    return max(MIN_ADDRESS_BITS, (end_address(channels) - 1).bit_length())
+
+
+def register_map() -> dict[str, Any]:
+    """The map as data, for JSON: registers of a design, and of each of its channels."""
+    return {
+        "word_bytes": WORD,
+        "registers": [_data(register) for register in REGISTERS],
+        "channels": {
+            "base": CHANNEL_BASE,
+            "stride": CHANNEL_STRIDE,
+            "registers": [_data(counter) for counter in COUNTERS],
+        },
+    }
+
+
+def _data(register: Register) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "name": register.name,
+        "offset": register.offset,
+        "words": register.words,
+        "access": register.access,
+    }
+    if register.meaning:
+        data["meaning"] = register.meaning
+    if register.bits:
+        data["bits"] = [
+            {"name": b.name, "position": b.position, "meaning": b.meaning} for b in register.bits
+        ]
+    return data
