@@ -2,58 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jinja2
 
+from ..hw.axi import Axi4, Axi4Lite, Bus
 from .files import shipped
 from .interface import Interface
-
-_CSR_SIGNALS = (
-    ("input ", "address", "awaddr"),
-    ("input ", "", "awvalid"),
-    ("output", "", "awready"),
-    ("input ", "[31:0] ", "wdata"),
-    ("input ", "[3:0] ", "wstrb"),
-    ("input ", "", "wvalid"),
-    ("output", "", "wready"),
-    ("output", "[1:0] ", "bresp"),
-    ("output", "", "bvalid"),
-    ("input ", "", "bready"),
-    ("input ", "address", "araddr"),
-    ("input ", "", "arvalid"),
-    ("output", "", "arready"),
-    ("output", "[31:0] ", "rdata"),
-    ("output", "[1:0] ", "rresp"),
-    ("output", "", "rvalid"),
-    ("input ", "", "rready"),
-)
-
-_AXI_SIGNALS = (
-    ("master", "address", "araddr"),
-    ("master", "[7:0] ", "arlen"),
-    ("master", "[2:0] ", "arsize"),
-    ("master", "[1:0] ", "arburst"),
-    ("master", "", "arvalid"),
-    ("slave", "", "arready"),
-    ("slave", "data", "rdata"),
-    ("slave", "[1:0] ", "rresp"),
-    ("slave", "", "rlast"),
-    ("slave", "", "rvalid"),
-    ("master", "", "rready"),
-    ("master", "address", "awaddr"),
-    ("master", "[7:0] ", "awlen"),
-    ("master", "[2:0] ", "awsize"),
-    ("master", "[1:0] ", "awburst"),
-    ("master", "", "awvalid"),
-    ("slave", "", "awready"),
-    ("master", "data", "wdata"),
-    ("master", "strobe", "wstrb"),
-    ("master", "", "wlast"),
-    ("master", "", "wvalid"),
-    ("slave", "", "wready"),
-    ("slave", "[1:0] ", "bresp"),
-    ("slave", "", "bvalid"),
-    ("master", "", "bready"),
-)
 
 _SETTINGS = (
     "words",
@@ -67,26 +22,38 @@ _SETTINGS = (
     "stall_thresholds",
 )
 
-Signals = list[tuple[str, str, str]]
+
+class Wire(NamedTuple):
+    """A signal of a bus.
+
+    Attributes
+    ----------
+    name : str
+    range : str
+        Its range as a declaration has it; empty for one bit.
+    by_master : bool
+        Whether the master drives it.
+    """
+
+    name: str
+    range: str
+    by_master: bool
 
 
-def _csr_signals(interface: Interface) -> Signals:
-    if not interface.control:
-        return []
-    widths = {"address": f"[{interface.csr_bits - 1}:0] "}
-    return [(d, widths.get(w, w), s) for d, w, s in _CSR_SIGNALS]
+def _wires(bus: Bus) -> list[Wire]:
+    return [
+        Wire(name, f"[{width - 1}:0] " if width > 1 else "", by_master)
+        for name, width, by_master in bus.wires()
+    ]
 
 
-def _axi_signals(interface: Interface) -> Signals:
+def _csr_signals(interface: Interface) -> list[Wire]:
+    return _wires(Axi4Lite(interface.csr_bits)) if interface.control else []
+
+
+def _axi_signals(interface: Interface) -> list[Wire]:
     memory = interface.memory
-    if memory is None:
-        return []
-    widths = {
-        "address": f"[{memory.address_bits - 1}:0] ",
-        "data": f"[{memory.data_bits - 1}:0] ",
-        "strobe": f"[{memory.word - 1}:0] ",
-    }
-    return [(d, widths.get(w, w), s) for d, w, s in _AXI_SIGNALS]
+    return _wires(Axi4(memory.address_bits, memory.data_bits)) if memory else []
 
 
 def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
@@ -97,8 +64,8 @@ def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
     def add(name: str, is_input: bool) -> None:
         (inputs if is_input else outputs).append(name)
 
-    for direction, _, signal in _csr_signals(interface):
-        add(f"csr_{signal}", direction.strip() == "input")
+    for wire in _csr_signals(interface):
+        add(f"csr_{wire.name}", wire.by_master)
     if not interface.control:
         add("go", True)
     for port in interface.ports:
@@ -109,8 +76,8 @@ def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
     if interface.memory:
         inputs += [f"set_{s}" for s in _SETTINGS] + ["judge", "judge_rid", "judge_bid"]
         outputs += ["judge_arid", "judge_awid"]
-        for side, _, signal in _axi_signals(interface):
-            add(f"judge_{signal}", side == "slave")
+        for wire in _axi_signals(interface):
+            add(f"judge_{wire.name}", not wire.by_master)
     return inputs, outputs
 
 

@@ -1,12 +1,24 @@
 """Signatures of the AXI4 master and of the control registers."""
 
+from amaranth.hdl import Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Axi4", "Axi4Lite"]
+__all__ = ["Axi4", "Axi4Lite", "Bus"]
 
 
-class Axi4(wiring.Signature):
+class Bus(wiring.Signature):
+    """A bus, seen from the master."""
+
+    def wires(self):
+        """Name, width in bits and whether the master drives it, of every signal in order."""
+        return [
+            (name, Shape.cast(member.shape).width, member.flow == Out)
+            for name, member in self.members.items()
+        ]
+
+
+class Axi4(Bus):
     """AXI4 without IDs, locks, caches and regions, seen from the master.
 
     Parameters
@@ -45,7 +57,7 @@ class Axi4(wiring.Signature):
         return f"Axi4({self.address_bits}, {self.data_bits})"
 
 
-class Axi4Lite(wiring.Signature):
+class Axi4Lite(Bus):
     """AXI4-Lite of 32 bits, seen from the master.
 
     Parameters
