@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
+from ...ir.affine import affine
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.operator import operators
@@ -191,10 +191,7 @@ def tiles_read(node: Node) -> int:
     tensor: Tensor = node.graph.tensors[node.attrs["tensor"]]
     rows, cols = tensor.grid(node.attrs["tile"])
     extents, strides = node.attrs["shape"], node.attrs["stride"]
-    read = [
-        sum(i * s for i, s in zip(index, strides, strict=True))
-        for index in product(*map(range, extents))
-    ]
+    read = [number for number, _ in affine(extents, strides)]
     if read != list(range(rows * cols)):
         raise StepError(
             f"time_multiplex: {node.name} at {node.where} must read the {rows * cols} tiles of "

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.affine import last_tile
 from ...ir.errors import StepError
 from ...ir.stream import Node
 from ...ir.tensor import Tensor
@@ -30,7 +31,7 @@ def rows_per_request(node: Node, tensor: Tensor, count: int) -> int:
         If requests do not lie one after the other.
     """
     (_, *extents), (step, *strides) = node.attrs["shape"], node.attrs["stride"]
-    last = sum((n - 1) * s for n, s in zip(extents, strides, strict=True))
+    last = last_tile(extents, strides)
     (_, across), rows = tensor.grid(node.attrs["tile"]), node.attrs["tile"][0]
     if last >= step or step % across or step // across * rows * count > tensor.shape[0]:
         raise StepError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
+from stepgen.ir.affine import last_tile
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.graph import build
 from stepgen.ir.offchip import tensor_tile
@@ -28,7 +29,7 @@ class LinearOffchipLoad(Operator):
         shape, stride = call.integers("shape", 1), call.integers("stride", 0)
         call.affine(shape, stride)
         grid = tensor.grid(call.attrs["tile"])
-        last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        last = last_tile(shape, stride)
         if last >= grid[0] * grid[1]:
             call.fail(
                 f"shape {list(shape)} with stride {list(stride)} reads tile {last} of tensor "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
+from stepgen.ir.affine import last_tile
 from stepgen.ir.dims import Dim, show_shape, static
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
@@ -77,7 +78,7 @@ def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
             f"shape and stride need a buffer of static dims, not {buffer}, which can only be read "
             f"linearly"
         )
-    last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+    last = last_tile(shape, stride)
     size = sympy.Mul(*(d.expr for d in buffer.shape))
     if last >= size:
         call.fail(

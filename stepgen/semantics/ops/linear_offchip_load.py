@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from stepgen.ir.affine import affine
 from stepgen.ir.wire import BARE, DONE
-from stepgen.semantics.affine import affine
 from stepgen.semantics.process import Process, Use
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from stepgen.ir.affine import affine
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.wire import BARE, DONE, VALUE
-from stepgen.semantics.affine import affine
 from stepgen.semantics.ops.bufferize import Reference
 from stepgen.semantics.process import Process, Use, lowered, structure
 from stepgen.semantics.tokens import Token

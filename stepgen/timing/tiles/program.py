@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir import registry
+from ...ir.affine import affine
 from ...ir.cycles import on_cycles
 from ...ir.dims import product_bound
 from ...ir.dtypes import FLAG, Buffer, Selector, Tile, address
@@ -337,11 +338,7 @@ class Program(Layout):
         shape, stride = node.attrs["shape"], node.attrs["stride"]
         if shape is None:
             return []
-        words = []
-        for place in np.ndindex(*shape):
-            closed = [i + 1 == n for i, n in zip(place, shape, strict=True)][::-1]
-            stop = closed.index(False) if False in closed else len(shape)
-            words += [sum(i * s for i, s in zip(place, stride, strict=True)), stop]
+        words = [word for tile in affine(shape, stride) for word in tile]
         return [len(words) // 2, *words]
 
     def given(self, node: Node) -> npt.NDArray[np.int64]:

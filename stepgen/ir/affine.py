@@ -1,4 +1,4 @@
-"""Affine reads: which tile comes when, and which dims close with it."""
+"""Affine reads: which tile comes when, which dims close with it, and how far they reach."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def affine(shape: Sequence[int], stride: Sequence[int]) -> Iterator[tuple[int, i
                 break
             stop += 1
         yield sum(i * s for i, s in zip(place, stride, strict=True)), stop
+
+
+def last_tile(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """Number of the last tile of one read, with strides of at least 0."""
+    return sum((extent - 1) * step for extent, step in zip(shape, stride, strict=True))
