@@ -8,6 +8,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .library import whole
+from .primitives import after
 from .select import later
 
 __all__ = ["Counters"]
@@ -76,7 +77,7 @@ class Counters(wiring.Component):
         turns = self.turns
         bits = turns.bit_length()
         turn = Signal(range(turns), init=turns - 1)
-        m.d.sync += turn.eq(Mux(turn == turns - 1, 0, turn + 1))
+        m.d.sync += turn.eq(after(turn, turns))
 
         before = turn == turns - 1
         words = []

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from .design import stages
 from .design.table import BLOCKRAM, READ_AHEAD, Channel
-from .primitives import BlockRam, delayed
+from .primitives import BlockRam, after, delayed
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
@@ -107,9 +107,9 @@ class _Store(wiring.Component):
         with m.If(to_ram != from_ram):
             m.d.sync += stored.eq(Mux(load, stored - 1, stored + 1))
         with m.If(to_ram):
-            m.d.sync += write.addr.eq(_after(write.addr, self.rows))
+            m.d.sync += write.addr.eq(after(write.addr, self.rows))
         with m.If(from_ram):
-            m.d.sync += read.addr.eq(_after(read.addr, self.rows))
+            m.d.sync += read.addr.eq(after(read.addr, self.rows))
         with m.If(load):
             m.d.sync += [
                 self.r.valid.eq(some | self.w_valid),
@@ -159,12 +159,7 @@ class _BlockStore(wiring.Component):
                 credit.eq(~fetch | (out != READ_AHEAD - 1)),
             ]
         with m.If(self.w_valid):
-            m.d.sync += ram.w_addr.eq(_after(ram.w_addr, self.depth))
+            m.d.sync += ram.w_addr.eq(after(ram.w_addr, self.depth))
         with m.If(fetch):
-            m.d.sync += ram.r_addr.eq(_after(ram.r_addr, self.depth))
+            m.d.sync += ram.r_addr.eq(after(ram.r_addr, self.depth))
         return m
-
-
-def _after(address, rows):
-    """The address after `address` in a ring of `rows`."""
-    return Mux(address == rows - 1, 0, address + 1)

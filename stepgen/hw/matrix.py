@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .primitives import Multiplier
+from .primitives import Multiplier, counter
 
 __all__ = ["Accumulators", "Dot"]
 
@@ -125,13 +125,11 @@ class Accumulators(wiring.Component):
             shape=self.shape, depth=rows, init=[], attrs={"ram_style": "distributed"}
         )
         write, read = ring.write_port(), ring.read_port(domain="comb")
-        turn = Signal(range(rows))
+        turn, _ = counter(m, self.step, rows)
         m.d.comb += [
             write.en.eq(self.step),
             write.addr.eq(turn),
             write.data.eq(self.sums),
             read.addr.eq(turn),
         ]
-        with m.If(self.step):
-            m.d.sync += turn.eq(Mux(turn == rows - 1, 0, turn + 1))
         return read.data

@@ -5,9 +5,9 @@ own registers, elsewhere (simulation, plain Verilog) the same behaviour for any 
 """
 
 from .block_ram import BlockRam
-from .counter import counter
+from .counter import after, counter
 from .delay import delayed
 from .device import Device, is_ecp5
 from .multiplier import Multiplier
 
-__all__ = ["BlockRam", "Device", "Multiplier", "counter", "delayed", "is_ecp5"]
+__all__ = ["BlockRam", "Device", "Multiplier", "after", "counter", "delayed", "is_ecp5"]

@@ -1,8 +1,8 @@
-"""A counter that knows in time when it is at its end."""
+"""Modulo counters with registered terminal count, and addresses that go round."""
 
 from amaranth.hdl import Const, Mux, Signal
 
-__all__ = ["counter"]
+__all__ = ["after", "counter"]
 
 
 def counter(m, step, extent: int):
@@ -20,3 +20,11 @@ def counter(m, step, extent: int):
     with m.If(step):
         m.d.sync += [count.eq(Mux(last, 0, count + 1)), last.eq(count == extent - 2)]
     return count, last
+
+
+def after(count, extent: int):
+    """The number after `count`, which goes from 0 to ``extent - 1`` and around.
+
+    Only for what steps otherwise than a `counter` does: it waits for a comparison.
+    """
+    return Mux(count == extent - 1, 0, count + 1)

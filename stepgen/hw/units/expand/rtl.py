@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from ...design import stages
 from ...fifo import Fifo
-from ...primitives import BlockRam, delayed
+from ...primitives import BlockRam, after, delayed
 from ...unit import UnitCore
 
 
@@ -221,11 +221,8 @@ class _Ring(wiring.Component):
         freed = self.r_en & self.r_free
         rewound = self.r_en & self.r_rewind
 
-        def after(address):
-            return Mux(address == self.capacity - 1, 0, address + 1)
-
         m.d.comb += [
-            following.eq(after(self.r_addr)),
+            following.eq(after(self.r_addr, self.capacity)),
             self.w_ready.eq(~full),
             self.stuck.eq(full & ~self.r_valid),
             ram.w_en.eq(self.w_en),
@@ -245,7 +242,7 @@ class _Ring(wiring.Component):
                 self.r_valid.eq(self.w_en | (ahead != 1)),
             ]
         with m.If(self.w_en):
-            m.d.sync += self.w_addr.eq(after(self.w_addr))
+            m.d.sync += self.w_addr.eq(after(self.w_addr, self.capacity))
         with m.If(freed):
             m.d.sync += first.eq(following)
         with m.If(rewound):

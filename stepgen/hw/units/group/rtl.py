@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE
+from ...primitives import counter
 from ...unit import UnitCore
 
 
@@ -26,14 +27,12 @@ class GroupCore(UnitCore):
         stop = x.payload.stop
         low = x.payload.data[: len(stop)]
 
-        count = Signal(range(chunk))  # items of the chunk so far
-        full = Signal()
         ends = x.payload.kind == DONE
         group = (x.payload.kind == BARE) & (low > level)
         closes = Signal()
         fire = Signal()
+        count, full = counter(m, fire & closes, chunk)  # items of the chunk so far
         m.d.comb += [
-            full.eq(count == chunk - 1),
             closes.eq(~ends & ~group & (stop >= level)),
             fire.eq(x.valid & y.ready),
             x.ready.eq(fire),
@@ -44,6 +43,4 @@ class GroupCore(UnitCore):
         ]
         early = Mux(closes, (stop > level) & ~full, (ends | group) & (count != 0))
         m.d.sync += self.error.eq(fire & early)
-        with m.If(fire & closes):
-            m.d.sync += count.eq(Mux(full, 0, count + 1))
         return m

@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from ....ir.wire import BARE, DONE, VALUE
 from ...fifo import Fifo
+from ...primitives import counter
 from ...stream import signature
 from ...tokens import Tokens
 from ...unit import UnitCore
-from ...wrap import wrapping
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
 
@@ -187,7 +187,7 @@ class _Walk(wiring.Component):
         m.d.comb += next_start.eq(origin)
         all_end = Const(1)
         for extent, jump in zip(walk.extents, walk.jumps, strict=True):
-            _, end = wrapping(m, extent, fire & run_ends & all_end)
+            _, end = counter(m, fire & run_ends & all_end, extent)
             with m.If(all_end & ~end):
                 m.d.comb += next_start.eq(start + jump)
             all_end = all_end & end
@@ -260,11 +260,11 @@ class _Emit(wiring.Component):
         emits = Signal()
         value = Signal(beat_bits)
         if word_bits >= beat_bits:
-            part, word_ends = wrapping(m, word_bits // beat_bits, emits)
+            part, word_ends = counter(m, emits, word_bits // beat_bits)
             complete = Const(1)
             m.d.comb += value.eq(data.payload.word_select(part, beat_bits))
         else:
-            part, complete = wrapping(m, beat_bits // word_bits, gathers | emits)
+            part, complete = counter(m, gathers | emits, beat_bits // word_bits)
             word_ends = Const(1)
             parts = Signal(beat_bits - word_bits)
             m.d.comb += [
@@ -277,7 +277,7 @@ class _Emit(wiring.Component):
         stop = Signal.like(out.payload.stop)
         all_end = Const(1)
         for level, extent in enumerate(self.params.levels):
-            _, end = wrapping(m, extent, emits & all_end)
+            _, end = counter(m, emits & all_end, extent)
             all_end = all_end & end
             with m.If(all_end):
                 m.d.comb += stop.eq(level + 1)

@@ -7,7 +7,7 @@ from ....ir.wire import BARE, TILE_LEVELS, VALUE
 from ...design import stages
 from ...fifo import Fifo
 from ...matrix import Accumulators, Dot
-from ...primitives import BlockRam, counter, delayed
+from ...primitives import BlockRam, after, counter, delayed
 from ...unit import UnitCore
 from .params import SPREAD
 
@@ -78,7 +78,7 @@ class MatmulCore(UnitCore):
             tiles.payload.kind.eq(w.payload.kind),
             tiles.payload.stop.eq(w.payload.stop),
             tiles.payload.data.eq(Mux(is_value, 0, w.payload.data)),
-            following.eq(Mux(address == 2 * self._blocks - 1, 0, address + 1)),
+            following.eq(after(address, 2 * self._blocks)),
         ]
         # Spread like the addresses that read, so a tile is complete when its first block is read.
         w_addr = delayed(m, address, SPREAD, reset_less=True)
@@ -131,7 +131,7 @@ class MatmulCore(UnitCore):
             x.ready.eq(fire & (~is_value | last_n)),
             tiles.ready.eq(fire & ends),
             y.valid.eq(fire & (~is_value | last_k)),
-            following.eq(Mux(address == 2 * blocks - 1, 0, address + 1)),
+            following.eq(after(address, 2 * blocks)),
         ]
         with m.If(steps):
             m.d.sync += address.eq(Mux(last_n & last_k, start, following))

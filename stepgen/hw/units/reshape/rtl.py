@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE, VALUE
+from ...primitives import counter
 from ...unit import UnitCore
 
 
@@ -31,17 +32,15 @@ class ReshapeCore(UnitCore):
         stop = x.payload.stop
         low = x.payload.data[: len(stop)]
 
-        count = Signal(range(chunk))  # elements of the chunk so far
-        full = Signal()
         short = Signal()  # the group has ended, its chunk is being filled up
         short_stop = Signal.like(y.payload.stop)
-        m.d.comb += full.eq(count == chunk - 1)
 
         ends = x.payload.kind == DONE
         group = (x.payload.kind == BARE) & (low > level)
         closes = Signal()  # the beat on its way is the last of its element
         pads = Signal()  # the beat is padding
         fire = Signal()
+        count, full = counter(m, fire & closes, chunk)  # elements of the chunk so far
         row_ends, tile_ends = self._padding_tile(m, fire & pads)
         pad_closes = row_ends & tile_ends
         m.d.comb += [
@@ -100,7 +99,6 @@ class ReshapeCore(UnitCore):
         with m.If(fire & element):
             m.d.sync += inside.eq(~closes)
         with m.If(fire & closes):
-            m.d.sync += count.eq(Mux(full, 0, count + 1))
             with m.If(pads):
                 m.d.sync += short.eq(short & ~full)
             with m.Else():
@@ -112,10 +110,6 @@ class ReshapeCore(UnitCore):
         rows, slices = self.params.rows, self.params.slices
         if rows == 0:  # a bare beat
             rows, slices = 1, 1
-        row, piece = Signal(range(rows)), Signal(range(slices))
-        row_ends, tile_ends = piece == slices - 1, row == rows - 1
-        with m.If(step):
-            m.d.sync += piece.eq(Mux(row_ends, 0, piece + 1))
-            with m.If(row_ends):
-                m.d.sync += row.eq(Mux(tile_ends, 0, row + 1))
+        _, row_ends = counter(m, step, slices)
+        _, tile_ends = counter(m, step & row_ends, rows)
         return row_ends, tile_ends

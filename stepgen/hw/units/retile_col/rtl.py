@@ -5,7 +5,7 @@ from amaranth.hdl import Module, Mux, Signal
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from ...design import stages
 from ...fifo import Fifo
-from ...primitives import BlockRam, delayed
+from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
 
 
@@ -64,15 +64,14 @@ class RetileColCore(UnitCore):
         stop = x.payload.stop
         low = x.payload.data[: len(stop)]
         address, tile_base = Signal(range(ram.depth)), Signal(range(ram.depth))
-        tile = Signal(range(count))
         begun = Signal()  # the chunk has its buffer
 
         group = (x.payload.kind == DONE) | (x.payload.kind == BARE) & (low > TILE_LEVELS)
         row_ends, tile_ends = ~group & (stop >= 1), ~group & (stop >= TILE_LEVELS)
-        last_tile = tile == count - 1
-        chunk_ends = tile_ends & last_tile
         told = Signal()
         enter = Signal()
+        _, last_tile = counter(m, enter & tile_ends, count)
+        chunk_ends = tile_ends & last_tile
         m.d.comb += [
             told.eq(group | row_ends & last_tile),
             enter.eq(x.valid & (group | begun | free) & (rows.ready | ~told)),
@@ -91,10 +90,10 @@ class RetileColCore(UnitCore):
         with m.If(enter & ~group):
             m.d.sync += begun.eq(~chunk_ends)
             with m.If(chunk_ends):
-                m.d.sync += [tile.eq(0), tile_base.eq(next_buffer), address.eq(next_buffer)]
+                m.d.sync += [tile_base.eq(next_buffer), address.eq(next_buffer)]
             with m.Elif(tile_ends):
                 after = tile_base + slices
-                m.d.sync += [tile.eq(tile + 1), tile_base.eq(after), address.eq(after)]
+                m.d.sync += [tile_base.eq(after), address.eq(after)]
             with m.Else():
                 m.d.sync += address.eq(Mux(row_ends, next_row, address + 1))
         self._check(m, enter, group, begun, row_ends, tile_ends, last_tile)
@@ -126,11 +125,11 @@ class RetileColCore(UnitCore):
     def _read(self, m, rows, ram, freed):
         y, length = self.y, self.params.row_beats
         address = Signal(range(ram.depth))
-        position = Signal(range(length))
         is_row = rows.payload.kind == VALUE
-        ends = ~is_row | (position == length - 1)
-        tile = is_row | (rows.payload.kind == BARE) & (rows.payload.data == TILE_LEVELS)
         read = Signal()
+        _, row_ends = counter(m, read & is_row, length)
+        ends = ~is_row | row_ends
+        tile = is_row | (rows.payload.kind == BARE) & (rows.payload.data == TILE_LEVELS)
         m.d.comb += [
             y.valid.eq(rows.valid),
             read.eq(rows.valid & y.ready),
@@ -140,10 +139,7 @@ class RetileColCore(UnitCore):
         ]
         next_buffer = self._base_after(m, freed)
         with m.If(read & is_row):
-            m.d.sync += [
-                address.eq(address + 1),
-                position.eq(Mux(ends, 0, position + 1)),
-            ]
+            m.d.sync += address.eq(address + 1)
         with m.If(freed):
             m.d.sync += address.eq(next_buffer)
 

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import DONE, VALUE
 from ...fifo import Fifo
+from ...primitives import counter
 from ...unit import UnitCore
-from ...wrap import wrapping
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
 
@@ -144,5 +144,5 @@ class StoreCore(UnitCore):
             with m.If(ends & some):
                 m.d.comb += tail.eq(part * (beat_bits // 8) - 1)
             return Cat(parts, beat), whole, Const(1), some, tail
-        part, beat_ends = wrapping(m, beat_bits // word_bits, fire & fits)
+        part, beat_ends = counter(m, fire & fits, beat_bits // word_bits)
         return beat.word_select(part, word_bits), Const(1), beat_ends, Const(0), tail
