@@ -8,8 +8,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .library import whole
-from .primitives import after
-from .select import later
+from .primitives import after, delayed
 
 __all__ = ["Counters"]
 
@@ -97,10 +96,10 @@ class Counters(wiring.Component):
         gather = 1  # cycles from a channel's turn to its counts
         while len(words) > 1:
             words = [
-                later(m, reduce(or_, words[k : k + BANK]), 1) for k in range(0, len(words), BANK)
+                delayed(m, reduce(or_, words[k : k + BANK]), 1) for k in range(0, len(words), BANK)
             ]
             gather += 1
-        gathered, gather = later(m, words[0], 1), gather + 1
+        gathered, gather = delayed(m, words[0], 1), gather + 1
 
         m.submodules.totals = totals = memory.Memory(shape=self.shape, depth=turns, init=[])
         write, read = totals.write_port(), totals.read_port()
@@ -110,8 +109,8 @@ class Counters(wiring.Component):
         fresh = Signal(range(turns + gather + 1), init=turns + gather)
         known = Signal(self.shape)
         m.d.comb += [
-            read.addr.eq(later(m, turn, gather - 2)),
-            write.addr.eq(later(m, turn, gather)),
+            read.addr.eq(delayed(m, turn, gather - 2)),
+            write.addr.eq(delayed(m, turn, gather)),
             write.en.eq(1),
             show.addr.eq(self.channel),
         ]

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .primitives import Multiplier, counter
+from .primitives import Multiplier, counter, delayed
 
 __all__ = ["Accumulators", "Dot"]
 
@@ -62,9 +62,7 @@ class Dot(wiring.Component):
                     m.d.sync += added.eq(a + b)
                     level.append(added)
                 if len(terms) % 2:
-                    odd = Signal.like(terms[-1], name="odd", reset_less=True)
-                    m.d.sync += odd.eq(terms[-1])
-                    level.append(odd)
+                    level.append(delayed(m, terms[-1], 1, reset_less=True))
                 terms = level
             m.d.comb += self.sums[n].eq(terms[0])
         return m

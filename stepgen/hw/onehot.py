@@ -2,21 +2,25 @@
 
 from amaranth.hdl import Module, Signal
 
-__all__ = ["lowest", "select"]
+__all__ = ["from_lowest", "lowest", "select"]
 
 
-def lowest(m: Module, mask):
-    """The lowest set bit of `mask` alone.
+def from_lowest(m: Module, mask):
+    """All bits from the lowest set bit of `mask` on: bit k says whether any of 0..k is set.
 
-    Adds a parallel prefix to `m`, whose depth grows with the logarithm of the width.
+    Adds a parallel prefix tree to `m`, whose depth grows with the logarithm of the width.
     """
-    covered = mask  # bit k: whether any of the bits 0..k is set
-    reach = 1
+    covered, reach = mask, 1
     while reach < len(mask):
         wider = Signal(len(mask), name="covered")
         m.d.comb += wider.eq(covered | covered << reach)
         covered, reach = wider, 2 * reach
-    return mask & ~(covered << 1)[: len(mask)]
+    return covered
+
+
+def lowest(m: Module, mask):
+    """The lowest set bit of `mask` alone."""
+    return mask & ~(from_lowest(m, mask) << 1)[: len(mask)]
 
 
 def select(onehot, values):

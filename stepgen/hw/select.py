@@ -9,18 +9,10 @@ from amaranth.lib.wiring import In, Out
 
 from .design.stages import MUX_WAYS
 from .design.table import index_bits
-from .onehot import select
+from .onehot import from_lowest, select
+from .primitives import delayed
 
-__all__ = ["RoundRobin", "bits_of", "encode", "later", "select_in_stages"]
-
-
-def later(m: Module, value, cycles: int):
-    """`value`, so many cycles later."""
-    for _ in range(cycles):
-        register = Signal.like(value)
-        m.d.sync += register.eq(value)
-        value = register
-    return value
+__all__ = ["RoundRobin", "bits_of", "encode", "select_in_stages"]
 
 
 def bits_of(m: Module, value):
@@ -52,7 +44,7 @@ def select_in_stages(m: Module, onehot, words):
     """
     words = [_group(onehot, words, k) for k in range(0, len(words), MUX_WAYS)]
     while len(words) > 1:
-        words = [later(m, word, 1) for word in words]
+        words = [delayed(m, word, 1) for word in words]
         words = [reduce(or_, words[k : k + MUX_WAYS]) for k in range(0, len(words), MUX_WAYS)]
     return words[0]
 
@@ -95,13 +87,8 @@ class RoundRobin(wiring.Component):
         asking = Signal(self.count)
         m.d.comb += asking.eq(Mux((self.asks & after).any(), self.asks & after, self.asks))
 
-        from_first, shift = asking, 1  # all bits from the lowest that is set
-        while shift < self.count:
-            spread = Signal(self.count)
-            m.d.comb += spread.eq(from_first | (from_first << shift))
-            from_first, shift = spread, 2 * shift
         behind = Signal(self.count)
-        m.d.comb += [behind.eq(from_first << 1), self.grant.eq(asking & ~behind)]
+        m.d.comb += [behind.eq(from_lowest(m, asking) << 1), self.grant.eq(asking & ~behind)]
 
         with m.If(self.restart):
             m.d.sync += after.eq(0)

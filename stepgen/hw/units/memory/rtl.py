@@ -6,7 +6,8 @@ from ...design import stages
 from ...design.params import numbered
 from ...design.table import index_bits
 from ...fifo import Fifo
-from ...select import RoundRobin, encode, later, select_in_stages
+from ...primitives import delayed
+from ...select import RoundRobin, encode, select_in_stages
 from ...tokens import Tokens
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, request_bits
@@ -77,7 +78,7 @@ class MemoryCore(UnitCore):
         for bit, request in zip(chosen, requests, strict=True):
             m.d.comb += request.ready.eq(fire & bit)
         payload = select_in_stages(m, chosen, [r.payload for r in requests])
-        index = later(m, encode(m, chosen), stages.multiplexer(count))
+        index = delayed(m, encode(m, chosen), stages.multiplexer(count))
         m.d.comb += request_port.payload.eq(payload)
         return fire, index, payload, under_way
 
@@ -132,8 +133,8 @@ class MemoryCore(UnitCore):
             w.valid.eq(moves),
             w.payload.eq(
                 Cat(
-                    later(m, last, stages.multiplexer(count)),
-                    later(m, strobes, stages.multiplexer(count)),
+                    delayed(m, last, stages.multiplexer(count)),
+                    delayed(m, strobes, stages.multiplexer(count)),
                     select_in_stages(m, turn, [d.payload for d in wdatas]),
                 )
             ),
