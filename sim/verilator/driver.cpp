@@ -6,6 +6,9 @@
 // in docs/run-folder.md) and prints one line of JSON per case. Exit code 0 when every case came
 // to its end, 3 when one did not.
 //
+// STEPGEN_DONE is the kind of the beat that ends a stream, in STEPGEN_KIND_MASK; the compiler is
+// told both.
+//
 // What is not valid means nothing: idle payloads and registers' buses carry junk, another in every
 // cycle, drawn from +verilator+seed+N.
 
@@ -33,7 +36,6 @@ namespace {
 
 constexpr uint64_t kStartLimit = 1000;  // cycles of waiting, beside one per channel
 constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
-constexpr uint32_t kDone = 2;    // kind of the beat that ends a stream
 
 [[noreturn]] void die(const std::string& message) {
     fprintf(stderr, "%s\n", message.c_str());
@@ -246,7 +248,8 @@ void Bench::sample() {
             const uint8_t* data = static_cast<const uint8_t*>(p.payload.data);
             p.beats.insert(p.beats.end(), data, data + p.bytes);
             ++p.moved;
-            if (p.raw ? p.moved >= p.expected : (data[0] & 3u) == kDone) p.ended = true;
+            const bool done = (data[0] & STEPGEN_KIND_MASK) == STEPGEN_DONE;
+            if (p.raw ? p.moved >= p.expected : done) p.ended = true;
         }
 }
 

@@ -25,7 +25,7 @@ from cocotb.triggers import Event, FallingEdge, RisingEdge
 
 from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, START, STATUS, STOPPING
 from ..ir.stalls import stall_mask
-from ..ir.wire import DONE
+from ..ir.wire import DONE, KIND_MASK
 from .case import Case, load_case, settings, write_hex
 from .check import Outcome, read_outcome, register_addresses
 from .interface import Interface, MemoryPort, StreamPort
@@ -143,7 +143,7 @@ class Sink(_Stream):
             self.moved += 1
             if self.port.raw:
                 self.ended = self.moved >= self._expected
-            elif value & 3 == DONE:
+            elif value & KIND_MASK == DONE:
                 self.ended = True
 
     def rest(self) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jinja2
 
 from ..hw.axi import Axi4, Axi4Lite, Bus
+from ..ir.wire import KIND_BITS
 from .files import shipped
 from .interface import Interface
 
@@ -109,6 +110,7 @@ def render(template: str, interface: Interface, **more: object) -> str:
         memory=interface.memory,
         control=interface.control,
         interface=interface,
+        kind_bits=KIND_BITS,
         csr_signals=_csr_signals(interface),
         axi_signals=_axi_signals(interface),
         inputs=inputs,

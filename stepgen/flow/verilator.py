@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ir.errors import StepError
+from ..ir.wire import DONE, KIND_MASK
 from . import children
 from .check import Outcome, read_outcome
 from .files import cache_folder, shipped
@@ -39,6 +40,7 @@ _OPTIMIZE = {
     FAST_RUN: ("-O1",),
 }
 _FIXED_OPTIMIZE = "-O2"
+_WIRE = (f"-DSTEPGEN_DONE={DONE}", f"-DSTEPGEN_KIND_MASK={KIND_MASK}")
 _COMMON_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-semantic-interposition")
 _SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")
 _PROGRAM_FILES = ("driver.cpp", "recorder.cpp", "model.h", "cocotb/Vtop.h")
@@ -141,6 +143,7 @@ def build(
         *_OPTIMIZE[opt],
         _FIXED_OPTIMIZE,
         *_COMMON_FLAGS,
+        *_WIRE,
         *flags,
         *files.values(),
         *support.values(),
@@ -216,7 +219,7 @@ def _build_in(
 
     library = [fixed(Path(p)) for p in made["global"]] + [fixed(sim / "recorder.cpp")]
     mains = [
-        fixed(sim / "driver.cpp", f"-I{sim}", "-I."),
+        fixed(sim / "driver.cpp", f"-I{sim}", "-I.", *_WIRE),
         fixed(cocotb_main, f"-I{sim / 'cocotb'}"),
     ]
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]

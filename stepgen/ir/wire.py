@@ -16,6 +16,7 @@ from .dtypes import FLAG, DataType, Tile
 
 VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2
+KIND_MASK = (1 << KIND_BITS) - 1
 TILE_LEVELS = 2
 """Wire levels that the two dims of a tile take below S_0."""
 

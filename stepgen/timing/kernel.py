@@ -26,6 +26,8 @@ from typing import Any, Protocol, TypeVar, cast
 import numba as nb
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
+from ..ir.wire import KIND_BITS, KIND_MASK
+
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 _ARRAY = nb.types.Array(nb.types.int64, 1, "C")
@@ -120,8 +122,8 @@ KEY_BITS = 20
 WORKING, EMPTY_INPUT, FULL_OUTPUT = 0, 1, 2
 
 # A beat in one word: kind, stop and low as on the wire; above them what units look at (mask, flag)
-STOP_SHIFT, LOW_SHIFT, AUX_SHIFT = 2, 8, 14
-KIND_MASK, LEVEL_MASK = 3, 63
+STOP_SHIFT, LOW_SHIFT, AUX_SHIFT = KIND_BITS, 8, 14
+LEVEL_MASK = 63
 
 
 @helper

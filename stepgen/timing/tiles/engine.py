@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node
-from ...ir.wire import VALUE, Beats
+from ...ir.wire import KIND_MASK, VALUE, Beats
 from .. import kernel as k
 from ..activity import KEY, Cycles, Trace, spent
 from ..deadlock import advised, explain
@@ -178,7 +178,7 @@ def _head(M: Cycles, channel: int) -> int | None:
         return None
     slot = M[channel + k.RING] + k.SLOT * (popped & M[channel + k.MASK])
     beat = int(M[slot + 2])
-    return beat >> k.AUX_SHIFT if beat & k.KIND_MASK == VALUE else None
+    return beat >> k.AUX_SHIFT if beat & KIND_MASK == VALUE else None
 
 
 def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
