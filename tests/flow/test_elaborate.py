@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from stepgen.flow.elaborate import interface, verilog
 from stepgen.flow.interface import MemoryPort, StreamPort
+from stepgen.flow.render import render
 from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.memory.params import join
@@ -52,6 +55,21 @@ def test_the_outside_is_what_the_verilog_has() -> None:
         "input rst;",
     ):
         assert line in top
+
+
+def test_the_bench_connects_every_wire_of_the_buses() -> None:
+    """With the width and the direction that they have in the Verilog."""
+    text = verilog(reader(), probes=True)
+    top = text.split("module a_reader(")[1].split("endmodule")[0]
+    port = re.compile(r"^  (input|output) (\[\d+:0\] )?((?:csr|mem)_\w+);$", re.M)
+    bench = render("bench.sv.j2", interface(reader()))
+    outside = {"csr": "csr", "mem": "judge"}
+    found = port.findall(top)
+    assert len(found) == 17 + 25
+    for way, span, name in found:
+        bus, wire = name.split("_")
+        assert f"    {way:6} logic {span}{outside[bus]}_{wire},\n" in bench
+        assert f"      .{name}({name}),\n" in bench
 
 
 def test_an_element_that_no_type_has() -> None:
