@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stepgen.cli.outputs import Output
+from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from stepgen.flow.experiment import Experiment
@@ -105,7 +106,7 @@ class HardwareOptions:
             help="Lanes of a beat; a matrix unit has lanes x lanes multipliers.",
             rich_help_panel=_HARDWARE,
         ),
-    ] = 4
+    ] = LANES
     bus_bits: Annotated[
         int,
         typer.Option(

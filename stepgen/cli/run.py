@@ -9,6 +9,7 @@ import typer
 
 from stepgen.cli.options import Json, ProgramOptions
 from stepgen.cli.outputs import Output
+from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from stepgen.flow.program import Program
@@ -26,7 +27,7 @@ def command(
             min=1,
             help="Lanes of a slice, which decide the order of floating-point sums.",
         ),
-    ] = 4,
+    ] = LANES,
     out: Annotated[
         Path | None,
         typer.Option(

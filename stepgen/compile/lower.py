@@ -30,7 +30,7 @@ from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
-from ..ir.wire import wire_levels
+from ..ir.wire import LANES, wire_levels
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
 
@@ -325,7 +325,7 @@ def _used(channel: Channel, use: Use) -> Channel:
 def lower(
     graph: Graph,
     *,
-    lanes: int = 4,
+    lanes: int = LANES,
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
 ) -> Design:

@@ -23,7 +23,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
-from ..ir.wire import Beats
+from ..ir.wire import LANES, Beats
 from ..semantics import executor
 from ..semantics.beats import to_beats
 from ..semantics.inputs import to_tokens
@@ -104,7 +104,7 @@ class Experiment:
 
     graph: Graph
     inputs: Mapping[str, Any]
-    lanes: int = 4
+    lanes: int = LANES
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
     memory: MemoryTiming = field(default_factory=MemoryTiming)

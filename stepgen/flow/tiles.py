@@ -12,7 +12,7 @@ from ..ir.dtypes import FLAG, Selector, Tile, TupleType, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
-from ..ir.wire import VALUE, Beats
+from ..ir.wire import LANES, VALUE, Beats
 from ..semantics import executor
 from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
@@ -73,7 +73,7 @@ def simulate_with_data(
     machine: Machine,
     *,
     depths: Mapping[str, Depth] | None = None,
-    lanes: int = 16,
+    lanes: int = LANES,
     limit: int = MAX_CYCLES,
 ) -> tuple[Run, Result]:
     """Time a program and compute its values, in the order in which chunks arrive.

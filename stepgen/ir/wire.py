@@ -19,6 +19,8 @@ KIND_BITS = 2
 KIND_MASK = (1 << KIND_BITS) - 1
 TILE_LEVELS = 2
 """Wire levels that the two dims of a tile take below S_0."""
+LANES = 4
+"""Lanes of a beat where nobody asks for another number: the order of floating-point sums."""
 
 
 def wire_levels(dtype: DataType) -> int:

@@ -17,7 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line
-from stepgen.ir.wire import Beats
+from stepgen.ir.wire import LANES, Beats
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.memory import Memory
@@ -78,7 +78,7 @@ def run(
     graph: Graph,
     inputs: Mapping[str, Any],
     *,
-    lanes: int = 16,
+    lanes: int = LANES,
     choices: Mapping[str, Sequence[int]] | None = None,
 ) -> Result:
     """Run a program.
