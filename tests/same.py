@@ -13,13 +13,12 @@ from stepgen.compile.transforms import Transformed
 from stepgen.ir.text import dumps, loads
 from stepgen.semantics.executor import Result, run
 from stepgen.semantics.inputs import multi_hot
-from stepgen.semantics.memory import WRITERS
 from stepgen.semantics.tokens import same_value
 
 
 def stored(graph: sg.Graph) -> set[str]:
     """Names of the tensors that a program writes."""
-    return {node.attrs["tensor"] for node in graph.nodes if node.op in WRITERS}
+    return {node.attrs["tensor"] for node in graph.nodes if node.face.writes == "tensor"}
 
 
 def check_same(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 import stepgen
-from stepgen.flow import status
+from stepgen.compile.circuit import circuits
 from stepgen.hw.design.params import params_class
 from stepgen.hw.unit import UnitCore
 from stepgen.hw.units import load_all
 from stepgen.ir import registry
+from stepgen.ir.operator import operators
 from stepgen.ir.registry import the_one
 
 ROOT = Path(stepgen.__file__).parent
@@ -151,9 +152,57 @@ def test_every_operator_is_timed_on_tiles() -> None:
 
 
 def test_every_operator_has_a_circuit_or_a_reason() -> None:
-    operators = names("stepgen.ir.ops")
-    lowered = names("stepgen.compile.lowering")
-    assert operators - lowered == set(status.WITHOUT_CIRCUIT)
+    waiting = {name for name, face in operators().items() if face.circuit_needs}
+    assert operators().keys() - circuits().keys() == waiting
+
+
+MAY_NAME_OPERATORS = ("compile/transforms/", "ir/ops/")
+"""Transforms look for patterns of operators, and an operator may be made for another one."""
+
+
+def named(text: str) -> list[str]:
+    """Where what is done depends on the name of an operator."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            names = _strings(sides)
+            switch = any(isinstance(s, ast.Attribute) and s.attr == "op" for s in sides)
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+            names = _strings(node.keys if isinstance(node, ast.Dict) else node.elts)
+            switch = len(names) > 1
+        else:
+            continue
+        if switch and names:
+            found.append(f"line {node.lineno}: {', '.join(sorted(names))}")
+    return found
+
+
+def _strings(nodes: Iterable[ast.AST | None]) -> set[str]:
+    inner = (n for node in nodes if node for n in ast.walk(node))
+    return {n.value for n in inner if isinstance(n, ast.Constant)} & operators().keys()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_operators_are_asked_not_told_by_name(package: str) -> None:
+    for path in files(package):
+        if not str(path.relative_to(ROOT)).startswith(MAY_NAME_OPERATORS):
+            assert not named(path.read_text()), path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if node.op == "source": pass',
+        'if "fork" != above.op: pass',
+        'if node.op in ("map", "zip"): pass',
+        'LOADS = ("linear_offchip_load", "random_offchip_load")',
+        'NEEDS = {"scan": "a pipeline", "zip": "a pipeline"}',
+        'MAIN = frozenset(("map", "accum"))',
+    ],
+)
+def test_a_switch_on_names_is_seen(text: str) -> None:
+    assert named(text)
 
 
 @pytest.mark.parametrize("path", [p for n in MAY_IMPORT for p in files(n)], ids=str)

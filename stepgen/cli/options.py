@@ -267,7 +267,7 @@ class RunOptions:
             write_outstanding=self.write_outstanding,
         )
         stalls = Stalls(seed, self._shares(program))
-        sources = [n.name for n in program.graph.nodes if n.op == "source"]
+        sources = list(program.graph.inputs)
         for name in self.early:
             if name not in sources:
                 raise StepError(
@@ -287,7 +287,7 @@ class RunOptions:
         from stepgen.ir.errors import StepError
         from stepgen.ir.stalls import MEMORY_CHANNELS
 
-        ports = [n.name for n in program.graph.nodes if n.op in ("source", "output")]
+        ports = program.graph.ports
         known = [*ports, *MEMORY_CHANNELS]
         found: dict[str, float] = {}
         for name, text in pairs(self.stalls, "--stall").items():

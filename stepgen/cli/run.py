@@ -13,6 +13,7 @@ from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from stepgen.flow.program import Program
+    from stepgen.ir.stream import Node
     from stepgen.semantics.executor import Result
     from stepgen.semantics.tokens import Token
 
@@ -54,16 +55,14 @@ def command(
     """Run the reference (golden model) and print its results."""
     from stepgen.flow import inputs, report, waiting
     from stepgen.semantics import executor
-    from stepgen.semantics.memory import WRITERS
 
     with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
         loaded = program.load()
         progress("running", 0.1)
         result = executor.run(loaded.graph, loaded.inputs, lanes=lanes)
-    nodes = loaded.graph.nodes
-    streams = {n.name: n.inputs[0] for n in nodes if n.op == "output"}
-    stored = [t for t in loaded.graph.tensors if any(_writes(n, t, WRITERS) for n in nodes)]
+    nodes, streams = loaded.graph.nodes, loaded.graph.outputs
+    stored = [t for t in loaded.graph.tensors if any(_writes(n, t) for n in nodes)]
     if out is not None:
         inputs.save(
             out,
@@ -88,8 +87,8 @@ def command(
         report.show(f"written to {out}")
 
 
-def _writes(node: Any, tensor: str, writers: tuple[str, ...]) -> bool:
-    return node.op in writers and node.attrs["tensor"] == tensor
+def _writes(node: Node, tensor: str) -> bool:
+    return node.face.writes == "tensor" and node.attrs["tensor"] == tensor
 
 
 def _save_inputs(path: Path, program: Program) -> None:

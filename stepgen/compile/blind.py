@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.stream import Node, Stream
-from .lowering.flatten import holds
+from .circuit import circuits
 
 
 def stop_blind(stream: Stream) -> bool:
@@ -19,23 +19,17 @@ def stop_blind(stream: Stream) -> bool:
 def comes_blind(stream: Stream) -> bool:
     """Whether the values of a stream come without the stops of a reference that asks for them."""
     node = stream.resolved().node
-    if node.op == "linear_offchip_load":
+    if node.face.reads == "tensor":
         return bool(node.inputs) and stop_blind(node.outputs[0])
     return _rewrites(node) and comes_blind(node.inputs[0])
 
 
 def _blind(node: Node, index: int) -> bool:
-    if node.op == "map":
-        return index in node.attrs["fn"].counted
-    if node.op == "flat_map":
-        return index == 1
-    return _rewrites(node) and all(stop_blind(y) for y in node.outputs)
+    circuit = circuits().get(node.op)
+    ignored = circuit is not None and circuit.ignores_stops(node, index)
+    return ignored or (_rewrites(node) and all(stop_blind(y) for y in node.outputs))
 
 
 def _rewrites(node: Node) -> bool:
-    """Whether a node rewrites stops at most, and holds nothing back for them."""
-    return (
-        node.op == "fork"
-        or (node.op == "flatten" and not holds(node))
-        or (node.op == "promote" and node.attrs["level"] <= node.inputs[0].rank)
-    )
+    circuit = circuits().get(node.op)
+    return circuit is not None and circuit.only_rewrites_stops(node)

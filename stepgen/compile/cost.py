@@ -47,7 +47,7 @@ def hardware(graph: Graph, design: Any) -> Metrics:
     costs = {}
     for name, cost in metrics(graph, "paper").nodes.items():
         traffic = cost.traffic
-        if graph.node(name).op == "linear_offchip_store":
+        if graph.node(name).face.writes:
             traffic = word * sympy.ceiling(traffic / word)
         costs[name] = Cost(traffic, sympy.Rational(bits.pop(name, 0), 8), cost.flops)
     for name, left in bits.items():

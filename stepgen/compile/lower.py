@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 
 from ..hw.design.pace import Extent, Extents
 from ..hw.design.params import UnitParams
@@ -31,6 +28,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, wire_levels
+from .circuit import circuits
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
 
@@ -89,10 +87,12 @@ class Lowering:
         self.on_cycles = on_cycles(self.graph)
         self._nodes = {node.name for node in self.graph.nodes}
 
-    def lower(self, node: Node, face: ModuleType) -> None:
+    def lower(self, node: Node) -> None:
         """Add the rows of one operator."""
         self._origin = node.name
-        face.lower(node, self)
+        if node.op not in circuits():
+            raise self.fail(node, "this operator has no circuit yet")
+        circuits()[node.op].lower(node, self)
 
     def fail(self, node: Node, message: str) -> StepError:
         """The error for an operator that can't become hardware as it is used."""
@@ -299,14 +299,14 @@ class Lowering:
 def _without_bound(node: Node) -> list[str]:
     """The dims without a bound of the inputs that a node depends on."""
     seen, todo = {node}, [node]
-    dims: list[Dim] = []
     while todo:
-        above = todo.pop()
-        if above.op == "source":
-            (x,) = above.outputs
+        above = {x.node for x in todo.pop().inputs} - seen
+        todo += above
+        seen |= above
+    dims: list[Dim] = []
+    for x in node.graph.inputs.values():
+        if x.node in seen:
             dims += (*x.shape, *(x.dtype.dims if isinstance(x.dtype, Tile) else ()))
-        todo += {x.node for x in above.inputs} - seen
-        seen |= {x.node for x in above.inputs}
     return sorted({str(d) for d in dims if d.bound is None})
 
 
@@ -357,8 +357,5 @@ def lower(
     regions = place_tensors(graph)
     lowering = Lowering(graph, lanes, widened(bus or Bus(), regions), regions)
     for node in graph.nodes:
-        name = f"stepgen.compile.lowering.{node.op}"
-        if importlib.util.find_spec(name) is None:
-            raise lowering.fail(node, "this operator has no circuit yet")
-        lowering.lower(node, importlib.import_module(name))
+        lowering.lower(node)
     return lowering.design(depths or {})

@@ -125,13 +125,11 @@ class Experiment:
     def beats(self) -> dict[str, Beats]:
         """Beats of each input port."""
         streams = {}
-        for node in self.graph.nodes:
-            if node.op == "source":
-                if node.name not in self.inputs:
-                    raise StepError(f"the input {node.name} of {self.graph.name} was not given")
-                kind = node.outputs[0].type
-                tokens = to_tokens(self.inputs[node.name], kind, node.name)
-                streams[node.name] = to_beats(tokens, kind, self.lanes, node.name)
+        for name, stream in self.graph.inputs.items():
+            if name not in self.inputs:
+                raise StepError(f"the input {name} of {self.graph.name} was not given")
+            tokens = to_tokens(self.inputs[name], stream.type, name)
+            streams[name] = to_beats(tokens, stream.type, self.lanes, name)
         return streams
 
     @cached_property

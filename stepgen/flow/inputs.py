@@ -16,10 +16,10 @@ from ..ir.dtypes import DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.room import need
-from ..ir.stream import Stream
+from ..ir.stream import Node, Stream
 from ..semantics import streamfile
 from ..semantics.arrays import ALONE, read
-from ..semantics.memory import WRITERS, as_matrix
+from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
 from .whole import whole_file
 
@@ -28,10 +28,7 @@ Array = npt.NDArray[Any]
 
 def names(graph: Graph) -> dict[str, Stream | None]:
     """Inputs of a program by name: its input streams, and None for tensors."""
-    streams: dict[str, Stream | None] = {
-        n.name: n.outputs[0] for n in graph.nodes if n.op == "source"
-    }
-    return {**streams, **dict.fromkeys(graph.tensors)}
+    return {**graph.inputs, **dict.fromkeys(graph.tensors)}
 
 
 def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
@@ -80,10 +77,10 @@ def complete(
     """
     check(graph, inputs)
     found = dict(inputs)
-    uses: dict[str, list[str]] = {}
+    uses: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if "tensor" in node.attrs:
-            uses.setdefault(node.attrs["tensor"], []).append(node.op)
+            uses.setdefault(node.attrs["tensor"], []).append(node)
     for name, stream in names(graph).items():
         if name in found:
             continue
@@ -93,7 +90,7 @@ def complete(
         elif (
             (tensors or graph.tensors[name].element == address)
             and uses.get(name)
-            and not set(uses[name]) & set(WRITERS)
+            and not any(node.face.writes for node in uses[name])
         ):
             tensor = graph.tensors[name]
             found[name] = _numbers(rng, name, tensor.shape, tensor.element.name)

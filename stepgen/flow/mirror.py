@@ -75,27 +75,28 @@ def depths(graph: Graph, design: Design) -> dict[str, int]:
     readers = Counter(s.resolved() for node in graph.nodes for s in node.inputs)
     found = {}
     for node in graph.nodes:
-        product = node.op == "map" and node.attrs["fn"].name == "matmul"
         for index, stream in enumerate(node.inputs):
             source = stream.resolved()
             alone = readers[source] == 1
             name = source.name if alone else f"{source.name} to {node.name}"
             tile = source.dtype
-            if product and index == 1:
+            channel, is_weight = entering[node.name][index]
+            if is_weight:
                 found[name] = WEIGHTS
             elif isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
                 beats = max(1, tile.rows.static * tile.cols.static // design.lanes)
-                found[name] = max(1, entering[node.name][index].depth // beats)
+                found[name] = max(1, channel.depth // beats)
     return found
 
 
-def _entering(design: Design) -> dict[str, list[Channel]]:
-    """By operator, the channels that come from others, in the order of its inputs."""
+def _entering(design: Design) -> dict[str, list[tuple[Channel, bool]]]:
+    """By operator, the channels from others in the order of its inputs, and which are weights'."""
     producers, channel = design.producers, design.channel
-    found: dict[str, list[Channel]] = defaultdict(list)
+    found: dict[str, list[tuple[Channel, bool]]] = defaultdict(list)
     for unit in design.units:
-        others = (n for n in unit.inputs.values() if producers[n].origin not in ("", unit.origin))
-        found[unit.origin] += (channel[name] for name in others)
+        for port, name in unit.inputs.items():
+            if producers[name].origin not in ("", unit.origin):
+                found[unit.origin].append((channel[name], port == unit.params.weights))
     return found
 
 

@@ -123,7 +123,7 @@ def _timed(
     contents: Mapping[str, Beats],
     limit: int,
 ) -> Run:
-    streams = [n.outputs[0] for n in graph.nodes if n.op == "source" and n.name in inputs]
+    streams = [s for name, s in graph.inputs.items() if name in inputs]
     given = {
         s.node.name: to_beats(s, to_tokens(inputs[s.node.name], s.type, s.node.name))
         for s in streams

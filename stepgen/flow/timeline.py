@@ -20,14 +20,6 @@ from ..timing.tiles.report import Run
 COLORS = {"busy": "#2a9d5c", "starved": "#e9e9e4", "full": "#e07b39"}
 _MEANING = {"busy": "busy", "starved": "starved (no input)", "full": "full (back-pressure)"}
 
-MAIN_OPERATORS = frozenset(
-    (
-        "map", "accum", "scan", "partition", "reassemble", "eager_merge", "linear_offchip_load",
-        "linear_offchip_store", "random_offchip_load", "random_offchip_store",
-    )
-)  # fmt: skip
-"""Operators that compute, load, store, route or merge; the others follow them."""
-
 _WORKS = "works"
 MAIN_ACTORS = (_WORKS, "passes on")
 """Names of the actors that do what an operator is for; others ask for tiles, or throw away what
@@ -101,8 +93,7 @@ def of_run(
     found = [
         number
         for number, a in enumerate(run.activities)
-        if every
-        or (a.unit in nodes and nodes[a.unit].op in MAIN_OPERATORS and a.name in MAIN_ACTORS)
+        if every or (a.unit in nodes and nodes[a.unit].face.is_main and a.name in MAIN_ACTORS)
     ]
     chosen = sorted(found, key=lambda number: -run.activities[number].works)[:most]
     shown = tuple(_called(run.activities[number], nodes) for number in sorted(chosen))

@@ -49,16 +49,15 @@ def dims(
     """
     graph, names = program.graph, [s.name for s in wanted]
     known: Dims = {}
-    for node in graph.nodes:
-        if node.op == "source" and node.name in program.inputs:
-            stream = node.outputs[0]
-            tokens = to_tokens(program.inputs[node.name], stream.type, node.name)
+    for name, stream in graph.inputs.items():
+        if name in program.inputs:
+            tokens = to_tokens(program.inputs[name], stream.type, name)
             _measure(stream, tokens, known)
             if stream in graph.routings:
                 mask = np.array(list(values(tokens)), np.bool_)
                 shape = (*[1] * stream.rank, -1, len(graph.routings[stream].counts))
-                counts = selector_counts(graph, node.name, mask.reshape(shape))
-                known |= {name: int(np.asarray(n)) for name, n in counts.items()}
+                counts = selector_counts(graph, name, mask.reshape(shape))
+                known |= {dim: int(np.asarray(n)) for dim, n in counts.items()}
             if stream in graph.spans:
                 length, total = graph.spans[stream]
                 lengths = [int(span[0, 1]) for span in values(tokens)]

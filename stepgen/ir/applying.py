@@ -9,7 +9,7 @@ import sympy
 from stepgen.ir.dims import times
 from stepgen.ir.dtypes import DataType, Tile, TupleType
 from stepgen.ir.function import Function
-from stepgen.ir.operator import Call
+from stepgen.ir.operator import Call, Operator, Sizes
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Stream
 
@@ -60,13 +60,31 @@ def _is_linear(each: sympy.Expr, symbol: sympy.Symbol) -> bool:
     return symbol in each.free_symbols and sympy.degree(each, symbol) == 1
 
 
-def apply_flops(node: Node, policy: Policy) -> sympy.Expr:
-    """Operations of a node that applies its function to every element of its inputs."""
-    function: Function = node.attrs["fn"]
-    total = over_all(node.inputs, function.flops(*_tiles(node)))
-    if policy.silu_per_inner and function.per_inner:
-        total *= _inner_of_producer(node.inputs[0])
-    return total
+class Applying(Operator):
+    """An operator that applies its function to every element of its inputs."""
+
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """Inputs with numbers that the function computes with."""
+        return range(len(node.inputs)) if node.attrs["fn"].reads_numbers else ()
+
+    def contents(self, node: Node, port: int) -> Sequence[int] | None:
+        """What the function makes, of structure, of numbers or of data."""
+        function: Function = node.attrs["fn"]
+        if function.structural:
+            return ()
+        return range(len(node.inputs)) if function.reads_numbers else None
+
+    def measured_memory(self, node: Node, sizes: Sizes) -> int:
+        """The state, and the operands."""
+        return sizes.element(node.outputs[0]) + sizes.operands(node)
+
+    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+        """Those of every element of the inputs."""
+        function: Function = node.attrs["fn"]
+        total = over_all(node.inputs, function.flops(*_tiles(node)))
+        if policy.silu_per_inner and function.per_inner:
+            total *= _inner_of_producer(node.inputs[0])
+        return total
 
 
 def _inner_of_producer(stream: Stream) -> sympy.Expr:

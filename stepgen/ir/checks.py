@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
-from stepgen.ir.operator import operators
 
 
 def check(graph: Graph) -> None:
@@ -26,14 +25,14 @@ def check(graph: Graph) -> None:
                 f"feedback {feedback.label} at {feedback.where} of {feedback.declared} is never "
                 f"connected, give it its stream with connect()"
             )
-    if not any(operators()[node.op].is_sink for node in graph.nodes):
+    if not any(node.face.is_sink for node in graph.nodes):
         raise StepError(
             f"the graph {graph.name} has no output and stores nothing, add graph.output(stream, "
             f"name) or a store"
         )
     used = {stream for node in graph.nodes for stream in node.inputs}
     for node in graph.nodes:
-        face = operators()[node.op]
+        face = node.face
         for port, stream in enumerate(node.outputs):
             optional = port in face.optional_outputs and (face.is_sink or len(node.outputs) > 1)
             if stream not in used and not optional:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
-from stepgen.ir.operator import operators
-
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
     from stepgen.ir.stream import Node, Stream
@@ -46,11 +44,11 @@ def endless(stream: Stream, uses: Iterable[tuple[Node, int]]) -> list[Stream]:
     """
     waits: nx.DiGraph = nx.DiGraph()
     for node in stream.graph.nodes:
-        for index in operators()[node.op].ends_with(node):
+        for index in node.face.ends_with(node):
             made = node.inputs[index].resolved()
             waits.add_edge(made.node.name, node.name, stream=made)
     for node, index in uses:
-        if index not in operators()[node.op].ends_with(node):
+        if index not in node.face.ends_with(node):
             continue
         if node is stream.node:
             return [stream]

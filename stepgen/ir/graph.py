@@ -64,6 +64,21 @@ class Graph:
         self._uses: dict[Stream, list[tuple[Node, int]]] = {}
         self._counted = (0, 0)
 
+    @property
+    def ports(self) -> dict[str, Stream]:
+        """The streams that come from outside or leave the program, by name."""
+        return {n.name: (*n.inputs, *n.outputs)[0] for n in self.nodes if n.face.port}
+
+    @property
+    def inputs(self) -> dict[str, Stream]:
+        """The streams that come from outside, by name."""
+        return {n.name: n.outputs[0] for n in self.nodes if n.face.port == "in"}
+
+    @property
+    def outputs(self) -> dict[str, Stream]:
+        """The streams that leave the program, by name."""
+        return {n.name: n.inputs[0] for n in self.nodes if n.face.port == "out"}
+
     @checked
     def input(self, name: str, dtype: DataType, shape: Iterable[DimLike]) -> Stream:
         """A stream that comes from outside.
@@ -151,7 +166,7 @@ class Graph:
         prefix = f"tensor {name} at {line}:"
         if name in self.tensors:
             raise StepError(f"{prefix} the graph has {self.tensors[name]!r} of this name already")
-        if getattr(self._names.get(name), "op", None) == "source":
+        if isinstance(other := self._names.get(name), Node) and other.face.port == "in":
             raise StepError(
                 f"{prefix} the graph has an input of this name already, and inputs are told apart "
                 f"by their names"
@@ -378,11 +393,11 @@ class Graph:
 
     def _check_order(self, call: operator.Call) -> None:
         """Refuse a second use of a tensor where nothing would say which of the two comes first."""
-        tensor, faces = call.attrs.get("tensor"), operator.operators()
+        tensor, face = call.attrs.get("tensor"), operator.operators()[call.op]
         for node in self.nodes if tensor is not None else ():
             if node.attrs.get("tensor") != tensor:
                 continue
-            if faces[call.op].writes_unnoticed or faces[node.op].writes_unnoticed:
+            if face.writes_unnoticed or node.face.writes_unnoticed:
                 call.fail(
                     f"{node.name} at {node.where} uses tensor {tensor} too, and nothing says which "
                     f"of the two comes first; a linear store needs a tensor of its own"

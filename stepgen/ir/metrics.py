@@ -20,7 +20,6 @@ from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
-from stepgen.ir.operator import operators
 from stepgen.ir.policy import PAPER, PUBLISHED, Policy
 from stepgen.ir.where import user_line
 
@@ -281,7 +280,7 @@ def _largest(graph: Graph) -> dict[sympy.Expr, sympy.Expr]:
 
 
 def _cost(node: Any, policy: Policy, largest: Mapping[sympy.Expr, sympy.Expr]) -> Cost:
-    face = operators()[node.op]
+    face = node.face
     memory = face.memory(node, policy).xreplace(largest)
     return Cost(face.traffic(node, policy), memory, face.flops(node, policy))
 

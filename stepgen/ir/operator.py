@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, TypeVar
 
 import sympy
 
@@ -159,11 +159,48 @@ class Call:
                 self.fail(f"{shapes}, which differ in dim D{level}, {left} against {right}")
 
 
+class Sizes(Protocol):
+    """What a run told about sizes that are decided at run time."""
+
+    @property
+    def policy(self) -> Policy:
+        """How bytes are counted."""
+
+    @property
+    def tokens(self) -> int:
+        """Elements that the operator emitted."""
+
+    def element(self, stream: Stream) -> int:
+        """Bytes of the largest element of a stream."""
+
+    def largest(self, node: Node) -> int:
+        """Scalars of the largest tile that a node emitted, or of the largest buffer it filled."""
+
+    def operands(self, node: Node) -> int:
+        """Bytes of the operands that the policy counts for a node's function."""
+
+
 class Operator(ABC):
-    """The type face of an operator: shapes, checks, symbolic costs.
+    """The type face of an operator: shapes, checks, symbolic costs, and what it does to streams.
 
     Attributes
     ----------
+    port : "in" or "out" or None
+        Whether a stream comes from outside or leaves the program here.
+    reads, writes : "tensor" or "buffer" or None
+        What it takes its tiles out of, and what it puts them into: off-chip memory, or a buffer on
+        chip.
+    copies : bool
+        Whether every output is its input.
+    keeps_tiles : bool
+        Whether it hands on the tiles of its first input where they lie.
+    computes : bool
+        Whether it is given compute units for its function.
+    is_main : bool
+        Whether it computes, loads, stores, routes or merges, so that pictures show it; the others
+        follow these.
+    circuit_needs : str or None
+        What it takes to build it, where it has no circuit yet.
     optional_outputs : frozenset of int
         Outputs that a program need not use.
     is_sink : bool
@@ -172,6 +209,14 @@ class Operator(ABC):
         Whether it writes a tensor and nobody learns when, so that no other may use the tensor.
     """
 
+    port: ClassVar[Literal["in", "out"] | None] = None
+    reads: ClassVar[Literal["tensor", "buffer"] | None] = None
+    writes: ClassVar[Literal["tensor", "buffer"] | None] = None
+    copies: ClassVar[bool] = False
+    keeps_tiles: ClassVar[bool] = False
+    computes: ClassVar[bool] = False
+    is_main: ClassVar[bool] = False
+    circuit_needs: ClassVar[str | None] = None
     optional_outputs: ClassVar[frozenset[int]] = frozenset()
     is_sink: ClassVar[bool] = False
     writes_unnoticed: ClassVar[bool] = False
@@ -197,6 +242,28 @@ class Operator(ABC):
         """Whether an input only says where, or how often, something else comes out."""
         return False
 
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """The inputs whose numbers or flags decide what a use does; selectors are not meant."""
+        return ()
+
+    def contents(self, node: Node, port: int) -> Sequence[int] | None:
+        """The inputs whose contents an output has, by default all that do not steer.
+
+        None where they are computed of data, and no input where the structure tells them.
+        """
+        return [index for index in range(len(node.inputs)) if not self.steers(node, index)]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """Rank of the chunks of inputs of which each rank-`rank` chunk of an output is made.
+
+        None where chunks are made of several, or nothing is known of them.
+        """
+        return None
+
+    def repeats(self, node: Node) -> int:
+        """Rank of the chunks that are one element of the input again and again; 0 without any."""
+        return 0
+
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Off-chip bytes that a use moves (paper, table of metrics)."""
         return sympy.Integer(0)
@@ -205,9 +272,37 @@ class Operator(ABC):
         """On-chip bytes that a use needs."""
         return sympy.Integer(0)
 
+    def measured_memory(self, node: Node, sizes: Sizes) -> int:
+        """`memory` in the numbers of a run, where its extents are decided at run time.
+
+        By default an element of the first output.
+        """
+        return sizes.element(node.outputs[0])
+
+    def measured_element(self, node: Node, sizes: Sizes) -> int:
+        """Bytes of the largest buffer or tuple that came out of a use, by default as it went in."""
+        kind = type(node.outputs[0].dtype)
+        return max(sizes.element(s) for s in node.inputs if isinstance(s.dtype, kind))
+
     def flops(self, node: Node, policy: Policy) -> sympy.Expr:
         """Arithmetic operations that a use does over the whole run."""
         return sympy.Integer(0)
+
+
+class StandIn(Operator):
+    """What makes a stream that is fed back, until it is connected: nothing is known of it."""
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Its type is declared (`Graph.feedback`)."""
+        return []
+
+
+_STAND_IN = StandIn()
+
+
+def face_of(node: Node) -> Operator:
+    """The type face of a node's operator."""
+    return operators().get(node.op, _STAND_IN)
 
 
 @cache

@@ -87,7 +87,7 @@ def _feedbacks(graph: Graph) -> Iterator[tuple[str, str, str]]:
 def _made(node: Node) -> str:
     arguments = [_use(s) for s in node.inputs]
     arguments += [f"{k}={_value(v)}" for k, v in node.attrs.items() if v is not None]
-    return f"{node.op}({', '.join([] if node.op == 'source' else arguments)})"
+    return f"{node.op}({', '.join([] if node.face.port == 'in' else arguments)})"
 
 
 def _rows(node: Node) -> Iterator[tuple[str, str, str]]:

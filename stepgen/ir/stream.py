@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from stepgen.ir import operator
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
 from stepgen.ir.dtypes import DataType, Tile
@@ -117,6 +118,11 @@ class Node:
     where: str
     outputs: tuple[Stream, ...] = ()
     stands_for: Stream | None = None
+
+    @property
+    def face(self) -> operator.Operator:
+        """What its operator says of itself."""
+        return operator.face_of(self)
 
     def __repr__(self) -> str:
         return f"Node({self.name})"
@@ -270,7 +276,7 @@ class Stream(Methods):
     def origin(self) -> Stream:
         """The stream that this one is a copy of: what goes into the first of its forks."""
         stream = self
-        while stream.node.op == "fork":
+        while stream.node.face.copies:
             stream = stream.node.inputs[0]
         return stream
 

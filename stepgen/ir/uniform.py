@@ -29,23 +29,7 @@ def _uniform(stream: Stream, dim: Dim, rank: int) -> bool:
     if rank == 0:
         return True
     node = stream.node
-    below = _below(stream, rank)
-    if node.op == "expand" and rank <= node.attrs["rank"]:
+    if rank <= node.face.repeats(node):
         return True
+    below = node.face.chunks(node, rank)
     return below is not None and any(_uniform(s, dim, below) for s in node.inputs)
-
-
-def _below(stream: Stream, rank: int) -> int | None:
-    """Rank of the chunks of a node's inputs that become rank-`rank` chunks of what it makes."""
-    node, attrs = stream.node, stream.node.attrs
-    if node.op in ("map", "zip", "fork", "expand"):
-        return rank
-    if node.op == "accum":
-        return rank + int(attrs["rank"])
-    if node.op == "promote":
-        return rank - 1 if rank > attrs["level"] else rank
-    if node.op == "flatten":
-        return rank if rank <= attrs["lo"] else rank + int(attrs["hi"]) - int(attrs["lo"])
-    if node.op == "reshape":
-        return rank if rank <= attrs["dim"] + 1 else rank - 1
-    return None

@@ -41,8 +41,10 @@ def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str,
 def _function(op: str) -> Callable[..., Any]:
     from stepgen.ir.graph import Graph
 
-    ports: dict[str, Callable[..., Any]] = {"source": Graph.input, "output": Graph.output}
-    return ports[op] if op in ports else functions()[op]
+    port = operators()[op].port
+    if port is None:
+        return functions()[op]
+    return Graph.input if port == "in" else Graph.output
 
 
 def conform(call: Call) -> None:

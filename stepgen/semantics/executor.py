@@ -126,18 +126,17 @@ def processes() -> dict[str, Any]:
 
 
 def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
-    sources = {node.name: node for node in graph.nodes if node.op == "source"}
-    known = [*sources, *graph.tensors]
+    known = [*graph.inputs, *graph.tensors]
     for name in inputs:
         if name not in known:
             raise StepError(
                 f"the program {graph.name} has no input or tensor {name!r}, those are "
                 f"{', '.join(known) or 'none'}"
             )
-    for name in sources:
+    for name in graph.inputs:
         if name not in inputs:
             raise StepError(f"the input {name} of the program {graph.name} was not given")
-    return {n: to_tokens(inputs[n], node.outputs[0].type, n) for n, node in sources.items()}
+    return {name: to_tokens(inputs[name], s.type, name) for name, s in graph.inputs.items()}
 
 
 def _connect(
@@ -251,9 +250,6 @@ def _result(graph: Graph, uses: Iterable[Use], memory: Memory) -> Result:
         for writer in use.outputs:
             streams[writer.stream.name] = writer.log
             types[writer.stream.name] = writer.stream.type
-    for use in uses:
-        if use.node.op in ("source", "output"):
-            stream = use.node.inputs[0] if use.node.op == "output" else use.node.outputs[0]
-            streams[use.node.name] = streams[stream.name]
-            types[use.node.name] = stream.type
+    for name, stream in graph.ports.items():
+        streams[name], types[name] = streams[stream.name], stream.type
     return Result(streams, types, memory.matrices(), memory.images)

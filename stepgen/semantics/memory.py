@@ -22,8 +22,6 @@ from stepgen.semantics.numbers import DTYPES, Array, as_element
 Layout = tuple[int, int] | None
 """Tile in which a tensor lies; None for plain rows."""
 
-WRITERS = ("linear_offchip_store", "random_offchip_store")
-
 
 def as_matrix(tensor: Tensor, contents: Any) -> Array:
     """Return what a user gives for a tensor, as elements of its type.
@@ -121,7 +119,7 @@ class Memory:
         for node in graph.nodes:
             if "tensor" in node.attrs:
                 users[node.attrs["tensor"]].append(node)
-        self._written = {n for n, nodes in users.items() if any(u.op in WRITERS for u in nodes)}
+        self._written = {n for n, nodes in users.items() if any(u.face.writes for u in nodes)}
         self.images: dict[str, Array] = {}
         for name, tensor in graph.tensors.items():
             if name in contents:

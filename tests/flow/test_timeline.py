@@ -23,7 +23,7 @@ def swiglu():
 def test_one_row_per_operator_that_matters(swiglu):
     graph, run = swiglu
     seen = timeline.of_run("swiglu", run, graph)
-    main = [n for n in graph.nodes if n.op in timeline.MAIN_OPERATORS]
+    main = [n for n in graph.nodes if n.face.is_main]
     assert {a.unit for a in seen.activities} == {n.name for n in main}
     assert len(seen.activities) == len(main)
     assert seen.left_out == 0

@@ -1,1 +1,1 @@
-"""How each operator becomes rows of the design table: one file per operator, found by name."""
+"""The circuit of each operator: one file per operator, found by name."""

@@ -6,18 +6,23 @@ from ...hw.units.retile_col import params as retile_col
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class AccumCircuit(Circuit):
     """Concatenating by rows only rewrites stops; by columns it takes a memory."""
-    function = node.attrs["fn"]
-    if isinstance(function, RetileRow):
-        _retile_row(node, to)
-    elif isinstance(function, RetileCol):
-        _retile_col(node, to)
-    else:
-        raise to.fail(node, f"{function} has no circuit yet")
+
+    covers = "retile_row; retile_col over a static number of tiles"
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        function = node.attrs["fn"]
+        if isinstance(function, RetileRow):
+            _retile_row(node, to)
+        elif isinstance(function, RetileCol):
+            _retile_col(node, to)
+        else:
+            raise to.fail(node, f"{function} has no circuit yet")
 
 
 def _retile_row(node: Node, to: Lowering) -> None:

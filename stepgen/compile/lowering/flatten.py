@@ -3,17 +3,24 @@
 from ...hw.units.flatten.params import Flatten
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class FlattenCircuit(Circuit):
     """One stop unit; it holds a beat back only where an inner dim may be empty."""
-    base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]
-    params = Flatten(lo=base + lo, hi=base + hi, hold=holds(node))
-    to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]
+        params = Flatten(lo=base + lo, hi=base + hi, hold=_holds(node))
+        to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
+
+    def only_rewrites_stops(self, node: Node) -> bool:
+        """Unless an inner dim may be empty."""
+        return not _holds(node)
 
 
-def holds(node: Node) -> bool:
+def _holds(node: Node) -> bool:
     """Whether the last beat of an inner group may have to wait for the stop of an outer one."""
     (x,) = node.inputs
     lo, hi = node.attrs["lo"], node.attrs["hi"]

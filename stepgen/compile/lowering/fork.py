@@ -2,11 +2,18 @@
 
 from ...hw.units.fork.params import Fork
 from ...ir.stream import Node
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class ForkCircuit(Circuit):
     """One unit with an output per copy."""
-    params = Fork(branches=len(node.outputs))
-    ys = {y: to.output(node, port) for port, y in enumerate(params.outputs)}
-    to.unit(node.name, params, x=to.input(node, 0), **ys)
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        params = Fork(branches=len(node.outputs))
+        ys = {y: to.output(node, port) for port, y in enumerate(params.outputs)}
+        to.unit(node.name, params, x=to.input(node, 0), **ys)
+
+    def only_rewrites_stops(self, node: Node) -> bool:
+        """It does not even change them."""
+        return True

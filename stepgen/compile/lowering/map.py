@@ -4,19 +4,29 @@ from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.stream import Node
 from ..blind import comes_blind
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class MapCircuit(Circuit):
     """One unit, if the function has a circuit."""
-    function = node.attrs["fn"]
-    tiles = [s.dtype for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, Tile)]
-    blind = [comes_blind(x) for x in node.inputs]
-    try:
-        params = function.unit(to.lanes, tiles, blind) if len(tiles) > len(node.inputs) else None
-    except StepError as error:
-        raise to.fail(node, str(error)) from None
-    if params is None:
-        raise to.fail(node, f"{function} has no circuit yet")
-    inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
-    to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
+
+    covers = "matmul (int8 to int32), requantize (int32 to int8)"
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        function = node.attrs["fn"]
+        tiles = [s.dtype for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, Tile)]
+        blind = [comes_blind(x) for x in node.inputs]
+        of_tiles = len(tiles) == len(node.inputs) + 1
+        try:
+            params = function.unit(to.lanes, tiles, blind) if of_tiles else None
+        except StepError as error:
+            raise to.fail(node, str(error)) from None
+        if params is None:
+            raise to.fail(node, f"{function} has no circuit yet")
+        inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
+        to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
+
+    def ignores_stops(self, node: Node, index: int) -> bool:
+        """The function says which operands its unit counts."""
+        return index in node.attrs["fn"].counted

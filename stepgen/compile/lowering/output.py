@@ -2,9 +2,12 @@
 
 from ...hw.units.sink.params import Sink
 from ...ir.stream import Node
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class OutputCircuit(Circuit):
     """One sink."""
-    to.unit(node.name, Sink(), x=to.input(node, 0))
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        to.unit(node.name, Sink(), x=to.input(node, 0))

@@ -3,12 +3,19 @@
 from ...hw.units.promote.params import Promote
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class PromoteCircuit(Circuit):
     """One stop unit."""
-    (x,) = node.inputs
-    level = node.attrs["level"]
-    params = Promote(level=wire_levels(x.dtype) + level, outermost=level > x.rank)
-    to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        (x,) = node.inputs
+        level = node.attrs["level"]
+        params = Promote(level=wire_levels(x.dtype) + level, outermost=level > x.rank)
+        to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
+
+    def only_rewrites_stops(self, node: Node) -> bool:
+        """The outermost stop is known at the end only."""
+        return bool(node.attrs["level"] <= node.inputs[0].rank)

@@ -3,12 +3,17 @@
 from ...hw.units.reassemble.params import Reassemble
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class ReassembleCircuit(Circuit):
     """One crossbar with an input per producer."""
-    level = wire_levels(node.inputs[0].dtype) + node.attrs["rank"]
-    params = Reassemble(producers=len(node.inputs) - 1, level=level, order=node.attrs["order"])
-    inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
-    to.unit(node.name, params, **inputs, y=to.output(node))
+
+    covers = 'order "index" and "arrival"'
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        level = wire_levels(node.inputs[0].dtype) + node.attrs["rank"]
+        params = Reassemble(producers=len(node.inputs) - 1, level=level, order=node.attrs["order"])
+        inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
+        to.unit(node.name, params, **inputs, y=to.output(node))

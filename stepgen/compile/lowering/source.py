@@ -2,9 +2,12 @@
 
 from ...hw.units.source.params import Source
 from ...ir.stream import Node
+from ..circuit import Circuit
 from ..lower import Lowering
 
 
-def lower(node: Node, to: Lowering) -> None:
+class SourceCircuit(Circuit):
     """One source."""
-    to.unit(node.name, Source(), y=to.output(node))
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        to.unit(node.name, Source(), y=to.output(node))

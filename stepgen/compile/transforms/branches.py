@@ -8,7 +8,6 @@ from typing import Any
 from ...ir.affine import affine
 from ...ir.errors import StepError
 from ...ir.graph import Graph
-from ...ir.operator import operators
 from ...ir.stream import Node, Stream
 from ...ir.tensor import Tensor
 from .rows import carried, packs, takes_apart
@@ -104,7 +103,7 @@ def _branch(partition: Node, port: int) -> Branch:
         for node, index in packed.graph.consumers(stream):
             if takes_apart(node) and index == 0 and stream in rows:
                 exits[stream] = None
-            elif operators()[node.op].is_sink or node.op in ("partition", "reassemble"):
+            elif node.face.is_sink or node.op in ("partition", "reassemble"):
                 raise StepError(
                     f"{who} reaches {node.name} at {node.where} before "
                     f"flat_map(retile_streamify) has taken its tiles apart into rows"

@@ -289,7 +289,7 @@ class _Static(_Regions):
         parts: dict[str, Sequence[int]] = {}
         for number, share in enumerate(self._shares):
             name = f"{node.name}_r{number}"
-            if node.op == "source":
+            if node.face.port == "in":
                 attrs: dict[str, Any] = {"shape": (static(len(share)), *node.attrs["shape"][1:])}
                 name = self.name(name)
                 parts[name] = share
@@ -297,7 +297,7 @@ class _Static(_Regions):
                 attrs = self._load(node, number)
             with self.inside(number):
                 self.copy(node, attrs=attrs, name=name)
-        if node.op == "source":
+        if node.face.port == "in":
             self.replaced.add(node.name)
             self.slices.append(split.of_stream(node.name, stream.rank, self.part.count, parts))
 

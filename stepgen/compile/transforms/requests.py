@@ -9,9 +9,6 @@ from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 
-_IN_ORDER = ("output", "linear_offchip_store")
-"""Operators that take results in the order of requests."""
-
 
 @dataclass(frozen=True)
 class Part:
@@ -81,7 +78,7 @@ def part_of(
             results[stream] = None
             continue
         for node, _ in graph.consumers(stream):
-            if node.op in _IN_ORDER:
+            if node.face.is_sink and not node.outputs:
                 results[stream] = None
                 sinks.append((node, stream))
             elif node not in cloned:
@@ -89,7 +86,7 @@ def part_of(
                 new = [s for s in node.outputs if s not in seen]
                 seen.update(new)
                 front += new
-                if node.op == "random_offchip_store":
+                if node.face.is_sink:
                     sinks.append((node, node.outputs[0]))
     ordered = tuple(node for node in graph.nodes if node in cloned)
     _check_closed(graph, ordered, {*named, *(s for node in ordered for s in node.outputs)})

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from ...ir.dtypes import FLAG, Selector, Tile
-from ...ir.operator import operators
 from ...ir.stream import Node, Stream
 
 Path = tuple[tuple[Node, int], ...]
@@ -76,9 +75,9 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
             ends[node] = None
             apart = apart and not place[1]
             return False
-        if operators()[node.op].is_sink:
+        if node.face.is_sink:
             apart = False
-        elif place in carrying and not operators()[node.op].steers(node, index):
+        elif place in carrying and not node.face.steers(node, index):
             apart = apart and _leaves_apart(node, index, {*mine, *others})
         return apart
 
@@ -88,7 +87,7 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
 
 def _carrying(packed: Stream) -> set[Place]:
     def onward(node: Node, index: int, place: Place) -> bool:
-        if _tells(place[0]) or operators()[node.op].steers(node, index):
+        if _tells(place[0]) or node.face.steers(node, index):
             return False
         function = node.attrs.get("fn")
         return function is None or (node.op != "flat_map" and function.keeps_rows(index))

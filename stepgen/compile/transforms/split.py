@@ -19,7 +19,7 @@ Slice = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 def is_source(node: Node) -> bool:
     """Whether a node's output can be divided by dividing what it reads."""
-    return node.op == "source" or (node.op == "linear_offchip_load" and not node.inputs)
+    return not node.inputs
 
 
 def rows_per_request(node: Node, tensor: Tensor, count: int) -> int:

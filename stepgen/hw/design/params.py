@@ -34,12 +34,15 @@ class UnitParams(ABC):
     ----------
     kind : str
         Name of the kind in the design table.
+    weights : str
+        The input of which it holds a tile while it works on those of others, and the next; or none.
     main : str
         The actor that stands for the unit in reports; empty for units that neither compute, store,
         route nor merge, which follow others beat by beat.
     """
 
     kind: ClassVar[str]
+    weights: ClassVar[str] = ""
     main: ClassVar[str] = ""
     kinds: ClassVar[dict[str, type[UnitParams]]] = {}
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
+from stepgen.ir.applying import Applying, matmul_memory, over_all, tiles_of
 from stepgen.ir.dims import Dim, times
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Folded, Function
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.operator import Call, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
 
-class Accum(Operator):
+class Accum(Applying):
     """``[D_a..D_0]`` -> ``[D_a..D_b]``. Attributes of a node: ``fn``, ``rank``, ``init``."""
+
+    computes: ClassVar[bool] = True
+    is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what the accumulator is for chunks of these dims."""
@@ -37,13 +41,13 @@ class Accum(Operator):
         volume = x.volume if whole else _volume(call.inputs, tile, x.shape[split:])
         return [Out(x.shape[:split], tile, dict(enumerate(x.totals[rank:])), volume)]
 
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """What is folded lies inside of each."""
+        return rank + int(node.attrs["rank"])
+
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The accumulator, and the operands of a matmul where the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
-
-    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Every element."""
-        return apply_flops(node, policy)
 
 
 def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> sympy.Expr | None:

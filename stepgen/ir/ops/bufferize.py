@@ -9,7 +9,7 @@ import sympy
 from stepgen.ir.dims import show_shape
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
@@ -19,6 +19,9 @@ class Bufferize(Operator):
 
     Attributes of a node: ``rank``.
     """
+
+    writes = "buffer"
+    circuit_needs = "needs run-time allocation of on-chip memory in pages"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Only the outermost dim of a buffer may be ragged."""
@@ -41,6 +44,19 @@ class Bufferize(Operator):
         tile = policy.on_chip(buffer.tile)
         tiles = sympy.Mul(*(d.expr for d in buffer.shape))
         return tile + policy.buffering * tiles * tile
+
+    def measured_memory(self, node: Node, sizes: Sizes) -> int:
+        """The same, each buffer as large as the largest."""
+        buffer, policy = node.outputs[0].dtype, sizes.policy
+        assert isinstance(buffer, Buffer)
+        each = policy.bytes_per_element(buffer.tile)
+        return sizes.element(node.inputs[0]) + policy.buffering * sizes.largest(node) * each
+
+    def measured_element(self, node: Node, sizes: Sizes) -> int:
+        """The largest buffer."""
+        buffer = node.outputs[0].dtype
+        assert isinstance(buffer, Buffer)
+        return sizes.largest(node) * buffer.tile.element.bytes
 
 
 @public

@@ -10,7 +10,7 @@ from stepgen.ir.dtypes import Selector
 from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
 from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.stream import Out, Routing, Stream
+from stepgen.ir.stream import Node, Out, Routing, Stream
 
 
 class EagerMerge(Operator):
@@ -19,6 +19,8 @@ class EagerMerge(Operator):
     Attributes of a node: ``rank``.
     """
 
+    is_main: ClassVar[bool] = True
+    circuit_needs = "planned with time-multiplexing, which needs it"
     optional_outputs: ClassVar[frozenset[int]] = frozenset({0, 1})
 
     def infer(self, call: Call) -> Sequence[Out]:
@@ -34,6 +36,10 @@ class EagerMerge(Operator):
             Out((count, *inner), dtype, totals, volume),
             Out((count,), selector, routing=routing),
         ]
+
+    def contents(self, node: Node, port: int) -> Sequence[int] | None:
+        """The time of arrival decides the selectors."""
+        return () if port == 1 else super().contents(node, port)
 
 
 @public

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import sympy
 
@@ -19,6 +20,8 @@ class Expand(Operator):
     Without ref, ``[D_a..D_1, 1]`` -> ``[D_a..D_1, count]``. Attributes of a node: ``rank``,
     ``count``.
     """
+
+    keeps_tiles: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The inner dims of x must be 1, the outer ones those of ref."""
@@ -48,6 +51,14 @@ class Expand(Operator):
         )
         totals = dict(enumerate(ref.totals))
         return [Out(ref.shape, x.dtype, totals, _volume(x, ref.shape[outer:]))]
+
+    def repeats(self, node: Node) -> int:
+        """What the dims of 1 become."""
+        return int(node.attrs["rank"])
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """The same."""
+        return rank
 
     def steers(self, node: Node, index: int) -> bool:
         """The reference does."""

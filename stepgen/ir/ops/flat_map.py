@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, tiles_of
+from stepgen.ir.applying import Applying, tiles_of
 from stepgen.ir.dims import Dim, joined, product_bound
 from stepgen.ir.dtypes import FLAG, Selector, Tile
 from stepgen.ir.function import Cut, Function, Pieces
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.policy import Policy
+from stepgen.ir.operator import Call, public
 from stepgen.ir.stream import Node, Out, Stream
 
 
-class FlatMap(Operator):
+class FlatMap(Applying):
     """``[D_a..D_1, D_0]`` -> ``[D_a..D_1, D'_b..D'_0]``, D'_b being D_0 times the function's.
 
     The inputs of a node are the elements and, if given, the padding flags. Attributes: ``fn``,
@@ -53,9 +52,9 @@ class FlatMap(Operator):
         shape = (*x.shape[:-1], *middle, last)
         return [Out(shape, pieces.dtype, totals, routing=pieces.routing)]
 
-    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Every element of the input."""
-        return apply_flops(node, policy)
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """The flags too."""
+        return super().steered_by(node) or range(1, len(node.inputs))
 
 
 def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from stepgen.ir.dims import joined
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Node, Out, Stream
 
 
 class Flatten(Operator):
     """``[.., D_hi..D_lo, ..]`` -> ``[.., D, ..]``. Attributes of a node: ``lo``, ``hi``."""
+
+    keeps_tiles: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Regular dims multiply, ragged ones absorb.
@@ -29,6 +32,11 @@ class Flatten(Operator):
         shape = (*x.shape[:top], dim, *x.shape[x.rank - lo + 1 :])
         totals = x.totals[: lo + 1] + x.totals[hi + 1 :]
         return [Out(shape, x.dtype, dict(enumerate(totals)), x.volume)]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """More by the dims that were joined."""
+        lo, hi = node.attrs["lo"], node.attrs["hi"]
+        return rank if rank <= lo else rank + int(hi) - int(lo)
 
 
 @public

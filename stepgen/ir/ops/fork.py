@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from stepgen.ir.dtypes import MOST_CONSUMERS
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Node, Out, Stream
 
 
 class Fork(Operator):
     """``[D_a..D_0]`` -> n times the same. Attributes of a node: ``n``."""
 
+    copies: ClassVar[bool] = True
+    keeps_tiles: ClassVar[bool] = True
+
     def infer(self, call: Call) -> Sequence[Out]:
         """Every copy has the dims of the original; for selectors see `Stream.origin`."""
         x, n = call.inputs[0], call.integer("n", 1, MOST_CONSUMERS)
         return [Out(x.shape, x.dtype, dict(enumerate(x.totals)), x.volume) for _ in range(n)]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """The same."""
+        return rank
 
 
 @public

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import sympy
 
@@ -10,7 +11,7 @@ from stepgen.ir.affine import last_tile
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.graph import build
 from stepgen.ir.offchip import tensor_tile
-from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 from stepgen.ir.tensor import Tensor
@@ -21,6 +22,9 @@ class LinearOffchipLoad(Operator):
 
     Attributes of a node: ``tensor`` (name), ``tile``, ``shape``, ``stride``.
     """
+
+    reads = "tensor"
+    is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Check that every read lies inside the tensor."""
@@ -53,6 +57,12 @@ class LinearOffchipLoad(Operator):
         if policy.idle_loads_are_free and node.inputs:
             held *= sympy.Mul(*(f for d in node.inputs[0].shape for f in indicators(d.expr)))
         return held
+
+    def measured_memory(self, node: Node, sizes: Sizes) -> int:
+        """None, where the policy counts no load that fetched nothing."""
+        if sizes.policy.idle_loads_are_free and sizes.tokens == 0:
+            return 0
+        return int(node.outputs[0].dtype.bytes) * sizes.policy.buffering
 
 
 def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:

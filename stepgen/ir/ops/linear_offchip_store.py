@@ -9,7 +9,7 @@ import sympy
 
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 from stepgen.ir.tensor import Tensor
@@ -18,6 +18,8 @@ from stepgen.ir.tensor import Tensor
 class LinearOffchipStore(Operator):
     """``[D_a..D_0]`` -> nothing. Attributes of a node: ``tensor`` (name)."""
 
+    writes = "tensor"
+    is_main: ClassVar[bool] = True
     is_sink: ClassVar[bool] = True
     writes_unnoticed: ClassVar[bool] = True
 
@@ -44,6 +46,10 @@ class LinearOffchipStore(Operator):
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
         return policy.on_chip(node.inputs[0].dtype) * policy.buffering
+
+    def measured_memory(self, node: Node, sizes: Sizes) -> int:
+        """The tiles in flight."""
+        return sizes.policy.buffering * sizes.element(node.inputs[0])
 
 
 @public

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, over_all, tiles_of
+from stepgen.ir.applying import Applying, matmul_memory, over_all, tiles_of
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.operator import Call, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
 
-class Map(Operator):
+class Map(Applying):
     """``[D_a..D_0]`` (several, of equal shape) -> the same. Attributes of a node: ``fn``."""
+
+    computes: ClassVar[bool] = True
+    is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The shape of the inputs, the tile of the function."""
@@ -30,13 +34,17 @@ class Map(Operator):
         volume = over_all(call.inputs, tile.elements)
         return [Out(x.shape, tile, dict(enumerate(x.totals)), volume)]
 
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """The same."""
+        return rank
+
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """Operands of a matmul, where the policy counts them."""
         return matmul_memory(node, policy)
 
-    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Every element."""
-        return apply_flops(node, policy)
+    def measured_memory(self, node: Node, sizes: Sizes) -> int:
+        """The operands alone."""
+        return sizes.operands(node)
 
 
 @public

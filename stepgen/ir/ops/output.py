@@ -12,6 +12,7 @@ from stepgen.ir.stream import Out
 class Output(Operator):
     """Any stream -> nothing."""
 
+    port = "out"
     is_sink: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, Tile
@@ -16,6 +17,8 @@ class Partition(Operator):
 
     Attributes of a node: ``rank``, ``num_consumers``.
     """
+
+    is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """One output per consumer; E_i depends on the selectors only."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from stepgen.ir.dims import nonempty, static
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Node, Out, Stream
 
 
 class Promote(Operator):
@@ -15,6 +16,8 @@ class Promote(Operator):
 
     Attributes of a node: ``level``; rank + 1 is the outermost.
     """
+
+    keeps_tiles: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Only the outermost new dim can be 0, for an empty stream."""
@@ -31,6 +34,10 @@ class Promote(Operator):
         else:
             totals[level] = new.expr
         return [Out((*x.shape[:split], new, *x.shape[split:]), x.dtype, totals, x.volume)]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """One dim less above the new one."""
+        return rank - 1 if rank > node.attrs["level"] else rank
 
 
 @public

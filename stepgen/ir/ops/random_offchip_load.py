@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import sympy
 
@@ -20,12 +21,20 @@ class RandomOffchipLoad(Operator):
     Attributes of a node: ``tensor`` (name), ``tile``.
     """
 
+    reads = "tensor"
+    is_main: ClassVar[bool] = True
+    circuit_needs = "needs an AXI master that accesses single tiles by address"
+
     def infer(self, call: Call) -> Sequence[Out]:
         """An address is the number of a tile."""
         addresses = call.inputs[0]
         check_addresses(call, addresses)
         tile = tensor_tile(call)
         return [Out(addresses.shape, tile, dict(enumerate(addresses.totals)))]
+
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """The addresses."""
+        return (0,)
 
     def steers(self, node: Node, index: int) -> bool:
         """The addresses do."""

@@ -22,6 +22,9 @@ class RandomOffchipStore(Operator):
     Attributes of a node: ``tensor`` (name), ``tile``.
     """
 
+    writes = "tensor"
+    is_main: ClassVar[bool] = True
+    circuit_needs = "needs an AXI master that accesses single tiles by address"
     is_sink: ClassVar[bool] = True
     optional_outputs: ClassVar[frozenset[int]] = frozenset({0})
 
@@ -36,6 +39,14 @@ class RandomOffchipStore(Operator):
                 f"{data.name} is {data}, but tiles of tensor {call.attrs['tensor']} are {tile}"
             )
         return [Out(addresses.shape, FLAG, dict(enumerate(addresses.totals)))]
+
+    def contents(self, node: Node, port: int) -> Sequence[int] | None:
+        """Acknowledgements are all alike."""
+        return ()
+
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """The addresses."""
+        return (0,)
 
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every tile that is written."""

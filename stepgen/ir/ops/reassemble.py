@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from stepgen.ir.dims import Dim, static
 from stepgen.ir.graph import build
@@ -19,6 +19,8 @@ class Reassemble(Operator):
 
     The inputs of a node are the x_i and, last, the selectors. Attributes: ``rank``, ``order``.
     """
+
+    is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
         """K is ragged unless every selector has the same number of bits set."""

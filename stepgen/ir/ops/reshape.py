@@ -9,7 +9,7 @@ from stepgen.ir.dims import ceil_div, show_shape, static
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.stream import Node, Out, Stream
 
 
 class Reshape(Operator):
@@ -18,6 +18,7 @@ class Reshape(Operator):
     Attributes of a node: ``dim``, ``chunk``, ``pad``.
     """
 
+    keeps_tiles: ClassVar[bool] = True
     optional_outputs: ClassVar[frozenset[int]] = frozenset({1})
 
     def infer(self, call: Call) -> Sequence[Out]:
@@ -44,6 +45,14 @@ class Reshape(Operator):
             return [Out(shape, x.dtype, totals, x.volume)]
         above = {k + 1: total for k, total in enumerate(x.totals) if k > 0}
         return [Out(shape, x.dtype, above), Out(shape, FLAG, above)]
+
+    def contents(self, node: Node, port: int) -> Sequence[int] | None:
+        """The structure decides the flags."""
+        return () if port == 1 else super().contents(node, port)
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """One dim less above the one that was split."""
+        return rank if rank <= node.attrs["dim"] + 1 else rank - 1
 
 
 # What comes back depends on the dim, which a type checker knows where it is written as a number.

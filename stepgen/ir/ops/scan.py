@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import apply_flops, matmul_memory, tiles_of
+from stepgen.ir.applying import Applying, matmul_memory, tiles_of
 from stepgen.ir.function import Function, Scanned
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.operator import Call, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 
 
-class Scan(Operator):
+class Scan(Applying):
     """``[D_a..D_0]`` -> the same. Attributes of a node: ``fn``, ``rank``, ``init``."""
+
+    computes: ClassVar[bool] = True
+    is_main: ClassVar[bool] = True
+    circuit_needs = "planned with the pipelines for element-wise functions"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function says what its state is; it keeps its size."""
@@ -37,10 +42,6 @@ class Scan(Operator):
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The state, and the operands of a matmul where the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
-
-    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Every element."""
-        return apply_flops(node, policy)
 
 
 @public

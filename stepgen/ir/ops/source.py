@@ -13,6 +13,8 @@ from stepgen.ir.stream import Out
 class Source(Operator):
     """Nothing -> the given shape. Attributes: ``dtype``, ``shape``."""
 
+    port = "in"
+
     def infer(self, call: Call) -> Sequence[Out]:
         """The declared type."""
         shape = call.attrs["shape"] = tuple(as_dim(d) for d in call.attrs["shape"])

@@ -21,6 +21,9 @@ class Streamify(Operator):
     Attributes of a node: ``count``, ``stride``, ``shape``.
     """
 
+    reads = "buffer"
+    circuit_needs = "needs run-time allocation of on-chip memory in pages"
+
     def infer(self, call: Call) -> Sequence[Out]:
         """The reference repeats inside of the buffers' dims; reads must stay inside a buffer."""
         buffers, ref = call.inputs[0], call.inputs[1] if len(call.inputs) > 1 else None
@@ -58,11 +61,10 @@ def _read_once(
     buffers: Stream, totals: dict[int, sympy.Expr]
 ) -> tuple[dict[int, sympy.Expr], sympy.Expr | None]:
     """What went into the buffers comes out of them when each of them is read once."""
-    while buffers.node.op == "fork":
-        buffers = buffers.node.inputs[0]
-    if buffers.node.op != "bufferize":
+    made = buffers.origin.node
+    if made.face.writes != "buffer":
         return totals, None
-    stored = buffers.node.inputs[0]
+    stored = made.inputs[0]
     return dict(enumerate(stored.totals)) | totals, stored.volume
 
 

@@ -6,18 +6,28 @@ from collections.abc import Sequence
 
 from stepgen.ir.dtypes import TupleType
 from stepgen.ir.graph import build
-from stepgen.ir.operator import Call, Operator, public
-from stepgen.ir.stream import Out, Stream
+from stepgen.ir.operator import Call, Operator, Sizes, public
+from stepgen.ir.stream import Node, Out, Stream
 
 
 class Zip(Operator):
     """x and y ``[D_a..D_0]`` -> the same shape of tuples."""
+
+    circuit_needs = "planned with the pipelines for element-wise functions"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The shapes must be equal."""
         x, y = call.inputs
         call.same_shape(x, y)
         return [Out(x.shape, TupleType((x.dtype, y.dtype)), dict(enumerate(x.totals)))]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """The same."""
+        return rank
+
+    def measured_element(self, node: Node, sizes: Sizes) -> int:
+        """One of each input."""
+        return sum(sizes.element(s) for s in node.inputs)
 
 
 @public

@@ -190,7 +190,7 @@ def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
 def _compute(node: Node, machine: Machine) -> int:
     """FLOPs per cycle that an operator is given."""
     function = node.attrs.get("fn")
-    if node.op not in ("map", "accum", "scan") or function is None:
+    if not node.face.computes or function is None:
         return 0
     return machine.compute.of(function.name)
 

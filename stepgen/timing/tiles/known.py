@@ -13,7 +13,7 @@ from ...ir.dtypes import FLAG
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
-from .streams import LOADS, holds_tiles
+from .streams import holds_tiles
 
 
 def check(graph: Graph, given: Collection[str] = ()) -> None:
@@ -48,20 +48,11 @@ def decided(graph: Graph) -> list[Stream]:
 def _found(graph: Graph) -> Iterator[tuple[Node, Stream, Node]]:
     """Nodes, what steers them, and who makes that of data."""
     for node in graph.nodes:
-        for stream in _steering(node):
+        for index in node.face.steered_by(node):
+            stream = node.inputs[index]
             maker = decided_by_data(stream)
             if maker is not None:
                 yield node, stream, maker
-
-
-def _steering(node: Node) -> tuple[Stream, ...]:
-    """Inputs whose contents decide what a node does."""
-    if node.op in ("random_offchip_load", "random_offchip_store"):
-        return node.inputs[:1]
-    if node.op == "flat_map" and not node.attrs["fn"].reads_numbers:
-        return node.inputs[1:]
-    function = node.attrs.get("fn")
-    return node.inputs if function is not None and function.reads_numbers else ()
 
 
 def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | None:
@@ -72,23 +63,9 @@ def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | N
     if stream in seen:
         return None
     seen.add(stream)
-    if node.op in LOADS:
-        # Tensors of addresses are given, others are not.
-        return node if stream.dtype == FLAG else None
-    if node.op in ("source", "random_offchip_store"):
-        return None
-    if node.op in ("reshape", "eager_merge") and stream.port == 1:
-        return None
-    inputs = node.inputs
-    function = node.attrs.get("fn")
-    if function is not None:
-        if function.structural:
-            return None
-        if not function.reads_numbers:
-            return node
-    elif node.op == "reassemble":
-        inputs = inputs[:-1]
-    elif node.op in ("partition", "expand", "streamify"):
-        inputs = inputs[:1]
-    found = (decided_by_data(s, seen) for s in inputs)
+    contents = node.face.contents(node, stream.port)
+    # Tensors of addresses are given, others are not.
+    if contents is None or (node.face.reads == "tensor" and stream.dtype == FLAG):
+        return node
+    found = (decided_by_data(node.inputs[index], seen) for index in contents)
     return next((n for n in found if n is not None), None)

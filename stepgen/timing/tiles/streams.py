@@ -6,10 +6,6 @@ from ...ir.dtypes import FLAG, Tile, address
 from ...ir.policy import Policy
 from ...ir.stream import Stream
 
-LOADS = ("linear_offchip_load", "random_offchip_load")
-PASSING = ("flatten", "promote", "reshape", "expand", "fork")
-"""Operators that hand tiles on as they lie."""
-
 
 def holds_tiles(stream: Stream) -> bool:
     """Whether a beat of the stream tells the extents of a tile, not a number or a flag."""
@@ -20,7 +16,7 @@ def holds_tiles(stream: Stream) -> bool:
 def origin(stream: Stream) -> Stream:
     """The stream whose tiles these are, before operators that hand them on."""
     stream = stream.resolved()
-    while stream.node.op in PASSING:
+    while stream.node.face.keeps_tiles:
         stream = stream.node.inputs[0].resolved()
     return stream
 
@@ -33,7 +29,7 @@ def rests(stream: Stream) -> bool:
     """
     stream = origin(stream)
     node = stream.node
-    if node.op in (*LOADS, "streamify"):
+    if node.face.reads:
         return True
     function = node.attrs.get("fn")
     if function is not None and function.gathers:
@@ -44,7 +40,7 @@ def rests(stream: Stream) -> bool:
 def is_written(stream: Stream) -> bool:
     """Whether an operator writes its result to on-chip memory: for a buffer, or for a store."""
     users = [node for node, _ in stream.graph.consumers(stream)]
-    return any(n.op in ("bufferize", "linear_offchip_store", "random_offchip_store") for n in users)
+    return any(node.face.writes for node in users)
 
 
 def element_bytes(stream: Stream, policy: Policy) -> int:
@@ -52,6 +48,6 @@ def element_bytes(stream: Stream, policy: Policy) -> int:
     tile = stream.dtype
     if not isinstance(tile, Tile):
         return 0
-    if origin(stream).node.op in LOADS:
+    if origin(stream).node.face.reads == "tensor":
         return tile.element.bytes
     return policy.bytes_per_element(tile)

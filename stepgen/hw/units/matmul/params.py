@@ -42,6 +42,7 @@ class Matmul(UnitParams):
     stops: bool
 
     kind: ClassVar = "matmul"
+    weights: ClassVar = "w"
     main: ClassVar = "compute"
     inputs: ClassVar = ("x", "w")
     outputs: ClassVar = ("y",)

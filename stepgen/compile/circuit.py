@@ -1,0 +1,50 @@
+"""The hardware face of an operator: which units it becomes, and how it treats stops."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from ..ir import registry
+from ..ir.stream import Node
+
+if TYPE_CHECKING:
+    from .lower import Lowering
+
+
+class Circuit(ABC):
+    """The circuit of one operator, in the file of `stepgen.compile.lowering` with its name.
+
+    Attributes
+    ----------
+    covers : str
+        What it covers, for the table in the README; empty where that is everything.
+    """
+
+    covers: ClassVar[str] = ""
+
+    @abstractmethod
+    def lower(self, node: Node, to: Lowering) -> None:
+        """Add the units and channels of a node to the design table.
+
+        Raises
+        ------
+        StepError
+            If there is no circuit for the way it is used.
+        """
+
+    def ignores_stops(self, node: Node, index: int) -> bool:
+        """Whether the beats of an input are counted, and their stops not looked at."""
+        return False
+
+    def only_rewrites_stops(self, node: Node) -> bool:
+        """Whether all that is done to the first input is to change stops, holding nothing back."""
+        return False
+
+
+@cache
+def circuits() -> dict[str, Circuit]:
+    """The circuit of every operator that has one, by the operator's name."""
+    found = registry.classes("stepgen.compile.lowering", Circuit)  # type: ignore[type-abstract]
+    return {name: cls() for name, cls in found.items()}
