@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
-from stepgen.ir import function
+from stepgen.ir import function, operator
 
 # How long an example takes says more about the machine than about stepgen.
 settings.register_profile(
@@ -15,6 +15,7 @@ settings.load_profile("stepgen")
 
 
 @pytest.fixture(autouse=True)
-def own_functions_last_for_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others walk over all functions that there are."""
+def functions_and_operators_last_for_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others walk over all that there are."""
     monkeypatch.setattr(function, "_KINDS", function.function_types())
+    monkeypatch.setattr(operator, "OWN", dict(operator.OWN))

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from ..ir import registry
+from ..ir.operator import own_operators
 from ..ir.stream import Node
 
 if TYPE_CHECKING:
@@ -43,8 +44,13 @@ class Circuit(ABC):
         return False
 
 
-@cache
 def circuits() -> dict[str, Circuit]:
     """The circuit of every operator that has one, by the operator's name."""
+    own = {name: face for name, face in own_operators().items() if isinstance(face, Circuit)}
+    return _shipped() | own
+
+
+@cache
+def _shipped() -> dict[str, Circuit]:
     found = registry.classes("stepgen.compile.lowering", Circuit)  # type: ignore[type-abstract]
     return {name: cls() for name, cls in found.items()}

@@ -8,9 +8,6 @@ makes it known as ``sg.fn.<name>``, in stepgen and in a user's own file alike.
 from __future__ import annotations
 
 import importlib
-import inspect
-import re
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -21,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import sympy
 
+from stepgen.ir import registry
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
@@ -358,31 +356,13 @@ def _register(kind: type[Function]) -> None:
         If it lacks a method, or another one has its name.
     """
     _load()
-    told = f"the function {kind.__name__} at {user_line()}"
     if not issubclass(kind, _USES):
-        raise StepError(f"{told} can be used for nothing: derive it from Mapped, Folded or Cut")
-    lacking = [name for name, value in inspect.getmembers(kind) if _is_abstract(value)]
-    if lacking:
-        raise StepError(f"{told} lacks {', '.join(lacking)}")
-    # RowMax is row_max, and RMSNorm is rms_norm.
-    cut = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-    name = kind.name = re.sub(cut, "_", kind.__name__).lower()
-    if name in _KINDS and _place(_KINDS[name]) != _place(kind):
-        other = _KINDS[name]
         raise StepError(
-            f"{told} would be called {name}, as {other.__qualname__} of {other.__module__} is"
+            f"the function {kind.__name__} at {user_line()} can be used for nothing: derive it "
+            "from Mapped, Folded or Cut"
         )
-    _KINDS[name] = kind
-
-
-def _is_abstract(value: Any) -> bool:
-    return bool(getattr(value, "__isabstractmethod__", False))
-
-
-def _place(kind: type[Function]) -> tuple[str, str]:
-    """Where a class is written: a module that is imported again defines the same ones anew."""
-    module = sys.modules.get(kind.__module__)
-    return getattr(module, "__file__", None) or kind.__module__, kind.__qualname__
+    kind.name = registry.name_of(kind, "function", _KINDS)
+    _KINDS[kind.name] = kind
 
 
 def function_types() -> dict[str, type[Function]]:

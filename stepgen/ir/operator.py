@@ -302,12 +302,31 @@ _STAND_IN = StandIn()
 
 def face_of(node: Node) -> Operator:
     """The type face of a node's operator."""
-    return operators().get(node.op, _STAND_IN)
+    shipped = _shipped()
+    return shipped[node.op] if node.op in shipped else own_operators().get(node.op, _STAND_IN)
+
+
+def operators() -> dict[str, Operator]:
+    """Every operator by name: one instance per file of ``stepgen/ir/ops``, and users' own."""
+    return dict(sorted((_shipped() | own_operators()).items())) if OWN else _shipped()
+
+
+OWN: dict[str, type[Operator]] = {}
+"""Operators of users' own by name, as far as their modules are imported (`stepgen.ir.own`)."""
+
+
+def own_operators() -> dict[str, Operator]:
+    """Users' own operators by name."""
+    return {name: _instance(kind) for name, kind in OWN.items()}
 
 
 @cache
-def operators() -> dict[str, Operator]:
-    """Every operator by name: one instance per file of ``stepgen/ir/ops``."""
+def _instance(kind: type[Operator]) -> Operator:
+    return kind()
+
+
+@cache
+def _shipped() -> dict[str, Operator]:
     found = registry.classes(_PACKAGE, Operator)  # type: ignore[type-abstract]
     return {name: cls() for name, cls in found.items()}
 

@@ -1,12 +1,19 @@
-"""Finding what lives in a package, one thing per file, by the name of the file."""
+"""Finding what lives in a package by the name of its file, and what users define by its class."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import re
+import sys
+from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
 
 T = TypeVar("T")
 
@@ -57,3 +64,45 @@ def the_one(module: ModuleType, base: type[T]) -> type[T]:
     if len(mine) != 1:
         raise TypeError(f"{module.__name__} must define one {base.__name__}, not {len(mine)}")
     return mine[0]
+
+
+def name_of(kind: type, what: str, known: Mapping[str, type]) -> str:
+    """The name under which a class that is being defined becomes known: its own in snake_case.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    what : str
+        What it defines, for messages.
+    known : mapping of str to type
+        The classes that there are by name.
+
+    Raises
+    ------
+    StepError
+        If it lacks a method, or another one has its name.
+    """
+    told = f"the {what} {kind.__name__} at {user_line()}"
+    lacking = [name for name, value in inspect.getmembers(kind) if _is_abstract(value)]
+    if lacking:
+        raise StepError(f"{told} lacks {', '.join(lacking)}")
+    # RowMax is row_max, and RMSNorm is rms_norm.
+    cut = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    name = re.sub(cut, "_", kind.__name__).lower()
+    if name in known and _place(known[name]) != _place(kind):
+        other = known[name]
+        raise StepError(
+            f"{told} would be called {name}, as {other.__qualname__} of {other.__module__} is"
+        )
+    return name
+
+
+def _is_abstract(value: Any) -> bool:
+    return bool(getattr(value, "__isabstractmethod__", False))
+
+
+def _place(kind: type) -> tuple[str, str]:
+    """Where a class is written: a module that is imported again defines the same ones anew."""
+    module = sys.modules.get(kind.__module__)
+    return getattr(module, "__file__", None) or kind.__module__, kind.__qualname__

@@ -41,10 +41,13 @@ def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str,
 def _function(op: str) -> Callable[..., Any]:
     from stepgen.ir.graph import Graph
 
-    port = operators()[op].port
-    if port is None:
+    face: Any = operators()[op]
+    if callable(face):  # a user's own
+        call: Callable[..., Any] = face.__call__
+        return call
+    if face.port is None:
         return functions()[op]
-    return Graph.input if port == "in" else Graph.output
+    return Graph.input if face.port == "in" else Graph.output
 
 
 def conform(call: Call) -> None:

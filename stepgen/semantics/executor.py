@@ -15,6 +15,7 @@ from stepgen.ir import cycles, registry
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
+from stepgen.ir.operator import own_operators
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line
 from stepgen.ir.wire import LANES, Beats
@@ -121,8 +122,8 @@ def _check_lanes(lanes: int) -> None:
 
 
 def processes() -> dict[str, Any]:
-    """The module of every operator's meaning, by the operator's name."""
-    return registry.modules(_PACKAGE)
+    """What has the golden model `run` of every operator, by the operator's name."""
+    return {**registry.modules(_PACKAGE), **own_operators()}
 
 
 def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
