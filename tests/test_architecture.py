@@ -256,3 +256,21 @@ def test_no_test_looks_at_a_clock(path: Path) -> None:
 )
 def test_a_clock_is_seen(text: str) -> None:
     assert clocks(text)
+
+
+def test_what_an_addition_takes() -> None:
+    """Files of worked examples, with their tests: what a newcomer has to write."""
+    assert defining("class Gelu(") == ["functions/elementwise.py"]
+    operator = [p for p in ROOT.rglob("*.py") if "promote" in p.relative_to(ROOT).as_posix()]
+    assert len([*operator, TESTS / "hw" / "test_promote.py"]) <= 8
+    assert [p.name for p in ROOT.rglob("figure17*.py")] == ["figure17.py"]
+    assert [p.name for p in (ROOT.parent / "boards").iterdir()] == ["ecp5-85.toml"]
+
+
+def defining(line: str) -> list[str]:
+    """The files in which a line begins like this."""
+    return [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if any(text.startswith(line) for text in path.read_text().splitlines())
+    ]
