@@ -104,6 +104,7 @@ def test_an_interrupt_ends_the_processes_at_once(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
     )
     for _ in range(1000):
         if all(Path(mark).exists() for mark in marks):
