@@ -15,6 +15,7 @@ import json
 import logging
 import random
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def _junk(*signals: Any) -> None:
         signal.value = random.getrandbits(len(signal))
 
 
-class _Stream:
+class _Stream(ABC):
     """Common to sources and sinks: signals, and the cycles that stall."""
 
     def __init__(self, dut: Any, port: StreamPort, case: Case):
@@ -54,9 +55,9 @@ class _Stream:
         self._key, self._threshold = case.stalls.of(port.name)
         self._start, self._mask = -_BLOCK, b""
 
+    @abstractmethod
     def rewind(self) -> None:
-        """Restart."""
-        raise NotImplementedError
+        """Start over, for the next run."""
 
     def stalled(self, cycle: int) -> bool:
         if not self._threshold:
