@@ -14,6 +14,7 @@ from ....timing.kernel import (
     REASON,
     Memory,
     acted,
+    can_pass,
     head,
     held_back,
     packed,
@@ -38,10 +39,7 @@ ANSWER = record("written", "under_way", "b", "key", "threshold")
 @step
 def accept_read(M: Memory, a: int, t: int) -> int:
     P = ACCEPT_READ
-    wait = ready(M, M[a + P.ar], t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + P.bursts], t)
+    wait = can_pass(M, M[a + P.ar], M[a + P.bursts], t)
     if wait != READY:
         return wait
     if stalled(M[a + P.key], M[a + P.threshold], t):
@@ -80,10 +78,7 @@ def read(M: Memory, a: int, t: int) -> int:
 @step
 def accept_write(M: Memory, a: int, t: int) -> int:
     P = ACCEPT_WRITE
-    wait = ready(M, M[a + P.aw], t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + P.under_way], t)
+    wait = can_pass(M, M[a + P.aw], M[a + P.under_way], t)
     if wait != READY:
         return wait
     if stalled(M[a + P.key], M[a + P.threshold], t):

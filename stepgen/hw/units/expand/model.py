@@ -11,6 +11,7 @@ from ....timing.kernel import (
     acted,
     aux_of,
     beat_at,
+    can_pass,
     head,
     helper,
     kind_of,
@@ -53,10 +54,7 @@ def is_outer(beat: int) -> bool:
 @step
 def write(M: Memory, a: int, t: int) -> int:
     x, ring, ends = M[a + W.x], M[a + W.ring], M[a + W.ends]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, ring, t)
+    wait = can_pass(M, x, ring, t)
     if wait != READY:
         return wait
     beat = head(M, x)

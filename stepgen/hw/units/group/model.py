@@ -8,15 +8,14 @@ from ....timing.kernel import (
     Memory,
     acted,
     aux_of,
+    can_pass,
     kind_of,
     low_of,
     make_beat,
     packed,
     pop,
     push,
-    ready,
     record,
-    room,
     step,
     stop_of,
 )
@@ -30,10 +29,7 @@ P = record("x", "y", "level", "chunk", "count")
 @step
 def flow(M: Memory, a: int, t: int) -> int:
     x, y, level = M[a + P.x], M[a + P.y], M[a + P.level]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, y, t)
+    wait = can_pass(M, x, y, t)
     if wait != READY:
         return wait
     beat = pop(M, x, t)

@@ -9,6 +9,7 @@ from ....timing.kernel import (
     READY,
     Memory,
     acted,
+    can_pass,
     head,
     kind_of,
     low_of,
@@ -117,10 +118,7 @@ def go_through(M: Memory, a: int, t: int) -> int:
 @step
 def grant(M: Memory, a: int, t: int) -> int:
     P = GRANT
-    wait = ready(M, M[a + P.bursts], t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + P.req], t)
+    wait = can_pass(M, M[a + P.bursts], M[a + P.req], t)
     if wait != READY:
         return wait
     words = M[a + P.asked] + M[a + P.longest]

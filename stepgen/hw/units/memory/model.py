@@ -11,6 +11,7 @@ from ....timing.kernel import (
     REASON,
     Memory,
     acted,
+    can_pass,
     head,
     helper,
     packed,
@@ -108,10 +109,7 @@ def move(M: Memory, a: int, t: int) -> int:
         return wait
     burst = head(M, M[a + P.movers])
     wdata = M[a + P.wdatas + (burst & ((1 << INDEX_BITS) - 1))]
-    wait = ready(M, wdata, t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + P.w], t)
+    wait = can_pass(M, wdata, M[a + P.w], t)
     if wait != READY:
         return wait
     pop(M, wdata, t)

@@ -8,6 +8,7 @@ from ....timing.kernel import (
     Memory,
     acted,
     aux_of,
+    can_pass,
     head,
     helper,
     kind_of,
@@ -46,10 +47,7 @@ def raised(beat: int, level: int) -> int:
 @step
 def flow(M: Memory, a: int, t: int) -> int:
     x, y = M[a + P.x], M[a + P.y]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    wait = room(M, y, t)
+    wait = can_pass(M, x, y, t)
     if wait != READY:
         return wait
     push(M, y, t, raised(pop(M, x, t), M[a + P.level]))

@@ -12,6 +12,7 @@ from ....timing.kernel import (
     Memory,
     acted,
     aux_of,
+    can_pass,
     finish,
     head,
     helper,
@@ -98,10 +99,7 @@ def merge(M: Memory, a: int, t: int) -> int:
         pass
     elif M[a + P.current] != NOTHING:
         x = M[a + P.x + M[a + P.current]]
-        wait = ready(M, x, t)
-        if wait != READY:
-            return wait
-        wait = room(M, y, t)
+        wait = can_pass(M, x, y, t)
         if wait != READY:
             return wait
         beat = head(M, x)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ....timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    can_pass,
+    packed,
+    pop,
+    push,
+    record,
+    step,
+)
 from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Requantize
@@ -12,10 +22,7 @@ P = record("x", "y")
 
 @step
 def flow(M: Memory, a: int, t: int) -> int:
-    wait = ready(M, M[a + P.x], t)
-    if wait != READY:
-        return wait
-    wait = room(M, M[a + P.y], t)
+    wait = can_pass(M, M[a + P.x], M[a + P.y], t)
     if wait != READY:
         return wait
     push(M, M[a + P.y], t, pop(M, M[a + P.x], t))

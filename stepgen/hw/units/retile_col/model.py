@@ -7,6 +7,7 @@ from ....timing.kernel import (
     READY,
     Memory,
     acted,
+    can_pass,
     head,
     kind_of,
     low_of,
@@ -68,10 +69,7 @@ def write(M: Memory, a: int, t: int) -> int:
 @step
 def read(M: Memory, a: int, t: int) -> int:
     rows, y = M[a + R.rows], M[a + R.y]
-    wait = ready(M, rows, t)
-    if wait != READY:
-        return wait
-    wait = room(M, y, t)
+    wait = can_pass(M, rows, y, t)
     if wait != READY:
         return wait
     row = head(M, rows)
