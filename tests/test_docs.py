@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,3 +144,14 @@ def test_the_glossary_is_in_order_and_has_each_term_once():
 
 def test_the_readme_shows_which_operators_have_a_circuit():
     assert status.table() in (ROOT / "README.md").read_text()
+
+
+def test_every_library_that_a_user_installs_is_explained():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [project["optional-dependencies"][name] for name in ("dask", "synth")]
+    needed = {
+        re.split(r"\W", text.replace("-", "_"))[0] for text in sum(extras, project["dependencies"])
+    }
+    rows = re.findall(r"^\| (`.*) \| ", (ROOT / "docs" / "libraries.md").read_text(), re.MULTILINE)
+    explained = [name.replace("-", "_") for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+    assert sorted(explained) == sorted(needed)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
+
+import platformdirs
 
 from ..ir.errors import StepError
 
@@ -32,10 +33,4 @@ def shipped(name: str) -> Path:
 def cache_folder() -> Path:
     """The cache folder: ``$STEPGEN_CACHE``, else stepgen's in the user's cache folder."""
     own = os.environ.get("STEPGEN_CACHE")
-    if own:
-        return Path(own)
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "stepgen"
+    return Path(own) if own else platformdirs.user_cache_path("stepgen", appauthor=False)
