@@ -11,7 +11,7 @@ are scaled and masked, and kept on chip until their maximum is known.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ def attention(
     width: int = 64,
     tile: int = 32,
     softmax: str = "safe",
-    element: str = "bf16",
+    element: Literal["bf16", "f32"] = "bf16",
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:

@@ -8,7 +8,7 @@ tiles.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def swiglu(
     tile_batch: int = 16,
     tile_inner: int = 64,
     tile_width: int | None = None,
-    element: str = "f32",
+    element: Literal["f32", "bf16"] = "f32",
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:

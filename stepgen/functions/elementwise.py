@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -23,11 +23,11 @@ class Convert(Unary):
 
     Parameters
     ----------
-    to : ElementType or str
+    to : ElementType or its name
         The type that comes out; 1 operation per element.
     """
 
-    to: ElementType | str
+    to: ElementType | Literal["int8", "int32", "bf16", "f32"]
 
     elements: ClassVar = (*NUMBERS, bool_, address)
 

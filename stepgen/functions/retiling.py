@@ -104,14 +104,10 @@ class RetileStreamify(Cut):
         ``[R, C]`` becomes R tiles ``[1, C]`` or C tiles ``[R, 1]``.
     """
 
-    axis: str = "row"
+    axis: Literal["row", "col"] = "row"
 
     elements: ClassVar = (*NUMBERS, bool_)
     gathers: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.axis not in ("row", "col"):
-            self.refuse(f'axis must be "row" or "col", not {self.axis!r}')
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[R]`` of rows or ``[C]`` of columns; with a leading 1 for rank 1."""

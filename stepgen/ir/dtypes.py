@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import sympy
 
@@ -61,7 +61,10 @@ f32 = ElementType("f32", 32, 4)
 bool_ = ElementType("bool", 1, 1)
 address = ElementType("address", 64, 8)
 
-ELEMENTS = {e.name: e for e in (int8, int32, bf16, f32, bool_, address)}
+ElementName = Literal["int8", "int32", "bf16", "f32", "bool", "address"]
+"""How element types are written in texts."""
+
+ELEMENTS: dict[str, ElementType] = {e.name: e for e in (int8, int32, bf16, f32, bool_, address)}
 """Every element type by its name."""
 
 

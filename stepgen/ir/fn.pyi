@@ -2,6 +2,7 @@
 
 from stepgen.ir.dtypes import ElementType
 from stepgen.ir.function import Function
+from typing import Literal
 
 class Functions:
     def add(self) -> Function:
@@ -38,7 +39,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def compare(self, op: str) -> Function:
+    def compare(self, op: Literal['lt', 'le', 'eq', 'ne', 'ge', 'gt']) -> Function:
         """``a op b`` as bool, 1 operation per element.
 
         -0 equals +0; a NaN differs from everything and is neither less nor greater.
@@ -59,12 +60,12 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def convert(self, to: ElementType | str) -> Function:
+    def convert(self, to: ElementType | Literal['int8', 'int32', 'bf16', 'f32']) -> Function:
         """Each number as one of another type: the nearest, ties to even, integers saturate.
 
         Parameters
         ----------
-        to : ElementType or str
+        to : ElementType or its name
             The type that comes out; 1 operation per element.
 
         Returns
@@ -327,7 +328,7 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def retile_streamify(self, axis: str = 'row') -> Function:
+    def retile_streamify(self, axis: Literal['row', 'col'] = 'row') -> Function:
         """FlatMap only: rank 0 strings the pieces of all tiles together, rank 1 keeps each tile's.
 
         Parameters

@@ -10,7 +10,7 @@ import sympy
 from stepgen.ir import operator
 from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
-from stepgen.ir.dtypes import DataType, ElementType, Selector
+from stepgen.ir.dtypes import DataType, ElementName, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
@@ -134,7 +134,7 @@ class Graph:
         self,
         name: str,
         shape: tuple[int, int],
-        element: ElementType | str,
+        element: ElementType | ElementName,
         base: Address | None = None,
     ) -> Tensor:
         """Declare a matrix in off-chip memory.
@@ -145,7 +145,7 @@ class Graph:
             Unique among the graph's tensors.
         shape : tuple of int
             Rows and columns.
-        element : ElementType
+        element : ElementType or its name
             What it is made of.
         base : int, optional
             Byte address; the compiler chooses one where it is missing.

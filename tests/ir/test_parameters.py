@@ -18,11 +18,14 @@ fn = sg.fn
         (lambda: fn.requantize(0, 3), "requantize: multiplier must be within 1..32767, not 0"),
         (lambda: fn.requantize(shift=99), "requantize: shift must be within 0..31, not 99"),
         (lambda: fn.compare("<"), "compare: op must be one of lt, le, eq, ne, ge, gt, not '<'"),
-        (lambda: fn.convert("int4"), "'int4' is no element type, those are int8, int32, bf16, f32"),
+        (
+            lambda: fn.convert("int4"),
+            "convert: to must be an element type or one of int8, int32, bf16, f32, not 'int4'",
+        ),
         (lambda: fn.convert(sg.bool_), "convert: it makes int8, int32, bf16, f32, not bool"),
         (
             lambda: fn.retile_streamify("tile"),
-            'retile_streamify: axis must be "row" or "col", not',
+            "retile_streamify: axis must be one of row, col, not 'tile'",
         ),
         (lambda: fn.tile_addresses(0), "tile_addresses: count must be at least 1, not 0"),
         (lambda: fn.shift_cols(0), "shift_cols: by must be at least 1, not 0"),

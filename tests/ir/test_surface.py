@@ -8,6 +8,7 @@ import pydoc
 import re
 import subprocess
 import sys
+import typing
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import stepgen as sg
+from stepgen.compile import transforms
 from stepgen.ir.function import function_types
 from stepgen.ir.methods import Methods
 from stepgen.ir.operator import as_method, functions
@@ -25,6 +27,7 @@ ROOT = Path(sg.__file__).parents[1]
 
 PROGRAM = """
 import stepgen as sg
+from stepgen.compile.transforms import parallelize
 from stepgen.functions import Unary
 
 
@@ -48,6 +51,14 @@ def program(g: sg.Graph, route: sg.Stream, other: sg.Stream) -> None:
     x.map(sg.fn.requantize(3, shft=2))  # call-arg
     x.map(sg.fn.square)  # arg-type
     x.map(Own())
+    x.map(sg.fn.compare("lt"), x).map(sg.fn.convert("int8"))
+    x.map(sg.fn.compare("<"), x)  # arg-type
+    x.map(sg.fn.convert("int4"))  # arg-type
+    x.flat_map(sg.fn.retile_streamify("rows"), rank=0)  # arg-type
+    g.tensor("w", (4, 4), "int8")
+    g.tensor("w", (4, 4), "int4")  # arg-type
+    sg.reassemble([x, x], route, rank=1, order="random")  # arg-type
+    parallelize(g, regions=2, how="random")  # arg-type
     x.accum(sg.fn.add(), other, rank=1)
     x.accum(fn=sg.fn.add(), rank=1)
     x.accum(rank=1)  # call-arg
@@ -79,6 +90,44 @@ def test_mistakes_are_errors_for_a_type_checker(tmp_path: Path) -> None:
     errors = [line for line in done.stdout.splitlines() if ": error: " in line]
     found = [re.fullmatch(r".*program\.py:(\d+): error: .*\[([a-z-]+)\]", e) for e in errors]
     assert {(int(f[1]), f[2]) if f else e for f, e in zip(found, errors, strict=True)} == expected
+
+
+FREE = {
+    *("name", "path", "partition", "done"),  # names of the user's own
+    "mask",  # an array, which numpy makes of texts too
+    "policy",  # others can be registered
+    "Graph.add",  # takes what operators and their parameters are called as data
+}
+"""Of strings: those of which no list of words exists."""
+
+
+def free_texts(name: str, thing: Callable[..., Any]) -> list[str]:
+    """The parameters that any text is accepted for, although it may be one of few words."""
+    hints = typing.get_type_hints(inspect.unwrap(thing))
+    return [
+        f"{name}({key}=)"
+        for key in inspect.signature(thing).parameters
+        if str in (hints.get(key), *typing.get_args(hints.get(key))) and not {name, key} & FREE
+    ]
+
+
+def public() -> dict[str, Callable[..., Any]]:
+    """Whatever users call: operators, functions, transforms, and methods of graphs and types."""
+    found: dict[str, Callable[..., Any]] = {f"fn.{n}": k for n, k in function_types().items()}
+    found |= {name: getattr(transforms, name) for name in transforms.__all__}
+    for name in {*functions(), *sg.__all__} - {"fn"}:
+        thing = getattr(sg, name)
+        if inspect.isfunction(thing):
+            found[name] = thing
+        elif inspect.isclass(thing):
+            methods = vars(thing).items() if thing in (sg.Graph, sg.Stream) else ()
+            found |= {f"{name}.{k}": m for k, m in methods if hasattr(m, "__wrapped__")}
+    return found
+
+
+def test_what_is_one_of_few_words_is_a_literal() -> None:
+    assert [text for name, thing in public().items() for text in free_texts(name, thing)] == []
+    assert {"fn.compare", "reassemble", "Graph.tensor", "parallelize"} <= set(public())
 
 
 @pytest.mark.parametrize("path", stubs(), ids=lambda path: path.name)

@@ -12,7 +12,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from ...ir.stream import Node, Stream
 from . import split
 from .requests import Part, part_of
 from .rewrite import Rewrite, Transformed, deep
-
-_HOW = ("coarse", "interleaved", "dynamic")
 
 _ONLY = {
     "per_region": ("coarse",),
@@ -43,7 +41,7 @@ def parallelize(
     program: Graph | Transformed,
     *,
     regions: int,
-    how: str = "dynamic",
+    how: Literal["coarse", "interleaved", "dynamic"] = "dynamic",
     requests: Sequence[str | Stream] | None = None,
     until: Sequence[str | Stream] = (),
     done: str | Stream | None = None,
@@ -97,8 +95,6 @@ def parallelize(
         can't be told apart.
     """
     before = Transformed.of(program)
-    if how not in _HOW:
-        raise StepError(f"parallelize needs how to be one of {', '.join(_HOW)}, not {how!r}")
     numbers = {"regions": regions, "in_flight": in_flight, "per_region": per_region}
     for name, value in numbers.items():
         if value is not None and value < 1:

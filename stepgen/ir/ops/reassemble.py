@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from stepgen.ir.dims import Dim, static
 from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
-
-ORDERS = ("index", "arrival")
 
 
 class Reassemble(Operator):
@@ -28,8 +26,6 @@ class Reassemble(Operator):
         selector = call.selector(sel)
         if len(xs) != selector.n:
             call.fail(f"{sel.name} is {sel}, but there are {len(xs)} streams to take from")
-        if call.attrs["order"] not in ORDERS:
-            call.fail(f"order must be one of {', '.join(ORDERS)}, not {call.attrs['order']!r}")
         rank = call.integer("rank", 0)
         inner, dtype, _ = common_type(call, xs, rank)
         known = call.graph.routings.get(sel.origin)
@@ -76,7 +72,7 @@ def reassemble(
     sel: Stream,
     *,
     rank: int,
-    order: str = "index",
+    order: Literal["index", "arrival"] = "index",
     name: str | None = None,
 ) -> Stream:
     """For each selector take one rank-`rank` chunk from every selected stream.
