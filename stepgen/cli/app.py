@@ -59,12 +59,9 @@ def _start(
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        from importlib import metadata
+        from stepgen.ir.versions import version as own
 
-        try:
-            print(f"stepgen {metadata.version('stepgen')}")
-        except metadata.PackageNotFoundError:
-            print("stepgen, not installed")
+        print(f"stepgen {own()}")
     elif context.invoked_subcommand is None:
         print(context.get_help())
 

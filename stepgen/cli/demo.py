@@ -57,6 +57,8 @@ def command(
 ) -> int:
     """Build and verify a mixture-of-experts layer, with static and with dynamic tiles."""
     from stepgen.flow import report, summary, timeline, waiting
+    from stepgen.flow.design_folder import MANIFEST
+    from stepgen.flow.design_writer import write
     from stepgen.flow.whole import whole_folder
 
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
@@ -65,7 +67,17 @@ def command(
         verdicts, columns = [], []
         for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
             tell = _prefixed(progress, tiling)
-            verdicts.append(_take(experiment, place, tiling, driver, tell))
+            tell("writing Verilog", 0.0)
+            write(place / tiling, program, experiment.design, earlier=[output / tiling])
+            verdicts.append(
+                experiment.test(
+                    place / tiling,
+                    driver=driver,
+                    waveform=place / f"{experiment.design.name}.vcd",
+                    waveform_cycles=WAVEFORM_CYCLES,
+                    progress=tell,
+                )
+            )
             tell("counting memories", 0.99)
             columns.append(_column(program, experiment, verdicts[-1]))
         progress("drawing the timeline", 0.99)
@@ -74,16 +86,11 @@ def command(
             for tiling, e in zip(TILINGS, experiments, strict=True)
         ]
         timeline.draw(place / "timeline.png", runs)
-    kinds = {
-        "Verilog": "v",
-        "design table": "json",
-        f"waveform of the first {WAVEFORM_CYCLES:,} cycles": "vcd",
-    }
-    files = {
-        f"{what}, {tiling}": str(output / f"{e.design.name}.{suffix}")
-        for what, suffix in kinds.items()
-        for tiling, e in zip(TILINGS, experiments, strict=True)
-    }
+    names = {tiling: e.design.name for tiling, e in zip(TILINGS, experiments, strict=True)}
+    files = {f"Verilog, {t}": str(output / t / f"{name}.v") for t, name in names.items()}
+    files |= {f"design table, {t}": str(output / t / MANIFEST) for t in TILINGS}
+    waveform = f"waveform of the first {WAVEFORM_CYCLES:,} cycles"
+    files |= {f"{waveform}, {t}": str(output / f"{name}.vcd") for t, name in names.items()}
     files["timeline"] = str(output / "timeline.png")
     good = all(v.good for v in verdicts)
     if json:
@@ -112,30 +119,6 @@ def _prefixed(progress: Callable[[str, float], None], tiling: str) -> Callable[[
         progress(f"{tiling} tiles: {what}", share)
 
     return tell
-
-
-def _take(
-    experiment: Experiment,
-    place: Path,
-    tiling: str,
-    driver: str,
-    progress: Callable[[str, float], None],
-) -> Verdict:
-    """Write the circuit, simulate it, and write all results to a folder."""
-    from stepgen.flow.elaborate import verilog
-
-    design = experiment.design
-    progress("writing Verilog", 0.0)
-    (place / f"{design.name}.v").write_text(verilog(design))
-    (place / f"{design.name}.json").write_text(design.to_json() + "\n")
-    (place / tiling).mkdir()
-    return experiment.test(
-        place / tiling,
-        driver=driver,
-        waveform=place / f"{design.name}.vcd",
-        waveform_cycles=WAVEFORM_CYCLES,
-        progress=progress,
-    )
 
 
 def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from stepgen.ir.wire import LANES
 if TYPE_CHECKING:
     from stepgen.flow.experiment import Experiment
     from stepgen.flow.program import Program
-    from stepgen.hw.design.table import Bus
+    from stepgen.hw.design.table import Bus, Design
 
 _HARDWARE, _MEMORY, _STALLS = "The circuit", "The off-chip memory", "Stalls"
 
@@ -39,7 +39,8 @@ class ProgramOptions:
         str,
         typer.Argument(
             metavar="PROGRAM",
-            help="path.py:function, the name of a shipped example, or a graph saved as .json.",
+            help="path.py:function, the name of a shipped example, a graph saved as .json, or a "
+            "design folder, which stepgen verilog writes.",
             show_default=False,
         ),
     ]
@@ -100,30 +101,41 @@ class HardwareOptions:
     """Parameters of the circuit."""
 
     lanes: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--lanes",
             help="Lanes of a beat; a matrix unit has lanes x lanes multipliers.",
+            show_default=str(LANES),
             rich_help_panel=_HARDWARE,
         ),
-    ] = LANES
+    ] = None
     bus_bits: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--bus-bits", help="Data width of the memory port.", rich_help_panel=_HARDWARE
+            "--bus-bits",
+            help="Data width of the memory port.",
+            show_default="64",
+            rich_help_panel=_HARDWARE,
         ),
-    ] = 64
+    ] = None
     burst: Annotated[
-        int, typer.Option("--burst", help="Bus words of a burst.", rich_help_panel=_HARDWARE)
-    ] = 16
+        int | None,
+        typer.Option(
+            "--burst",
+            help="Bus words of a burst.",
+            show_default="16",
+            rich_help_panel=_HARDWARE,
+        ),
+    ] = None
     outstanding: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--outstanding",
             help="Outstanding bursts of the design, at most.",
+            show_default="8",
             rich_help_panel=_HARDWARE,
         ),
-    ] = 8
+    ] = None
     depths: Annotated[
         list[str],
         typer.Option(
@@ -138,19 +150,55 @@ class HardwareOptions:
         """The off-chip port."""
         from stepgen.hw.design.table import Bus
 
-        return Bus(data_bits=self.bus_bits, burst=self.burst, outstanding=self.outstanding)
+        asked = {
+            "data_bits": self.bus_bits,
+            "burst": self.burst,
+            "outstanding": self.outstanding,
+        }
+        return Bus(**{key: number for key, number in asked.items() if number is not None})
 
     def experiment(self, program: Program, **more: Any) -> Experiment:
         """The program on this circuit; `more` are further arguments of `Experiment`."""
         from stepgen.flow.experiment import Experiment
 
+        depths, lanes = depths_of(self.depths, "beats"), lanes_of(self.lanes, program)
+        if program.design is not None:
+            self._check(program.design, program.name, depths)
+            return Experiment(program.graph, program.inputs, built=program.design, **more)
+        bus = self.bus()
         return Experiment(
-            program.graph,
-            program.inputs,
-            lanes=self.lanes,
-            bus=self.bus(),
-            depths=depths_of(self.depths, "beats"),
-            **more,
+            program.graph, program.inputs, lanes=lanes, bus=bus, depths=depths, **more
+        )
+
+    def _check(self, design: Design, folder: str, depths: dict[str, int]) -> None:
+        design.with_depths(depths)
+        _agree("--bus-bits", self.bus_bits, design.bus.data_bits, folder)
+        _agree("--burst", self.burst, design.bus.burst, folder)
+        _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
+        for name, depth in depths.items():
+            _agree(f"--depth {name}", depth, design.channel[name].depth, folder)
+
+
+def lanes_of(asked: int | None, program: Program) -> int:
+    """Lanes of a beat: those of the program's design where it has one, else as asked for.
+
+    Raises
+    ------
+    StepError
+        If others are asked for than the design has.
+    """
+    if program.design is not None:
+        _agree("--lanes", asked, program.design.lanes, program.name)
+        return program.design.lanes
+    return LANES if asked is None else asked
+
+
+def _agree(option: str, asked: int | None, built: int, folder: str) -> None:
+    from stepgen.ir.errors import StepError
+
+    if asked not in (None, built):
+        raise StepError(
+            f"{option} can't be {asked}: the design in {folder} is finished, with {built}"
         )
 
 

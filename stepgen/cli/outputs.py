@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,13 @@ def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str
     return inputs
 
 
-def _paths(program: str) -> Iterable[str]:
-    """The file of a program or machine, with or without the name of a function."""
+def _paths(program: str) -> Iterable[str | Path]:
+    """The files of a program or machine, with or without the name of a function."""
+    if os.path.isdir(program):
+        from stepgen.flow.design_folder import listed
+        from stepgen.flow.program import folder_of
+
+        folder = folder_of(program)
+        return [] if folder is None else listed(folder)
     place = program.rpartition(":")[0]
     return [text for text in (program, place) if text.endswith((".py", ".json"))]

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stepgen.cli.options import Json, ProgramOptions
+from stepgen.cli.options import Json, ProgramOptions, lanes_of
 from stepgen.cli.outputs import Output
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
-    from stepgen.flow.program import Program
     from stepgen.ir.stream import Node
     from stepgen.semantics.executor import Result
     from stepgen.semantics.tokens import Token
@@ -22,13 +21,14 @@ def command(
     program: ProgramOptions,
     *,
     lanes: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--lanes",
             min=1,
             help="Lanes of a slice, which decide the order of floating-point sums.",
+            show_default=str(LANES),
         ),
-    ] = LANES,
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -60,7 +60,7 @@ def command(
         progress("building the program", 0.0)
         loaded = program.load()
         progress("running", 0.1)
-        result = executor.run(loaded.graph, loaded.inputs, lanes=lanes)
+        result = executor.run(loaded.graph, loaded.inputs, lanes=lanes_of(lanes, loaded))
     nodes, streams = loaded.graph.nodes, loaded.graph.outputs
     stored = [t for t in loaded.graph.tensors if any(_writes(n, t) for n in nodes)]
     if out is not None:
@@ -70,7 +70,7 @@ def command(
             {name: result.tensors[name] for name in stored},
         )
     if save_inputs is not None:
-        _save_inputs(save_inputs, loaded)
+        inputs.save_given(save_inputs, loaded.graph, loaded.inputs)
     if json:
         report.show_json(_document(result, list(streams), stored, out))
         return
@@ -89,20 +89,6 @@ def command(
 
 def _writes(node: Node, tensor: str) -> bool:
     return node.face.writes == "tensor" and node.attrs["tensor"] == tensor
-
-
-def _save_inputs(path: Path, program: Program) -> None:
-    from stepgen.flow import inputs
-    from stepgen.semantics.inputs import to_tokens
-
-    streams, tensors = {}, {}
-    for name, stream in inputs.names(program.graph).items():
-        if name in program.inputs and stream is None:
-            tensors[name] = program.inputs[name]
-        elif name in program.inputs and stream is not None:
-            tokens = to_tokens(program.inputs[name], stream.type, name)
-            streams[name] = (tokens, stream.rank)
-    inputs.save(path, streams, tensors)
 
 
 def _count(tokens: list[Token]) -> str:

@@ -61,11 +61,13 @@ def command(
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
     from stepgen.flow import report, waiting
+    from stepgen.flow.design_writer import write
     from stepgen.flow.whole import whole_folder
 
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts or ())
+    write(output, loaded, experiment.design, circuit=False)
     vcd = f"{experiment.design.name}.vcd" if waveform else None
     with waiting.progress(quiet=json) as progress, whole_folder(output) as place:
         verdict = experiment.test(

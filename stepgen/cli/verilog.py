@@ -22,36 +22,20 @@ def command(
     ] = Path("build"),
     json: Json = False,
 ) -> None:
-    """Write Verilog, linter waivers, a C header of the registers, and the design table as JSON."""
+    """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
     from stepgen.flow import report, waiting
-    from stepgen.flow.elaborate import verilog as generate
-    from stepgen.flow.lint import control_file
-    from stepgen.flow.registers import c_header
-    from stepgen.flow.whole import whole_folder
-    from stepgen.hw.names import verilog_name
+    from stepgen.flow.design_writer import write
 
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design
-    with whole_folder(output) as place, waiting.progress(quiet=json) as progress:
+    earlier = [] if loaded.design is None else [Path(program.program)]
+    with waiting.progress(quiet=json) as progress:
         progress("writing Verilog", 0.0)
-        text = generate(design)
-        (place / f"{design.name}.v").write_text(text)
-        (place / f"{design.name}.vlt").write_text(control_file(text, f"{design.name}.v"))
-        (place / f"{design.name}.json").write_text(design.to_json() + "\n")
-        (place / f"{design.name}_registers.h").write_text(
-            c_header(
-                verilog_name(design.name),
-                channels=[channel.name for channel in design.channels],
-                units=[unit.name for unit in design.units],
-            )
-        )
-    files = {
-        "verilog": str(output / f"{design.name}.v"),
-        "lint waivers": str(output / f"{design.name}.vlt"),
-        "design": str(output / f"{design.name}.json"),
-        "registers": str(output / f"{design.name}_registers.h"),
-    }
+        written = write(output, loaded, design, earlier=earlier)
+    files = {what: str(output / name) for what, name in written.files.items()}
     if json:
-        report.show_json(files)
-    else:
-        report.show(report.files_table(files))
+        report.show_json({**files, "hash": written.hash, "built": written.built})
+        return
+    report.show(report.files_table({**files, "hash": written.hash}))
+    if not written.built:
+        report.show("the Verilog of this hash was there already and is not built again")

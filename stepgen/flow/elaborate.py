@@ -7,8 +7,9 @@ from ..hw.design.table import Channel, Design
 from ..hw.units.axi.params import Axi
 from ..hw.units.sink.params import Sink
 from ..hw.units.source.params import Source
-from ..hw.verilog import to_verilog, top_name
+from ..hw.verilog import generator, to_verilog, top_name
 from ..ir.errors import StepError
+from ..ir.versions import version
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
 from .windows import windows_of
 
@@ -69,7 +70,9 @@ def interface(design: Design) -> Interface:
 def verilog(
     design: Design, *, probes: bool = False, counters: bool = True, initial: bool = True
 ) -> str:
-    """Verilog of a design; see `stepgen.hw.verilog.to_verilog`.
+    """Verilog of a design, behind a line that names it; see `stepgen.hw.verilog.to_verilog`.
+
+    The same design and the same stepgen make the same text.
 
     Parameters
     ----------
@@ -82,4 +85,12 @@ def verilog(
         Whether registers and memories have initial values; test benches simulate without.
     """
     text: str = to_verilog(design, probes=probes, counters=counters, initial=initial)
-    return text
+    return (
+        f"// {design.name}, by stepgen {version()} from the design with hash {design.hash}\n{text}"
+    )
+
+
+def made_by(design: Design) -> str:
+    """SHA-256 of all that `verilog` depends on beside the design."""
+    key: str = generator(design)
+    return key

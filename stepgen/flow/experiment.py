@@ -100,6 +100,8 @@ class Experiment:
         Cycles in which a soft reset aborts a run, before the one that is checked.
     max_cycles : int
         Cycles that a run may take.
+    built : Design, optional
+        The design, where the graph was lowered before: it says lanes, bus and depths, too.
     """
 
     graph: Graph
@@ -112,13 +114,19 @@ class Experiment:
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
     max_cycles: int = MAX_CYCLES
+    built: Design | None = None
 
     def __post_init__(self) -> None:
         take_fields(self)
+        if self.built is not None:
+            self.lanes, self.bus = self.built.lanes, self.built.bus
+            self.depths = {c.name: c.depth for c in self.built.channels}
 
     @cached_property
     def design(self) -> Design:
         """The design table."""
+        if self.built is not None:
+            return self.built
         return lower(self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths)
 
     @cached_property

@@ -19,6 +19,7 @@ from ..ir.room import need
 from ..ir.stream import Node, Stream
 from ..semantics import streamfile
 from ..semantics.arrays import ALONE, read
+from ..semantics.inputs import to_tokens
 from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
 from .whole import whole_file
@@ -188,6 +189,27 @@ def _element(dtype: DataType) -> str | None:
     if isinstance(dtype, Selector):
         return "bool"
     return dtype.element.name if isinstance(dtype, Tile) else None
+
+
+def save_given(path: Path, graph: Graph, inputs: Mapping[str, Any]) -> None:
+    """Write inputs in any of their forms into one ``.npz`` file that `load` reads.
+
+    Parameters
+    ----------
+    path : Path
+        Written whole or not at all.
+    graph : Graph
+        The program that the inputs are for.
+    inputs : mapping of str to object
+        By the name of an input stream or tensor.
+    """
+    streams, tensors = {}, {}
+    for name, stream in names(graph).items():
+        if name in inputs and stream is None:
+            tensors[name] = as_matrix(graph.tensors[name], inputs[name])
+        elif name in inputs and stream is not None:
+            streams[name] = (to_tokens(inputs[name], stream.type, name), stream.rank)
+    save(path, streams, tensors)
 
 
 def save(

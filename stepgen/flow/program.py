@@ -1,10 +1,11 @@
-"""Programs by name: ``path.py:function``, a saved graph, or a shipped example."""
+"""Programs by name: ``path.py:function``, a saved graph, a design folder, or an example."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -13,9 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..hw.design.table import Design
 from ..ir import text
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from . import design_folder
 from . import inputs as program_inputs
 from .files import shipped
 from .routing import Routing
@@ -38,12 +41,15 @@ class Program:
         As shown in reports.
     given : frozenset of str
         Names of the inputs that were not drawn.
+    design : Design or None
+        What it became, where it comes from a design folder.
     """
 
     graph: Graph
     inputs: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     given: frozenset[str] = frozenset()
+    design: Design | None = None
 
 
 def examples() -> dict[str, Path]:
@@ -67,7 +73,8 @@ def load(
     Parameters
     ----------
     spec : str
-        ``path.py:function``, a ``.json`` file that ``stepgen show --json`` wrote, or an example.
+        ``path.py:function``, a ``.json`` file that ``stepgen show --json`` wrote, a design folder
+        that ``stepgen verilog`` wrote, or an example.
     settings : mapping of str to str
         Parameters of the function, as texts.
     routing : int array of shape [tokens, top], optional
@@ -96,17 +103,25 @@ def load(
     traces = {"routing": routing, "lengths": lengths}
     traces = {what: trace for what, trace in traces.items() if trace is not None}
 
-    def complete(graph: Graph, own: Mapping[str, Any], name: str) -> Program:
+    def complete(
+        graph: Graph, own: Mapping[str, Any], name: str, design: Design | None = None
+    ) -> Program:
         graph.check()
         program_inputs.check(graph, own)
         given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
         found = given
         if draw:
             found = program_inputs.complete(graph, given, seed, tensors=tensors)
-        return Program(graph, found, name, frozenset(given))
+        return Program(graph, found, name, frozenset(given), design)
 
+    place = folder_of(spec)
+    if place is not None:
+        _take_nothing(spec, "design", settings or {}, traces)
+        folder = design_folder.read(place)
+        return complete(folder.graph, folder.inputs, spec, folder.manifest.design)
     if spec.endswith(".json"):
-        return _from_text(spec, settings or {}, traces, complete)
+        _take_nothing(spec, "graph", settings or {}, traces)
+        return complete(text.load(spec), {}, Path(spec).name)
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
@@ -151,16 +166,17 @@ def find(spec: str) -> Callable[..., Any]:
     return _function(_import(path), path, function_name)
 
 
-def _from_text(
-    spec: str,
-    settings: Mapping[str, str],
-    traces: Mapping[str, Any],
-    complete: Callable[[Graph, Mapping[str, Any], str], Program],
-) -> Program:
+def folder_of(spec: str) -> Path | None:
+    """The design folder that a text means, if it means one; examples go first."""
+    return Path(spec) if os.path.isdir(spec) and spec not in examples() else None
+
+
+def _take_nothing(
+    spec: str, kind: str, settings: Mapping[str, str], traces: Mapping[str, Any]
+) -> None:
     for what, value in {"parameters": settings, **traces}.items():
         if len(value):
-            raise StepError(f"{spec} is a finished graph and takes no {what}")
-    return complete(text.load(spec), {}, Path(spec).name)
+            raise StepError(f"{spec} is a finished {kind} and takes no {what}")
 
 
 def _locate(spec: str) -> tuple[Path, str]:
@@ -176,8 +192,8 @@ def _locate(spec: str) -> tuple[Path, str]:
     known = examples()
     if place not in known:
         raise StepError(
-            f"there is no program {spec!r}: give path.py:function, or one of the examples "
-            f"{', '.join(known)}"
+            f"there is no program {spec!r}: give path.py:function, a design folder, or one of the "
+            f"examples {', '.join(known)}"
         )
     return known[place], function or place
 

@@ -58,7 +58,7 @@ def transformed(program: Program, texts: Sequence[str]) -> Program:
         made = function(**arguments)
     inputs = made.inputs(program.inputs)
     return dataclasses.replace(
-        program, graph=made.graph, inputs=inputs, given=program.given & inputs.keys()
+        program, graph=made.graph, inputs=inputs, given=program.given & inputs.keys(), design=None
     )
 
 

@@ -1,6 +1,11 @@
 """A design as Verilog."""
 
+import hashlib
+import os
 import re
+import sys
+from importlib.metadata import version
+from pathlib import Path
 
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
@@ -11,7 +16,9 @@ from .library import Library
 from .names import verilog_name
 from .system import System
 
-__all__ = ["to_verilog", "top_name"]
+__all__ = ["generator", "to_verilog", "top_name"]
+
+_PACKAGE = Path(__file__).parents[1]
 
 
 def top_name(design: Design) -> str:
@@ -63,7 +70,29 @@ def to_verilog(
     return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
 
 
+def generator(design: Design) -> str:
+    """SHA-256 of all that `to_verilog` depends on beside the design, hexadecimal.
+
+    These are stepgen's circuits, those of the design's units from elsewhere, Amaranth and Yosys.
+    """
+    own = {p for room in ("ir", "hw") for p in (_PACKAGE / room).rglob("*.py")}
+    kinds = {type(unit.params) for unit in design.units}
+    modules = {sys.modules[k.__module__] for k in kinds} | {k.module("rtl") for k in kinds}
+    found = [getattr(module, "__file__", None) for module in modules]
+    others = {Path(path) for path in found if path is not None} - own
+    used = sorted(path for path in own if path.name != "model.py") + sorted(others)
+    h = hashlib.sha256(f"{version('amaranth')} {_find_yosys().version()}".encode())
+    for path in used:
+        h.update(path.read_bytes())
+    if None in found:  # a unit of a notebook may be another next time
+        h.update(os.urandom(16))
+    return h.hexdigest()
+
+
+def _find_yosys():
+    return find_yosys(lambda version: version >= (0, 40))
+
+
 def _yosys(rtlil: str, *commands: str) -> str:
     script = [f"read_rtlil <<rtlil\n{rtlil}\nrtlil", *commands]
-    yosys = find_yosys(lambda version: version >= (0, 40))
-    return yosys.run(["-q", "-"], "\n".join(script))
+    return _find_yosys().run(["-q", "-"], "\n".join(script))

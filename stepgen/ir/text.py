@@ -24,9 +24,11 @@ from stepgen.ir.names import identifier
 from stepgen.ir.operator import operators
 from stepgen.ir.records import parsed
 from stepgen.ir.stream import Stream
+from stepgen.ir.versions import stamped, unstamped
 from stepgen.ir.where import placed
 
-VERSION = 1
+FORMAT = 1
+"""Of the text."""
 
 
 def dumps(graph: Graph, *, lines: bool = True) -> str:
@@ -53,19 +55,16 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
         attrs = {k: _encode(v) for k, v in node.attrs.items()}
         entry = {"op": node.op, "name": node.name, "inputs": inputs, "attrs": attrs}
         nodes.append({**entry, "where": node.where} if lines else entry)
-    return json.dumps(
-        {
-            "stepgen": VERSION,
-            "name": graph.name,
-            "tensors": [
-                {"name": t.name, "shape": list(t.shape), "element": t.element.name, "base": t.base}
-                for t in graph.tensors.values()
-            ],
-            "feedbacks": [_encode_feedback(f) for f in graph.feedbacks],
-            "nodes": nodes,
-        },
-        indent=1,
-    )
+    fields = {
+        "name": graph.name,
+        "tensors": [
+            {"name": t.name, "shape": list(t.shape), "element": t.element.name, "base": t.base}
+            for t in graph.tensors.values()
+        ],
+        "feedbacks": [_encode_feedback(f) for f in graph.feedbacks],
+        "nodes": nodes,
+    }
+    return json.dumps(stamped(FORMAT, fields), indent=1)
 
 
 def loads(text: str, place: str = "the text") -> Graph:
@@ -81,19 +80,25 @@ def loads(text: str, place: str = "the text") -> Graph:
     Raises
     ------
     StepError
-        If the text is none of `dumps`, or the program in it is wrong.
+        If the text is none of `dumps` or of a newer format, or the program in it is wrong.
     """
     data = parsed(text, f"{place} is no stepgen program", infinite=True)
-    version = _field(data, "stepgen", object, f"{place} is no stepgen program: it")
-    if version != VERSION:
-        raise StepError(f"{place} is of version {shown(version)}, this reads {VERSION}")
-    loader = _Loader(place)
-    try:
-        placed(place, lambda: loader.load(data))
-    except StepError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        raise StepError(f"{loader.what} does not fit together") from None
+    if isinstance(data, dict) and type(data.get("stepgen")) is int:
+        data = {"format": data.pop("stepgen"), **data}  # as it was called at first
+    _field(data, "format", object, f"{place} is no stepgen program: it")
+    with unstamped(data, FORMAT, place) as fields:
+        if "nodes" not in fields and fields.keys() & {"design", "units"}:
+            raise StepError(f"{place} is a design, not a graph: give the folder that it is in")
+        loader = _Loader(place)
+        try:
+            placed(place, lambda: loader.load(fields))
+        except StepError:
+            raise
+        except (
+            *(ArithmeticError, AttributeError, LookupError),
+            *(RecursionError, TypeError, ValueError),
+        ):
+            raise StepError(f"{loader.what} does not fit together") from None
     return loader.graph
 
 

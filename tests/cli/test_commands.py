@@ -16,6 +16,7 @@ import stepgen as sg
 from stepgen.flow import experiment
 from stepgen.hw.design.table import Design
 from stepgen.ir import text
+from stepgen.ir.versions import version
 
 MOE = "moe --set tokens=8 --set experts=2 --set width=16 --set hidden=16 --set columns=8"
 
@@ -166,23 +167,19 @@ def test_time_depends_on_memory_stalls_and_depths(stepgen):
 
 
 def test_verilog(stepgen, here):
-    said = stepgen("verilog p.py:layer -o out/deep --lanes 2 --json")
-    files = {
-        "verilog": ".v",
-        "lint waivers": ".vlt",
-        "design": ".json",
-        "registers": "_registers.h",
-    }
-    assert said.json == {what: f"out/deep/layer{end}" for what, end in files.items()}
+    said = stepgen("verilog p.py:layer -o out/deep --lanes 2 --json").json
+    files = {"verilog": "layer.v", "lint waivers": "layer.vlt", "design": "design.json"}
+    files |= {"graph": "graph.json", "inputs": "inputs.npz", "registers": "layer_registers.h"}
+    assert {k: said[k] for k in files} == {what: f"out/deep/{name}" for what, name in files.items()}
+    assert said["built"]
+    lines = (here / "out/deep/layer.v").read_text().splitlines()
+    assert lines[0] == f"// layer: stepgen {version()}, hash of the design {said['hash']}"
+    assert "module layer(clk, rst" in "\n".join(lines)
     assert "#define LAYER_STATUS_DONE" in (here / "out/deep/layer_registers.h").read_text()
-    assert "module layer" in (here / "out/deep/layer.v").read_text()
-    assert Design.from_json((here / "out/deep/layer.json").read_text()).lanes == 2
-    assert sorted(p.name for p in (here / "out/deep").iterdir()) == [
-        "layer.json",
-        "layer.v",
-        "layer.vlt",
-        "layer_registers.h",
-    ]
+    design = json.loads((here / "out/deep/design.json").read_text())
+    assert design["hash"] == said["hash"]
+    assert Design.from_json(json.dumps(design["design"])).lanes == 2
+    assert sorted(p.name for p in (here / "out/deep").iterdir()) == sorted(files.values())
 
 
 def test_test(stepgen, here):

@@ -15,7 +15,7 @@ def data(stepgen, here):
     return said.json
 
 
-def test_the_demo(data, here):
+def test_the_demo(data, stepgen, here):
     assert data["good"]
     for tiling, run in data["runs"].items():
         assert run["cycles_predicted"] == run["cycles_rtl"] > 0, tiling
@@ -29,7 +29,8 @@ def test_the_demo(data, here):
     assert off_chip["static"] - off_chip["dynamic"] == 2 * 8 * 16
     for path in data["files"].values():
         assert (here / path).stat().st_size > 0
-    assert "module moe_dynamic" in (here / "out" / "moe_dynamic.v").read_text()
+    assert "module moe_dynamic" in (here / "out" / "dynamic" / "moe_dynamic.v").read_text()
+    assert stepgen("show out/dynamic").out.startswith("moe_dynamic")
 
 
 def test_its_table():

@@ -139,12 +139,17 @@ def test_two_results_are_two_files(stepgen, here, line) -> None:
         "run p.py:layer --inputs in.npz --out in.npz",
         "run p.py:layer --inputs in.npz --save-inputs in.npz",
         "time layer.json --perfetto layer.json",
-        "verilog layer.json -o .",
+        "verilog graph.json -o .",
+        "time out --perfetto out/design.json",
+        "run out --out out/inputs.npz",
+        "verilog out -o out --inputs in.npz",
     ],
 )
 def test_inputs_are_kept(stepgen, here, line) -> None:
     assert stepgen("run p.py:layer --save-inputs in.npz").code == 0
-    (here / "layer.json").write_text(stepgen("show p.py:layer --json").out)
+    for name in ("layer", "graph"):
+        (here / f"{name}.json").write_text(stepgen("show p.py:layer --json").out + "\n")
+    assert stepgen("verilog p.py:layer -o out").code == 0
     before = snapshot(here)
     said = stepgen(line)
     assert said.code == 2
@@ -152,7 +157,7 @@ def test_inputs_are_kept(stepgen, here, line) -> None:
     assert snapshot(here) == before
 
 
-@pytest.mark.parametrize("name", ["layer.v", "layer.json"])
+@pytest.mark.parametrize("name", ["layer.v", "design.json"])
 def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, device, name) -> None:
     (here / "out").mkdir()
     (here / "out" / name).symlink_to(device)

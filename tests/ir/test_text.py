@@ -20,6 +20,7 @@ import stepgen as sg
 from stepgen.ir.dims import Symbols
 from stepgen.ir.extents import extent
 from stepgen.ir.text import dumps, loads
+from stepgen.ir.versions import version
 
 
 def _everything() -> sg.Graph:
@@ -99,12 +100,26 @@ def _entry(change: dict[str, object]) -> str:
     ("text", "message"),
     [
         ("{", "the text is no stepgen program"),
-        ("{}", "the text is no stepgen program: it lacks 'stepgen'"),
-        ("7", "the text is no stepgen program: it lacks 'stepgen'"),
+        ("{}", "the text is no stepgen program: it lacks 'format'"),
+        ("7", "the text is no stepgen program: it lacks 'format'"),
+        ('{"format": 1}', "the text lacks 'name'"),
+        ('{"format": 0}', "the text has a 'format' that is 0"),
+        ('{"format": true}', "the text has a 'format' that is True"),
+        ('{"format": 1, "stepgen": "a b"}', "the text has a 'stepgen' that is 'a b'"),
+        ('{"format": 1, "units": []}', "the text is a design, not a graph: give the folder"),
+        (
+            '{"format": 9, "stepgen": "7.1"}',
+            rf"the text is in format 9 of stepgen 7\.1, but this is stepgen {version()}, which "
+            r"reads formats up to 1$",
+        ),
+        (
+            '{"format": 1, "stepgen": "7.1"}',
+            r"lacks 'name' \(it was written by stepgen 7\.1, this is stepgen " + version(),
+        ),
         ('{"stepgen": 1}', "the text lacks 'name'"),
         ("[" * 100_000, "the text is no stepgen program: it is nested too deeply"),
         ("1" * 10_000, "the text is no stepgen program: Exceeds the limit"),
-        ('{"stepgen": 99}', "the text is of version 99, this reads 1"),
+        ('{"stepgen": 99}', r"the text is in format 99 of stepgen \(unknown\), but this is"),
         (_entry({"op": "sculpt"}), "there is no operator 'sculpt'"),
         (_entry({"attrs": {"level": 7}}), r"promote at .*: level must be an integer within 0\.\.1"),
         (_entry({"inputs": [{"from": ["z", 0]}]}), "has no node 'z'"),
@@ -113,6 +128,13 @@ def _entry(change: dict[str, object]) -> str:
 def test_a_wrong_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(sg.StepError, match=message):
         loads(text)
+
+
+def test_a_text_of_the_first_version_is_read() -> None:
+    g = _everything()
+    data = json.loads(dumps(g))
+    assert (data.pop("format"), data.pop("stepgen")) == (1, version())
+    assert loads(json.dumps({"stepgen": 1, **data})) == g
 
 
 def test_extents_in_a_text_are_only_arithmetic() -> None:

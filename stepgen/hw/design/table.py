@@ -7,6 +7,7 @@ every report. It knows nothing of graphs, circuits or time.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +17,12 @@ from typing import Any, TypeVar
 from ...ir.arguments import ADDRESS_BITS, Address, take_fields
 from ...ir.errors import StepError
 from ...ir.records import parsed, record
+from ...ir.versions import stamped, unstamped
 from ...ir.wire import KIND_BITS, stop_bits
 from .params import UnitParams, params_class
+
+FORMAT = 1
+"""Of the table as text."""
 
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
 MOST_DEPTH = 1 << 20
@@ -396,12 +401,21 @@ class Design:
             ),
         )
 
-    def to_json(self) -> str:
-        """The table as text."""
+    def to_record(self) -> dict[str, Any]:
+        """The table as JSON values."""
         fields = dataclasses.asdict(dataclasses.replace(self, units=(), channels=()))
         fields["units"] = [unit.to_record() for unit in self.units]
         fields["channels"] = [dataclasses.asdict(channel) for channel in self.channels]
-        return json.dumps(fields, indent=1)
+        return fields
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the table, hexadecimal."""
+        return record_hash(self.to_record())
+
+    def to_json(self) -> str:
+        """The table as text."""
+        return json.dumps(stamped(FORMAT, self.to_record()), indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Design:
@@ -410,6 +424,13 @@ class Design:
         Raises
         ------
         StepError
-            If it is none, or its parts do not fit together.
+            If it is none or of a newer format, or its parts do not fit together.
         """
-        return record(parsed(text, "the design"), cls, "the design")
+        with unstamped(parsed(text, "the design"), FORMAT, "the design") as fields:
+            return record(fields, cls, "the design")
+
+
+def record_hash(fields: Mapping[str, Any]) -> str:
+    """SHA-256 of JSON values, however they are laid out as text."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

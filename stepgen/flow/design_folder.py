@@ -1,0 +1,137 @@
+"""Design folders: a program, the design that it became, and all that was made of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..hw.design.table import Design, record_hash
+from ..ir import text
+from ..ir.arguments import shown
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.records import parsed, record
+from ..ir.versions import unstamped
+from . import inputs
+
+MANIFEST, GRAPH, INPUTS = "design.json", "graph.json", "inputs.npz"
+FORMAT = 1
+"""Of the manifest."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What ``design.json`` says beside its stamp.
+
+    Attributes
+    ----------
+    hash : str
+        Of the table in `design`, as `stepgen.hw.design.table.record_hash` makes it.
+    made_by : str
+        SHA-256 of all that the Verilog depends on beside the table.
+    files : mapping of str to str
+        The other files of the folder by name, with the SHA-256 of each.
+    design : Design
+        The design table, with the memory map.
+    """
+
+    hash: str
+    made_by: str
+    files: Mapping[str, str]
+    design: Design
+
+
+@dataclass(frozen=True)
+class DesignFolder:
+    """A design folder, read and checked.
+
+    Attributes
+    ----------
+    manifest : Manifest
+    graph : Graph
+        The program.
+    inputs : dict of str to object
+        Those that came with the program.
+    """
+
+    manifest: Manifest
+    graph: Graph
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is a design folder."""
+    return (path / MANIFEST).is_file()
+
+
+def content_hash(data: bytes) -> str:
+    """SHA-256 of a file's bytes, hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read what a design folder holds, and check that it is as it was written.
+
+    Raises
+    ------
+    StepError
+        If the manifest is none or of a newer format, or a file is missing or was changed.
+    """
+    place = path / MANIFEST
+    what = f"{place} is no manifest of a design"
+    try:
+        data = parsed(place.read_text(encoding="utf-8"), what)
+    except (OSError, ValueError) as error:
+        raise StepError(f"{place} can't be read: {error}") from None
+    if not isinstance(data, dict) or "design" not in data:
+        raise StepError(f"{what}: it lacks 'design'")
+    with unstamped(data, FORMAT, str(place)) as fields:
+        manifest = record(fields, Manifest, str(place))
+    if record_hash(data["design"]) != manifest.hash:
+        raise StepError(f"{place} was changed since stepgen wrote it: write the folder anew")
+    for name, wanted in manifest.files.items():
+        if Path(name).name != name:
+            raise StepError(f"{place} names a file {shown(name)}, which is not beside it")
+        try:
+            found = content_hash((path / name).read_bytes())
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise StepError(f"{place} names {shown(name)}, which can't be read: {why}") from None
+        if found != wanted:
+            raise StepError(
+                f"{path / name} was changed since stepgen wrote it with {place}: write the folder "
+                f"anew"
+            )
+    return manifest
+
+
+def read(path: Path) -> DesignFolder:
+    """Read a design folder.
+
+    Raises
+    ------
+    StepError
+        If there is none, or one of its files is missing, was changed or is of a newer format.
+    """
+    if not is_folder(path):
+        raise StepError(
+            f"the folder {path} holds no design: it lacks {MANIFEST}, which stepgen verilog writes"
+        )
+    manifest = read_manifest(path)
+    if GRAPH not in manifest.files:
+        raise StepError(f"{path / MANIFEST} lacks the hash of {GRAPH}")
+    graph = text.load(path / GRAPH)
+    given = inputs.load(path / INPUTS, graph) if INPUTS in manifest.files else {}
+    return DesignFolder(manifest, graph, given)
+
+
+def listed(path: Path) -> list[Path]:
+    """The files of a design folder, as far as its manifest can be read."""
+    try:
+        names = read_manifest(path).files
+    except StepError:
+        names = dict.fromkeys((GRAPH, INPUTS), "")
+    return [path / name for name in (MANIFEST, *names)]

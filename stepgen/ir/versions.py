@@ -1,0 +1,75 @@
+"""Which stepgen this is, and which files of other versions it reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,60}")
+
+
+@cache
+def version() -> str:
+    """The version of this stepgen."""
+    try:
+        return metadata.version("stepgen")
+    except metadata.PackageNotFoundError:
+        return "0+uninstalled"
+
+
+def stamped(form: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a file behind those that say its format, and who writes it."""
+    return {"format": form, "stepgen": version(), **fields}
+
+
+@contextmanager
+def unstamped(data: Any, newest: int, what: str) -> Iterator[dict[str, Any]]:
+    """Read a file that may be of another version of stepgen; errors then name both versions.
+
+    Parameters
+    ----------
+    data : object
+        The whole file, a JSON object. Without a stamp it is of format 1, as before stamps.
+    newest : int
+        The format that this stepgen writes; it reads those before, too.
+    what : str
+        What is read, for messages.
+
+    Yields
+    ------
+    dict of str to object
+        The fields without the stamp.
+
+    Raises
+    ------
+    StepError
+        If the file is of a newer format, or the stamp is none.
+    """
+    if not isinstance(data, dict):
+        raise StepError(f"{what} must be an object, not {shown(data)}")
+    fields = dict(data)
+    form, writer = fields.pop("format", 1), fields.pop("stepgen", None)
+    if type(form) is not int or form < 1:
+        raise StepError(f"{what} has a 'format' that is {shown(form)}")
+    if writer is not None and not (isinstance(writer, str) and _VERSION.fullmatch(writer)):
+        raise StepError(f"{what} has a 'stepgen' that is {shown(writer)}")
+    if form > newest:
+        raise StepError(
+            f"{what} is in format {form} of stepgen {writer or '(unknown)'}, but this is stepgen "
+            f"{version()}, which reads formats up to {newest}"
+        )
+    try:
+        yield fields
+    except StepError as error:
+        if writer in (None, version()):
+            raise
+        raise StepError(
+            f"{error} (it was written by stepgen {writer}, this is stepgen {version()})"
+        ) from None

@@ -1,0 +1,106 @@
+"""A design folder is a program to every command, with its own design."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+import typer
+
+from stepgen.cli import app as cli
+from stepgen.flow.experiment import Experiment
+from stepgen.hw.design.table import Bus
+
+OPTIONS = "--lanes 2 --bus-bits 32 --burst 8 --outstanding 2 --depth x=9"
+
+
+@pytest.fixture
+def folder(stepgen, here):
+    """One on a circuit that is not the default."""
+    assert stepgen(f"verilog p.py:layer {OPTIONS} -o built").code == 0
+    return here / "built"
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("show {}", ""),
+        ("show {} --json", ""),
+        ("show {} --design", OPTIONS),
+        ("show {} --design --json", OPTIONS),
+        ("metrics {} --json", ""),
+        ("metrics {} --policy hardware --json", OPTIONS),
+        ("run {} --json", "--lanes 2"),
+        ("time {} --json", OPTIONS),
+        ("simulate {} --json", ""),
+    ],
+)
+def test_it_gives_what_its_program_gives(stepgen, folder, line, options) -> None:
+    of_program = stepgen(f"{line} {options}".format("p.py:layer"))
+    assert of_program.code == 0
+    for given in {"", options}:
+        said = stepgen(f"{line} {given}".format("built"))
+        assert said.code == 0, said.err
+        assert said.out.replace("built", "p.py:layer") == of_program.out
+
+
+def test_its_verilog_is_not_built_again(stepgen, here, folder) -> None:
+    before = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
+    for program in ("built", f"p.py:layer {OPTIONS}"):
+        said = stepgen(f"verilog {program} -o built")
+        assert "was there already and is not built again" in said.out
+        assert {p.name: p.stat().st_mtime_ns for p in folder.iterdir()} == before
+    assert not stepgen("verilog built -o other --json").json["built"]
+    assert (here / "other/layer.v").read_bytes() == (folder / "layer.v").read_bytes()
+
+
+def test_a_test_leaves_one_that_repeats_it(stepgen, here, folder) -> None:
+    first = stepgen("test built --driver cpp -o t --json").json
+    assert first["good"]
+    design = json.loads((here / "t/design.json").read_text())["design"]
+    assert design["lanes"] == 2
+    again = stepgen("test t --driver cpp -o t --json").json
+    assert (again["good"], again["cycles"]) == (True, first["cycles"])
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("time built --lanes 4", "--lanes can't be 4: the design in built is finished, with 2"),
+        ("run built --lanes 4", "--lanes can't be 4: the design in built is finished, with 2"),
+        ("test built --bus-bits 64", "--bus-bits can't be 64: the design in built is finished, wi"),
+        ("verilog built --burst 16", "--burst can't be 16: the design in built is finished, wi"),
+        ("time built --outstanding 8", "--outstanding can't be 8: the design in built is finished"),
+        (
+            "show built --design --depth x=3",
+            "--depth x can't be 3: the design in built is",
+        ),
+        ("time built --depth nix=3", "design layer has no channel nix"),
+        ("show built --set rows=3", "built is a finished design and takes no parameters"),
+        ("show built/design.json", "built/design.json is a design, not a graph: give the folder"),
+        ("show .", "the folder . holds no design: it lacks design.json, which stepgen verilog"),
+    ],
+)
+def test_it_is_not_another_design(stepgen, folder, line, sentence) -> None:
+    said = stepgen(line)
+    assert said.code == 2
+    assert said.err.splitlines()[-1].startswith(f"stepgen: {sentence}")
+
+
+def test_an_example_goes_before_a_folder_of_its_name(stepgen, folder) -> None:
+    folder.rename(folder.parent / "moe")
+    assert stepgen("show moe").out.startswith("moe_dynamic")
+    assert stepgen("show ./moe").out.startswith("layer")
+    assert stepgen("verilog moe --set tokens=4 --set experts=2 -o moe --json").json["built"]
+
+
+def test_help_tells_the_defaults() -> None:
+    bus, plain = Bus(), inspect.signature(Experiment).parameters["lanes"].default
+    wanted = {"lanes": plain, "bus_bits": bus.data_bits, "burst": bus.burst}
+    wanted["outstanding"] = bus.outstanding
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    for command in ("show", "time", "run"):
+        for option in commands[command].params:
+            if option.name in wanted:
+                assert option.show_default == str(wanted[option.name]), option.name
