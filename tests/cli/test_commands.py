@@ -174,7 +174,7 @@ def test_verilog(stepgen, here):
     assert said["built"]
     lines = (here / "out/deep/layer.v").read_text().splitlines()
     assert lines[0] == f"// layer: stepgen {version()}, hash of the design {said['hash']}"
-    assert "module layer(clk, rst" in "\n".join(lines)
+    assert any(line.startswith("module layer(") for line in lines)
     assert "#define LAYER_STATUS_DONE" in (here / "out/deep/layer_registers.h").read_text()
     design = json.loads((here / "out/deep/design.json").read_text())
     assert design["hash"] == said["hash"]

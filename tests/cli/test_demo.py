@@ -30,7 +30,7 @@ def test_the_demo(data, stepgen, here):
     for path in data["files"].values():
         assert (here / path).stat().st_size > 0
     assert "module moe_dynamic" in (here / "out" / "dynamic" / "moe_dynamic.v").read_text()
-    assert stepgen("show out/dynamic").out.startswith("moe_dynamic")
+    assert stepgen("show out/dynamic").out.startswith("graph moe_dynamic\n")
 
 
 def test_its_table():

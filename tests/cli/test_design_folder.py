@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 
 import pytest
 import typer
@@ -12,13 +13,24 @@ from stepgen.cli import app as cli
 from stepgen.flow.experiment import Experiment
 from stepgen.hw.design.table import Bus
 
+SMALL = "moe --set tokens=4 --set experts=2 --set width=8 --set hidden=8 --set columns=8"
 OPTIONS = "--lanes 2 --bus-bits 32 --burst 8 --outstanding 2 --depth x=9"
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Where the folder is kept for the other tests."""
+    return tmp_path_factory.mktemp("kept") / "built"
+
+
 @pytest.fixture
-def folder(stepgen, here):
+def folder(stepgen, here, kept):
     """One on a circuit that is not the default."""
-    assert stepgen(f"verilog p.py:layer {OPTIONS} -o built").code == 0
+    if kept.exists():
+        shutil.copytree(kept, here / "built")
+    else:
+        assert stepgen(f"verilog p.py:layer {OPTIONS} -o built").code == 0
+        shutil.copytree(here / "built", kept)
     return here / "built"
 
 
@@ -90,9 +102,9 @@ def test_it_is_not_another_design(stepgen, folder, line, sentence) -> None:
 
 def test_an_example_goes_before_a_folder_of_its_name(stepgen, folder) -> None:
     folder.rename(folder.parent / "moe")
-    assert stepgen("show moe").out.startswith("moe_dynamic")
-    assert stepgen("show ./moe").out.startswith("layer")
-    assert stepgen("verilog moe --set tokens=4 --set experts=2 -o moe --json").json["built"]
+    assert stepgen("show moe").out.startswith("graph moe_dynamic\n")
+    assert stepgen("show ./moe").out.startswith("graph layer\n")
+    assert stepgen(f"verilog {SMALL} -o moe --json").json["built"]
 
 
 def test_help_tells_the_defaults() -> None:

@@ -149,7 +149,8 @@ def test_inputs_are_kept(stepgen, here, line) -> None:
     assert stepgen("run p.py:layer --save-inputs in.npz").code == 0
     for name in ("layer", "graph"):
         (here / f"{name}.json").write_text(stepgen("show p.py:layer --json").out + "\n")
-    assert stepgen("verilog p.py:layer -o out").code == 0
+    if " out " in line:
+        assert stepgen("verilog p.py:layer -o out").code == 0
     before = snapshot(here)
     said = stepgen(line)
     assert said.code == 2

@@ -111,7 +111,12 @@ def test_every_example_is_a_program():
             "wrong, incomplete",
         ),
         ("p.py:_hidden", {}, "p.py has no function '_hidden', it has double, .*"),
-        ("moo", {}, "there is no program 'moo': give path.py:function, or one of the examples .*"),
+        (
+            "moo",
+            {},
+            "there is no program 'moo': give path.py:function, a design folder, or one of the "
+            "examples .*",
+        ),
         ("p.py:double", {"m": "1"}, "p.py:double has no parameter 'm', it has n"),
         (
             "p.py:nothing",
