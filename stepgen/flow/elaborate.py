@@ -85,9 +85,7 @@ def verilog(
         Whether registers and memories have initial values; test benches simulate without.
     """
     text: str = to_verilog(design, probes=probes, counters=counters, initial=initial)
-    return (
-        f"// {design.name}, by stepgen {version()} from the design with hash {design.hash}\n{text}"
-    )
+    return f"// {design.name}: stepgen {version()}, hash of the design {design.hash}\n{text}"
 
 
 def made_by(design: Design) -> str:
