@@ -110,6 +110,7 @@ def test_the_verilog_is_taken_over(written: Path, tmp_path: Path, build_nothing:
         {
             "verilog": "gated.v",
             "lint waivers": "gated.vlt",
+            "registers": "gated_registers.h",
             "design": "design.json",
             "graph": "graph.json",
             "inputs": "inputs.npz",
