@@ -67,7 +67,6 @@ def command(
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts or ())
-    write(output, loaded, experiment.design, circuit=False)
     vcd = f"{experiment.design.name}.vcd" if waveform else None
     with waiting.progress(quiet=json) as progress, whole_folder(output) as place:
         verdict = experiment.test(
@@ -77,6 +76,7 @@ def command(
             waveform_cycles=waveform_cycles,
             progress=progress,
         )
+        write(output, loaded, experiment.design, circuit=False)
     data = document(verdict, driver)
     data["folder"] = str(output)
     data["waveform"] = None if vcd is None else str(output / vcd)

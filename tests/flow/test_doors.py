@@ -130,6 +130,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "early": (),
         "aborts": (),
         "max_cycles": 10_000,
+        "built": None,
     },
 }
 INSIDE = {
