@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from .design.table import Channel, Design, Unit
 from .fifo import Fifo
-from .library import whole
+from .library import inline
 from .names import verilog_name
 from .unit import core_of
 from .units.axi.params import Axi
@@ -26,34 +26,34 @@ class Accelerator(wiring.Component):
     design : Design
         The table.
     part : callable
-        What takes the place of a unit or FIFO: itself, or an instance from a `Library`.
+        How a unit or FIFO is instantiated: `inline`, or as an instance from a `Library`.
 
     Members
     -------
     start : ``In(1)``
         Starts a run from the next cycle on.
     stop : ``In(1)``
-        Soft reset: gives up the run, if there is one, and resets all units and channels once the
-        bus is clean.
+        Soft reset: aborts the run, if there is one, and resets all units and channels once no
+        burst is outstanding.
     running : ``Out(1)``
         High during a run; the first such cycle is cycle 0.
     stopping : ``Out(1)``
-        High from a soft reset on until the next run may start: no burst begins, and the run lasts
-        until those under way have come to their end.
+        High from a soft reset until the next run may start: no burst is issued, and the run lasts
+        until all outstanding bursts are complete.
     done : ``Out(1)``
-        High after a run that was not given up, until the next start or soft reset.
+        High after a run that was not aborted, until the next start or soft reset.
     error : ``Out(units)``
-        Bit per unit: it met something that the program excludes, in this run.
+        Bit per unit: in this run it saw input that the program rules out.
     cycle : ``Out(48)``
         Cycle of the run; after it, the number of its cycles.
     moves_in, moves_out, empty, full : ``Out(channels)``
         Bit per channel, table order: a beat enters or leaves its FIFO in this cycle; its head is
-        empty; it has no room.
+        empty; it has no free slot.
     <unit> : In or Out
-        Ports of the units that face the outside, under the unit's name.
+        External ports of units, under the unit's name.
     """
 
-    def __init__(self, design: Design, *, part=whole):
+    def __init__(self, design: Design, *, part=inline):
         self.design = design
         self.part = part
         self.cores = {unit.name: core_of(unit, design) for unit in design.units}
@@ -152,7 +152,7 @@ class Accelerator(wiring.Component):
 
 
 def face_name(unit: Unit) -> str:
-    """Name of the port of a unit that faces the outside."""
+    """Name of the external port of a unit."""
     return "mem" if isinstance(unit.params, Axi) else verilog_name(unit.name)
 
 

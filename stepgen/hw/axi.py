@@ -19,7 +19,7 @@ class Bus(wiring.Signature):
 
 
 class Axi4(Bus):
-    """AXI4 without IDs, locks, caches and regions, seen from the master.
+    """AXI4 without ID, lock, cache and region signals, seen from the master.
 
     Parameters
     ----------

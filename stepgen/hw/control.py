@@ -1,4 +1,4 @@
-"""Control registers: start a run, give it up, see how it went."""
+"""Control registers: start, abort and observe a run."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -10,13 +10,13 @@ from .axi import Axi4Lite
 from .counters import Counters
 from .design import registers
 from .design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, WORD, address_bits
-from .library import whole
+from .library import inline
 from .select import bits_of
 
 __all__ = ["Control"]
 
 READ_CYCLES = 5
-"""Cycles from the address of a read until all that it may show is there."""
+"""Cycles from the address of a read until every word that it can select is valid."""
 
 
 class Control(wiring.Component):
@@ -37,17 +37,16 @@ class Control(wiring.Component):
     running, stopping, done, error, cycle, moves_out, empty, full : ``In``
         As from `Accelerator`.
     read_moves, write_moves : ``In(1)``
-        A word moves over the bus.
+        A word is transferred over the bus.
 
     Notes
     -----
-    A read takes 6 cycles; a read or a start that comes before the counters of a finished run, or
-    those after a reset, have settled waits for them, and a start waits for a soft reset. Error code
-    and counters go through registers, so that the clock does not depend on the number of units and
-    channels.
+    A read takes 6 cycles. After a run and after a reset, reads and starts wait until the counters
+    have settled; a start also waits for a soft reset. Error code and counters are pipelined, so
+    that the clock frequency does not depend on the number of units and channels.
     """
 
-    def __init__(self, channels: int, units: int, *, counters: bool, part=whole):
+    def __init__(self, channels: int, units: int, *, counters: bool, part=inline):
         self.channels, self.units, self.counters = channels, units, counters
         self.part = part
         self.address_bits = address_bits(channels)
@@ -161,7 +160,7 @@ def _word(bits):
 
 
 def _at(address, words):
-    """The word at an address, from the words of each register; and the bits above those it took."""
+    """The word at an address, from the words of each register; and the address bits not decoded."""
     places = {
         offset // WORD: word
         for register, values in words.items()
@@ -173,7 +172,7 @@ def _at(address, words):
 
 
 def _first(m: Module, bits):
-    """Number of the lowest bit that is set, plus one, or 0; through a register per 8 to one."""
+    """Priority encoder: number of the lowest set bit plus one, or 0; a stage per factor of 8."""
     found = [(bit, number + 1) for number, bit in enumerate(bits_of(m, bits))]
     while len(found) > 1:
         following = []

@@ -7,39 +7,39 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .library import whole
+from .library import inline
 from .primitives import after, delayed
 
 __all__ = ["Counters"]
 
 WIDTH = 32
 BANK = 8
-"""Channels that are counted together, and words that are joined between two registers."""
+"""Channels of a bank, and words that are ORed in one pipeline stage."""
 
 
 class Counters(wiring.Component):
-    """Counts, for each channel, in how many cycles of a run each of three things happened.
+    """Counts, for each channel, in how many cycles of a run each of three events happened.
 
-    A channel counts in a few bits of its own. A turn goes round, one channel per cycle, and adds
-    what has gathered there to the channel's word in a memory, so a channel costs far less than
-    three full counters and the clock does not depend on the number of channels.
+    Each channel has three narrow counters. Round robin, one channel per cycle, they are added to
+    the channel's word in a memory and cleared, so a channel costs far less than three full counters
+    and the clock frequency does not depend on the number of channels.
 
     Parameters
     ----------
     channels : int
     part : callable
-        What takes the place of a bank of channels: itself, or an instance from a `Library`.
+        How a bank of channels is instantiated: `inline`, or as an instance from a `Library`.
 
     Members
     -------
     busy, starved, full : ``In(channels)``
-        What happens in this cycle, a bit per channel.
+        The events of this cycle, a bit per channel.
     running : ``In(1)``
         Only cycles in which it is high count.
     clear : ``In(1)``
         Start over from zero; only while `settled`.
     settled : ``Out(1)``
-        All cycles of the last run are in the memory.
+        All counts of the last run have been added to the memory.
     channel : ``In``
         Which channel to show.
     shown : ``Out(struct)``
@@ -52,7 +52,7 @@ class Counters(wiring.Component):
     flip-flops per channel where there are some hundred.
     """
 
-    def __init__(self, channels: int, *, part=whole):
+    def __init__(self, channels: int, *, part=inline):
         self.channels = channels
         self.part = part
         self.banks = -(-channels // BANK)
@@ -104,8 +104,8 @@ class Counters(wiring.Component):
         m.submodules.totals = totals = memory.Memory(shape=self.shape, depth=turns, init=[])
         write, read = totals.write_port(), totals.read_port()
         show = totals.read_port()
-        # Turns whose totals start from zero. After a reset, too: what the memory holds then is
-        # unknown, and the first turns have yet to reach its addresses.
+        # Turns whose totals start from zero. Also after a reset: the memory is undefined then, and
+        # the first turns have not yet reached its address registers.
         fresh = Signal(range(turns + gather + 1), init=turns + gather)
         known = Signal(self.shape)
         m.d.comb += [
@@ -135,7 +135,7 @@ class Counters(wiring.Component):
 
 
 class _Bank(wiring.Component):
-    """The counts of `BANK` channels since their last turns.
+    """The narrow counters of `BANK` channels, which count since the channel's last turn.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ class _Bank(wiring.Component):
     turn_over : ``Out(1)``
         The last channel's turn is now.
     gathered : ``Out``
-        A cycle after a channel's turn its three counts, above them what happened in the very cycle
-        of its turn; zero after the turns of others.
+        A cycle after a channel's turn its three counts, above them the events in the cycle of its
+        turn; zero if no channel of the bank had its turn.
     """
 
     def __init__(self, bits: int):

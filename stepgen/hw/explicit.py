@@ -1,8 +1,8 @@
-"""RTLIL whose operators leave nothing to the rules by which Verilog extends operands.
+"""Rewrites RTLIL with explicit operand widths, so that the Verilog is clean for linters.
 
-RTLIL and Verilog extend, and cut off, the operands of most operators without being told. That is
-well defined, and still what linters warn about, because in written code it is often a mistake. Here
-each operand gets the width at which its operator works.
+RTLIL and Verilog extend and truncate the operands of most operators implicitly. That is well
+defined, but linters warn about it, because in hand-written code it is often a mistake. Here each
+operand gets the width at which its operator works.
 """
 
 import re
@@ -63,7 +63,7 @@ class _Cell:
 
 
 def explicit(rtlil: str) -> str:
-    """The same circuit with operands of the width at which their operators work.
+    """The same circuit, each operand extended or truncated to the width of its operator.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def explicit(rtlil: str) -> str:
     Returns
     -------
     str
-        Modules in which comparisons have operands of one width, sums and bitwise operators operands
-        of the result's width; no comparison is constant; a choice among several is a chain of
-        choices between two.
+        Modules in which both operands of a comparison have one width, and operands of sums and
+        bitwise operators that of the result; no comparison is constant; a multiplexer of several
+        inputs is a chain of 2-to-1 multiplexers.
     """
     return _CELL.sub(_rewritten, rtlil)
 
@@ -118,7 +118,7 @@ def _compare(cell):
 
 
 def _shift(cell):
-    """The whole is shifted, then cut off."""
+    """Shift at the wider of both widths, then truncate."""
     whole, kept = max(cell.width("A"), cell.width("Y")), cell.width("Y")
     cell.resize("A", whole, signed=cell.signed("A"))
     if whole == kept:
@@ -140,7 +140,7 @@ def _is_zero(cell):
 
 
 def _choose(cell):
-    """A chain; at most one bit of the selection is set, the lowest is asked first."""
+    """A chain of 2-to-1 multiplexers; the selection is one-hot, its lowest bit has priority."""
     width, count = int(cell.parameters["WIDTH"]), int(cell.parameters["S_WIDTH"])
     options = [f"{cell.ports['B']} [{(k + 1) * width - 1}:{k * width}]" for k in range(count)]
     otherwise = cell.ports["A"]

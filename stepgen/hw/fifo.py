@@ -1,4 +1,4 @@
-"""FIFOs: the registers between units."""
+"""FIFOs: the channels between units, and the units' output registers."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -17,8 +17,8 @@ class Fifo(wiring.Component):
 
     Beat i, taken in cycle w, is at the head from cycle ``w + latency`` on; a slot that is popped in
     cycle r is free from cycle ``r + 1`` on. ``w.ready``, ``r.valid`` and ``r.payload`` are
-    registers. With a ``delay`` of p the payload arrives p cycles after the handshake: the room
-    was taken at the handshake, so a pipeline in front of the FIFO never has to stall.
+    registers. With a ``delay`` of p the payload arrives p cycles after the handshake: the slot is
+    reserved at the handshake (credit), so a pipeline in front of the FIFO never has to stall.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ class Fifo(wiring.Component):
 
 
 class _Store(wiring.Component):
-    """Output register with registers or LUT RAM behind it; latency 1. Never asked to overflow.
+    """Output register with registers or LUT RAM in front of it; latency 1. Does not check overflow.
 
-    What arrives is always written behind, and forgotten there where it goes straight to the output:
-    so the consumer's decision does not reach the memory.
+    A beat that goes straight to the output register is written to the memory too, and ignored
+    there: so the consumer's `ready` is not on the path to the memory's write enable.
     """
 
     def __init__(self, channel: Channel, depth: int | None = None):
@@ -119,7 +119,7 @@ class _Store(wiring.Component):
 
 
 class _BlockStore(wiring.Component):
-    """Block RAM with its output register in front of a small `_Store`; latency 4."""
+    """Block RAM with its output register, read ahead into a small `_Store`; latency 4."""
 
     def __init__(self, channel: Channel):
         self.channel = channel

@@ -1,4 +1,4 @@
-"""Counts what a circuit really allocates, from its elaboration."""
+"""Memory bits of an elaborated circuit."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Circuits that occur several times in a design, written once."""
+"""Modules that several instances of a design share."""
 
 import json
 import re
@@ -7,29 +7,29 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
 
-__all__ = ["Library", "whole"]
+__all__ = ["Library", "inline"]
 
 
 _PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
 
 
-def whole(part: wiring.Component, kind: str, identity: object, clear=None):
-    """The part itself, in place of an instance of a shared circuit."""
+def inline(part: wiring.Component, kind: str, identity: object, clear=None):
+    """The part itself, elaborated in place, instead of an instance of a shared module."""
     return part if clear is None else ResetInserter(clear)(part)
 
 
 class Library:
-    """Modules in RTLIL, by what they are.
+    """RTLIL modules, one for all parts with the same circuit.
 
-    A design has many units and FIFOs but few different ones, so that writing, compiling and
-    simulating it takes time by their kinds rather than by their number.
+    A design has many units and FIFOs but few different ones, so the time to write, compile and
+    simulate it grows with the number of modules, not of instances.
 
     Parameters
     ----------
     prefix : str
         Start of all module names.
     platform
-        Given to the parts when they are elaborated.
+        Platform for which parts are elaborated.
     """
 
     def __init__(self, prefix: str, platform=None):
@@ -48,20 +48,20 @@ class Library:
         Parameters
         ----------
         part : Component
-            Elaborated where it is the first of its kind.
+            Elaborated if it is the first with this circuit.
         kind : str
             For the name of the module.
         identity : JSON value
-            All that the circuit depends on.
+            Everything that the circuit depends on.
         clear : Value, optional
-            Resets it, beside the reset of all.
+            Resets the instance, in addition to the global reset.
         """
         key = f"{kind} {json.dumps(identity, sort_keys=True)}"
         ports = {}
         for path, member, value in part.signature.flatten(part):
             direction = "i" if member.flow == wiring.In else "o"
             ports[f"{direction}_{'__'.join(map(str, path))}"] = value
-        part._MustUse__silence = True  # a later one of its kind is never elaborated
+        part._MustUse__silence = True  # only the first one is elaborated
         if key not in self._modules:
             name = f"{self.prefix}_{kind}_{len(self._modules)}"
             text = rtlil.convert(part, name=name, platform=self.platform, emit_src=False)

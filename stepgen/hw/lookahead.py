@@ -1,4 +1,4 @@
-"""A register that holds one beat back until the next one is known."""
+"""Holding register: delays a beat until the next one is known."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -11,10 +11,10 @@ __all__ = ["Lookahead"]
 
 
 class Lookahead(wiring.Component):
-    """Holds the latest beat; lets it go at once, or only when a next one comes.
+    """Holding register for one beat, which leaves at once or only when the next one arrives.
 
-    An element whose group may yet turn out to end with nothing more of substance (an empty group,
-    padding, the end of the stream) must carry that group's stop, so it waits here.
+    If whatever follows an element in its group may vanish (an empty group, padding, the end of the
+    stream), the element must carry the group's stop, so it waits here.
 
     Parameters
     ----------
@@ -24,21 +24,21 @@ class Lookahead(wiring.Component):
     Members
     -------
     i : ``In(stream)``
-        Next beat. Taken when the register is free or becomes free.
+        Next beat. Accepted when the register is free or becomes free.
     o : ``Out(stream)``
         The beat held, with ``stop`` replaced by ``last_stop`` while ``last`` is high.
     held, held_valid : ``Out``
-        What is in the register.
+        The content of the register.
     wait : ``In(1)``
         Whether the beat held may leave only together with the arrival of the next.
     last, last_stop : ``In``
-        Leave with another stop level.
+        Replace the stop level of the beat as it leaves.
     restop, restop_level : ``In``
         Overwrite the stop level of the beat held.
 
     Notes
     -----
-    One cycle of latency beside the FIFO's; one beat per cycle.
+    One cycle of latency in addition to the FIFO's; one beat per cycle.
     """
 
     def __init__(self, channel: Channel):

@@ -74,7 +74,7 @@ class Accumulators(wiring.Component):
     Parameters
     ----------
     slices : int
-        Accumulators; each is met again after `slices` steps.
+        Accumulators; each is used again after `slices` steps.
     shape : ArrayLayout
         Lanes of an accumulator.
     term : ArrayLayout
@@ -93,9 +93,9 @@ class Accumulators(wiring.Component):
 
     Notes
     -----
-    Latency 1, a step per cycle, also with a single accumulator. They lie on a ring that only a step
-    moves on: the adder's result, a memory of ``slices - 2``, and the adder's operand, so that no
-    address is needed and the adder stands between registers.
+    Latency 1, a step per cycle, also with a single accumulator. They form a ring that advances with
+    each step: the adder's output register, a memory of ``slices - 2`` rows and the adder's operand
+    register. So only a counter addresses them, and the adder is between registers.
     """
 
     def __init__(self, slices: int, shape: data.ArrayLayout, term: data.ArrayLayout):

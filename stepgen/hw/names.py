@@ -1,4 +1,4 @@
-"""What the names of a program become in Verilog."""
+"""Escaping of names in Verilog."""
 
 __all__ = ["verilog_name"]
 
@@ -44,11 +44,11 @@ _MARK = "n0"
 
 
 def verilog_name(name: str) -> str:
-    """A name of a user as it stands in Verilog: the same wherever it is written.
+    """The Verilog name of a user's name, the same in every file.
 
-    Most names stay as they are. Those of the language, of a design's own ports and of its test
-    bench, and those that tools keep for themselves (underscores in a row, or at an end) begin with
-    ``n0``, and have ``_u`` for each underscore. No two names become one.
+    Most names stay as they are. Reserved ones (of the language, of a design's own ports, of its
+    test bench, and those with underscores in a row or at an end) get the prefix ``n0``, and ``_u``
+    for each underscore. Different names stay different.
 
     Parameters
     ----------

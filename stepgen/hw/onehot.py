@@ -1,4 +1,4 @@
-"""Selection by one bit per input: shallow trees instead of wide multiplexers."""
+"""One-hot selection: AND-OR trees and prefix trees instead of wide multiplexers."""
 
 from amaranth.hdl import Module, Signal
 

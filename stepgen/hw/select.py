@@ -1,4 +1,4 @@
-"""One of many: fair choice, and multiplexers in stages."""
+"""Round-robin arbiter, one-hot encoder and pipelined multiplexer."""
 
 from functools import reduce
 from operator import or_
@@ -30,7 +30,7 @@ def bits_of(m: Module, value):
 
 
 def encode(m: Module, onehot):
-    """Number of the bit that is set."""
+    """Number of the set bit of a one-hot value."""
     index = [Signal(name=f"index_{bit}") for bit in range(index_bits(len(onehot)))]
     for bit, one in enumerate(index):
         m.d.comb += one.eq(Cat(b for k, b in enumerate(onehot) if k >> bit & 1).any())
@@ -38,9 +38,9 @@ def encode(m: Module, onehot):
 
 
 def select_in_stages(m: Module, onehot, words):
-    """The word whose bit is set, through a tree of `MUX_WAYS` to one with registers between.
+    """Pipelined one-hot multiplexer: a tree of `MUX_WAYS` to one with registers between.
 
-    The word is there `stages.multiplexer` cycles later.
+    The latency is `stages.multiplexer` cycles.
     """
     words = [_group(onehot, words, k) for k in range(0, len(words), MUX_WAYS)]
     while len(words) > 1:
@@ -55,26 +55,27 @@ def _group(onehot, words, start):
 
 
 class RoundRobin(wiring.Component):
-    """Grants one of those that ask: the next one after the last that was granted.
+    """Round-robin arbiter: grants the next requester after the one granted last.
 
     Parameters
     ----------
     count : int
-        How many may ask.
+        Number of requesters.
 
     Members
     -------
     asks : ``In(count)``
+        Requests.
     grant : ``Out(count)``
         At most one bit; depends on `asks` and a register.
     taken : ``In(1)``
-        The one granted has had its turn.
+        The grant is used: the requesters after it come next.
     restart : ``In(1)``
-        Start over with the first.
+        Start over with requester 0.
 
     Notes
     -----
-    Depth of logic grows with the logarithm of the count.
+    The depth of logic grows with the logarithm of the count.
     """
 
     def __init__(self, count: int):
@@ -83,7 +84,7 @@ class RoundRobin(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        after = Signal(self.count)  # those that come after the last one
+        after = Signal(self.count)  # requesters after the one granted last
         asking = Signal(self.count)
         m.d.comb += asking.eq(Mux((self.asks & after).any(), self.asks & after, self.asks))
 

@@ -1,4 +1,4 @@
-"""The hardware stream: one beat per transfer, structure riding along."""
+"""Signature of the hardware stream: valid/ready handshake and the payload of a beat."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data, stream
@@ -16,8 +16,8 @@ def payload_shape(channel: Channel):
     -------
     Shape
         For a channel with structure a layout with the fields ``kind`` (``VALUE``, ``BARE`` or
-        ``DONE``), ``stop`` and ``data`` (lane 0 in the lowest bits; the low level of a bare beat);
-        for a raw channel plain unsigned bits.
+        ``DONE``), ``stop`` and ``data`` (lane 0 in the lowest bits; in an empty token the level of
+        the group); for a raw channel plain unsigned bits.
     """
     if channel.rank is None:
         return unsigned(channel.bits)

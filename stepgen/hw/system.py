@@ -1,4 +1,4 @@
-"""A design as a top module: streams, memory port and control registers under plain names."""
+"""Top module of a design: accelerator, control registers, and ports under plain names."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -9,7 +9,7 @@ from .axi import Axi4, Axi4Lite
 from .control import Control
 from .design.registers import address_bits
 from .design.table import Design
-from .library import whole
+from .library import inline
 from .names import verilog_name
 from .units.axi.params import Axi
 from .units.sink.params import Sink
@@ -43,7 +43,7 @@ class System(wiring.Component):
         A beat enters, or leaves, the channel's FIFO in this cycle.
     """
 
-    def __init__(self, design: Design, *, counters: bool = True, probes: bool = False, part=whole):
+    def __init__(self, design: Design, *, counters: bool = True, probes: bool = False, part=inline):
         self.design, self.counters, self.probes, self.part = design, counters, probes, part
         self.bus = next(design.of_kind(Axi), None)
         members = {

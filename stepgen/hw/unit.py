@@ -1,4 +1,4 @@
-"""What all units share: ports made from the design table, and how a unit is found."""
+"""Base class of all units' circuits: ports from the design table."""
 
 import dataclasses
 
@@ -15,10 +15,10 @@ __all__ = ["UnitCore", "core_of"]
 class UnitCore(wiring.Component):
     """Base of all units.
 
-    A unit is an actor: in each cycle it looks at its state, at the heads of its inputs and at the
-    room of its outputs, all of which come from registers, and performs at most one action. Its
-    outputs end in the registers of a FIFO. The cycle model steps the same actor
-    (``model.py`` beside the circuit).
+    A unit consists of actors: in each cycle an actor reads its state, the heads of its inputs and
+    the free space of its outputs, all of which come from registers, and performs at most one
+    action. The FIFO of the channel is the output register. The cycle model implements the same
+    actors (``model.py`` beside the circuit).
 
     Parameters
     ----------
@@ -39,11 +39,10 @@ class UnitCore(wiring.Component):
         For units that end a run: high once the unit has seen the end of its stream, until the
         next start. Registered.
     error : ``Out(1)``
-        High for at least one cycle when the unit meets something that its program excludes.
+        High for at least one cycle when the unit sees input that its program rules out.
         Registered.
     under_way : ``Out(1)``
-        While it is high the unit must not be reset: the outside still owes it something, or is
-        owed. Registered.
+        While high, the unit must not be reset: bus transactions are outstanding. Registered.
     """
 
     finishes = False
@@ -68,18 +67,18 @@ class UnitCore(wiring.Component):
         )
 
     def extra_ports(self):
-        """Ports beside the channels, for units that face the outside."""
+        """Ports in addition to the channels, for units with external ports."""
         return {}
 
     def constants(self):
-        """Inputs that never change, by name with shape and value.
+        """Constant inputs, by name with shape and value.
 
-        Units that differ in nothing else share one circuit.
+        Units that differ only in these share one module.
         """
         return {}
 
     def identity(self):
-        """The parameters that decide what the circuit is."""
+        """The parameters that the circuit depends on."""
         return dataclasses.asdict(self.params)
 
     @property

@@ -1,4 +1,4 @@
-"""A design as Verilog."""
+"""Verilog of a design."""
 
 import hashlib
 import os
@@ -40,19 +40,19 @@ _UNINITIALIZED = ("attrmap -remove init", "delete t:$meminit_v2")
 def to_verilog(
     design: Design, *, probes: bool = False, counters: bool = True, initial: bool = True
 ) -> str:
-    """Verilog of a whole design.
+    """Verilog of a design, all modules in one text.
 
     Parameters
     ----------
     design : Design
     probes : bool
-        Whether the moves of all channels are led out, for test benches.
+        Whether pushes and pops of all channels are output ports, for test benches.
     counters : bool
-        Whether the control registers count what happens on every channel.
+        Whether the control registers count the cycles of every channel.
     initial : bool
-        Whether registers and memories have initial values. Without, only the reset says what a
-        register holds, and nothing what a memory does: what does not depend on it works all the
-        more with initial values, which many a chip can't give.
+        Whether registers and memories have initial values. Without them only the reset defines
+        registers, and memories are undefined: a circuit that works then does not depend on initial
+        values, which many devices don't have.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def test_flags_that_do_not_fit(count, wrong):
     ("hold", "x", "flags", "y", "message"),
     [
         (False, 1, (1, 1, 1), 1, "x must be a stream of tiles, of at least rank 2, not 1"),
-        (False, 3, (1, 1, 1), 3, "with x of rank 3 it has to hold the last beat of a group back"),
+        (False, 3, (1, 1, 1), 3, "with x of rank 3 it needs hold, for the last beat of a group"),
         (True, 3, (2, 1, 1), 3, "flags must be of rank 1 "),
         (True, 3, (1, 8, 1), 3, "flags must be of rank 1 "),
         (True, 3, (1, 1, None), 3, "flags must be of rank 0 "),

@@ -1,4 +1,4 @@
-"""Whether channels have the formats that a unit needs at its ports."""
+"""Formats of channels, and the check that a unit's ports have the ones it needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .table import Channel, Design, Unit
 
 
 class Format(NamedTuple):
-    """What a unit expects of the channel at a port.
+    """Format of the channel that a unit expects at a port.
 
     Attributes
     ----------
@@ -17,7 +17,7 @@ class Format(NamedTuple):
     rank : int or None
         Highest wire stop level, None for a raw channel.
     delay : int
-        Stages of the pipeline before an output, in cycles. Inputs are not asked for it.
+        Stages of the pipeline before an output, in cycles. Not compared at inputs.
     """
 
     lanes: int

@@ -1,4 +1,4 @@
-"""How the beats of a channel follow a clock: the groups that some unit above it sends."""
+"""Pace of a channel: what it carries of each group that some unit upstream sends (its clock)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.dims import Dim
 
 RUN = 1 << 20
-"""Level of the epoch that is a whole run, its ``DONE`` included."""
+"""Level of the epoch that is the complete run, its ``DONE`` included."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Extent:
     Attributes
     ----------
     bound : float
-        No group is longer; infinite where nothing is known.
+        Longest group; infinite where none is known.
     may_be_empty : bool
     name : str
-        As people write it.
+        For messages.
     """
 
     bound: float
@@ -31,7 +31,7 @@ class Extent:
 
     @classmethod
     def of(cls, dim: Dim) -> Extent:
-        """What a dim of a type says."""
+        """The extent of a dim of a type."""
         return cls(math.inf if dim.bound is None else dim.bound, dim.may_be_empty, str(dim))
 
     def __mul__(self, other: Extent) -> Extent:
@@ -58,22 +58,22 @@ class Pace:
     Attributes
     ----------
     level, groups : int, float
-        An epoch is at most `groups` whole groups of this wire level.
+        An epoch is at most `groups` complete groups of this wire level.
     lag : float
-        Epochs that the clock must have sent beyond one before all beats of that one are out;
-        infinite where that may never be.
+        Epochs that the clock must have sent beyond one before all beats of that one are sent;
+        infinite where no number suffices.
     sparse : bool
         Whether an epoch may send nothing.
     opened : bool
-        Whether the first beat of an epoch is out as soon as the clock has sent its first.
+        Whether the first beat of an epoch is sent once the clock has sent its first.
     prompt : bool
-        Whether all beats of an epoch are.
+        Whether all beats of an epoch are sent by then.
     replayed : str
-        Queue that an epoch's one tile must be in, whole, before more than its first copy is out.
+        Queue that must hold the complete tile of an epoch before its second copy is sent.
     closed : str
-        Queue that all of an epoch must be in before any of it is out.
+        Queue that must hold an epoch completely before its first beat is sent.
     aligned : bool
-        False where epochs are no whole groups: only a coarser clock tells something.
+        False where epochs are not complete groups: only a coarser clock gives information.
     """
 
     level: int
@@ -93,7 +93,7 @@ class Pace:
         return self.groups * span(extents, level, self.level)
 
     def room(self, extents: Extents, level: int = 0) -> float:
-        """Most groups of `level`, level 0 for beats, of an epoch that have to lie somewhere."""
+        """Most groups of `level` (0: beats) of an epoch that have to be stored, with ``DONE``."""
         return self.count(extents, level) + (self.level == RUN)
 
     def moved(self, least: int, by: int) -> Pace:
@@ -103,7 +103,7 @@ class Pace:
         return replace(self, level=self.level + by) if self.level >= least else UNALIGNED
 
     def after(self, *others: Pace | None) -> Pace:
-        """The pace of what waits for others too, which say nothing of its structure."""
+        """The pace of an output that also waits for `others`, which don't change its structure."""
         known = [o for o in others if o is not None]
         return replace(
             self,
@@ -129,12 +129,12 @@ Paces = Mapping[str, Pace]
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue inside a unit, whose size is what it is.
+    """A queue inside a unit, of fixed size.
 
     Attributes
     ----------
     extents : Extents
-        Of what passes through it.
+        Dims of the beats that pass through it.
     holds : sequence of (int, int)
         Levels, and how many groups of each it holds.
     """
@@ -143,12 +143,12 @@ class Queue:
     holds: Sequence[tuple[int, float]]
 
     def takes(self, pace: Pace, epochs: float) -> bool:
-        """Whether so many epochs fit."""
+        """Whether `epochs` epochs fit."""
         return all(epochs * pace.room(self.extents, level) <= n for level, n in self.holds)
 
 
 def copied(*outputs: str) -> Callable[[Paces], Paces]:
-    """The paces of outputs that all carry what comes in."""
+    """The paces of outputs that are copies of the input."""
 
     def follow(paces: Paces) -> Paces:
         (x,) = paces.values()
@@ -162,7 +162,7 @@ def copied(*outputs: str) -> Callable[[Paces], Paces]:
 
 @dataclass(frozen=True)
 class Part:
-    """An actor of a unit, as far as depths ask: what it takes before it gives.
+    """An actor of a unit, for the sizing of FIFOs: what it consumes before it produces.
 
     Attributes
     ----------
@@ -171,14 +171,14 @@ class Part:
     follow : function
         The paces of all outputs from those of the inputs that follow a clock.
     meets : mapping of str to int
-        By input, the level from which on a part that waits at one input for a group has taken all
-        of the others before it; 0 where it is not here.
+        By input, the level from which on a part that waits at one input for a group has consumed
+        all earlier groups of the other inputs; 0 for inputs that are missing here.
     keeps : mapping of str to int
-        Beats of an input that it has taken while it still waits for what belongs to them.
+        Beats of an input that it has consumed while it still waits for those that belong to them.
     queues : mapping of str to Queue
         The queues among its outputs.
     clock : str
-        Channel whose levels number what it sends; the first output where it is not here.
+        Channel whose levels number what it sends; by default the first output.
     start : function, optional
         The paces of the outputs when the part itself is the clock, by level.
     """

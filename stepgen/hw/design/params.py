@@ -1,4 +1,4 @@
-"""What a unit says of itself: ports, pipeline, memory, and where its circuit and model are."""
+"""Base class of unit parameters: ports, latency, memory, and where circuit and model are."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class UnitParams(ABC):
-    """Parameters of one kind of unit, and all that can be said of it without its circuit.
+    """Parameters of one kind of unit, and all that follows from them without its circuit.
 
     A kind is a subclass, a frozen dataclass, in a file ``params.py``. Beside it lie ``rtl.py`` with
     one subclass of `stepgen.hw.unit.UnitCore` and ``model.py`` with a function
-    ``build(unit, params, machine)``. Defining the class makes the kind known.
+    ``build(unit, params, machine)``. Defining the class registers the kind.
 
     Attributes
     ----------
     kind : str
         Name of the kind in the design table.
     weights : str
-        The input of which it holds a tile while it works on those of others, and the next; or none.
+        Input whose tiles the unit buffers: one is loaded while another is used; empty for none.
     main : str
-        The actor that stands for the unit in reports; empty for units that neither compute, store,
-        route nor merge, which follow others beat by beat.
+        The actor that represents the unit in reports; empty for units that only pass beats on:
+        they neither compute, store, route nor merge.
     """
 
     kind: ClassVar[str]
@@ -69,19 +69,19 @@ class UnitParams(ABC):
         return None
 
     def delay(self, lanes: int) -> int:
-        """Cycles from the handshake at the pipelined output until the payload is there."""
+        """Cycles from the handshake at the pipelined output until the payload is valid."""
         return 0
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
-        """Channels inside."""
+        """FIFOs inside the unit."""
         return []
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of data in memories of its own, beside its queues."""
+        """Bits of the unit's own memories, without its queues."""
         return 0
 
     def multipliers(self, design: Design) -> int:
-        """Multipliers that the unit is made of."""
+        """Hardware multipliers of the unit."""
         return 0
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
@@ -105,8 +105,8 @@ class UnitParams(ABC):
 
         A kind that is not in a file ``params.py`` has all in its own file.
         """
-        room, _, own = cls.__module__.rpartition(".")
-        return importlib.import_module(f"{room}.{name}" if own == "params" else cls.__module__)
+        package, _, own = cls.__module__.rpartition(".")
+        return importlib.import_module(f"{package}.{name}" if own == "params" else cls.__module__)
 
 
 def params_class(kind: str) -> type[UnitParams]:

@@ -1,4 +1,4 @@
-"""The control registers: the map that circuit, test benches, C header and documentation share."""
+"""Register map of the control registers, for circuit, test benches, C header and documentation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Bit:
     position : int
         0 for the lowest.
     meaning : str
-        What it says, or does, where it is 1.
+        What 1 means, or does.
     """
 
     name: str
@@ -42,10 +42,10 @@ class Register:
     offset : int
         Address in bytes; of a channel's counter relative to the channel's first.
     access : "read" or "write"
-        What a host does with it; other accesses have no effect, and read 0.
+        Access by the host; other accesses have no effect, and read 0.
     meaning : str
     bits : tuple of Bit
-        Where single bits mean something.
+        Fields of one bit, if it has any.
     words : int
         1 or 2.
     """
@@ -64,11 +64,11 @@ class Register:
 
 
 START = Bit("start", 0, "starts a run, unless one is running")
-SOFT_RESET = Bit("soft_reset", 1, "gives up the run; with `start` beside it another one follows")
-RUNNING = Bit("running", 0, "a run is under way")
-DONE = Bit("done", 1, "the last run came to its end, and was not given up")
-ERROR = Bit("error", 2, "a unit met something that the program excludes")
-STOPPING = Bit("stopping", 3, "a soft reset is under way")
+SOFT_RESET = Bit("soft_reset", 1, "aborts the run; with `start` set too, the next one follows")
+RUNNING = Bit("running", 0, "a run is in progress")
+DONE = Bit("done", 1, "the last run is complete, and was not aborted")
+ERROR = Bit("error", 2, "a unit saw input that the program rules out")
+STOPPING = Bit("stopping", 3, "a soft reset is in progress")
 
 CONTROL = Register("control", 0x00, "write", "", (START, SOFT_RESET))
 STATUS = Register("status", 0x04, "read", "", (RUNNING, DONE, ERROR, STOPPING))
@@ -92,7 +92,7 @@ CHANNEL_BASE, CHANNEL_STRIDE = 0x1000, 16
 COUNTERS = (
     Register("busy", 0x0, "read", "cycles in which a beat left the channel"),
     Register("starved", 0x4, "read", "cycles in which its head was empty"),
-    Register("full", 0x8, "read", "cycles in which it had no room"),
+    Register("full", 0x8, "read", "cycles in which it had no free slot"),
 )
 """Registers that every channel has."""
 
@@ -109,12 +109,12 @@ def counter_address(channel: int, counter: int) -> int:
 
 
 def end_address(channels: int) -> int:
-    """First address behind the counters of so many channels."""
+    """First address behind the counters of `channels` channels."""
     return CHANNEL_BASE + CHANNEL_STRIDE * channels
 
 
 def address_bits(channels: int) -> int:
-    """Bits of an address that reaches the counters of so many channels."""
+    """Bits of an address that reaches the counters of `channels` channels."""
     return max(MIN_ADDRESS_BITS, (end_address(channels) - 1).bit_length())
 
 

@@ -1,7 +1,7 @@
 """The design table: units, channels and depths as pure data.
 
 One table drives the Amaranth elaboration, the cycle model, the symbolic ``hardware`` metrics and
-every report. It knows nothing of graphs, circuits or time.
+every report. It depends on neither graphs, circuits nor timing.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ...ir.wire import KIND_BITS, stop_bits
 from .params import UnitParams, params_class
 
 FORMAT = 1
-"""Of the table as text."""
+"""Version of the table's text form."""
 
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
 MOST_DEPTH = 1 << 20
-"""Of a FIFO, in beats: more than the on-chip memory of any part holds."""
+"""Greatest depth of a FIFO in beats: more than the on-chip memory of any FPGA holds."""
 
 MOST_MEMORY_BITS = 1 << 32
-"""Of the memory of one unit: more than any part holds on chip."""
+"""Greatest memory of one unit in bits: more than any FPGA has on chip."""
 
 MOST_OUTSTANDING = 4096
-"""Of a design's reads: their lengths wait in a FIFO."""
+"""Most outstanding bursts: their lengths are kept in a FIFO."""
 
 READ_AHEAD = 4
 """Beats that a block RAM FIFO reads ahead: covers the cycles from a pop to the next arrival."""
@@ -47,12 +47,12 @@ def width_of(end: int) -> int:
 
 
 def index_bits(count: int) -> int:
-    """Bits that name one of so many, at least 1."""
+    """Bits of an index below `count`, at least 1."""
     return max(1, (count - 1).bit_length())
 
 
 def memory_kind(depth: int) -> str:
-    """Kind of memory that a FIFO of `depth` beats lives in."""
+    """Kind of memory of a FIFO of `depth` beats."""
     return REGISTERS if depth <= 4 else LUTRAM if depth <= 64 else BLOCKRAM
 
 
@@ -65,7 +65,7 @@ class Channel:
     name : str
         Unique in the design.
     lanes, bits : int
-        Lanes of a beat and bits of one lane; both 0 for a channel that carries structure alone.
+        Lanes of a beat and bits of one lane; both 0 for a channel that carries structure only.
     rank : int or None
         Highest wire stop level. None for a raw channel: words without structure (bus requests,
         bus words), whose payload is `bits` wide.
@@ -74,7 +74,7 @@ class Channel:
     delay : int
         Stages of the producer's pipeline between handshake and payload, in cycles.
     signed : bool
-        Whether a lane is a signed number (for people and test benches).
+        Whether a lane is a signed number (for reports and test benches).
     """
 
     name: str
@@ -109,12 +109,12 @@ class Channel:
 
     @property
     def latency(self) -> int:
-        """Cycles from the producer's handshake until the beat is at the head."""
+        """Cycles from the producer's handshake until the beat is at the head of the FIFO."""
         return self.delay + MEMORY_LATENCY[self.memory]
 
     @property
     def data_bits(self) -> int:
-        """Width of the data field; wide enough for the low level of a bare beat."""
+        """Width of the data field; wide enough for the level in an empty token."""
         if self.rank is None:
             return self.bits
         return max(self.lanes * self.bits, stop_bits(self.rank))
@@ -126,12 +126,12 @@ class Channel:
 
     @property
     def width(self) -> int:
-        """Width of the whole payload in bits."""
+        """Width of the payload in bits."""
         return self.data_bits + (0 if self.rank is None else KIND_BITS + self.stop_bits)
 
     @property
     def memory_bits(self) -> int:
-        """Bits of memory of the FIFO; the beat at the head is in a register of its own."""
+        """Bits of memory of the FIFO; the beat at the head is in a separate register."""
         ahead = READ_AHEAD if self.memory == BLOCKRAM else 0
         return (self.depth + ahead - 1) * self.width
 
@@ -152,7 +152,7 @@ class Unit:
     inputs, outputs : mapping of str to str
         By port, the name of its channel; in the order of the ports.
     origin : str
-        Name of the program's node that it was made for; empty for what nodes share.
+        Name of the program's node that it implements; empty for units that nodes share.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def _listed(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Region:
-    """Where a tensor lies off chip.
+    """Address range of a tensor in off-chip memory.
 
     Parameters
     ----------
@@ -271,9 +271,9 @@ class Bus:
     address_bits : int
         Of an address in bytes, from 32 to 64. Lowering makes it as wide as the memory map needs.
     burst : int
-        Words of a burst at most.
+        Longest burst in words.
     outstanding : int
-        Bursts in flight at most, of reads and of writes.
+        Most bursts in flight, of reads and of writes each.
     """
 
     data_bits: int = 64
@@ -316,13 +316,13 @@ class Bus:
 
 @dataclass(frozen=True)
 class Design:
-    """A table of units and channels, complete and checked.
+    """Design table: units, channels and memory map, complete and checked.
 
     Raises
     ------
     StepError
-        Where a channel has not exactly one producer and one consumer, a name is there twice, a
-        region ends beyond the addresses of the bus, or a unit can't be built between its channels.
+        If a channel has not exactly one producer and one consumer, a name occurs twice, a region
+        ends beyond the addresses of the bus, or a unit does not fit its channels.
     """
 
     name: str
@@ -424,7 +424,7 @@ class Design:
         Raises
         ------
         StepError
-            If it is none or of a newer format, or its parts do not fit together.
+            If the text is not a design table or of a newer format, or the table is inconsistent.
         """
         with unstamped(parsed(text, "the design"), FORMAT, "the design") as fields:
             return record(fields, cls, "the design")

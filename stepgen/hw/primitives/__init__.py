@@ -1,7 +1,7 @@
-"""Small parts that a device has in silicon.
+"""Primitives that FPGAs have as hard blocks.
 
-Each is one component with one timing: on a device that is known here the silicon itself with its
-own registers, elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
+Each is one component with one timing: on a supported device the hard block with its own registers,
+elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 """
 
 from .block_ram import BlockRam

@@ -12,7 +12,7 @@ from .device import is_ecp5
 __all__ = ["BlockRam"]
 
 SHALLOW = 32
-"""Rows up to which LUT RAM is the better home."""
+"""Most rows that are mapped to LUT RAM."""
 
 ECP5_SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
 """Data and address bits that a DP16KD can have."""
@@ -21,7 +21,7 @@ ECP5_ADDRESS_BITS, ECP5_HALF = 14, 18
 
 
 class BlockRam(wiring.Component):
-    """Memory with one write port and one read port, both of which work in every cycle.
+    """Simple dual-port memory: one write port and one read port, each one access per cycle.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class BlockRam(wiring.Component):
     Members
     -------
     w_en, w_addr, w_data : ``In``
-        Write a row; reading sees it from the next cycle on.
+        Write a row; it can be read from the next cycle on.
     r_addr : ``In``
         Row to read.
     r_data : ``Out``
-        The row addressed two cycles ago. Undefined where it was written in that very cycle.
+        The row addressed two cycles ago. Undefined if it was written in that cycle.
 
     Notes
     -----
@@ -78,7 +78,7 @@ class BlockRam(wiring.Component):
         return m
 
     def _ecp5(self, m):
-        """Blocks side by side, each the widest that has enough rows."""
+        """Blocks in parallel, each of the widest shape that has enough rows."""
         bits, address_bits = next(s for s in ECP5_SHAPES if self.depth <= 1 << s[1])
         w_addr, r_addr = (
             self._address(address, address_bits) for address in (self.w_addr, self.r_addr)
@@ -99,7 +99,7 @@ class BlockRam(wiring.Component):
         return Cat(Const(0, ECP5_ADDRESS_BITS - bits), padded)
 
     def _block(self, bits, written, w_addr, r_addr, seen):
-        """Port A writes, port B reads. With 36 bits both halves of the data work for each side."""
+        """Port A writes, port B reads. With 36 bits each side uses both halves of the data."""
         zero, one = Const(0, 1), Const(1, 1)
         low, high = range(ECP5_HALF), range(ECP5_HALF, 36)
         # A word of up to 18 bits leaves at B; a word of 36 leaves with its lower half at A.

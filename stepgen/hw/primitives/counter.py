@@ -1,4 +1,4 @@
-"""Modulo counters with registered terminal count, and addresses that go round."""
+"""Modulo counter with registered terminal count, and increment modulo an extent."""
 
 from amaranth.hdl import Const, Mux, Signal
 
@@ -6,13 +6,13 @@ __all__ = ["after", "counter"]
 
 
 def counter(m, step, extent: int):
-    """Count `step` from 0 to ``extent - 1`` and around.
+    """Modulo counter of `step`, from 0 to ``extent - 1``.
 
     Returns
     -------
     count : Value
     last : Value
-        Whether `count` is ``extent - 1``: a register, so that decisions on it are quick.
+        Registered terminal count: whether `count` is ``extent - 1``.
     """
     if extent == 1:
         return Const(0, 0), Const(1, 1)
@@ -23,8 +23,8 @@ def counter(m, step, extent: int):
 
 
 def after(count, extent: int):
-    """The number after `count`, which goes from 0 to ``extent - 1`` and around.
+    """``count + 1`` modulo `extent`.
 
-    Only for what steps otherwise than a `counter` does: it waits for a comparison.
+    For addresses that do not only count; it has a comparison in its path, a `counter` has not.
     """
     return Mux(count == extent - 1, 0, count + 1)

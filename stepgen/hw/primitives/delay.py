@@ -17,7 +17,7 @@ def delayed(m, value, cycles: int, **kwargs):
     cycles : int
         Registers; with 0 the value itself.
     **kwargs
-        For the registers: ``reset_less`` where nobody looks before the first value arrives.
+        For the registers: ``reset_less`` where the output is not used before the first value.
     """
     for _ in range(cycles):
         later = Signal.like(value, name="delayed", **kwargs)

@@ -1,4 +1,4 @@
-"""Which silicon a circuit is elaborated for."""
+"""Device that a circuit is elaborated for."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The kinds of units, one room each: parameters, cycle model and circuit."""
+"""The kinds of units, one package each: parameters, cycle model and circuit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 @cache
 def load_all() -> tuple[str, ...]:
-    """Make all of stepgen's own kinds known, and return their names."""
-    rooms = sorted(path.parent.name for path in Path(__file__).parent.glob("*/params.py"))
-    for room in rooms:
-        importlib.import_module(f"{__name__}.{room}.params")
-    return tuple(rooms)
+    """Register all of stepgen's own kinds, and return their names."""
+    names = sorted(path.parent.name for path in Path(__file__).parent.glob("*/params.py"))
+    for name in names:
+        importlib.import_module(f"{__name__}.{name}.params")
+    return tuple(names)

@@ -147,7 +147,7 @@ def copying(unit: str = "", channel: str = "", **changes) -> Design:
         ("l", "", {"region": "v"}, "load l: no tensor v lies off chip"),
         ("l", "", {"base": 72}, "load l: w lies at 64, not at 72"),
         ("l", "", {"ref_level": 3}, "load l: elements of ref end at level 3, not in 0..2"),
-        ("l", "", {"ahead": 65}, "load l: 2 to 64 elements of ref may be under way, not 65"),
+        ("l", "", {"ahead": 65}, "load l: 2 to 64 elements of ref may be in flight, not 65"),
         ("", "x", {"rank": 3}, "load l: out must be of rank 4 with 4 lanes of 8 bits, not of rank"),
         ("", "x", {"lanes": 2}, "load l: out must have beats of 32 bits, not 16"),
         ("", "l_req", {"bits": 8}, "load l: req must be raw with 1 lane of 37 bits, not raw with"),

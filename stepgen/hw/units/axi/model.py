@@ -1,8 +1,8 @@
 """Cycle model of the AXI4 master and of the off-chip memory behind it.
 
-The memory is no part of the design: its rules are in ``docs/memory-timing.md``, and
-``sim/verilator/axi_memory.sv`` is the same memory as a circuit. The master is wires, so a handshake
-on the bus is a pop or a push of one of its channels.
+The memory is not part of the design: its rules are in ``docs/memory-timing.md``, and
+``sim/verilator/axi_memory.sv`` is the same memory in SystemVerilog. The master is combinational, so
+a handshake on the bus is a pop or a push of one of its channels.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def answer(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Axi, machine: LaidOut) -> None:
-    """One actor per channel of the bus; the design sees to it that ``b`` has room."""
+    """One actor per channel of the bus; the arbiter guarantees space for ``b``."""
     timing = machine.memory
     machine.horizon = max(machine.horizon, timing.read_interval + 2, timing.write_interval + 2)
     if params.reads:

@@ -1,4 +1,4 @@
-"""AXI4 master, and the words that travel to and from it."""
+"""AXI4 master, and the formats of requests and words at its ports."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ...design.params import UnitParams
 from ...design.table import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit
 
 LENGTH_BITS = 8
-"""Bits of a burst's length, which is one more than the number says."""
+"""Bits of the field that holds a burst's length minus one."""
 
 
 @dataclass(frozen=True)
 class Axi(UnitParams):
     """The AXI4 master of a design: reads by ``ar`` and ``r``, writes by ``aw``, ``w`` and ``b``.
 
-    The unit is a port: it has no state, and the off-chip memory answers behind it. All its channels
-    are raw; a request names a word of the bus, not a byte.
+    The unit is a port without state; the off-chip memory is not part of the design. All its
+    channels are raw; a request holds the address of a bus word, not of a byte.
 
     Parameters
     ----------
     reads, writes : bool
-        Whether the design reads and writes memory; decides which ports there are.
+        Whether the design reads and writes memory; determines the ports.
     """
 
     reads: bool
@@ -65,7 +65,7 @@ def words(bits: int, delay: int = 0) -> Format:
 
 
 def raw_channel(name: str, form: Format, depth: int = 2) -> Channel:
-    """A raw channel, at least deep enough for one word per cycle."""
+    """A raw channel, deep enough for one word per cycle."""
     least = form.delay + MEMORY_LATENCY[LUTRAM] + 1
     return Channel(
         name, form.lanes, form.bits, None, max(depth, least), delay=form.delay, signed=False
@@ -98,9 +98,9 @@ def write_bits(bus: Bus) -> int:
 
 
 def burst(bus: Bus, depth: int) -> int:
-    """Words of the longest burst of a unit whose words wait in a FIFO of `depth`: a power of two.
+    """Words of a unit's longest burst, by the depth of its FIFO of words: a power of two.
 
-    A burst is asked for only when the FIFO has room for all of it, and written only when the FIFO
+    A read is requested only when the FIFO has space for all of it, and a write only when the FIFO
     holds all of it, so a shallow FIFO means short bursts, never a deadlock.
     """
     return min(bus.burst, 1 << (depth.bit_length() - 1))

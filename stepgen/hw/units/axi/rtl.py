@@ -1,4 +1,4 @@
-"""The AXI4 master: where requests leave the design and words come back."""
+"""The AXI4 master of a design."""
 
 from amaranth.hdl import Const, Module
 from amaranth.lib.wiring import Out
@@ -11,9 +11,9 @@ INCR = 1
 
 
 class AxiCore(UnitCore):
-    """Wires between FIFOs and the bus: whatever waits on the bus waits in a register.
+    """Connects FIFOs to the bus; the FIFOs are the output registers.
 
-    A read that the memory refuses raises the error flag, and so does a write.
+    An error response to a read or a write raises ``error``.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class AxiCore(UnitCore):
 
     Notes
     -----
-    Latency 0 beside the FIFOs', one word per cycle and direction, no logic.
+    Latency 0 in addition to the FIFOs', one word per cycle and direction, no logic.
     """
 
     def extra_ports(self):

@@ -1,4 +1,4 @@
-"""Cycle model of the end of a stream that nobody reads."""
+"""Cycle model of discard: consumes an unused stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discard: the end of a stream that nobody reads."""
+"""Discard: consumes an unused stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...design.params import UnitParams
 
 @dataclass(frozen=True)
 class Discard(UnitParams):
-    """Takes the stream ``x`` and drops it."""
+    """Consumes the stream ``x`` and drops it."""
 
     kind: ClassVar = "discard"
     inputs: ClassVar = ("x",)

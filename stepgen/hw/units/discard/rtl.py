@@ -1,4 +1,4 @@
-"""The end of a stream that nobody reads."""
+"""Consumes an unused stream."""
 
 from amaranth.hdl import Module
 
@@ -7,7 +7,7 @@ from ...unit import UnitCore
 
 
 class DiscardCore(UnitCore):
-    """Takes a beat in every cycle; the run lasts until its ``DONE``."""
+    """Accepts a beat in every cycle; the run lasts until its ``DONE``."""
 
     finishes = True
 

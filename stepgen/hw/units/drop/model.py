@@ -1,4 +1,4 @@
-"""Cycle model of drop: a filter, with or without a beat held back."""
+"""Cycle model of drop: a filter, with or without a holding register."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ NOTHING = -1
 
 @helper
 def is_group(beat: int) -> bool:
-    """Whether the beat of x is an empty group of elements, which no flag belongs to."""
+    """Whether the beat of x is an empty group of elements, which has no flag."""
     return kind_of(beat) == BARE and low_of(beat) > TILE_LEVELS
 
 
 @helper
 def matched(M: Memory, a: int, t: int) -> int:
-    """`READY` if the head of x is there together with its flag."""
+    """`READY` if the head of x and its flag are valid."""
     x, flags = M[a + P.x], M[a + P.flags]
     wait = ready(M, x, t)
     if wait != READY:
@@ -79,7 +79,7 @@ def take(M: Memory, a: int, t: int) -> None:
 
 @helper
 def flow(M: Memory, a: int, t: int) -> int:
-    """Let beats pass as they come."""
+    """Pass or drop a beat at once."""
     wait = matched(M, a, t)
     if wait != READY:
         return wait
@@ -95,7 +95,7 @@ def flow(M: Memory, a: int, t: int) -> int:
 
 @helper
 def hold(M: Memory, a: int, t: int) -> int:
-    """Let the last beat of an element pass once it is known what follows."""
+    """The same; the last beat of an element leaves once the next beat is known."""
     y, held = M[a + P.y], M[a + P.held]
     waiting = held != NOTHING and kind_of(held) != DONE and stop_of(held) == TILE_LEVELS
     left = held != NOTHING and not waiting
@@ -130,7 +130,7 @@ def hold(M: Memory, a: int, t: int) -> int:
 
 @step
 def filtered(M: Memory, a: int, t: int) -> int:
-    """Skip a bare flag whatever x does, since it may stand in the way of what x waits for."""
+    """Skip an empty flag regardless of x: x may wait for a flag behind it."""
     flags = M[a + P.flags]
     M[a + P.skip] = ready(M, flags, t) == READY and kind_of(head(M, flags)) == BARE
     if M[a + P.skip]:
@@ -147,7 +147,7 @@ def filtered(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Drop, machine: LaidOut) -> None:
-    """One actor; it holds a beat back where the parameters say so."""
+    """One actor, with a holding register where the parameters require it."""
     x, flags = (machine.channel(name) for name in unit.inputs.values())
     y = machine.channel(unit.outputs["y"])
     own = packed(P, x=x, flags=flags, y=y, held=NOTHING, skip=0, hold=int(params.hold))

@@ -1,4 +1,4 @@
-"""Drop: a filter for elements that are flagged."""
+"""Drop: removes flagged elements."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Drop(UnitParams):
-    """A filter for flagged tiles: ``y`` are the tiles of ``x`` whose beat of ``flags`` is 0.
+    """Removes flagged tiles: ``y`` has the tiles of ``x`` whose beat of ``flags`` is 0.
 
-    A beat of `flags` is 1 lane of 1 bit. Its stops, and its bare beats, mean nothing.
+    A beat of `flags` is 1 lane of 1 bit. Its stops and empty tokens are ignored.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class Drop(UnitParams):
         if x.rank is None or x.rank < TILE_LEVELS:
             return f"x must be a stream of tiles, of at least rank {TILE_LEVELS}, not {x.rank or 0}"
         if x.rank > TILE_LEVELS and not self.hold:
-            return f"with x of rank {x.rank} it has to hold the last beat of a group back"
+            return f"with x of rank {x.rank} it needs hold, for the last beat of a group"
         flags = Format(1, 1, design.channel[unit.inputs["flags"]].rank or 0)
         return misfit(unit, design, flags=flags, y=Format(x.lanes, x.bits, x.rank))
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One; with `hold` the last kept element of a group leaves with the group's end."""
+        """One; with `hold` the last kept element of a group may leave only with the group's end."""
         x_name, flags_name, y_name = *unit.inputs.values(), unit.outputs["y"]
         held = self.hold
 

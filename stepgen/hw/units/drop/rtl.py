@@ -1,4 +1,4 @@
-"""A filter for elements that are flagged."""
+"""Removes flagged elements."""
 
 from amaranth.hdl import Module, Mux, Signal
 
@@ -10,9 +10,9 @@ from ...unit import UnitCore
 class DropCore(UnitCore):
     """Drops the elements whose flag is set (FlatMap with padding).
 
-    With ``hold`` one beat is held back: the last beat of a kept element leaves once the next
-    kept element is there, or with the stop of its group if none follows. A group of which nothing
-    is kept becomes an empty group. Bare flags are skipped.
+    With ``hold`` there is a holding register: the last beat of a kept element leaves once the next
+    kept element arrives, or with the stop of its group if none follows. A group of which nothing
+    is kept becomes an empty group. Empty tokens among the flags are skipped.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ class DropCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle, also while dropping. Latency 0 beside the FIFOs' and a handful of LUTs; with
-    ``hold`` one cycle and one beat of registers. Flags that end before x does, or after it, raise
-    ``error`` and stop the unit.
+    One beat per cycle, also while dropping. Latency 0 in addition to the FIFOs' and a handful of
+    LUTs; with ``hold`` one cycle and one beat of registers. Flags that end before x does, or after
+    it, raise ``error`` and stop the unit.
     """
 
     def elaborate(self, platform):
@@ -32,9 +32,9 @@ class DropCore(UnitCore):
         ends = x.payload.kind == DONE
         low = x.payload.data[: len(stop)]
 
-        group = Signal()  # an empty group of elements: no flag belongs to it
+        group = Signal()  # an empty group of elements: it has no flag
         dropped = Signal()
-        closes = Signal()  # the last beat of an element or of the stream: its flag goes with it
+        closes = Signal()  # the last beat of an element or of the stream: consumes its flag
         both = Signal()
         skip = Signal()
         fits = Signal()
@@ -43,7 +43,7 @@ class DropCore(UnitCore):
             group.eq((x.payload.kind == BARE) & (low > TILE_LEVELS)),
             dropped.eq(~ends & ~group & flags.payload.data[0]),
             closes.eq((stop >= TILE_LEVELS) | (x.payload.kind != VALUE)),
-            # Whatever x does: a bare flag may stand in the way of what x waits for.
+            # Regardless of x: x may wait for a flag behind an empty one.
             skip.eq(flags.valid & (flags.payload.kind == BARE)),
             both.eq(x.valid & ~group & flags.valid & ~skip),
             fits.eq(ends == (flags.payload.kind == DONE)),
@@ -69,7 +69,7 @@ class DropCore(UnitCore):
         waiting = Signal()
         emptied = Signal()  # nothing of the group was kept
         absorbed = Signal()
-        passes = Signal()  # what leaves no beat behind may be taken
+        passes = Signal()  # a beat that produces none may be taken
         m.d.comb += [
             ahead.wait.eq((ahead.held.kind != DONE) & (ahead.held.stop == TILE_LEVELS)),
             waiting.eq(ahead.held_valid & ahead.wait),

@@ -1,4 +1,4 @@
-"""Cycle model of expand: a ring of memory, read several times, the first time as it fills."""
+"""Cycle model of expand: a ring buffer, read several times, the first time while it fills."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LAST = -1
 
 @helper
 def is_closing(beat: int) -> bool:
-    """Whether the beat is the last of its element, or belongs to none."""
+    """Whether the beat is the last of its element, or not part of one."""
     return kind_of(beat) != VALUE or stop_of(beat) >= TILE_LEVELS
 
 

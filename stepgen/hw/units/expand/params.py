@@ -1,4 +1,4 @@
-"""Expand: each tile repeated, from a memory."""
+"""Expand: repeats each tile, from a ring buffer."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ...design.params import UnitParams
 from ...design.table import Channel, Design, Unit
 
 ENDS = 16
-"""Tiles whose last beats the reading side knows ahead."""
+"""Most ends of tiles that are queued for the reading side."""
 
 
 @dataclass(frozen=True)
 class Expand(UnitParams):
     """Each tile of the stream ``x`` repeated: a number of times, or once per element of ``ref``.
 
-    ``y`` comes out of the memory's pipeline.
+    ``y`` is the output of the memory's pipeline.
 
     Parameters
     ----------
     count : int or None
-        Times that each tile is repeated, at least 1; None where `ref` says it.
+        Times that each tile is sent, at least 1; None where `ref` determines it.
     level : int
         Wire level of `x` that closes an element: 2 + the number of its innermost dims of extent 1,
         at least 3 with `count`. Level k of `ref` is level ``2 + k`` of `y`.
@@ -51,7 +51,7 @@ class Expand(UnitParams):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The tiles, and the reference where there is no count."""
+        """The tiles, and the reference if there is no count."""
         return ("x", "ref") if self.count is None else ("x",)
 
     def problem(self, unit: Unit, design: Design) -> str | None:
@@ -75,7 +75,7 @@ class Expand(UnitParams):
         return misfit(unit, design, **formats)
 
     def delay(self, lanes: int) -> int:
-        """The pipeline of the memory."""
+        """Latency of the memory."""
         return stages.BLOCK_RAM
 
     def width(self, lanes: int) -> int:
@@ -83,16 +83,16 @@ class Expand(UnitParams):
         return lanes * self.bits + 1
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Those of the replay memory."""
+        """Bits of the ring buffer."""
         return self.capacity * self.width(design.lanes)
 
     @property
     def announced(self) -> int:
-        """Tiles whose last beats the reading side can know ahead."""
+        """Depth of the queue of ends of tiles."""
         return max(2, min(ENDS, self.capacity))
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
-        """``ends`` says where tiles end; ``elements`` has a beat per element of a ref of tiles."""
+        """``ends``: addresses of the tiles' last beats; ``elements``: `ref`, a beat per element."""
         rank = design.channel[unit.inputs["x"]].rank
         assert rank is not None
         address_bits = max(1, (self.capacity - 1).bit_length())
@@ -101,7 +101,7 @@ class Expand(UnitParams):
         return [ends, elements] if self.ref_base else [ends]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """Two: one fills the ring, the other reads it, from the second copy on a whole tile."""
+        """Two: one fills the ring buffer, the other reads it; a second copy needs the full tile."""
         x, y, ring = unit.inputs["x"], unit.outputs["y"], f"{unit.name}.ring"
         dims = extents[x]
         queue = Queue(dims, [(0, self.capacity), (TILE_LEVELS, self.announced)])

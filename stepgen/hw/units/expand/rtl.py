@@ -1,4 +1,4 @@
-"""Each tile repeated, from a memory that it streams through."""
+"""Repeats each tile, from a ring buffer."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -14,13 +14,13 @@ from ...unit import UnitCore
 class ExpandCore(UnitCore):
     """Sends each tile `count` times, or once per element of a reference (Expand).
 
-    Beats enter a ring of memory in one actor and are read in another. The first pass over a tile
-    reads it while it still arrives; the last pass frees its slots one by one, so the next tile
-    arrives meanwhile. Every beat takes a slot, also one that only carries structure. The beats that
-    end an element are announced beside the ring, so that the reading side knows where a pass ends.
+    One actor writes beats to a ring buffer, another reads them. The first pass over a tile reads it
+    while it still arrives; the last pass frees its slots one by one, so the next tile can arrive
+    meanwhile. Every beat takes a slot, also an empty token. A queue beside the ring buffer holds
+    the ends of the elements, so that the reading side knows where a pass ends.
 
-    An empty group of the reference drops the tile that belongs to it: it is read without being
-    sent. A third actor reduces a reference of tiles to its elements.
+    An empty group of the reference drops its tile: it is read without being sent. A third actor
+    reduces a reference of tiles to one beat per element.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ class ExpandCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle, across passes and tiles as well. Latency 1 beside the FIFOs' and the
-    memory's pipeline. Cost: the memory and four counters as wide as its address. A tile that fills
-    the memory before it has ended, with another pass to come, raises ``error`` and stops the unit;
-    so does a reference of another structure.
+    One beat per cycle, across passes and tiles as well. Latency 1 in addition to the FIFOs' and the
+    memory's. Cost: the memory and four counters as wide as its address. A tile that fills the
+    memory before its end and has to be read again raises ``error`` and stops the unit; so does a
+    reference of another structure.
     """
 
     def elaborate(self, platform):
@@ -57,11 +57,11 @@ class ExpandCore(UnitCore):
             ends.w.payload.data.eq(Mux(x.payload.kind == VALUE, ring.w_addr, low)),
         ]
 
-        # What both ways of reading decide on
+        # Inputs of both ways to control reading
         self.ring, self.end = ring, ends.r.payload
         self.end_low = self.end.data[: len(self.end.stop)]
         self.closing = Signal()  # the beat to read is the last of its element
-        self.outer = Signal()  # it is no element, but an empty group or the end of the stream
+        self.outer = Signal()  # it is not an element, but an empty group or the end of the stream
         whole = self.end.kind != VALUE
         m.d.comb += [
             self.closing.eq(ends.r.valid & (whole | (self.end.data == ring.r_addr))),
@@ -69,9 +69,9 @@ class ExpandCore(UnitCore):
                 ends.r.valid & ((self.end.kind == DONE) | whole & (self.end_low > TILE_LEVELS))
             ),
         ]
-        # What they decide
+        # Their outputs
         self.emit, self.last = Signal(), Signal()
-        self.explicit = Signal()  # the levels of the beat sent are those below, not the memory's
+        self.explicit = Signal()  # the levels sent are `stop` and `low`, not the memory's
         kind, stop, low = (Signal.like(f) for f in (y.payload.kind, y.payload.stop, y.payload.stop))
         self.kind, self.stop, self.low = kind, stop, low
         if self.params.count is not None:
@@ -99,7 +99,7 @@ class ExpandCore(UnitCore):
         return m
 
     def _count_passes(self, m):
-        """`count` passes; the last one carries the stop of x."""
+        """`count` passes; the last one has the stop of x."""
         ring, count = self.ring, self.params.count
         done = Signal(range(count))  # passes over the tile, before this one
         m.d.comb += [
@@ -116,17 +116,17 @@ class ExpandCore(UnitCore):
             m.d.sync += done.eq(Mux(self.last, 0, done + 1))
 
     def _follow_reference(self, m, ref):
-        """A pass per element of the reference, which says all stops."""
+        """A pass per element of the reference, which determines all stops."""
         y, ring = self.y, self.ring
         rank = self.params.level - TILE_LEVELS  # of the group of ref that belongs to a tile
         ref_low = ref.payload.data[: len(ref.payload.stop)]
         is_element = ref.payload.kind == VALUE
-        hole = Signal()  # an empty group inside the group, or the whole of it
+        hole = Signal()  # an empty group inside the group, or all of it
         final = ref.payload.stop >= rank
         m.d.comb += hole.eq((ref.payload.kind == BARE) & (ref_low <= rank))
 
         fits = Signal()
-        alone = Signal()  # a hole with more to come: nothing of x is read
+        alone = Signal()  # a hole, not the last of its group: nothing of x is read
         both = Signal()
         m.d.comb += [
             fits.eq(
@@ -167,7 +167,7 @@ class ExpandCore(UnitCore):
 
 
 class _Ring(wiring.Component):
-    """Memory that is read several times before it is overwritten.
+    """Ring buffer, of which words are read several times before they are freed.
 
     Parameters
     ----------
@@ -178,18 +178,18 @@ class _Ring(wiring.Component):
     w_en, w_data : ``In``
         Append a word; only while `w_ready` is high.
     w_ready, w_addr : ``Out``
-        Whether there is room, and where the next word goes.
+        Whether there is a free slot, and its address.
     r_valid, r_addr : ``Out``
-        Whether there is another word to read, and where.
+        Whether there is a word to read, and its address.
     r_en : ``In``
         Read it; only while `r_valid` is high.
     r_free, r_rewind : ``In``
-        While reading: give the slot back, as for all words before; read on from the first word
-        that was not given back.
+        While reading: free the slot, as for all words before it; continue with the first word
+        that has not been freed.
     r_data : ``Out``
-        The word, `stages.BLOCK_RAM` cycles after it was read.
+        The word, `stages.BLOCK_RAM` cycles after `r_en`.
     stuck : ``Out``
-        All words are read, none is given back, and there is no room for another.
+        The buffer is full, and all its words have been read in this pass.
     """
 
     def __init__(self, width: int, capacity: int):
@@ -214,7 +214,7 @@ class _Ring(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.ram = ram = BlockRam(self.width, self.capacity)
-        first = Signal(range(self.capacity))  # not given back
+        first = Signal(range(self.capacity))  # address of the first word not freed
         level, ahead = Signal(range(self.capacity + 1)), Signal(range(self.capacity + 1))
         full = Signal()
         following = Signal.like(first)

@@ -1,4 +1,4 @@
-"""Cycle model of flatten: a stop unit, with or without a beat held back."""
+"""Cycle model of flatten: rewrites stop levels, with or without a holding register."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def hold(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Flatten, machine: LaidOut) -> None:
-    """One actor; it holds a beat back where the parameters say so."""
+    """One actor, with a holding register where the parameters require it."""
     x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
     machine.actor(
         unit.name,

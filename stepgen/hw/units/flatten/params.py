@@ -1,4 +1,4 @@
-"""Flatten: neighbouring dims become one."""
+"""Flatten: merges adjacent dims into one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Flatten(UnitParams):
-    """Neighbouring dims of the stream ``x`` become one dim of ``y``.
+    """Adjacent dims of the stream ``x`` become one dim of ``y``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Flatten(UnitParams):
         return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank - (self.hi - self.lo)))
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One; empty inner groups vanish, and with `hold` a beat may wait until an outer ends."""
+        """One; empty inner groups vanish, with `hold` a beat may wait for an outer group's end."""
         lo, hi, held = self.lo, self.hi, self.hold
         x_name, y_name = unit.inputs["x"], unit.outputs["y"]
         dims = extents[x_name]

@@ -1,4 +1,4 @@
-"""Several dims become one: a stop unit."""
+"""Merges adjacent dims into one: rewrites stop levels."""
 
 from amaranth.hdl import Module, Signal
 
@@ -10,8 +10,8 @@ from ...unit import UnitCore
 class FlattenCore(UnitCore):
     """Rewrites stop levels so that wire dims `lo` to `hi` become one (Flatten, retile-row).
 
-    Empty groups inside the new dim vanish; where that could take the stop of a non-empty group
-    with it, one beat is held back (``hold``).
+    Empty groups inside the new dim vanish. Where the stop that one carries must go to the beat
+    before it, that beat waits in a holding register (``hold``).
 
     Parameters
     ----------
@@ -19,8 +19,8 @@ class FlattenCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle. Latency 0 beside the FIFOs' and a handful of LUTs; with ``hold`` one
-    cycle and one beat of registers.
+    One beat per cycle. Latency 0 in addition to the FIFOs' and a handful of LUTs; with ``hold``
+    one cycle and one beat of registers.
     """
 
     def elaborate(self, platform):
@@ -72,7 +72,7 @@ class FlattenCore(UnitCore):
             return m
 
         m.submodules.ahead = ahead = Lookahead(self.channels["y"])
-        absorbed = Signal()  # vanishes into the beat held, or without trace
+        absorbed = Signal()  # vanishes; if it closes groups, the beat held gets its stop
         m.d.comb += [
             ahead.wait.eq((ahead.held.kind != DONE) & (ahead.held.stop == lo)),
             absorbed.eq(vanishes & (ahead.held_valid & ahead.wait | ~ahead.held_valid & ~closes)),

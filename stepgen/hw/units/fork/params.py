@@ -1,4 +1,4 @@
-"""Fork: every beat to all outputs at once."""
+"""Fork: copies each beat to all outputs in the same cycle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Fork(UnitParams):
-    """Every beat of the stream ``x`` to all of ``y_0``, ``y_1``, … at once.
+    """Copies each beat of the stream ``x`` to all of ``y_0``, ``y_1``, … in the same cycle.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One stream to several consumers."""
+"""Copies a stream to several consumers."""
 
 from amaranth.hdl import Module, Mux, Signal
 
@@ -9,11 +9,11 @@ from ...unit import UnitCore
 class ForkCore(UnitCore):
     """Copies each beat to all outputs, in the cycle in which all have room.
 
-    An output whose channel has no lanes receives the structure alone.
+    An output whose channel has no lanes receives the structure only.
 
     Notes
     -----
-    Latency 0 beside the FIFOs', one beat per cycle, a few gates.
+    Latency 0 in addition to the FIFOs', one beat per cycle, a few gates.
     """
 
     def elaborate(self, platform):

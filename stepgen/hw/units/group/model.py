@@ -1,4 +1,4 @@
-"""Cycle model of group: a stop unit that counts."""
+"""Cycle model of group: counts items and raises stop levels."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def flow(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Group, machine: LaidOut) -> None:
-    """One actor with a count."""
+    """One actor with a counter."""
     x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
     own = packed(P, x=x, y=y, level=params.level, chunk=params.chunk, count=0)
     machine.actor(unit.name, "count", flow, own, reads=[x], writes=[y])

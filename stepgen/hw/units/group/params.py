@@ -1,4 +1,4 @@
-"""Group: a dim of static extent in chunks, nothing to pad."""
+"""Group: splits a dim of static extent into chunks, without padding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Group(UnitParams):
-    """A dim of static extent of the stream ``x`` in chunks, which leave as ``y``.
+    """``y`` is the stream ``x`` with a dim of static extent split into chunks.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Group(UnitParams):
         return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank + 1))
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One, which holds nothing back."""
+        """One, without a holding register."""
         x_name, y_name = unit.inputs["x"], unit.outputs["y"]
 
         def follow(paces: Paces) -> Paces:

@@ -1,4 +1,4 @@
-"""A dim of static extent in chunks."""
+"""Splits a dim of static extent into chunks."""
 
 from amaranth.hdl import Module, Mux, Signal
 
@@ -16,8 +16,8 @@ class GroupCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle. Latency 0 beside the FIFOs', a counter and a handful of LUTs. A group that
-    ends within a chunk raises ``error``.
+    One beat per cycle. Latency 0 in addition to the FIFOs', a counter and a handful of LUTs. A
+    group that ends within a chunk raises ``error``.
     """
 
     def elaborate(self, platform):

@@ -1,4 +1,4 @@
-"""Cycle model of a load: what triggers it, its bursts, its words and its beats."""
+"""Cycle model of a load: trigger, address generator, credits, and words to beats."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ EMIT = record(
 
 LOOP_EXTENT, LOOP_JUMP, LOOP_COUNT = range(3)
 LOOP_SIZE = 3
-"""Words of one of the loops."""
+"""Words of the record of one loop."""
 
 DIM_EXTENT, DIM_COUNT = range(2)
 DIM_SIZE = 2
-"""Words of one of the dims."""
+"""Words of the record of one dim."""
 
 NO_CHANNEL = 0
 
@@ -122,7 +122,7 @@ def grant(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     words = M[a + P.asked] + M[a + P.longest]
-    wait = room_for(M, M[a + P.data], words, t - 1)  # known a cycle late
+    wait = room_for(M, M[a + P.data], words, t - 1)  # credits return one cycle late
     if wait != READY:
         return max(wait, t + 1) if wait > 0 else wait
     M[a + P.asked] += head(M, M[a + P.bursts])

@@ -1,4 +1,4 @@
-"""Load: an affine read of a tensor, once or for every element of a reference."""
+"""Load: affine read of a tensor, once or for every element of a reference."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...design.table import Bus, Channel, Design, Region, Unit
 from ..axi.params import burst, raw_channel, request_bits, words
 
 AHEAD = 8
-"""Elements of a reference under way at once, where nobody asks for another number."""
+"""Default of the reference elements in flight."""
 
 MOST_AHEAD = 64
-"""Elements of a reference under way at once: their queue has the latency of the other FIFOs."""
+"""Most reference elements in flight: up to this depth their queue has latency 1."""
 
 REQUESTS = 2
-"""Bursts whose address is known before there is room for their data."""
+"""Bursts that the address generator queues before there is space for their data."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """The words that one pass reads, as nested runs of consecutive words.
+    """The words that one pass reads: a loop nest around runs of consecutive words.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class Walk:
 class Load(UnitParams):
     """An affine read of a tensor: ``out``, once or for every element of ``ref``.
 
-    Requests leave at ``req`` and bus words come back at ``data``, both raw. ``ref`` is there by
-    reference only, and may carry structure alone.
+    ``req`` are requests, ``data`` the bus words that they return, both raw. ``ref`` exists only for
+    a load by reference, and may carry structure only.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ class Load(UnitParams):
         Wire level at which an element of ``ref`` closes: 2 for tiles, 0 for selectors and flags.
         None for the static load, which reads once per run; its outermost dim is closed by ``DONE``.
     ahead : int
-        Elements of ``ref`` that may be under way at once, 2 to 64.
+        Elements of ``ref`` in flight, 2 to 64.
     prompt : bool
-        Whether the last beat of a pass goes without waiting for the end of its element, for
-        consumers that look at no stops: it then closes the pass alone.
+        Whether the last beat of a pass is sent without waiting for the end of its element, for
+        consumers that ignore stops: it then closes only the pass.
     """
 
     region: str
@@ -114,8 +114,8 @@ class Load(UnitParams):
             Of the load.
         bus : Bus
         depth : int
-            Bus words that may be requested and not yet used, from 2 on. At full rate it takes the
-            memory's latency and a burst.
+            Bus words that may be requested and not yet consumed, at least 2. The full rate needs
+            the memory's latency and a burst.
         """
         form = Load.raw(bus)
         return (
@@ -125,11 +125,11 @@ class Load(UnitParams):
 
     @property
     def beat_bits(self) -> int:
-        """Bits of a beat, which need not leave where only the structure is read."""
+        """Bits of a beat; where only the structure is read, the port has no lanes."""
         return 8 * self.tile_bytes // (self.rows * self.slices)
 
     def access_problem(self, bus: Bus, region: Region) -> str | None:
-        """Why the tensor, which lies in `region`, can't be read like this, or None."""
+        """Why this read of the tensor in `region` is impossible, or None."""
         tile, load = self.tile_bytes, f"a load of {self.region}"
         if self.ref_level is None and not self.shape:
             return f"{load} without a reference needs an out shape"
@@ -185,13 +185,13 @@ class Load(UnitParams):
             if ref.rank is None or not 0 <= self.ref_level <= ref.rank:
                 return f"elements of ref end at level {self.ref_level}, not in 0..{ref.rank or 0}"
             if not 2 <= self.ahead <= MOST_AHEAD:
-                return f"2 to {MOST_AHEAD} elements of ref may be under way, not {self.ahead}"
+                return f"2 to {MOST_AHEAD} elements of ref may be in flight, not {self.ahead}"
             rank += ref.rank - self.ref_level
         formats = {"out": Format(out.lanes, out.bits, rank), **self.raw(design.bus)}
         return misfit(unit, design, **formats)
 
     def walk(self, bus: Bus) -> Walk:
-        """The runs of a pass; dims that lie one after the other are joined into one run."""
+        """The loop nest of a pass; dims that are contiguous in memory are joined into one run."""
         tile = self.tile_bytes // bus.bytes
         length = tile
         extents: list[int] = []
@@ -211,7 +211,7 @@ class Load(UnitParams):
         return Walk(self.base // bus.bytes, length, tuple(extents), tuple(strides), tuple(jumps))
 
     def longest_burst(self, bus: Bus, depth: int) -> int:
-        """Words of the longest burst, where words wait in a FIFO of `depth`."""
+        """Words of the longest burst with a FIFO of words of `depth`."""
         return min(burst(bus, depth), self.walk(bus).words)
 
     @property
@@ -221,15 +221,15 @@ class Load(UnitParams):
 
     @property
     def pass_level(self) -> int:
-        """Wire level that the last beat of a pass closes, the reference's own not counted."""
+        """Wire level that the last beat of a pass closes, without the reference's stop."""
         return TILE_LEVELS + len(self.shape) - (self.ref_level is None)
 
     def bursts(self, bus: Bus) -> Channel:
-        """The queue of bursts whose address is known."""
+        """The queue of the address generator's bursts."""
         return Channel("bursts", 1, request_bits(bus), None, REQUESTS)
 
     def closes(self, unit: Unit, design: Design) -> Channel:
-        """The queue of what the elements of the reference close."""
+        """The queue of the stops of the reference's elements."""
         return Channel("closes", 0, 0, design.channel[unit.inputs["ref"]].rank, self.ahead)
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
@@ -237,10 +237,10 @@ class Load(UnitParams):
         return [self.bursts(design.bus), *closes]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """By reference two: what an element asks for is on its way while the element goes on.
+        """By reference two: elements are consumed, and their data requested, ahead of the output.
 
-        The memory is no path between units: a load asks for what it has room for, and what is asked
-        for comes.
+        The memory makes no load wait for another: a load requests only words that it has reserved
+        space for, and every requested word arrives.
         """
         out, base = unit.outputs["out"], self.ref_level
         if base is None:

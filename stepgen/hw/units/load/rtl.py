@@ -1,4 +1,4 @@
-"""An affine read of a tensor, once or for every element of a reference."""
+"""Affine read of a tensor, once or for every element of a reference."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -6,26 +6,26 @@ from amaranth.lib.wiring import In, Out
 
 from ....ir.wire import BARE, DONE, VALUE
 from ...fifo import Fifo
+from ...occupancy import Occupancy
 from ...primitives import counter
 from ...stream import signature
-from ...tokens import Tokens
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
 
 class LoadCore(UnitCore):
-    """Asks for the words of a tensor and turns them into beats.
+    """Requests the words of a tensor and converts them to beats.
 
     Up to four actors, joined by FIFOs. *watch* (by reference) reads the reference: the first beat
-    of an element triggers a pass, its last beat says which levels the pass will close. *walk* goes
-    through the addresses of a pass, a burst at a time. *grant* asks for a burst when the FIFO of
-    words has room for the longest one, so words are never refused; room is known a cycle late.
-    *emit* cuts words into beats, or gathers them, and counts the levels that close.
+    of an element triggers a pass, its last beat gives the stop of the pass. *walk* is the address
+    generator of a pass, one burst per cycle. *grant* requests a burst when the FIFO of words has
+    space for the longest one (credit), so the load never stalls the bus; credits return a cycle
+    late. *emit* splits words into beats, or gathers them, and counts the levels that close.
 
-    The last beat of a pass waits for the last beat of its element, because the reference's stop
-    rides on it; a *prompt* load sends it without that stop, and *emit* settles the element's end
-    before it goes on. An empty group of the reference passes with its levels raised; ``DONE``
-    passes.
+    The last beat of a pass waits for the last beat of its element, because it carries the
+    reference's stop; a *prompt* load sends it without that stop, and *emit* consumes the element's
+    end before the next pass. An empty group of the reference is passed on with its levels raised;
+    ``DONE`` is passed on.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class LoadCore(UnitCore):
     One beat or one word per cycle, whichever is wider, and a burst per cycle. From a reference's
     head to the head of ``req`` 3 cycles, without a reference 2 cycles from the start; from a word's
     head to the beat's head 1 cycle. By reference, beats of 32 bits from words of 64: about 300 LUTs
-    and 170 flip-flops on an ECP5; its queues come on top.
+    and 170 flip-flops on an ECP5, without its queues.
     """
 
     def constants(self):
@@ -47,7 +47,7 @@ class LoadCore(UnitCore):
         return super().identity() | {"base": self._base()[1], "region": None}
 
     def _base(self):
-        """Word at which the tensor starts, and how far that is beyond a boundary of bursts."""
+        """First word of the tensor, and its offset from the burst boundary before it."""
         base = self.params.walk(self.design.bus).base
         return base, base % burst(self.design.bus, self.channels["data"].depth)
 
@@ -66,7 +66,7 @@ class LoadCore(UnitCore):
 
         if params.ref_level is not None:
             m.submodules.watch = watch = _Watch(self.unit, self.design)
-            m.submodules.go = go = Tokens(params.ahead)
+            m.submodules.go = go = Occupancy(params.ahead)
             m.submodules.closes = closes = Fifo(params.closes(self.unit, self.design))
             wiring.connect(m, wiring.flipped(self.ref), watch.ref)
             wiring.connect(m, watch.closes, closes.w)
@@ -85,7 +85,7 @@ class LoadCore(UnitCore):
             with m.Elif(steps.gone):
                 m.d.sync += gone.eq(1)
 
-        # room for words beyond that for the longest burst: the sign alone decides
+        # credits beyond those for the longest burst: the sign bit decides
         depth = self.channels["data"].depth
         longest = params.longest_burst(bus, depth)
         spare = Signal(range(-longest, depth - longest + 1), init=depth - longest)
@@ -105,7 +105,7 @@ class LoadCore(UnitCore):
 
 
 class _Watch(wiring.Component):
-    """Reads the reference: triggers passes, and queues what closes."""
+    """Reads the reference: triggers passes, and queues the stops of its elements."""
 
     def __init__(self, unit, design):
         self.level = unit.params.ref_level
@@ -142,7 +142,7 @@ class _Watch(wiring.Component):
 
 
 class _Walk(wiring.Component):
-    """The addresses of a pass, a burst per cycle."""
+    """Address generator of a pass, a burst per cycle."""
 
     def __init__(self, unit, design):
         self.walk = unit.params.walk(design.bus)
@@ -167,7 +167,7 @@ class _Walk(wiring.Component):
             to_boundary = burst - low
             return Mux(to_boundary > walk.words, walk.words, to_boundary)
 
-        # the burst at hand: its address and length; then the words of the run behind it
+        # the current burst: its address and length; then the words of the run after it
         first = min(burst - origin, walk.words)
         start = Signal(self.address_bits, init=origin)
         address = Signal(self.address_bits, init=origin)
@@ -217,13 +217,13 @@ class _Walk(wiring.Component):
 
 
 class _Emit(wiring.Component):
-    """Words become beats."""
+    """Converts words to beats, and counts their stops."""
 
     def __init__(self, unit, design):
         self.params = unit.params
         self.by_ref = self.params.ref_level is not None
         out = design.channel[unit.outputs["out"]]
-        self.lanes = out.lanes  # none where the structure alone is read
+        self.lanes = out.lanes  # none where only the structure is read
         ports = {
             "data": In(signature(design.channel[unit.inputs["data"]])),
             "out": Out(signature(out)),
@@ -240,11 +240,11 @@ class _Emit(wiring.Component):
         passes = self.params.pass_level
 
         inside = Signal()  # the pass has begun
-        special = Signal()  # an end or an empty group is due
+        special = Signal()  # the next beat is an end or an empty group
         close_known = Signal()
         close_stop = Signal(len(out.payload.stop))
         ended = Signal()
-        owed = Signal()  # the pass is out, the end of its element is not yet settled
+        owed = Signal()  # the pass has been sent, the end of its element is not yet consumed
         prompt = self.params.prompt
         if self.by_ref:
             closes, raised = self.closes, passes - self.params.ref_level
@@ -256,7 +256,7 @@ class _Emit(wiring.Component):
         else:
             m.d.comb += [special.eq(ended), close_known.eq(1), close_stop.eq(passes)]
 
-        gathers = Signal()  # a word that does not yet complete a beat
+        gathers = Signal()  # a word that does not complete a beat
         emits = Signal()
         value = Signal(beat_bits)
         if word_bits >= beat_bits:

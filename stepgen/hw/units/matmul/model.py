@@ -23,7 +23,7 @@ from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Matmul
 
-# `left` are the beats that the tile lacks of its `beats`
+# `left`: beats still missing of the tile's `beats`
 L = record("w", "tiles", "beats", "left")
 C = record("x", "tiles", "y", "k_slices", "n_slices", "k_slice", "n_slice")
 
@@ -72,7 +72,7 @@ def compute(M: Memory, a: int, t: int) -> int:
     if last_k:
         push(M, y, t, make_beat(VALUE, stop if last_n else 0, 0, 0))
     elif not last_n:
-        # Nothing can keep the blocks up to the slice's last from following cycle by cycle.
+        # The blocks up to the slice's last can't stall: one per cycle.
         ahead = M[a + C.n_slices] - 1 - M[a + C.n_slice]
         M[a + C.n_slice] += ahead
         return acted(M, t + ahead - 1)

@@ -1,4 +1,4 @@
-"""Matmul: the matrix unit, which multiplies each tile of x by a tile of w."""
+"""Matmul: the matrix unit, multiplies each tile of x by a tile of w."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...design.params import UnitParams
 from ...design.table import Channel, Design, Unit
 
 SPREAD = 1
-"""Stage in which a beat or an address travels to all the memories."""
+"""Register stage that distributes a beat or an address to all memories."""
 COMPLETE = 2
-"""Tiles of w that are complete and not used up, at most."""
+"""Most tiles of w that are loaded completely and still in use."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class Matmul(UnitParams):
     in_bits, out_bits : int
         Bits of an element of ``x`` and ``w``, and of ``y``.
     stops : bool
-        Whether a tile of ``w`` closes what that of ``x`` closes; not where it comes without those
-        stops.
+        Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
     """
 
     k: int
@@ -49,7 +48,7 @@ class Matmul(UnitParams):
 
     @property
     def sum_bits(self) -> int:
-        """Bits of an accumulator: what K products can need, at most an output's width."""
+        """Bits of an accumulator: those of a sum of K products, at most an output's width."""
         return min(self.k.bit_length() + 2 * self.in_bits - 1, self.out_bits)
 
     def slices(self, lanes: int) -> tuple[int, int]:
@@ -72,23 +71,23 @@ class Matmul(UnitParams):
         return misfit(unit, design, x=x, w=x, y=y)
 
     def delay(self, lanes: int) -> int:
-        """Cycles from a step to its sums: spread, read weights, multiply, add up, accumulate."""
+        """Cycles from a step to its sums: distribute, read weights, multiply, add, accumulate."""
         tree = (lanes - 1).bit_length()  # a stage per level of the adder tree
         return SPREAD + stages.BLOCK_RAM + stages.MULTIPLIER + tree + 1
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
-        """From loading to computing: one beat per tile that is complete."""
+        """From the loading to the computing actor: one beat per complete tile."""
         rank = design.channel[unit.inputs["w"]].rank
         return [Channel("tiles", 0, 0, rank, depth=COMPLETE)]
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of two weight tiles, and of a row of accumulators but the two in registers."""
+        """Bits of two weight tiles, and of a row of accumulators except two, in registers."""
         weights = 2 * self.k * self.n * self.in_bits
         behind = max(0, self.n - 2 * design.lanes)
         return weights + behind * self.sum_bits
 
     def multipliers(self, design: Design) -> int:
-        """Hardware multipliers: a slice of ``x`` meets a block of ``w``."""
+        """Hardware multipliers: a slice of ``x`` times a block of ``w`` per cycle."""
         return design.lanes * design.lanes
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:

@@ -13,12 +13,12 @@ from .params import SPREAD
 
 
 class MatmulCore(UnitCore):
-    """Map(matmul): a tile of x, [M, K] with any M, meets a tile of w, [K, N].
+    """Map(matmul): a tile of x, [M, K] with any M, times a tile of w, [K, N].
 
-    In each cycle L x L multipliers take a slice of a row of x and a block of w. Rows come one after
-    the other, of a row its K/L slices, of a slice the N/L blocks that it meets. The weights lie in
-    L memories with room for two tiles: one is loaded while the other is used. Two actors: one
-    loads, one computes; they are joined by a channel of complete tiles.
+    In each cycle L x L multipliers take a slice of a row of x and a block of w. The loop nest is,
+    from outside: rows of x, the K/L slices of a row, the N/L blocks for a slice. The weights are
+    double-buffered in L memories: one tile is loaded while the other is used. Two actors: one
+    loads, one computes; a queue of complete tiles joins them.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class MatmulCore(UnitCore):
     Notes
     -----
     M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. From the step that completes a
-    slice of results to its handing over: 7 cycles and one per level of the adder tree.
+    slice of results to its payload: 7 cycles and one per level of the adder tree.
     On an ECP5 at speed grade 8, for tiles of 64 x 64 and with its FIFOs: L = 4 takes 1431 LUTs,
     1049 registers, 16 multipliers, 4 block RAMs and reaches 201 MHz; L = 8 takes 3196 LUTs, 2387
     registers, 64 multipliers, 16 block RAMs and reaches 221 MHz.
@@ -56,7 +56,7 @@ class MatmulCore(UnitCore):
         return k_slices * n_slices
 
     def _load(self, m, banks, tiles):
-        """Take w's beats, row by row: row k goes to bank k mod L; report each complete tile."""
+        """Write w's beats, row k to bank k mod L; push a beat per complete tile."""
         w = self.w
         _, n_slices = self._slices
         rows = len(banks)
@@ -80,7 +80,7 @@ class MatmulCore(UnitCore):
             tiles.payload.data.eq(Mux(is_value, 0, w.payload.data)),
             following.eq(after(address, 2 * self._blocks)),
         ]
-        # Spread like the addresses that read, so a tile is complete when its first block is read.
+        # Delayed like the read addresses, so a tile is complete when its first block is read.
         w_addr = delayed(m, address, SPREAD, reset_less=True)
         w_data = delayed(m, w.payload.data, SPREAD, reset_less=True)
         for index, bank in enumerate(banks):
@@ -107,7 +107,7 @@ class MatmulCore(UnitCore):
         return w.valid & (misshapen | empty_tile | ~is_value & inside)
 
     def _compute(self, m, banks, tiles):
-        """Step through x's beats and the blocks that each meets; results follow `delay` later."""
+        """Step through x's beats and the blocks for each; results follow `delay` later."""
         x, y = self.x, self.y
         k_slices, n_slices = self._slices
         blocks = self._blocks

@@ -35,12 +35,12 @@ ACKNOWLEDGE = record("b", "owners", "under_way", "acks")
 NO_CHANNEL = 0
 NOTHING, NOTHING_YET = -1, -2
 INDEX_BITS = 16
-"""Of an entry of ``movers``: above the number of the store is the length of its burst."""
+"""Bits of a store's number in an entry of ``movers``; above them is the length of its burst."""
 
 
 @helper
 def choose(M: Memory, a: int, t: int) -> int:
-    """Index of the next in turn whose request is there, but not of the chosen one; or why none."""
+    """Round robin: index of the next requester but the chosen one; negative if there is none."""
     P = GRANT
     count, turn = M[a + P.count], M[a + P.turn]
     waiting = False
@@ -138,7 +138,7 @@ def acknowledge(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Params, machine: LaidOut) -> None:
-    """Five actors; the loads' credits and the stores' queues see to it that answers have room."""
+    """Five actors; the loads' credits and the stores' queues guarantee space for responses."""
     if params.loads:
         build_reads(unit, params, machine)
     if params.stores:
@@ -176,7 +176,7 @@ def build_reads(unit: Unit, params: Params, machine: LaidOut) -> None:
         give_back,
         packed(RETURN, r=r, owners=owners, under_way=under_way, datas=datas),
         reads=[r, owners, under_way],
-        writes=[],  # the load has reserved the room
+        writes=[],  # the load has reserved the space (credit)
     )
 
 
@@ -231,6 +231,6 @@ def build_writes(unit: Unit, params: Params, machine: LaidOut) -> None:
 
 
 def turns(unit: Unit, params: Params, machine: LaidOut, name: str) -> int:
-    """One of the queues that remember whose turn it is."""
+    """One of the queues that record whose burst is next."""
     queue = params.turns(machine.design.bus)[name]
     return machine.internal(f"{unit.name}.{name}", queue.depth, queue.latency)

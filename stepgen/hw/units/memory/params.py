@@ -1,4 +1,4 @@
-"""Memory: the arbiter between the off-chip units and the AXI4 master."""
+"""Memory: the round-robin arbiter between the off-chip units and the AXI4 master."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ..axi.params import (
 class Memory(UnitParams):
     """The arbiter between loads and stores and the AXI4 master; `join` makes both.
 
-    For each load there are a request ``req`` and words ``data``, for each store a request ``wreq``,
-    words ``wdata`` and acknowledgements ``ack``, numbered from 0. With loads there are ``ar`` and
-    ``r``, with stores ``aw``, ``w`` and ``b``. All are raw.
+    Each load has a port for requests, ``req``, and one for words, ``data``; each store has
+    ``wreq``, ``wdata`` and, for acknowledgements, ``ack``; all are numbered from 0. With loads
+    there are ``ar`` and ``r``, with stores ``aw``, ``w`` and ``b``. All are raw.
 
     Parameters
     ----------
     loads, stores : int
-        How many there are of each.
+        Number of each.
     """
 
     loads: int
@@ -84,7 +84,7 @@ class Memory(UnitParams):
         return misfit(unit, design, **self.raw(design.bus))
 
     def turns(self, bus: Bus) -> dict[str, Channel]:
-        """The queues that remember whose turn it is: at ``r``, at ``w`` and at ``b``."""
+        """The queues that record whose burst is next: at ``r``, at ``w`` and at ``b``."""
         tail = write_request_bits(bus) - request_bits(bus)
         wanted = [("read_owners", self.loads, 0)]
         wanted += [("write_movers", self.stores, LENGTH_BITS + tail)]

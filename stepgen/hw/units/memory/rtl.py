@@ -1,4 +1,4 @@
-"""The arbiter between the off-chip units of a design and its AXI4 master."""
+"""The round-robin arbiter between the off-chip units of a design and its AXI4 master."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
@@ -6,26 +6,26 @@ from ...design import stages
 from ...design.params import numbered
 from ...design.table import index_bits
 from ...fifo import Fifo
+from ...occupancy import Occupancy
 from ...primitives import delayed
 from ...select import RoundRobin, encode, select_in_stages
-from ...tokens import Tokens
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, request_bits
 
 
 class MemoryCore(UnitCore):
-    """Joins loads and stores to one bus, in turns of a burst each.
+    """Round-robin arbiter of loads and stores for one bus, burst by burst.
 
-    Five actors. *read* chooses the next load in turn that asks, and passes its request on to ``ar``
-    while fewer than ``bus.outstanding`` bursts are under way; in the same cycle it chooses again,
-    another load than the one whose request leaves. *return* hands a word of ``r`` to the load whose
-    burst it is; there is always room, the load saw to that. *write* is as *read*, for stores and
+    Five actors. *read* chooses the next requesting load, round robin, and passes its request on to
+    ``ar`` while fewer than ``bus.outstanding`` bursts are in flight; in the same cycle it makes the
+    next choice, among the other loads. *return* passes a word of ``r`` to the load that requested
+    it, which has reserved the space (credit). *write* does the same as *read* for stores and
     ``aw``. *move* passes the words of the bursts on to ``w``, burst after burst. *acknowledge*
-    hands ``b`` to the store whose burst is the oldest.
+    passes ``b`` to the store with the oldest burst.
 
-    While the design does not run no burst begins, and those under way come to their end whatever
-    the units do: a load has room for all that it asked for, and a store asks when it holds all that
-    it writes.
+    While the design is not running no burst is issued, and outstanding bursts complete regardless
+    of the units: a load has reserved space for all words that it requested, and a store requests a
+    burst only when it holds all its words.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class MemoryCore(UnitCore):
 
     Notes
     -----
-    One word per cycle and direction; a request per cycle, or every other cycle where only one unit
-    asks. Latency 1 cycle for requests, 0 for words, beside the FIFOs'; more than 8 units take a
-    register stage per factor of 8 on the way to the bus (the channels' ``delay``), so that the
-    clock does not depend on their number. On a bus of 64 bits about 200 LUTs and 70 flip-flops on
-    an ECP5 for a load and a store, 440 and 90 for eight loads and a store.
+    One word per cycle and direction; a request per cycle, or every other cycle with a single
+    requester. Latency 1 cycle for requests, 0 for words, in addition to the FIFOs'; more than 8
+    units take a register stage per factor of 8 on the way to the bus (the channels' ``delay``), so
+    that the clock frequency does not depend on their number. On a bus of 64 bits about 200 LUTs and
+    70 flip-flops on an ECP5 for a load and a store, 440 and 90 for eight loads and a store.
     """
 
     def elaborate(self, platform):
@@ -54,16 +54,16 @@ class MemoryCore(UnitCore):
         return [getattr(self, port) for port in numbered(name, count)]
 
     def _queue(self, m: Module, name: str):
-        """Whose turn it is, in the order of the requests."""
+        """Whose burst is next, in the order of the requests."""
         m.submodules[name] = fifo = Fifo(self.params.turns(self.design.bus)[name])
         return fifo
 
     def _grant(self, m: Module, name: str, requests, request_port):
-        """Let the requests pass; returns whether one moves, its unit, its bits, and the count."""
+        """Arbitrate; returns whether a request is granted, its unit, its payload, and the count."""
         count = len(requests)
         m.submodules[f"{name}_turns"] = turns = RoundRobin(count)
-        m.submodules[f"{name}_under_way"] = under_way = Tokens(self.design.bus.outstanding)
-        chosen, any_chosen = Signal(count), Signal()  # whose turn it is, from the cycle before
+        m.submodules[f"{name}_under_way"] = under_way = Occupancy(self.design.bus.outstanding)
+        chosen, any_chosen = Signal(count), Signal()  # the choice of the cycle before
         fire = Signal(name=f"{name}_fire")
         m.d.comb += [
             turns.asks.eq(Cat(r.valid for r in requests) & ~chosen),

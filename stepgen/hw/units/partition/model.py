@@ -1,6 +1,6 @@
-"""Cycle model of partition: a beat moves when all the outputs that its selector names have room.
+"""Cycle model of partition: a beat moves when all outputs that its selector names have space.
 
-The end goes on without the selectors', which is taken behind it.
+The done beat of x is passed on at once; that of the selectors is consumed after it.
 """
 
 from __future__ import annotations

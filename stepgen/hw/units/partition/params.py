@@ -1,4 +1,4 @@
-"""Partition: one stream to several outputs, chunk by chunk, as a selector says."""
+"""Partition: routes each chunk of a stream to the outputs that its selector names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Partition(UnitParams):
-    """Each chunk of the stream ``x`` to those of ``y_0``, ``y_1``, … that its selector names.
+    """Routes each chunk of ``x`` to those of ``y_0``, ``y_1``, … that its selector names.
 
-    The selectors come in ``sel``, a bit per output.
+    ``sel`` has the selectors, a bit per output.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class Partition(UnitParams):
         Wire level of ``x`` that closes a chunk (tiles: 2 + rank). Level ``level + k`` of ``x``
         corresponds to level k of ``sel``; the outputs have wire rank `level`.
     surplus : bool
-        Whether selectors may be left when ``x`` has ended: they are dropped. On a cycle they are,
-        since the loop goes on naming consumers until it hears of the end.
+        Whether selectors may be left when ``x`` has ended: they are dropped. In a loop there may
+        be some, since the loop keeps naming consumers until the end reaches it.
     """
 
     consumers: int
@@ -54,7 +54,7 @@ class Partition(UnitParams):
         return misfit(unit, design, sel=sel, **dict.fromkeys(self.outputs, y))
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One; an epoch of several chunks, or of one, may send nothing to an output."""
+        """One; an epoch may send nothing to an output."""
         x_name, sel_name = unit.inputs["x"], unit.inputs["sel"]
         y_names = tuple(unit.outputs.values())
 

@@ -1,4 +1,4 @@
-"""One stream to several outputs, chunk by chunk, as a selector says."""
+"""Routes each chunk of a stream to the outputs that its selector names."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
@@ -9,9 +9,9 @@ from ...unit import UnitCore
 class PartitionCore(UnitCore):
     """Sends each chunk to every output whose bit is set in the chunk's selector (Partition).
 
-    A beat moves in the cycle in which all the outputs it goes to have room; the closing beat takes
-    the selector with it. Without any bit set, the chunk is taken and dropped. The end of the stream
-    goes on at once, so that loops end; the run lasts until that of the selectors has been taken.
+    A beat moves in the cycle in which all outputs that it goes to have space; the last beat of a
+    chunk consumes the selector. Without any bit set, the chunk is dropped. The done beat of x is
+    passed on at once, so that loops end; the run lasts until that of the selectors is consumed.
 
     Parameters
     ----------
@@ -19,8 +19,8 @@ class PartitionCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle. Latency 0 beside the FIFOs'. Per output an AND of room and mask in a
-    balanced tree; the payload is wired through. A stream and a selector of different structure
+    One beat per cycle. Latency 0 in addition to the FIFOs'. Per output an AND of space and mask in
+    a balanced tree; the payload is wired through. A stream and a selector of different structure
     raise ``error`` and the unit stops; so do selectors that are left, unless `surplus` allows them.
     """
 
@@ -46,7 +46,7 @@ class PartitionCore(UnitCore):
         same_low = ~above | (low == sel.payload.data[: len(sel.payload.stop)] + level)
         wrong = ~together | closes & ~(same_stop & same_low)
 
-        ended = Signal()  # x has, the selectors have not
+        ended = Signal()  # x has ended, the selectors have not
         last = ended & sel.valid & (sel.payload.kind == DONE)
         left = ended & sel.valid & (sel.payload.kind != DONE)
         surplus = self.params.surplus

@@ -1,4 +1,4 @@
-"""Cycle model of promote: a stop unit; to the outermost dim it holds the last beat back."""
+"""Cycle model of promote: raises stop levels; for an outermost dim with a holding register."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def hold(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Promote, machine: LaidOut) -> None:
-    """One actor; it holds a beat back where the new dim is the outermost."""
+    """One actor, with a holding register if the new dim is the outermost."""
     x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
     machine.actor(
         unit.name,

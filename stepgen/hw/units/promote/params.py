@@ -1,4 +1,4 @@
-"""Promote: a new dim of extent 1."""
+"""Promote: adds a dim of extent 1."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Promote(UnitParams):
-    """A new dim of extent 1 in the stream ``x``, which leaves as ``y``.
+    """``y`` is the stream ``x`` with an additional dim of extent 1.
 
     Parameters
     ----------
     level : int
-        Wire level above which the dim goes: its groups each become a group of the new dim.
+        Wire level above which the dim is inserted: each group of this level becomes a group of the
+        new dim, with extent 1.
     outermost : bool
-        Whether the new dim counts all that there is: its end is known with ``DONE`` alone, so the
-        last beat is held back.
+        Whether the new dim is above all others: only ``DONE`` tells its end, so the last beat waits
+        in a holding register.
     """
 
     level: int
@@ -43,7 +44,7 @@ class Promote(UnitParams):
         return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank + 1))
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One; a beat that may be the last of all leaves with the next."""
+        """One; a beat that may be the last leaves when the next one arrives."""
         x_name, y_name = unit.inputs["x"], unit.outputs["y"]
 
         def follow(paces: Paces) -> Paces:

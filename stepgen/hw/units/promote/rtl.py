@@ -1,4 +1,4 @@
-"""A new dim of extent 1: a stop unit."""
+"""Adds a dim of extent 1: raises stop levels."""
 
 from amaranth.hdl import Module, Signal
 
@@ -10,8 +10,8 @@ from ...unit import UnitCore
 class PromoteCore(UnitCore):
     """Inserts a dim at wire level `level` (Promote): stops from there on rise by one.
 
-    With ``outermost`` the whole stream becomes one group, so the last beat before the end is held
-    back until the end is seen; an empty stream stays empty.
+    With ``outermost`` the stream becomes one group, so the last beat waits in a holding register
+    until ``DONE`` arrives; an empty stream stays empty.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class PromoteCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle. Latency 0 beside the FIFOs' and a handful of LUTs; outermost one
+    One beat per cycle. Latency 0 in addition to the FIFOs' and a handful of LUTs; outermost one
     cycle and one beat of registers.
     """
 

@@ -48,14 +48,14 @@ P = record(
     "producers",
     "x",
 )
-# `loaded` is the selector, `current` the number of the input in turn; `remaining` is the address of
-# a word per input, which is 1 for each of the `left` ones.
+# `loaded` is the current selector, `current` the number of the current input; `remaining` is the
+# address of one word per input, 1 for the `left` inputs that are still to be read.
 NOTHING = -1
 
 
 @helper
 def pick(M: Memory, a: int, t: int) -> None:
-    """Pick the next of the inputs that are left; the current one was popped in this cycle."""
+    """Pick the next of the remaining inputs; the current one was popped in this cycle."""
     popped, last = M[a + P.current], M[a + P.left] == 1
     M[a + P.current] = NOTHING
     for n in range(M[a + P.producers]):
@@ -74,7 +74,7 @@ def pick(M: Memory, a: int, t: int) -> None:
 
 @helper
 def load(M: Memory, a: int, t: int) -> int:
-    """Take the next selector if it is there."""
+    """Pop the next selector if there is one."""
     wait = ready(M, M[a + P.sel], t)
     if wait != READY:
         M[a + P.loaded], M[a + P.current] = NOTHING, NOTHING
@@ -114,7 +114,7 @@ def merge(M: Memory, a: int, t: int) -> int:
         push(M, y, t, beat)
     elif M[a + P.left]:
         next_chunk = looks = True
-    elif M[a + P.sent]:  # that all heads are ends, goes through a register
+    elif M[a + P.sent]:  # that all heads are done beats is registered: one cycle late
         for n in range(producers):
             wait = ready(M, M[a + P.x + n], t - 1)
             if wait != READY:
@@ -153,7 +153,7 @@ def merge(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Reassemble, machine: LaidOut) -> None:
-    """One actor for all inputs; in order of arrival it notes what it picked."""
+    """One actor for all inputs; in order of arrival it notes which input it picked."""
     xs = [machine.channel(unit.inputs[port]) for port in params.xs]
     sel, y = machine.channel(unit.inputs["sel"]), machine.channel(unit.outputs["y"])
     arrival = params.order == "arrival"

@@ -1,4 +1,4 @@
-"""Reassemble: chunks of several streams become one stream, as a selector says."""
+"""Reassemble: merges chunks of the streams that a selector names."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from ...design.table import Design, Unit
 class Reassemble(UnitParams):
     """A group of chunks in ``y`` per selector: one from each of ``x_0``, ``x_1``, … that it names.
 
-    The selectors come in ``sel``, a bit per stream.
+    ``sel`` has the selectors, a bit per input.
 
     Parameters
     ----------
     producers : int
-        Number of streams to take from.
+        Number of streams to merge.
     level : int
         Wire level of a chunk (tiles: 2 + rank), the wire rank of every ``x``. Level k of ``sel``
         becomes level ``level + 1 + k`` of ``y``.
     order : {"index", "arrival"}
-        ``"index"``: the selected inputs in ascending order. ``"arrival"``: whose chunk is there
-        first.
+        ``"index"``: the selected inputs in ascending order. ``"arrival"``: in order of arrival.
     """
 
     producers: int
@@ -40,7 +39,7 @@ class Reassemble(UnitParams):
 
     @property
     def xs(self) -> tuple[str, ...]:
-        """The ports of the streams to take from."""
+        """The ports of the streams to merge."""
         return numbered("x", self.producers)
 
     @property
@@ -62,7 +61,7 @@ class Reassemble(UnitParams):
         return misfit(unit, design, **xs, sel=Format(self.producers, 1, sel.rank), y=y)
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One, which takes a selector before the chunks that it names."""
+        """One, which consumes a selector before the chunks that it names."""
         xs, y_name = [unit.inputs[port] for port in self.xs], unit.outputs["y"]
         sel_name = unit.inputs["sel"]
 

@@ -1,4 +1,4 @@
-"""Chunks of several streams become one stream, as a selector says."""
+"""Merges chunks of the streams that a selector names."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
@@ -10,12 +10,12 @@ from ...unit import UnitCore
 class ReassembleCore(UnitCore):
     """Takes one chunk from every input that is selected, never interleaved (Reassemble).
 
-    The selector waits in a register, so does the input in turn, one bit per input. With the last
-    beat of a chunk the next input is picked, with the last chunk of a selector the next selector
-    is taken. In order of arrival the pick falls on the lowest input among those that have a beat
-    waiting beside the one just taken; if there is none, the unit looks again in every cycle. Only
-    the last input of a selector is picked without a look. The end of the selectors goes on at once,
-    so that loops end; the run lasts until the ends of all inputs have been taken, in one cycle.
+    The selector and the current input (one-hot) are in registers. With the last beat of a chunk the
+    next input is picked, with the last chunk of a selector the next selector is loaded. In order of
+    arrival the unit picks the lowest-numbered input with a beat waiting, apart from the beat just
+    consumed, and retries in every cycle while there is none; the last input of a selector is picked
+    without that condition. The done beat of the selectors is passed on at once, so that loops end;
+    the run lasts until those of all inputs are consumed, in one cycle.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class ReassembleCore(UnitCore):
     -----
     One beat per cycle, across chunks and selectors as well (in order of arrival as long as
     another input has its chunk ready, or only one is left). Latency 1 for the first selector,
-    after a gap, and for taking the ends; else 0 beside the FIFOs'. An AND-OR
+    after a gap, and for consuming the done beats; else 0 in addition to the FIFOs'. An AND-OR
     tree of the payload's width over the inputs; the depth of logic grows with the logarithm of
     their number. An input that ends where the selector names it raises ``error`` and stops the
     unit, so does one that goes on after the selector's end.
@@ -47,8 +47,8 @@ class ReassembleCore(UnitCore):
 
         there = [x.valid & (x.payload.kind != DONE) for x in xs]
         over = Cat(x.valid & (x.payload.kind == DONE) for x in xs)
-        all_over = Signal()  # a register: they stay so until they are taken
-        sent = Signal()  # the end
+        all_over = Signal()  # registered: they stay valid until consumed
+        sent = Signal()  # the done beat has been sent
         present, closing, last = Signal(), Signal(), Signal()
         next_selector, next_chunk = Signal(), Signal()
         send_special = special & ~sent
@@ -113,7 +113,7 @@ class ReassembleCore(UnitCore):
         return m
 
     def _pick(self, m, pool, waiting):
-        """One of the pool, or none where none is left or none of them has arrived."""
+        """One of the pool (one-hot), or none if none is left or none of them has arrived."""
         first = Signal(len(pool))
         m.d.comb += first.eq(lowest(m, pool))
         if self.params.order == "index":

@@ -1,4 +1,4 @@
-"""Cycle model of requantize: beats pass."""
+"""Cycle model of requantize: a pipeline without state."""
 
 from __future__ import annotations
 

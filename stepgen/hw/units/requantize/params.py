@@ -1,4 +1,4 @@
-"""Requantize: int32 sums back to int8."""
+"""Requantize: scales int32 sums to int8."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IN_BITS, OUT_BITS = 32, 8
 PORT_BITS = 18
 """Width of a hardware multiplier's signed factors."""
 ROUND = 2
-"""Stages that round and saturate."""
+"""Pipeline stages that round and saturate."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Plan:
     factor, shift : int
         The same fraction in lowest terms: ``factor / 2**shift``.
     clamp_bits : int
-        Bits that an input is saturated to first; what is lost would saturate in the end anyway.
+        Bits that an input is saturated to first; larger values saturate the result anyway.
     multipliers : int
-        Hardware multipliers per lane: none for a power of two, two where `clamp_bits` is wide.
+        Hardware multipliers per lane: none for a power of two, two if `clamp_bits` is wide.
     """
 
     factor: int
@@ -65,7 +65,7 @@ class Requantize(UnitParams):
 
     @property
     def plan(self) -> Plan:
-        """How the circuit scales."""
+        """The constants of the circuit."""
         factor, shift = self.multiplier, self.shift
         while factor % 2 == 0 and shift:
             factor, shift = factor // 2, shift - 1

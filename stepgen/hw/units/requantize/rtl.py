@@ -1,4 +1,4 @@
-"""int32 sums back to int8."""
+"""Scales int32 sums to int8."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 
@@ -53,7 +53,7 @@ class RequantizeCore(UnitCore):
         m.d.sync += clamped.eq(_saturated(value, plan.clamp_bits))
         factor_bits = plan.factor.bit_length() + 1
         parts = []
-        # The upper part is signed, the lower one a number without a sign.
+        # The upper part is signed, the lower one unsigned.
         low_bits = 0 if plan.multipliers == 1 else PORT_BITS - 1
         for name, part in (("high", clamped[low_bits:]), ("low", clamped[:low_bits])):
             if len(part) == 0:

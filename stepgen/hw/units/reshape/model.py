@@ -1,4 +1,4 @@
-"""Cycle model of reshape: elements are counted, short groups filled up beat by beat."""
+"""Cycle model of reshape: counts elements, and pads short groups beat by beat."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ P = record(
     "piece",
     "inside",
 )
-# `short_stop` closes the chunk that is being filled up.
+# `short_stop` is the stop of the chunk that is being padded.
 NONE = 0
 
 
 @helper
 def tells(M: Memory, a: int, closes: bool) -> bool:
-    """Whether the flag of an element goes with a beat, which `closes` the element or not."""
+    """Whether the flag of an element is sent with this beat, which `closes` the element or not."""
     if M[a + P.padding] == NONE:
         return False
     return M[a + P.inside] == 0 if M[a + P.prompt] else closes
@@ -56,7 +56,7 @@ def tells(M: Memory, a: int, closes: bool) -> bool:
 
 @helper
 def room_for_both(M: Memory, a: int, flagged: bool, t: int) -> int:
-    """Whether there is room for a beat, and for its flag where it has one."""
+    """Whether there is space for a beat, and for its flag if it has one."""
     wait = room(M, M[a + P.y], t)
     return room(M, M[a + P.padding], t) if flagged and wait == READY else wait
 
@@ -165,7 +165,7 @@ def build(unit: Unit, params: Reshape, machine: LaidOut) -> None:
 
 
 def _padding(machine: LaidOut, y: Channel, params: Reshape) -> int:
-    """What units further on see of a padding element: its flag, or the address of its mask."""
+    """Value of a padding element in the model: its flag, or the address of its selector mask."""
     if params.level or y.bits != 1:
         return 0
     bit = params.pad & 1

@@ -1,4 +1,4 @@
-"""Reshape: the innermost dim in chunks, short groups padded."""
+"""Reshape: splits the innermost dim into chunks, and pads short groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class Reshape(UnitParams):
-    """The elements of the stream ``x`` in chunks, which leave as ``y``.
+    """``y`` has the elements of the stream ``x`` in chunks.
 
     ``padding`` has one beat (1 lane of 1 bit) per element of ``y``, of wire rank
     ``rank of y - level``: whether the element is padding.
@@ -28,15 +28,15 @@ class Reshape(UnitParams):
     chunk : int
         Extent of the new innermost dim.
     rows, slices : int
-        Rows of a padding element and beats of one of its rows; 1 and 1 where elements are no tiles.
+        Rows of a padding element and beats of one of its rows; 1 and 1 if elements are not tiles.
         0 rows: the padding element is an empty tile.
     pad : int
         Bits of one lane of the padding, negative numbers in two's complement.
     prompt : bool
-        Whether a flag goes with the first beat of its element, for consumers that look at no stops:
-        all its stops are then 0, and empty groups have no flag. Else it goes with the last beat.
+        Whether a flag is sent with the first beat of its element, for consumers that ignore stops:
+        all its stops are then 0, and empty groups have no flag. Else it is sent with the last beat.
     flagged : bool
-        Whether there is the output ``padding``.
+        Whether the unit has the output ``padding``.
     """
 
     level: int
@@ -52,7 +52,7 @@ class Reshape(UnitParams):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The chunks, and the flags where there are any."""
+        """The chunks, and the flags if there are any."""
         return ("y", "padding") if self.flagged else ("y",)
 
     def problem(self, unit: Unit, design: Design) -> str | None:
@@ -75,7 +75,7 @@ class Reshape(UnitParams):
         return misfit(unit, design, **formats)
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """One; padding comes with a group's end, so an element may have to wait for its chunk."""
+        """One; padding follows a group's end, so an element may have to wait for its chunk."""
         level, chunk, prompt = self.level, self.chunk, self.prompt
         x_name, outputs = unit.inputs["x"], tuple(unit.outputs.values())
         y_dims = extents[unit.outputs["y"]]

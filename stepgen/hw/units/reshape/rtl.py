@@ -1,4 +1,4 @@
-"""The innermost dim in chunks, short groups padded."""
+"""Splits the innermost dim into chunks, and pads short groups."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
@@ -10,10 +10,10 @@ from ...unit import UnitCore
 class ReshapeCore(UnitCore):
     """Counts elements; every `chunk`-th closes the new dim (Reshape of dim 0).
 
-    A group that ends early is filled up with padding elements, the last of which carries its
-    stop; at the end of a stream without groups the padding comes before ``DONE``. The second
-    output, where it is used, tells of every element whether it is padding: with the element's last
-    beat, or with its first where `prompt`.
+    A group that ends early is padded; the last padding element carries its stop. At the end of a
+    stream without groups the padding comes before ``DONE``. The second output, if it is used, says
+    of every element whether it is padding: with the element's last beat, or with its first if
+    `prompt`.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ class ReshapeCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle, also while padding. Latency 0 beside the FIFOs'. No beat is held back: a
-    few counters and comparisons.
+    One beat per cycle, also while padding. Latency 0 in addition to the FIFOs'. No holding
+    register: a few counters and comparators.
     """
 
     def elaborate(self, platform):
@@ -32,12 +32,12 @@ class ReshapeCore(UnitCore):
         stop = x.payload.stop
         low = x.payload.data[: len(stop)]
 
-        short = Signal()  # the group has ended, its chunk is being filled up
+        short = Signal()  # the group has ended, its chunk is being padded
         short_stop = Signal.like(y.payload.stop)
 
         ends = x.payload.kind == DONE
         group = (x.payload.kind == BARE) & (low > level)
-        closes = Signal()  # the beat on its way is the last of its element
+        closes = Signal()  # the current beat is the last of its element
         pads = Signal()  # the beat is padding
         fire = Signal()
         count, full = counter(m, fire & closes, chunk)  # elements of the chunk so far
@@ -50,7 +50,7 @@ class ReshapeCore(UnitCore):
 
         element = Signal()  # the beat belongs to an element
         inside = Signal()  # its element has begun
-        told = Signal()  # the flag output takes part
+        told = Signal()  # the flag is sent with this beat
         prompt = self.params.prompt
         m.d.comb += [
             element.eq(pads | ~ends & ~group),
@@ -106,9 +106,9 @@ class ReshapeCore(UnitCore):
         return m
 
     def _padding_tile(self, m, step):
-        """Whether the beat of padding to come ends its row, and whether that is the last row."""
+        """Whether the next beat of padding ends its row, and whether that is the last row."""
         rows, slices = self.params.rows, self.params.slices
-        if rows == 0:  # a bare beat
+        if rows == 0:  # an empty token
             rows, slices = 1, 1
         _, row_ends = counter(m, step, slices)
         _, tile_ends = counter(m, step & row_ends, rows)

@@ -25,9 +25,9 @@ from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import RetileCol
 
-# `tile` is the tile of the chunk, `begun` whether the chunk has its buffer
+# `tile` is the number of the tile in its chunk, `begun` whether the chunk has its buffer
 W = record("x", "rows", "buffers", "level", "count", "tile", "begun")
-# `position` is the beat in the row
+# `position` is the number of the beat in its row
 R = record("rows", "buffers", "y", "row_beats", "position")
 
 
@@ -87,7 +87,7 @@ def read(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: RetileCol, machine: LaidOut) -> None:
-    """Two actors, joined by the rows that are complete and the buffers in use."""
+    """Two actors, joined by queues of complete rows and of buffers in use."""
     name = unit.name
     x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
     (inside,) = params.queues(unit, machine.design)

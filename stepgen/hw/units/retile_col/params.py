@@ -1,4 +1,4 @@
-"""RetileCol: the tiles of a chunk side by side, through a memory."""
+"""RetileCol: joins the tiles of a chunk by columns, in a memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...design.table import Channel, Design, Unit
 
 @dataclass(frozen=True)
 class RetileCol(UnitParams):
-    """The tiles of each chunk of ``x`` as one tile of ``y``, which comes out of the memory.
+    """Joins the tiles of each chunk of ``x`` by columns to one tile of ``y``.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class RetileCol(UnitParams):
     level : int
         Wire level of ``x`` that closes a chunk: 2 + rank.
     buffers : int
-        1 or 2: whether a chunk can be written while the one before it is being read.
+        1 or 2; with 2, a chunk can be written while the one before it is read.
     bits : int
         Bits of an element.
     """
@@ -86,7 +86,7 @@ class RetileCol(UnitParams):
         return stages.BLOCK_RAM
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
-        """From the writing to the reading side: a beat per row that is complete."""
+        """From the writing to the reading side: a beat per complete row."""
         rank = design.channel[unit.outputs["y"]].rank
         return [Channel("rows", 0, 0, rank, depth=self.complete)]
 
@@ -95,7 +95,7 @@ class RetileCol(UnitParams):
         return self.depth * design.lanes * self.bits
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """Two: one writes tiles, the other reads a row once the last tile of its chunk has it."""
+        """Two: one writes tiles, the other reads a row once the chunk's last tile has sent it."""
         x, y, rows = unit.inputs["x"], unit.outputs["y"], f"{unit.name}.rows"
         inside = Queue(extents[y], [(TILE_LEVELS, self.buffers), (1, self.complete)])
 

@@ -1,4 +1,4 @@
-"""The tiles of a chunk side by side, through a memory."""
+"""Joins the tiles of a chunk by columns, in a memory."""
 
 from amaranth.hdl import Module, Mux, Signal
 
@@ -12,8 +12,8 @@ from ...unit import UnitCore
 class RetileColCore(UnitCore):
     """Joins `count` tiles by columns (Accum of retile_col).
 
-    One actor writes each tile into its columns, another reads row by row. The rows of the chunk's
-    last tile are announced one by one as they are complete, so reading begins with its first row.
+    One actor writes each tile to its columns, another reads row by row. The rows of the chunk's
+    last tile are queued one by one as they are complete, so reading begins with its first row.
     With two buffers the next chunk is written meanwhile.
 
     Parameters
@@ -23,9 +23,9 @@ class RetileColCore(UnitCore):
     Notes
     -----
     One beat per cycle on both sides, with two buffers also across chunks. Latency from a row of
-    the last tile to the joined row 1 beside the FIFOs' and the memory's pipeline. Cost: the
-    memory and two counters of its address width. A chunk of another number of tiles, tiles with
-    more than `rows` rows or with different numbers of rows raise ``error``.
+    the last tile to the joined row 1 in addition to the FIFOs' and the memory's. Cost: the memory
+    and two counters of its address width. A chunk of another number of tiles, tiles with more than
+    `rows` rows or with different numbers of rows raise ``error``.
     """
 
     def elaborate(self, platform):
@@ -50,7 +50,7 @@ class RetileColCore(UnitCore):
         return ~full
 
     def _base_after(self, m, switch):
-        """The first address of the buffer after the current one; `switch` goes on to it."""
+        """First address of the buffer after the current one; `switch` makes it the current one."""
         if self.params.buffers == 1:
             return 0
         second = Signal()
@@ -99,7 +99,7 @@ class RetileColCore(UnitCore):
         self._check(m, enter, group, begun, row_ends, tile_ends, last_tile)
 
     def _check(self, m, enter, group, begun, row_ends, tile_ends, last_tile):
-        """Raises the error flag for chunks that do not fit."""
+        """Raises ``error`` for chunks of another structure."""
         x, rows = self.x, self.params.rows
         row, first_rows = Signal(range(rows + 1)), Signal(range(rows + 1))
         first = Signal(init=1)  # of its chunk

@@ -1,4 +1,4 @@
-"""Cycle model of a port that streams leave through."""
+"""Cycle model of an output stream port."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def take(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Sink, machine: LaidOut) -> None:
-    """A sink takes a beat in every cycle that is not stalled; the run lasts until its ``DONE``."""
+    """A sink accepts a beat in every cycle without a stall; the run lasts until its ``DONE``."""
     x = machine.channel(unit.inputs["x"])
     key, threshold = machine.stalls.of(unit.name)
     machine.actor(

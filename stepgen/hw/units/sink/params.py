@@ -1,4 +1,4 @@
-"""Sink: a port that a stream leaves through."""
+"""Sink: an output stream port of the design."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...design.params import UnitParams
 
 @dataclass(frozen=True)
 class Sink(UnitParams):
-    """A port of the design, under the unit's name, that the stream ``x`` leaves through."""
+    """An output port of the design, under the unit's name, for the stream ``x``."""
 
     kind: ClassVar = "sink"
     inputs: ClassVar = ("x",)

@@ -1,4 +1,4 @@
-"""A port that streams leave through."""
+"""An output stream port of the design."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import Out
@@ -9,7 +9,7 @@ from ...unit import UnitCore
 
 
 class SinkCore(UnitCore):
-    """Lets beats out; the run lasts until its ``DONE`` has left.
+    """Passes beats to the port; the run lasts until its ``DONE`` is accepted.
 
     Members
     -------

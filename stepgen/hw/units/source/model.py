@@ -1,4 +1,4 @@
-"""Cycle model of a port that streams enter through."""
+"""Cycle model of an input stream port."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def offer(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Source, machine: LaidOut) -> None:
-    """A source offers a beat from the first cycle that is not stalled, until it is taken.
+    """A source offers a beat from the first cycle without a stall until it is accepted.
 
-    It is closed from its ``DONE`` on: of beats that are offered early the next run takes the first
-    as one that was offered before its cycle 0.
+    It is closed after its ``DONE``. For the next run the first of the beats offered early counts as
+    offered before cycle 0.
     """
     y = machine.channel(unit.outputs["y"])
     beats = machine.stimulus(unit)

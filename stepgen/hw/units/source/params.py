@@ -1,4 +1,4 @@
-"""Source: a port that a stream enters through."""
+"""Source: an input stream port of the design."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...design.params import UnitParams
 
 @dataclass(frozen=True)
 class Source(UnitParams):
-    """A port of the design, under the unit's name, that the stream ``y`` enters through."""
+    """An input port of the design, under the unit's name, for the stream ``y``."""
 
     kind: ClassVar = "source"
     inputs: ClassVar = ()

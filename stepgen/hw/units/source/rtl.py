@@ -1,4 +1,4 @@
-"""A port that streams enter through."""
+"""An input stream port of the design."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In
@@ -9,9 +9,9 @@ from ...unit import UnitCore
 
 
 class SourceCore(UnitCore):
-    """Lets the beats of a run in: from its start on, up to the ``DONE`` of its stream.
+    """Accepts the beats of a run: from its start up to the ``DONE`` of the stream.
 
-    What is offered before and after waits for its own run.
+    Beats that are offered before or after it are stalled until the next start.
 
     Members
     -------

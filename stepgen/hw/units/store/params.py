@@ -1,4 +1,4 @@
-"""Store: a stream of tiles written to a tensor, one after the other."""
+"""Store: writes a stream of tiles to a tensor, one after the other."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from ..axi.params import raw_channel, words, write_request_bits
 
 @dataclass(frozen=True)
 class Store(UnitParams):
-    """The stream ``x`` of tiles, written to a tensor one after the other.
+    """Writes the tiles of the stream ``x`` to a tensor, one after the other.
 
-    Requests leave at ``wreq``, bus words at ``wdata``, and acknowledgements come back at ``ack``,
-    all raw.
+    ``wreq`` are requests, ``wdata`` bus words, and ``ack`` their acknowledgements, all raw.
 
     Parameters
     ----------
@@ -57,7 +56,8 @@ class Store(UnitParams):
             Of the store.
         bus : Bus
         depth : int
-            Bus words that wait until their burst is whole, from 2 on; two bursts keep the bus busy.
+            Bus words that wait until their burst is complete, at least 2; the full rate needs two
+            bursts.
         """
         form = Store.raw(bus)
         return (
@@ -67,7 +67,7 @@ class Store(UnitParams):
         )
 
     def access_problem(self, bus: Bus, beat_bits: int, region: Region) -> str | None:
-        """Why the tensor can't be written like this, or None.
+        """Why this write of the tensor is impossible, or None.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Store(UnitParams):
         beat_bits : int
             Lanes times bits of a lane of ``x``.
         region : Region
-            Where the tensor lies.
+            Address range of the tensor.
         """
         if beat_bits & (beat_bits - 1) or beat_bits < 8:
             return (
@@ -104,7 +104,7 @@ class Store(UnitParams):
         )
 
     def bursts(self, bus: Bus) -> Channel:
-        """The queue of bursts that wait for their acknowledgement."""
+        """The queue of bursts without acknowledgement."""
         return Channel("bursts", 1, 2, None, bus.outstanding + 4)
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:

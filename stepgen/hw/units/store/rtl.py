@@ -10,13 +10,13 @@ from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
 
 class StoreCore(UnitCore):
-    """Packs beats into bus words and hands them to the arbiter, a whole burst at a time.
+    """Packs beats into bus words and passes them to the arbiter in complete bursts.
 
-    Two actors. *pack* gathers beats into words, or cuts them, and asks for a burst once all its
-    words wait in ``wdata``; the end of the stream writes what is left, a last word that is not full
-    under byte strobes. A beat is taken only while there is room for all that any beat may cause.
-    *finish* counts the acknowledgements: the run lasts until the last one. A beat beyond the end of
-    the tensor is dropped and raises the error flag.
+    Two actors. *pack* gathers beats into words, or splits them, and requests a burst once all its
+    words are in ``wdata``; the end of the stream writes the rest, with byte strobes for a last word
+    that is not full. A beat is consumed only while there is space for the most output that any beat
+    can produce. *settle* counts the acknowledgements: the run lasts until the last one. A beat
+    beyond the end of the tensor is dropped and raises ``error``.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class StoreCore(UnitCore):
 
     Notes
     -----
-    One beat or one word per cycle, whichever is wider. Latency 0 beside the FIFOs', and the time
-    that a burst takes to fill. Beats of 32 bits into words of 64: about 150 LUTs and 110 flip-flops
-    on an ECP5.
+    One beat or one word per cycle, whichever is wider. Latency 0 in addition to the FIFOs', and the
+    time that a burst takes to fill. Beats of 32 bits into words of 64: about 150 LUTs and 110
+    flip-flops on an ECP5.
     """
 
     finishes = True
@@ -42,7 +42,7 @@ class StoreCore(UnitCore):
 
         m.submodules.bursts = bursts = Fifo(self.params.bursts(bus))
 
-        # what the beat at the head asks for
+        # what the beat at the head requires
         fits, ends, fire = Signal(), Signal(), Signal()
         left = Signal(range(capacity + 1), init=capacity)
         some_left = Signal(init=capacity > 0)
@@ -117,10 +117,10 @@ class StoreCore(UnitCore):
         return m
 
     def _gear(self, m: Module, fits, ends, fire, beat_bits: int):
-        """Between beats and words.
+        """Width conversion from beats to words.
 
-        Returns the word, whether it is whole with this beat, whether the beat is used up with it,
-        whether part of a word waits, and the valid bytes of the word minus one.
+        Returns the word, whether this beat completes it, whether the beat is consumed with it,
+        whether a partial word waits, and the valid bytes of the word minus one.
         """
         beat = self.x.payload.data[:beat_bits]
         word_bits = self.design.bus.data_bits

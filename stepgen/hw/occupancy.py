@@ -1,26 +1,26 @@
-"""A FIFO of beats that carry nothing: a counter."""
+"""Occupancy counter: a FIFO whose entries carry no data."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Tokens"]
+__all__ = ["Occupancy"]
 
 
-class Tokens(wiring.Component):
-    """Counts what is under way; under the rules of a FIFO with a latency of 1.
+class Occupancy(wiring.Component):
+    """Counts entries in flight, with the handshake of a FIFO of latency 1.
 
     Parameters
     ----------
     depth : int
-        Tokens that it holds, at least 1.
+        Most entries, at least 1.
 
     Members
     -------
     put, take : ``In(1)``
-        A token enters, only while `room`; a token leaves, only while `any`.
+        An entry is added, only while `room`; one is removed, only while `any`.
     room, any : ``Out(1)``
-        Both from registers.
+        Not full; not empty. Both from registers.
     """
 
     def __init__(self, depth: int):
