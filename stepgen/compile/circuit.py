@@ -1,4 +1,4 @@
-"""The hardware face of an operator: which units it becomes, and how it treats stops."""
+"""Base class of operators' circuits: which units an operator becomes, and how it treats stops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Circuit(ABC):
     Attributes
     ----------
     covers : str
-        What it covers, for the table in the README; empty where that is everything.
+        Supported cases, for the table in the README; empty for all.
     """
 
     covers: ClassVar[str] = ""
@@ -32,15 +32,15 @@ class Circuit(ABC):
         Raises
         ------
         StepError
-            If there is no circuit for the way it is used.
+            If the operator has no circuit as it is used.
         """
 
     def ignores_stops(self, node: Node, index: int) -> bool:
-        """Whether the beats of an input are counted, and their stops not looked at."""
+        """Whether the unit counts the beats of an input and ignores their stops."""
         return False
 
     def only_rewrites_stops(self, node: Node) -> bool:
-        """Whether all that is done to the first input is to change stops, holding nothing back."""
+        """Whether the unit only changes stops of its first input, without a holding register."""
         return False
 
 

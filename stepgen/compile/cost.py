@@ -1,4 +1,4 @@
-"""The ``hardware`` policy: what stepgen's own circuit needs, from the design table."""
+"""Accounting model ``hardware``: costs of stepgen's own circuit, from the design table."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _bits(channels: Iterable[Channel]) -> int:
 
 
 def hardware(graph: Graph, design: Any) -> Metrics:
-    """Costs by node: traffic in whole bus words, memory in bits of the table (as bytes).
+    """Costs by node: traffic in complete bus words, memory in bits of the table (as bytes).
 
-    A FIFO belongs to the node of its producer; what all nodes share to the arbiter.
+    A FIFO counts for the node of its producer; what nodes share counts for the arbiter.
     """
     if not isinstance(design, Design):
         raise StepError("the hardware metrics need a design: lower the program first")

@@ -1,4 +1,4 @@
-"""The last pass: a graph becomes a design table."""
+"""Lowering: from a graph to a design table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .sizing.depths import Unbounded, derive
 
 @dataclass(frozen=True)
 class Use:
-    """One consumer of a stream: who, and what it asks of the channel."""
+    """One consumer of a stream, and what it requires of the channel."""
 
     placeholder: str
     node: Node
@@ -45,7 +45,7 @@ class Use:
 
 @dataclass
 class Lowering:
-    """The table under construction; the operators' lowerings add their rows to it.
+    """The design table under construction; the operators' circuits add their rows to it.
 
     Parameters
     ----------
@@ -56,15 +56,14 @@ class Lowering:
     bus : Bus
         The off-chip port, wide enough for `regions`.
     regions : dict of str to Region
-        Where each tensor lies off chip.
+        Address range of each tensor.
 
     Attributes
     ----------
     on_cycles : set of str
-        Names of the nodes that lie on a cycle.
+        Names of the nodes on a cycle.
     loads, stores : list of tuple of str
-        For each that has been added its channels to and from the arbiter, as `memory.join` takes
-        them.
+        For each one added so far its channels to and from the arbiter, for `memory.join`.
     """
 
     graph: Graph
@@ -95,11 +94,11 @@ class Lowering:
         circuits()[node.op].lower(node, self)
 
     def fail(self, node: Node, message: str) -> StepError:
-        """The error for an operator that can't become hardware as it is used."""
+        """The error for an operator that has no circuit as it is used."""
         return StepError(f"{node.op} {node.name} at {node.where}: {message}")
 
     def slices(self, node: Node, dtype: DataType) -> int:
-        """Beats that one row of a tile takes."""
+        """Beats of one row of a tile."""
         assert isinstance(dtype, Tile)
         cols = dtype.cols.static
         if cols is None or cols % self.lanes:
@@ -121,19 +120,19 @@ class Lowering:
         if isinstance(dtype, Tile) and dtype.element.name in ("int8", "int32"):
             self.slices(node, dtype)
             return self.lanes, dtype.element.bits, rank, True
-        raise self.fail(node, f"{stream} has no form in hardware, only int8 and int32 tiles do")
+        raise self.fail(node, f"{stream} has no hardware format, only int8 and int32 tiles do")
 
     def bound(self, node: Node, what: str, dims: Sequence[Dim]) -> int:
-        """Upper bound of a product of dims, which a buffer must be made for."""
+        """Upper bound of a product of dims, for the size of a buffer."""
         bound = product_bound(dims)
         if bound is None:
             raise self.fail(node, f"{what} has no upper bound, so no buffer can be made for it")
         return bound
 
     def _free(self, name: str, rows: Iterable[Unit | Channel]) -> str:
-        """A name for a new row: that of the operator at hand, or one that nobody else has.
+        """A unique name for a new row, if possible `name`.
 
-        Users may give an operator any name, also one that is made here for another.
+        An operator may have any name, also one that is generated here for another.
         """
         taken = {row.name for row in rows} | self._nodes - {self._origin}
         while name in taken:
@@ -141,7 +140,7 @@ class Lowering:
         return name
 
     def input(self, node: Node, index: int, *, structure_only: bool = False, depth: int = 2) -> str:
-        """Channel from which `node` reads its input `index`, of at least `depth` beats."""
+        """Channel from which `node` reads its input `index`, with at least `depth` beats."""
         stream = node.inputs[index]
         placeholder = f"<{node.name}.{index}>"
         self._uses.setdefault(stream, []).append(
@@ -171,7 +170,7 @@ class Lowering:
         return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
 
     def link(self, node: Node, label: str, stream: Stream, extents: Extents) -> str:
-        """A channel between two units of one operator: like `stream`, with other dims."""
+        """A channel between two units of one operator: as for `stream`, with other dims."""
         lanes, bits, _, signed = self._format(node, stream)
         rank = len(extents) - 1
         channel = Channel(f"{node.name}_{label}", lanes, bits, rank, 2, signed=signed)
@@ -180,10 +179,10 @@ class Lowering:
     def add(
         self, channel: Channel, stream: Stream | None = None, extents: Extents | None = None
     ) -> str:
-        """Put a channel into the table, deep enough for one beat per cycle behind a pipeline.
+        """Add a channel to the table; behind a pipeline deep enough for one beat per cycle.
 
-        One that is not raw comes with the stream that it carries, and with the dims of that on the
-        wire. Returns the name that it has got.
+        For a channel that is not raw, `stream` is the stream that it carries, and `extents` its
+        dims on the wire. Returns the channel's name in the table.
         """
         channel = replace(channel, name=self._free(channel.name, self.channels.values()))
         if stream is not None and extents is not None:
@@ -195,13 +194,13 @@ class Lowering:
         return channel.name
 
     def unit(self, name: str, params: UnitParams, **channels: str) -> None:
-        """Put a unit into the table, with the channel of every port."""
+        """Add a unit to the table, with the channel of every port."""
         name = self._free(name, self.units)
         outputs = {port: channels.pop(port) for port in params.outputs}
         self.units.append(Unit(name, params, channels, outputs, self._origin))
 
     def _connect(self) -> dict[str, str]:
-        """Join producers and consumers, with a fork where a stream is used several times."""
+        """Connect producers and consumers, with a fork where a stream has several consumers."""
         names: dict[str, str] = {}
         place = {node: n for n, node in enumerate(self.graph.nodes)}
         for stream, produced in self._outputs.items():
@@ -255,7 +254,7 @@ class Lowering:
         return self._sized(design).with_depths(depths)
 
     def _check_memories(self, design: Design) -> None:
-        """Refuse units that no chip has the memory for."""
+        """Reject units that need more memory than any FPGA has."""
         for unit in design.units:
             bits = unit.params.memory_bits(unit, design)
             if bits > MOST_MEMORY_BITS:
@@ -266,7 +265,7 @@ class Lowering:
                 )
 
     def _join_memory(self) -> None:
-        """Add the arbiter and the master, which belong to no operator."""
+        """Add the arbiter and the AXI4 master, which belong to no operator."""
         joined, channels = memory.join(self.bus, self.loads, self.stores)
         names = {channel.name: self.add(channel) for channel in channels}
         for unit in joined:
@@ -274,12 +273,12 @@ class Lowering:
             self.unit(unit.name, unit.params, **{port: names.get(c, c) for port, c in ends.items()})
 
     def _sized(self, design: Design) -> Design:
-        """The design with FIFOs deep enough never to deadlock.
+        """The design with FIFO depths that exclude deadlocks.
 
         Raises
         ------
         StepError
-            Where something of unknown size would have to wait on chip.
+            If a channel must buffer a number of beats that has no bound.
         """
         try:
             return design.with_depths(derive(design, self._extents, self._fed_back))
@@ -287,9 +286,9 @@ class Lowering:
             origin = {u.name: u.origin for u in design.units}
             stream = self._carried[found.channel]
             told = (
-                f"while it waits for {found.awaited}, all of the channel {found.channel} may have "
-                f"to wait on chip, but {stream.name} is {stream}, and {' and '.join(found.dims)} "
-                f"{'has' if len(found.dims) == 1 else 'have'} no bound"
+                f"while it waits for {found.awaited}, the channel {found.channel} may have to "
+                f"buffer all its beats, but {stream.name} is {stream}, and "
+                f"{' and '.join(found.dims)} {'has' if len(found.dims) == 1 else 'have'} no bound"
             )
             if roots := _without_bound(stream.node):
                 told += f"; give one to {' and '.join(roots)}"
@@ -297,7 +296,7 @@ class Lowering:
 
 
 def _without_bound(node: Node) -> list[str]:
-    """The dims without a bound of the inputs that a node depends on."""
+    """The dims without a bound in the inputs that a node depends on."""
     seen, todo = {node}, [node]
     while todo:
         above = {x.node for x in todo.pop().inputs} - seen
@@ -340,7 +339,7 @@ def lower(
     bus : Bus, optional
         The off-chip port.
     depths : mapping of str to int, optional
-        FIFO depths by channel, in beats, in place of those that the passes chose.
+        FIFO depths by channel, in beats, instead of the derived ones.
 
     Returns
     -------
@@ -349,7 +348,7 @@ def lower(
     Raises
     ------
     StepError
-        Where the graph is incomplete, or an operator has no circuit for the way it is used.
+        If the graph is incomplete, or an operator has no circuit as it is used.
     """
     graph.check()
     if lanes not in (1, 2, 4, 8, 16, 32):

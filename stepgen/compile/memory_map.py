@@ -1,4 +1,4 @@
-"""The memory map: where every tensor lies off chip, and how wide an address must be."""
+"""Memory map: the address range of every tensor, and the width of addresses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..ir.stream import Node
 from ..ir.tensor import Tensor
 
 ALIGNMENT = 4096
-"""Bytes on whose multiples the compiler places tensors: no burst crosses such a boundary."""
+"""Alignment of tensors in bytes: AXI bursts must not cross such a boundary."""
 
 
 def place_tensors(graph: Graph) -> dict[str, Region]:
-    """Give each tensor that an operator uses its place.
+    """Assign an address range to each tensor that an operator uses.
 
-    A tensor without an address of its own comes behind all that were placed before it.
+    A tensor without a given address is placed behind all those before it.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def place_tensors(graph: Graph) -> dict[str, Region]:
     Raises
     ------
     StepError
-        Where tensors overlap, are used in different tiles, or end beyond the widest address.
+        If tensors overlap, are used in different tiles, or end beyond the widest address.
     """
     regions: dict[str, Region] = {}
     behind = 0
@@ -64,7 +64,7 @@ def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
 
 
 def _tile(node: Node) -> tuple[int, int]:
-    """The tiles in which a node uses its tensor: those that it names, or those that it stores."""
+    """Shape of the tiles in which a node reads or writes its tensor."""
     if "tile" in node.attrs:
         rows, cols = node.attrs["tile"]
         return rows, cols

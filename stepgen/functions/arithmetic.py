@@ -244,7 +244,7 @@ class Matmul(Mapped, Scanned):
         return numbers.matmul(np.ascontiguousarray(x), weight, at.lanes, state)
 
     def unit(
-        self, lanes: int, tiles: Sequence[Tile], blind: Sequence[bool]
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> matmul.Matmul | None:
         """The matrix unit, for int8 and a weight tile of static extents."""
         x, w, y = tiles
@@ -257,7 +257,7 @@ class Matmul(Mapped, Scanned):
             raise StepError(
                 f"a weight tile of {w} needs static extents that are multiples of {lanes} lanes"
             )
-        return matmul.Matmul(k, n, x.element.bits, y.element.bits, stops=not blind[1])
+        return matmul.Matmul(k, n, x.element.bits, y.element.bits, stops=not without_stops[1])
 
     def keeps_rows(self, operand: int) -> bool:
         """Those of the first operand; the weights' are summed over, or become columns."""

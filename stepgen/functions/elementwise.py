@@ -80,7 +80,7 @@ class Requantize(Unary):
         return numbers.saturate(numbers.shift_round(product, self.shift), at.element)
 
     def unit(
-        self, lanes: int, tiles: Sequence[Tile], blind: Sequence[bool]
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> requantize.Requantize:
         """A pipeline."""
         return requantize.Requantize(self.multiplier, self.shift)

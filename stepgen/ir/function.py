@@ -206,7 +206,7 @@ class Mapped(Function, abstract=True):
     def compute(self, at: Setting, *tiles: Any, **named: Any) -> Array:
         """The golden model: the tile that comes out of arrays of shape [rows, cols]."""
 
-    def unit(self, lanes: int, tiles: Sequence[Tile], blind: Sequence[bool]) -> Any:
+    def unit(self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]) -> Any:
         """The unit that Map becomes; None where the function has no circuit.
 
         Parameters
@@ -215,7 +215,7 @@ class Mapped(Function, abstract=True):
             Lanes of a beat.
         tiles : sequence of Tile
             Types of the operands, then of the result.
-        blind : sequence of bool
+        without_stops : sequence of bool
             By operand, whether its values come without stops.
 
         Returns

@@ -138,8 +138,8 @@ def dynamic_route(bound):
 def test_what_must_wait_needs_a_bound():
     assert lower(dynamic_route(9)).channel["sel_to_reassemble_0"].depth == 9
     told = (
-        r"reassemble reassemble_0 at test_lower.py:\d+: while it waits for flat_map_0, all of the "
-        r"channel partition_0_1 may have to wait on chip, but partition_0.1 is "
+        r"reassemble reassemble_0 at test_lower.py:\d+: while it waits for flat_map_0, the "
+        r"channel partition_0_1 may have to buffer all its beats, but partition_0.1 is "
         r"Stream\[int8 1x8; E1\], and E1 has no bound; give one to N"
     )
     with pytest.raises(sg.StepError, match=told):

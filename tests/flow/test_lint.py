@@ -109,7 +109,7 @@ def test_designs_are_clean(which: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(examples().keys() - SMALL.keys()))
 def test_other_examples_have_no_circuit(name: str) -> None:
-    with pytest.raises(sg.StepError, match=r"no form in hardware|no circuit yet"):
+    with pytest.raises(sg.StepError, match=r"no hardware format|no circuit yet"):
         lower(shipped(name))
 
 

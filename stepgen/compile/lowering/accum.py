@@ -1,4 +1,4 @@
-"""Accum becomes a stop unit (retile_row) or a memory (retile_col)."""
+"""Accum becomes a unit that rewrites stops (retile_row) or a memory (retile_col)."""
 
 from ...functions.retiling import RetileCol, RetileRow
 from ...hw.units.flatten.params import Flatten
@@ -11,7 +11,7 @@ from ..lower import Lowering
 
 
 class AccumCircuit(Circuit):
-    """Concatenating by rows only rewrites stops; by columns it takes a memory."""
+    """Concatenation by rows only rewrites stops; by columns it needs a memory."""
 
     covers = "retile_row; retile_col over a static number of tiles"
 

@@ -1,4 +1,4 @@
-"""Expand becomes a memory that replays a tile."""
+"""Expand becomes a ring buffer that replays tiles."""
 
 from ...hw.units.expand.params import Expand
 from ...ir.dtypes import Tile
@@ -9,7 +9,7 @@ from ..lower import Lowering
 
 
 class ExpandCircuit(Circuit):
-    """One replay memory, large enough for the largest tile twice."""
+    """One ring buffer, for twice the largest tile."""
 
     covers = "tiles, by a count or a reference"
 

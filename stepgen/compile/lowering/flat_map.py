@@ -1,4 +1,4 @@
-"""FlatMap of retile_streamify by rows becomes stop units, and a filter where rows are padding."""
+"""FlatMap of retile_streamify by rows becomes `promote`, `flatten` and, for padding, `drop`."""
 
 from ...functions.retiling import RetileStreamify
 from ...hw.design.pace import Extent, Extents
@@ -14,7 +14,7 @@ from ..lower import Lowering
 
 
 class FlatMapCircuit(Circuit):
-    """Rows become tiles: a new dim below the rows, which for rank 0 joins the dim above them."""
+    """Rows become tiles: a new dim below the rows; for rank 0 the rows join the dim above them."""
 
     covers = "retile_streamify by rows"
 
@@ -44,5 +44,5 @@ class FlatMapCircuit(Circuit):
             channel = target
 
     def ignores_stops(self, node: Node, index: int) -> bool:
-        """A filter counts the flags of its elements."""
+        """`drop` counts the flags of its elements."""
         return index == 1

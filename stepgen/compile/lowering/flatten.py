@@ -1,4 +1,4 @@
-"""Flatten becomes a stop unit."""
+"""Flatten becomes a unit that rewrites stops."""
 
 from ...hw.units.flatten.params import Flatten
 from ...ir.stream import Node
@@ -8,7 +8,7 @@ from ..lower import Lowering
 
 
 class FlattenCircuit(Circuit):
-    """One stop unit; it holds a beat back only where an inner dim may be empty."""
+    """One unit, with a holding register only where an inner dim may be empty."""
 
     def lower(self, node: Node, to: Lowering) -> None:
         base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]

@@ -1,4 +1,4 @@
-"""Fork becomes a fork."""
+"""Fork becomes a `fork` unit."""
 
 from ...hw.units.fork.params import Fork
 from ...ir.stream import Node
@@ -15,5 +15,5 @@ class ForkCircuit(Circuit):
         to.unit(node.name, params, x=to.input(node, 0), **ys)
 
     def only_rewrites_stops(self, node: Node) -> bool:
-        """It does not even change them."""
+        """It leaves them as they are."""
         return True

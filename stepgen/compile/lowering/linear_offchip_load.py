@@ -4,13 +4,13 @@ from ...hw.units.load.params import Load
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
-from ..blind import stop_blind
 from ..circuit import Circuit
 from ..lower import Lowering
+from ..stop_use import stops_unused
 
 
 class LinearOffchipLoadCircuit(Circuit):
-    """One load, and its place in the line of those that share the bus."""
+    """One load, with its channels to the arbiter."""
 
     def lower(self, node: Node, to: Lowering) -> None:
         (y,) = node.outputs
@@ -28,7 +28,7 @@ class LinearOffchipLoadCircuit(Circuit):
             shape=node.attrs["shape"],
             stride=node.attrs["stride"],
             ref_level=wire_levels(ref.dtype) if ref else None,
-            prompt=ref is not None and stop_blind(y),
+            prompt=ref is not None and stops_unused(y),
         )
         if problem := params.access_problem(to.bus, region):
             raise to.fail(node, problem)

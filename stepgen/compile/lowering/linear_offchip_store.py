@@ -8,7 +8,7 @@ from ..lower import Lowering
 
 
 class LinearOffchipStoreCircuit(Circuit):
-    """One store, and its place in the line of those that share the bus."""
+    """One store, with its channels to the arbiter."""
 
     def lower(self, node: Node, to: Lowering) -> None:
         (x,) = node.inputs

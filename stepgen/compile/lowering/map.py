@@ -3,9 +3,9 @@
 from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.stream import Node
-from ..blind import comes_blind
 from ..circuit import Circuit
 from ..lower import Lowering
+from ..stop_use import lacks_stops
 
 
 class MapCircuit(Circuit):
@@ -16,10 +16,10 @@ class MapCircuit(Circuit):
     def lower(self, node: Node, to: Lowering) -> None:
         function = node.attrs["fn"]
         tiles = [s.dtype for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, Tile)]
-        blind = [comes_blind(x) for x in node.inputs]
+        without_stops = [lacks_stops(x) for x in node.inputs]
         of_tiles = len(tiles) == len(node.inputs) + 1
         try:
-            params = function.unit(to.lanes, tiles, blind) if of_tiles else None
+            params = function.unit(to.lanes, tiles, without_stops) if of_tiles else None
         except StepError as error:
             raise to.fail(node, str(error)) from None
         if params is None:
@@ -28,5 +28,5 @@ class MapCircuit(Circuit):
         to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
 
     def ignores_stops(self, node: Node, index: int) -> bool:
-        """The function says which operands its unit counts."""
+        """For the operands that the function's unit counts."""
         return index in node.attrs["fn"].counted

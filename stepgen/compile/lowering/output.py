@@ -1,4 +1,4 @@
-"""A stream to the outside becomes a port."""
+"""An output becomes a stream port."""
 
 from ...hw.units.sink.params import Sink
 from ...ir.stream import Node

@@ -1,4 +1,4 @@
-"""Partition becomes a crossbar."""
+"""Partition becomes a `partition` unit."""
 
 from ...hw.units.partition.params import Partition
 from ...ir.stream import Node
@@ -8,7 +8,7 @@ from ..lower import Lowering
 
 
 class PartitionCircuit(Circuit):
-    """One crossbar with an output per consumer."""
+    """One unit with an output per consumer."""
 
     def lower(self, node: Node, to: Lowering) -> None:
         x = node.inputs[0]

@@ -1,4 +1,4 @@
-"""Promote becomes a stop unit."""
+"""Promote becomes a unit that rewrites stops."""
 
 from ...hw.units.promote.params import Promote
 from ...ir.stream import Node
@@ -8,7 +8,7 @@ from ..lower import Lowering
 
 
 class PromoteCircuit(Circuit):
-    """One stop unit."""
+    """One unit, with a holding register for an outermost dim."""
 
     def lower(self, node: Node, to: Lowering) -> None:
         (x,) = node.inputs
@@ -17,5 +17,5 @@ class PromoteCircuit(Circuit):
         to.unit(node.name, params, x=to.input(node, 0), y=to.output(node))
 
     def only_rewrites_stops(self, node: Node) -> bool:
-        """The outermost stop is known at the end only."""
+        """Unless the dim is the outermost, whose stop is known only at the end."""
         return bool(node.attrs["level"] <= node.inputs[0].rank)

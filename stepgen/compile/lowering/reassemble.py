@@ -1,4 +1,4 @@
-"""Reassemble becomes a crossbar."""
+"""Reassemble becomes a `reassemble` unit."""
 
 from ...hw.units.reassemble.params import Reassemble
 from ...ir.stream import Node
@@ -8,7 +8,7 @@ from ..lower import Lowering
 
 
 class ReassembleCircuit(Circuit):
-    """One crossbar with an input per producer."""
+    """One unit with an input per producer."""
 
     covers = 'order "index" and "arrival"'
 

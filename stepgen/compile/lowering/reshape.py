@@ -1,13 +1,13 @@
-"""Reshape becomes a unit that counts elements, and pads where the dim is the innermost."""
+"""Reshape becomes a unit that counts elements, and pads if the dim is the innermost."""
 
 from ...hw.units.group.params import Group
 from ...hw.units.reshape.params import Reshape
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
-from ..blind import stop_blind
 from ..circuit import Circuit
 from ..lower import Lowering
+from ..stop_use import stops_unused
 
 
 class ReshapeCircuit(Circuit):
@@ -31,7 +31,7 @@ class ReshapeCircuit(Circuit):
             rows=rows,
             slices=slices,
             pad=int(node.attrs["pad"]),
-            prompt=stop_blind(node.outputs[1]),
+            prompt=stops_unused(node.outputs[1]),
         )
         y, padding = to.output(node, 0), to.output(node, 1)
         to.unit(node.name, params, x=to.input(node, 0), y=y, padding=padding)

@@ -1,4 +1,4 @@
-"""A stream from outside becomes a port."""
+"""An input becomes a stream port."""
 
 from ...hw.units.source.params import Source
 from ...ir.stream import Node

@@ -15,23 +15,23 @@ from .network import Edge, Network
 from .requirements import Choice, Requirement, requirements
 
 SOURCE, SINK = -2, -3
-"""Above all starts of a requirement, and behind its cut."""
+"""Source and sink of the flow network of a requirement."""
 
 HUGE = 1 << 60
-"""Bits of a channel without bound, where the least bad is looked for."""
+"""Cost of a dim without bound, to choose the channel that an error names."""
 
 Cost = Callable[[Requirement, Choice, Edge], float]
 
 
 class Unbounded(StepError):
-    """No depth is enough, since nothing says how much may have to lie in a channel.
+    """No depth is enough, since what a channel may have to hold has no bound.
 
     Attributes
     ----------
     channel, awaited : str
-        Where it would lie, and what for.
+        The channel, and the one that its consumer waits for meanwhile.
     unit : str
-        Who waits.
+        The consumer.
     dims : list of str
         The dims of the channel that have no bound.
     """
@@ -43,7 +43,7 @@ class Unbounded(StepError):
 
 @dataclass(frozen=True)
 class Cut:
-    """Channels that a requirement makes deeper, with the bits that they grow by."""
+    """Channels that are made deeper for a requirement, and the bits that this costs."""
 
     bits: float
     choice: Choice
@@ -51,7 +51,7 @@ class Cut:
 
 
 class Sizing:
-    """Depths under construction; they only grow.
+    """Derives depths; they only grow.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Sizing:
         self.depths: dict[str, int] = {}
 
     def settle(self) -> None:
-        """Meet all requirements, the largest first: what is deep already costs nothing.
+        """Meet all requirements, the largest first: depth that is already there costs nothing.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Sizing:
                     self.depths[edge.name] = int(depth)
 
     def cheapest(self, need: Requirement, cost: Cost) -> Cut:
-        """The choice and the cut that grow the least."""
+        """The choice and the cut that cost the least."""
         cuts = []
         for choice in need.choices:
             if cost(need, choice, need.full) == 0:
@@ -98,19 +98,19 @@ class Sizing:
         return min(cuts, key=lambda cut: cut.bits)
 
     def depth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
-        """Beats that a channel must hold where a requirement is met there."""
+        """Beats that a channel must hold if the requirement is met there."""
         pace = choice.pace(edge)
         if pace is None:
             return math.inf
         beats = choice.epochs * pace.room(edge.extents)
         if choice.level == RUN and edge.tail not in need.starts:
-            beats -= 1  # ``DONE`` may wait above it
+            beats -= 1  # ``DONE`` may wait upstream
         if edge == need.full:
             beats -= need.block.parts[edge.head].keeps.get(edge.name, 0)
         return beats
 
     def growth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
-        """Bits that an edge grows by where a requirement is met there."""
+        """Bits that an edge grows by if the requirement is met there."""
         if self._closes(need, choice, edge):
             return 0
         if edge.queue is not None:
@@ -126,9 +126,9 @@ class Sizing:
         return replace(channel, depth=int(depth)).memory_bits - now.memory_bits
 
     def _closes(self, need: Requirement, choice: Choice, edge: Edge) -> bool:
-        """Whether nothing of an epoch passes an edge before all of it is above, beyond the starts.
+        """Whether a queue between the starts and an edge holds an epoch back until it is complete.
 
-        Then what is awaited of the epoch is there too, if it does not lag.
+        Then the awaited beats of the epoch have been sent too, if they do not lag.
         """
         pace = choice.pace(edge)
         if choice.epochs > 1 or pace is None or not pace.closed:
@@ -137,7 +137,7 @@ class Sizing:
         return not (need.starts & behind & need.block.above[edge.tail])
 
     def unbounded(self, need: Requirement) -> Unbounded:
-        """The error for a requirement that no depth meets: it names the cheapest channel."""
+        """The error for a requirement that no depth meets; it names the cheapest channel."""
 
         def cost(need: Requirement, choice: Choice, edge: Edge) -> float:
             bits = self.growth(need, choice, edge)
@@ -154,7 +154,7 @@ class Sizing:
 
 
 def _cut(need: Requirement, choice: Choice, cost: Cost) -> Cut:
-    """The cheapest edges that part the starts from `full`."""
+    """Minimum cut between the starts and `full`."""
     above = need.block.above[need.full.tail]
     edges = [e for e in need.block.edges if e == need.full or e.head in above]
     graph: nx.DiGraph = nx.DiGraph()
@@ -177,15 +177,15 @@ def _cut(need: Requirement, choice: Choice, cost: Cost) -> Cut:
 def derive(
     design: Design, extents: Mapping[str, Extents], fed_back: Collection[str] = ()
 ) -> dict[str, int]:
-    """Depths, by channel, with which no run of a design without loops stops before its end.
+    """Depths, by channel, with which no run of a design without loops deadlocks.
 
-    How much goes round a loop at a time is no matter of types: what is fed back must have room for
-    it, which the program says.
+    How many elements circulate in a loop does not follow from types: the program sets the depth of
+    the stream that is fed back.
 
     Parameters
     ----------
     design : Design
-        With the depths that its channels have at least.
+        With the least depths of its channels.
     extents : mapping of str to Extents
         The dims of every channel of tiles, selectors or flags.
     fed_back : collection of str
@@ -194,12 +194,12 @@ def derive(
     Returns
     -------
     dict of str to int
-        The channels that must be deeper than they are, in beats.
+        The channels that must be deeper, with their depths in beats.
 
     Raises
     ------
     Unbounded
-        Where no depth is enough.
+        If no depth is enough.
     """
     sizing = Sizing(design, extents, fed_back)
     sizing.settle()

@@ -1,4 +1,4 @@
-"""A design as a network of actors: what is above what, and how channels follow a clock."""
+"""A design as a graph of actors, its biconnected blocks, and the paces of its channels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...hw.design.pace import RUN, Extents, Pace, Paces, Part, Queue
 from ...hw.design.table import Design, Unit
 
 ROOT = -1
-"""Above all sources, for dominators."""
+"""Virtual root above all sources, for dominators."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Edge:
 class Network:
     """The parts of a design and the edges between them.
 
-    The off-chip memory is left out: a load asks for what it has room for, a store gives what it
-    holds, so nothing at the bus ever waits for a unit.
+    The off-chip memory is left out: a load requests only what it has reserved space for, a store
+    only what it holds, so the bus never waits for a unit.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Network:
         self._open(fed_back)
 
     def _open(self, fed_back: Collection[str]) -> None:
-        """Take the edges out that close loops."""
+        """Remove the edges that close loops."""
         graph: nx.DiGraph = nx.DiGraph((e.tail, e.head) for e in self.edges.values())
         loop = {n: i for i, ns in enumerate(nx.strongly_connected_components(graph)) for n in ns}
         for name in fed_back:
@@ -77,7 +77,7 @@ class Network:
                 del self.edges[name]
 
     def blocks(self) -> Iterator[Block]:
-        """The parts of the network within which parts may wait for each other."""
+        """The biconnected blocks: only within one may parts wait for each other."""
         graph: nx.Graph = nx.Graph()
         for edge in self.edges.values():
             graph.add_edge(edge.tail, edge.name)
@@ -88,17 +88,17 @@ class Network:
 
 
 class Block:
-    """A biconnected block of a network, all by itself.
+    """A biconnected block of a network.
 
     Attributes
     ----------
     edges : list of Edge
     order : list of int
-        Its parts, each behind those above it.
+        Its parts in topological order.
     ins, outs : dict of int to list of Edge
-        By part, what it reads and writes within the block.
+        By part, its inputs and outputs within the block.
     above, below : dict of int to set of int
-        By part, the parts from which it is reached and those that it reaches, itself included.
+        By part, the parts upstream and downstream, itself included.
     """
 
     def __init__(self, network: Network, edges: list[Edge]) -> None:
@@ -122,11 +122,11 @@ class Block:
         self._paces: dict[tuple[int, int], dict[str, Pace]] = {}
 
     def sources(self, edge: Edge) -> set[int]:
-        """Where all that travels on an edge enters the block."""
+        """The parts at which beats of an edge enter the block."""
         return {n for n in self.above[edge.tail] if not self.ins[n]}
 
     def clock(self, a: Edge, b: Edge) -> int | None:
-        """The nearest part through which all goes that both edges get from what they share."""
+        """The nearest part that dominates both edges, seen from the sources that they share."""
         shared = frozenset(self.sources(a) & self.sources(b))
         if not shared:
             return None
@@ -151,7 +151,7 @@ class Block:
         return len(self.network.edges[counted].extents) - 1
 
     def paces(self, clock: int, level: int) -> dict[str, Pace]:
-        """How all edges below a part follow the groups of `level` that it sends."""
+        """Paces of all edges downstream of a part, by the groups of `level` that it sends."""
         key = clock, level
         if key not in self._paces:
             self._paces[key] = self._follow(clock, level)

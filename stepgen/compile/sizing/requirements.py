@@ -1,4 +1,4 @@
-"""What each reconvergence of a design asks of the channels above it."""
+"""What each reconvergence of a design requires of the channels upstream."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .network import Block, Edge
 
 @dataclass(frozen=True)
 class Choice:
-    """One clock against which the room of a requirement can be counted.
+    """One clock, in whose epochs the space of a requirement can be counted.
 
     Attributes
     ----------
     level : int
         Of the groups that the clock sends.
     epochs : int
-        How many of them must have room.
+        Number of epochs that must fit.
     paces : dict of str to Pace
-        Of the edges that follow the clock.
+        Paces of the edges that follow the clock.
     """
 
     level: int
@@ -30,7 +30,7 @@ class Choice:
     paces: dict[str, Pace]
 
     def pace(self, edge: Edge) -> Pace | None:
-        """The pace of an edge; None where nothing is known of it."""
+        """The pace of an edge; None if it is unknown."""
         found = self.paces.get(edge.name, Pace(RUN) if self.level == RUN else None)
         return found if found and found.aligned else None
 
@@ -39,7 +39,7 @@ class Choice:
 class Requirement:
     """While a part waits at one input, another of its inputs must not block what it waits for.
 
-    Some cut of edges between the `starts` and `full` must have room for the epochs of one of the
+    Some cut of edges between the `starts` and `full` must have space for the epochs of one of the
     `choices`.
 
     Attributes
@@ -48,7 +48,7 @@ class Requirement:
     full, awaited : Edge
         Both inputs of the part that waits.
     choices : tuple of Choice
-        One at least: the whole run.
+        At least one: the entire run.
     """
 
     block: Block
@@ -58,7 +58,7 @@ class Requirement:
 
     @cached_property
     def starts(self) -> set[int]:
-        """Parts that feed `full` by one output and something that may wait for it by another."""
+        """Parts that feed `full` by one output, and by another a part that may wait for it."""
         above = self.block.above[self.full.tail]
         leaves: dict[int, bool] = {}
         starts = set()
@@ -75,7 +75,7 @@ class Requirement:
 
 
 def requirements(block: Block) -> Iterator[Requirement]:
-    """All requirements of a block that are not met by its structure alone."""
+    """All requirements of a block, except those that its structure meets."""
     seen = set()
     for joint in block.order:
         for full in block.ins[joint]:
@@ -93,7 +93,7 @@ def requirements(block: Block) -> Iterator[Requirement]:
 def _choices(
     block: Block, clock: int | None, joint: int, full: Edge, awaited: Edge
 ) -> tuple[Choice, ...]:
-    """The clocks that tell when what is awaited comes; none if it never waits for `full`."""
+    """The clocks that bound when the awaited beats arrive; none if they never wait for `full`."""
     if clock is None:
         return (Choice(RUN, 1, {}),)
     meets = block.parts[joint].meets

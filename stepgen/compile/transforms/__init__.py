@@ -1,4 +1,4 @@
-"""Transforms: passes from a program to a program of the same meaning."""
+"""Transforms: passes from a program to an equivalent one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The branches behind a Partition, and whether they have one structure."""
+"""The branches behind a Partition, and whether they have the same structure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _SHAPE_OPS = ("flatten", "reshape", "promote", "fork")
 
 @dataclass(frozen=True)
 class Branch:
-    """What happens to the chunks that a Partition sends to one consumer.
+    """The operators on the chunks that a Partition sends to one consumer.
 
     Attributes
     ----------
     packed : Stream
-        Tiles that the consumer's rows are packed into, where its body begins.
+        Tiles that the consumer's rows are packed into; input of the body.
     body : tuple of Node
-        What is done with them, in the order of the graph.
+        The operators on these tiles, in the order of the graph.
     exits : tuple of Stream
-        What comes out of the body, to be taken apart into rows.
+        Outputs of the body, which are split into rows.
     """
 
     packed: Stream
@@ -48,7 +48,7 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
     graph : Graph
         The program.
     partition : str, optional
-        Name of the Partition; without it the one whose consumers all pack rows into tiles.
+        Name of the Partition; by default the one whose consumers all pack rows into tiles.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _branch(partition: Node, port: int) -> Branch:
 
 
 def check_alike(first: Branch, other: Branch) -> None:
-    """Check that two branches have the same structure, whatever weights they read.
+    """Check that two branches have the same structure, except for the weights that they read.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def tiles_read(node: Node) -> int:
     Raises
     ------
     StepError
-        If it does not read the whole tensor in the order in which it lies in memory.
+        If it does not read all tiles of the tensor in memory order.
     """
     tensor: Tensor = node.graph.tensors[node.attrs["tensor"]]
     rows, cols = tensor.grid(node.attrs["tile"])

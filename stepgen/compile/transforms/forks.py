@@ -1,4 +1,4 @@
-"""Broadcast made explicit: every stream gets one consumer."""
+"""Inserts forks, so that every stream has one consumer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def insert_forks(program: Graph | Transformed) -> Transformed:
     Parameters
     ----------
     program : Graph or Transformed
-        Where a stream that is read by several operators, or several times by one, is a broadcast.
+        May have streams that are read by several operators, or several times by one.
 
     Returns
     -------
@@ -35,9 +35,9 @@ def insert_forks(program: Graph | Transformed) -> Transformed:
 
 
 class _Forking(Rewrite):
-    """Hands out the copies of a stream one after the other, in the order of its uses.
+    """Assigns the copies of a stream in the order of its uses.
 
-    A feedback is one use of its source, whatever reads it reads copies of the feedback.
+    A feedback is one use of its source; its readers get copies of the feedback.
     """
 
     def __init__(self, old: Graph) -> None:
@@ -57,13 +57,13 @@ class _Forking(Rewrite):
         self._fork(feedback, made, len(feedback.uses), feedback.where)
 
     def close(self, feedback: Feedback, source: Stream) -> None:
-        """Connect a feedback to the copy that is meant for it."""
+        """Connect a feedback to its copy."""
         copies = self._copies.get(source)
         real = self.use(source) if copies is None else deep(copies.pop(0), source.depth)
         self.feedbacks[feedback].connect(real)
 
     def input(self, node: Node, index: int) -> Stream:
-        """The copy that is meant for this input, where there are several."""
+        """The copy for this input, if there are several."""
         stream = self.fed.get((node, index)) or node.inputs[index]
         copies = self._copies.get(stream)
         if copies is None:

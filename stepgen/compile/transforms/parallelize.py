@@ -1,9 +1,9 @@
-"""Several regions work on requests side by side (paper, section 5.3 and Figure 16).
+"""Several regions process requests in parallel (paper, section 5.3 and Figure 16).
 
-Which region a request goes to is decided before the program starts (`coarse`, `interleaved`), or
-while it runs (`dynamic`): then the first requests go round, and each later one goes to the region
-that has become free first. The order in which regions finish is what an EagerMerge of their
-completions gives out as its selector, which steers the Partition of requests: a cycle.
+The region of a request is chosen before the program starts (`coarse`, `interleaved`), or while it
+runs (`dynamic`): then the first requests are assigned round robin, and each later one goes to the
+region that becomes free first. An EagerMerge of the regions' completions gives the order in which
+they finish as its selector, which is the selector of the Partition of requests: a cycle.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ONLY = {
     "in_flight": ("dynamic",),
     "routed": ("coarse", "interleaved"),
 }
-"""By option: which ways of choosing regions have it."""
+"""By option: the values of `how` that it applies to."""
 
 
 @checked
@@ -49,50 +49,50 @@ def parallelize(
     in_flight: int = 1,
     routed: bool = False,
 ) -> Transformed:
-    """Copy what works on requests, so that several are worked on at a time.
+    """Copy the operators that process requests, so that several are processed at a time.
 
     Inputs and loads of requests are divided among the regions (`coarse`, `interleaved`) or routed
-    to them (`dynamic`). Results that leave the program or are stored one after the other are put
-    back in the order of requests; what is stored by address is stored by each region. Tensors
-    that are read or written by address, or by reference, are shared.
+    to them (`dynamic`). Results that leave the program or are stored linearly are put back in the
+    order of requests; each region stores what is stored by address. Tensors that are read or
+    written by address, or by reference, are shared.
 
     Parameters
     ----------
     program : Graph or Transformed
-        Works on each request by itself.
+        Processes each request independently.
     regions : int
-        How many regions there are to be at most; none is made that would get no request.
+        Most regions; none is made that would get no request.
     how : {"coarse", "interleaved", "dynamic"}
-        `per_region` consecutive requests per region, round robin, or the next request to the
-        region that is free first.
+        `per_region` consecutive requests per region, round robin, or each request to the region
+        that is free first.
     requests : sequence of str or Stream, optional
         Streams whose outermost dim counts requests, or the names of the nodes that make them;
         by default all inputs and all loads without a reference.
     until : sequence of str or Stream
-        Streams behind which the program goes on once for all requests, in their order.
+        Streams behind which the program is not copied; they have the order of requests.
     done : str or Stream, optional
-        Stream whose chunk for a request tells that it is finished (`dynamic` only); by default
-        what is written or leaves last.
+        Stream whose chunk for a request means that it is finished (`dynamic` only); by default
+        the last result that is stored or leaves the program.
     per_region : int, optional
-        For `coarse`: consecutive requests that a region gets before the next region gets some, by
-        default so many that each gets some once.
+        For `coarse`: consecutive requests that a region gets before the next one's turn; by
+        default each region has one turn.
     in_flight : int
         For `dynamic`: requests that each region is given before it has finished any.
     routed : bool
-        For `coarse` and `interleaved`: inputs and loads of requests stay whole and are routed, so
-        that a region that is behind holds up those whose turn comes after it; by default they are
-        divided where that can be done.
+        For `coarse` and `interleaved`: inputs and loads of requests are not divided but routed, so
+        that a slow region delays the requests behind its own (head-of-line blocking); by default
+        they are divided where possible.
 
     Returns
     -------
     Transformed
-        The same program. Selectors that are known beforehand become inputs, which `inputs` adds.
+        The same program. Selectors that are known in advance become inputs, which `inputs` adds.
 
     Raises
     ------
     StepError
-        If an option does not fit `how`, the requests are not counted alike, or what works on them
-        can't be told apart.
+        If an option does not apply to `how`, streams have different numbers of requests, or the
+        part that processes them can't be separated.
     """
     before = Transformed.of(program)
     numbers = {"regions": regions, "in_flight": in_flight, "per_region": per_region}
@@ -113,7 +113,7 @@ def parallelize(
 
 
 def _check_options(how: str, **given: Any) -> None:
-    """Refuse options that another way of choosing regions has."""
+    """Reject options that do not apply to `how`."""
     for name, value in given.items():
         if (
             value != inspect.signature(parallelize).parameters[name].default
@@ -125,27 +125,27 @@ def _check_options(how: str, **given: Any) -> None:
 
 
 class _Regions(Rewrite, ABC):
-    """A graph in which a part is there several times.
+    """Rewrite that copies a part of a graph once per region.
 
     Parameters
     ----------
     old : Graph
         The program.
     part : Part
-        What there is to be once per region.
+        What is copied.
     count : int
-        How many regions there are.
+        Number of regions.
 
     Attributes
     ----------
     where : str
-        The user's line where requests come in.
+        The user's line of the first stream of requests.
     replaced : set of str
-        Inputs and tensors of the old program that the new one has no more.
+        Inputs and tensors of the old program that the new one does not have.
     slices : list of Slice
-        What comes in their place.
+        Their replacements.
     constants : dict of str to array
-        Inputs of the new program that are known beforehand.
+        Inputs of the new program that are known in advance.
     """
 
     def __init__(self, old: Graph, part: Part, count: int) -> None:
@@ -160,7 +160,7 @@ class _Regions(Rewrite, ABC):
 
     @property
     def count(self) -> int:
-        """How many regions there are."""
+        """Number of regions."""
         return len(self._scopes)
 
     def route(self) -> Stream:
@@ -171,10 +171,10 @@ class _Regions(Rewrite, ABC):
 
     @abstractmethod
     def make_route(self) -> Stream:
-        """Add what makes the selectors to the program."""
+        """Add the operators that make the selectors."""
 
     def take(self, node: Node) -> None:
-        """Copy a node that requests come from, and let each region have its own."""
+        """Copy a source of requests, and route them to the regions."""
         self.copy(node)
         for stream in node.outputs:
             if stream in self.part.requests:
@@ -206,11 +206,11 @@ class _Regions(Rewrite, ABC):
         self.replaced -= divided - set(self.drop_tensors(divided))
 
     def finish(self, node: Node) -> None:
-        """Use what tells that a request is finished."""
+        """Use the stream that signals finished requests."""
 
     @contextmanager
     def inside(self, number: int) -> Iterator[None]:
-        """While it lasts, streams of the old graph mean those of a region."""
+        """Context in which streams of the old graph map to those of a region."""
         outside, self.streams = self.streams, self._scopes[number]
         try:
             yield
@@ -218,7 +218,7 @@ class _Regions(Rewrite, ABC):
             self.streams = outside
 
     def constant(self, name: str, selectors: Any, hot: int | None) -> Stream:
-        """An input of selectors that are known beforehand."""
+        """An input of selectors that are known in advance."""
         name = self.name(name)
         array = np.asarray(selectors, bool)
         self.constants[name] = array
@@ -235,7 +235,7 @@ class _Regions(Rewrite, ABC):
         return kept | self.constants
 
     def _joined(self, stream: Stream) -> Stream:
-        """What the regions made of requests, in the order of requests."""
+        """The regions' results, in the order of requests."""
         results = [scope[stream] for scope in self._scopes]
         order = deep(self.route(), max(2, self.part.count))
         attrs = {"rank": stream.rank, "order": "index"}
@@ -246,7 +246,7 @@ class _Regions(Rewrite, ABC):
 
 
 class _Static(_Regions):
-    """Each request has its region beforehand.
+    """The region of each request is known in advance.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class _Static(_Regions):
     taken : sequence of int
         By request, the number of its region.
     routed : bool
-        Whether what is read stays whole.
+        Whether sources are routed instead of divided.
     """
 
     def __init__(self, old: Graph, part: Part, taken: Sequence[int], routed: bool = False) -> None:
@@ -269,7 +269,7 @@ class _Static(_Regions):
         self._routed = routed
 
     def route(self) -> Stream:
-        """Selectors, all of which may wait: what is known beforehand need not hold anybody up."""
+        """Selectors, in a FIFO that holds all of them: known in advance, they must not stall."""
         return deep(super().route(), max(2, self.part.count))
 
     def make_route(self) -> Stream:
@@ -277,7 +277,7 @@ class _Static(_Regions):
         return self.constant("regions", np.eye(self.count)[self._region], 1)
 
     def take(self, node: Node) -> None:
-        """Divide what is read, if all requests come from where that can be done."""
+        """Divide the source, if all sources of requests can be divided."""
         if self._routed or not all(split.is_source(stream.node) for stream in self.part.requests):
             super().take(node)
             return
@@ -298,7 +298,7 @@ class _Static(_Regions):
             self.slices.append(split.of_stream(node.name, stream.rank, self.part.count, parts))
 
     def _load(self, node: Node, number: int) -> dict[str, Any]:
-        """Parameters of a load of the requests of one region, from a tensor of their own."""
+        """Parameters of a load of the requests of one region, from a separate tensor."""
         old = self.old.tensors[node.attrs["tensor"]]
         share = self._shares[number]
         rows = split.rows_per_request(node, old, self.part.count)
@@ -319,7 +319,7 @@ class _Static(_Regions):
 
 
 class _Dynamic(_Regions):
-    """The next request goes to the region that has become free first.
+    """The next request goes to the region that becomes free first.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ class _Dynamic(_Regions):
     count : int
         How many regions there are.
     in_flight : int
-        How many requests each is given before it has finished any.
+        Requests that each region gets before it has finished any.
     """
 
     def __init__(self, old: Graph, part: Part, count: int, in_flight: int) -> None:
@@ -339,7 +339,7 @@ class _Dynamic(_Regions):
         self._freed: Any = None
 
     def make_route(self) -> Stream:
-        """The first requests go round, the others where completions say."""
+        """The first requests round robin, the others in the order of completions."""
         everyone, one = self.part.count, np.eye(self.count)
         first = self.constant("regions_first", one[np.arange(self._first) % self.count], 1)
         if self._first == everyone:
@@ -347,7 +347,7 @@ class _Dynamic(_Regions):
         self._freed = self.new.feedback(
             Selector(self.count, 1), (everyone,), self.name("regions_freed")
         )
-        # As many as there are requests left to give out; nobody waits for the last completions.
+        # Completions behind which no request is left to assign are dropped.
         is_kept = np.arange(everyone) < everyone - self._first
         keep = self.constant("regions_kept", is_kept[:, None], None)
         attrs: dict[str, Any] = {"rank": 0, "num_consumers": 1}
@@ -359,7 +359,7 @@ class _Dynamic(_Regions):
         return self.add("flatten", [both], {"lo": 0, "hi": 1}, where=self.where).outputs[0]
 
     def finish(self, node: Node) -> None:
-        """The order in which regions finish requests is the order in which they get new ones."""
+        """Regions get new requests in the order in which they finish."""
         self.route()
         if self._freed is None:
             return

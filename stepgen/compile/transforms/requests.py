@@ -1,4 +1,4 @@
-"""Which part of a program works on one request after the other."""
+"""Finds the part of a program that processes requests."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ...ir.stream import Node, Stream
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a program that there is to be once per region.
+    """The part of a program that is copied for each region.
 
     Attributes
     ----------
     count : int
-        How many requests there are.
+        Number of requests.
     requests : tuple of Stream
-        Where they come from: streams whose outermost dim counts them.
+        Streams whose outermost dim counts requests.
     cloned : tuple of Node
-        What works on them, in the order of the graph.
+        Operators that process them, in the order of the graph.
     results : tuple of Stream
-        What leaves the part, to be put back in the order of requests.
+        Outputs of the part, to be put back in the order of requests.
     done : Stream
-        Tells with one rank-`rank` chunk for each request that it is finished.
+        Has a chunk for each request that is finished.
     """
 
     count: int
@@ -41,7 +41,7 @@ def part_of(
     until: Sequence[str | Stream],
     done: str | Stream | None,
 ) -> Part:
-    """Everything behind requests, up to the program's results.
+    """All operators behind requests, up to the program's results.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def part_of(
     until : sequence of str or Stream
         Streams behind which requests are in order again.
     done : str or Stream, optional
-        What tells that a request is finished; by default the last thing that is written or leaves.
+        Has a chunk for each finished request; by default the last result stored or sent.
 
     Raises
     ------
     StepError
-        If requests are not counted alike, or the part can't be told apart from the rest.
+        If streams have different numbers of requests, or the part can't be separated.
     """
     if requests is None:
         named = [n.outputs[0] for n in graph.nodes if n.outputs and not n.inputs]
@@ -144,7 +144,7 @@ def _count(requests: Sequence[Stream]) -> int:
 
 
 def _check_closed(graph: Graph, cloned: Sequence[Node], inside: set[Stream]) -> None:
-    """Check that whatever goes into the part belongs to requests, and that it has no cycles."""
+    """Check that all inputs of the part belong to requests, and that it has no cycles."""
     for feedback in graph.feedbacks:
         if feedback.source in inside or any(node in cloned for node, _ in feedback.uses):
             raise StepError(

@@ -1,4 +1,4 @@
-"""A graph built again node by node, with changes on the way: what all transforms are made of."""
+"""Rebuilds a graph node by node, with changes: the base of all transforms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Transformed:
-    """A program that was made of another one, and how to give it the other one's inputs.
+    """A transformed program, and how its inputs follow from the original's.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Transformed:
         The new program.
     inputs : callable
         From the inputs of the original program, by name, to those of the new one. Tensors may be
-        missing, where only the structure of a run is asked for.
+        missing if only the structure of a run is needed.
     """
 
     graph: Graph
@@ -34,32 +34,32 @@ class Transformed:
 
     @classmethod
     def of(cls, program: Graph | Transformed) -> Transformed:
-        """The program itself, or a graph that nothing was done to."""
+        """The program itself, or a graph as a program without changes."""
         return program if isinstance(program, Transformed) else cls(program, dict)
 
     def then(self, graph: Graph, inputs: Callable[[Inputs], dict[str, Any]] = dict) -> Transformed:
-        """What a further transform made of this program, its inputs adapted one after the other."""
+        """The result of a further transform of this program; the mappings of inputs are chained."""
         before = self.inputs
         return Transformed(graph, lambda given: inputs(before(given)))
 
 
 class Rewrite:
-    """A graph under construction, and where the streams of the old one are found in it.
+    """A graph under construction, and its counterparts of the old graph's streams.
 
-    A transform walks `nodes`, which come in the order of the old graph, and for each of them calls
-    `copy`, or adds other nodes and says with `put` what stands for the old one's outputs.
+    A transform walks `nodes`, in the order of the old graph, and for each of them calls `copy`, or
+    adds other nodes and maps the old one's outputs with `put`.
 
     Parameters
     ----------
     old : Graph
-        Left as it is.
+        Is not changed.
 
     Attributes
     ----------
     new : Graph
         The graph under construction.
     streams : dict of Stream to Stream
-        By stream of the old graph: the one that stands for it.
+        By stream of the old graph: its counterpart in the new one.
     feedbacks : dict of Feedback to Feedback
         The same of feedbacks.
     fed : dict of (Node, int) to Feedback
@@ -82,24 +82,24 @@ class Rewrite:
         }
 
     def nodes(self) -> Iterator[Node]:
-        """The nodes of the old graph, while feedbacks are made and connected as they were."""
+        """The nodes of the old graph; makes and connects feedbacks at the same places."""
         for number, node in enumerate(self.old.nodes):
             self._feed(number)
             yield node
         self._feed(len(self.old.nodes))
 
     def copy_all(self) -> None:
-        """Copy the whole graph unchanged."""
+        """Copy the graph unchanged."""
         for node in self.nodes():
             self.copy(node)
 
     def offer(self, node: Node) -> None:
-        """Copy a node as soon as there is something that stands for each of its inputs."""
+        """Copy a node as soon as all its inputs have counterparts."""
         self._waiting.append(node)
         self.settle()
 
     def settle(self) -> None:
-        """Copy the nodes that were offered and have become possible, in their order."""
+        """Copy the offered nodes whose inputs have counterparts by now, in their order."""
         moved = True
         while moved:
             moved = False
@@ -110,7 +110,7 @@ class Rewrite:
                     moved = True
 
     def is_possible(self, node: Node) -> bool:
-        """Whether something stands for each input of an old node."""
+        """Whether all inputs of an old node have counterparts."""
         return all(
             (node, index) in self.fed or stream in self.streams
             for index, stream in enumerate(node.inputs)
@@ -124,14 +124,14 @@ class Rewrite:
         attrs: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> Node:
-        """Add a node like an old one, and let its outputs stand for the old ones.
+        """Add a copy of an old node, and map the old one's outputs to its own.
 
         Parameters
         ----------
         node : Node
             Of the old graph.
         inputs : sequence of Stream, optional
-            Streams of the new graph, by default those that stand for the old inputs.
+            Streams of the new graph, by default the counterparts of the old inputs.
         attrs : mapping, optional
             Parameters that change.
         name : str, optional
@@ -168,7 +168,7 @@ class Rewrite:
         attrs : mapping
             Its parameters.
         where : str
-            The user's line for whose sake it is made.
+            The user's line that it is made for.
         name : str, optional
             Its name, by default one that neither graph has.
         """
@@ -176,22 +176,22 @@ class Rewrite:
         return self.new.add(op, inputs, dict(attrs), name=name, where=where)
 
     def put(self, old: Stream, new: Stream) -> None:
-        """Let a stream of the new graph stand for one of the old graph."""
+        """Map a stream of the old graph to its counterpart in the new one."""
         self.streams[old] = new
         for mine, its in zip(_dims(old), _dims(new), strict=False):
             if mine.expr.is_Symbol:
                 self._dims.setdefault(mine, its)
 
     def use(self, stream: Stream) -> Stream:
-        """What stands for a handle of the old graph, with the FIFO that it asks for."""
+        """Counterpart of a stream of the old graph, with the FIFO depth that it sets."""
         return deep(self.streams[stream], stream.depth)
 
     def inputs(self, node: Node) -> list[Stream]:
-        """What stands for the inputs of an old node; feedbacks stay feedbacks."""
+        """Counterparts of the inputs of an old node; feedbacks stay feedbacks."""
         return [self.input(node, index) for index in range(len(node.inputs))]
 
     def input(self, node: Node, index: int) -> Stream:
-        """What stands for one input of an old node."""
+        """Counterpart of one input of an old node."""
         feedback = self.fed.get((node, index))
         if feedback is None or self.feedbacks[feedback].source is not None:
             return self.use(node.inputs[index])
@@ -204,11 +204,11 @@ class Rewrite:
         self.feedbacks[feedback] = self.new.feedback(dtype, shape, feedback.label)
 
     def close(self, feedback: Feedback, source: Stream) -> None:
-        """Connect a feedback to what stands for its source."""
+        """Connect a feedback to the counterpart of its source."""
         self.feedbacks[feedback].connect(self.use(source))
 
     def drop_tensors(self, names: Iterable[str]) -> list[str]:
-        """Take tensors that no node of the new graph uses out of it, and say which these are."""
+        """Remove those of the tensors that no node of the new graph uses; returns their names."""
         used = {node.attrs.get("tensor") for node in self.new.nodes}
         dropped = [name for name in names if name not in used]
         for name in dropped:
@@ -272,7 +272,7 @@ class Rewrite:
 
 
 def deep(stream: Stream, depth: int | None) -> Stream:
-    """The stream for a use that asks for a FIFO of `depth`, if it asks for one."""
+    """The stream with a FIFO of `depth`, if one is set."""
     return stream if depth is None else stream.fifo(depth)
 
 

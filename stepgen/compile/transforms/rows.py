@@ -1,8 +1,8 @@
-"""Where the rows of packed tiles go: which streams carry them, and where they are taken apart.
+"""Follows the rows of packed tiles: which streams carry them, and where tiles are split again.
 
-Rows are followed from operator to operator, whatever their number happens to be. Through a region
-that several streams share, a path remembers by which input of which merge it came, and leaves by
-the same output of the Partition behind it.
+Rows are followed from operator to operator, independently of their number. In a region that several
+streams share, a path records the input of each merge by which it entered, and leaves by the same
+output of the Partition behind it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Place = tuple[Stream, Path]
 
 @dataclass(frozen=True)
 class Rows:
-    """What happens to the rows of a stream of tiles.
+    """Where the rows of a stream of tiles go.
 
     Attributes
     ----------
     carried : frozenset of Stream
-        Where each row is found again as a row of a tile.
+        Streams of tiles that have these rows.
     ends : tuple of Node
-        Where tiles are taken apart into their rows.
+        Operators that split tiles into their rows.
     apart : bool
-        Whether all that happens before leaves every row by itself, and nothing leaves the program
-        whose structure depends on how rows are packed.
+        Whether all operators before treat rows independently, and no output of the program has a
+        structure that depends on how rows are packed.
     """
 
     carried: frozenset[Stream]
@@ -38,31 +38,31 @@ class Rows:
 
 
 def packs(node: Node) -> bool:
-    """Whether a node puts the rows of a chunk into one tile."""
+    """Whether a node packs the rows of a chunk into one tile."""
     return node.op == "accum" and node.attrs["fn"].name == "retile_row" and node.attrs["rank"] == 1
 
 
 def takes_apart(node: Node) -> bool:
-    """Whether a node cuts tiles into their rows."""
+    """Whether a node splits tiles into their rows."""
     if node.op != "flat_map" or node.attrs["fn"].name != "retile_streamify":
         return False
     return bool(node.attrs["fn"].axis == "row" and node.attrs["rank"] == 0)
 
 
 def carried(packed: Stream) -> frozenset[Stream]:
-    """The streams in whose tiles the rows of `packed` are found again."""
+    """The streams whose tiles have the rows of `packed`."""
     return frozenset(stream for stream, _ in _carrying(packed))
 
 
 def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
-    """Follow the rows of a stream of tiles to where they are taken apart.
+    """Follow the rows of a stream of tiles to where tiles are split again.
 
     Parameters
     ----------
     packed : Stream
         The tiles.
     others : collection of Stream
-        What carries rows that are packed in the same way elsewhere, and may be joined with these.
+        Streams with rows that are packed in the same way elsewhere, and may be joined with these.
     """
     carrying = _carrying(packed)
     mine = frozenset(stream for stream, _ in carrying)
@@ -96,12 +96,12 @@ def _carrying(packed: Stream) -> set[Place]:
 
 
 def _tells(stream: Stream) -> bool:
-    """Whether a stream tells of tiles: which of them come next, or which are padding."""
+    """Whether a stream describes tiles: selectors, or flags of padding."""
     return isinstance(stream.dtype, Selector) or stream.dtype == FLAG
 
 
 def _walk(packed: Stream, onward: Callable[[Node, int, Place], bool]) -> set[Place]:
-    """All places that are reached from tiles through nodes that lead `onward`."""
+    """All places that are reached from tiles through nodes for which `onward` is true."""
     front: list[Place] = [(packed, ())]
     seen = set(front)
     while front:
@@ -116,9 +116,9 @@ def _walk(packed: Stream, onward: Callable[[Node, int, Place], bool]) -> set[Pla
 
 
 def _behind(node: Node, index: int, path: Path) -> Iterator[Place]:
-    """Where what goes into an input comes out."""
+    """The outputs that an input's content reaches."""
     if node.op == "eager_merge" or (node.op == "reassemble" and index + 1 < len(node.inputs)):
-        # In a loop the way through the merge counts once.
+        # In a loop a merge is recorded only once.
         path = path if any(merge is node for merge, _ in path) else (*path, (node, index))
     elif node.op == "partition" and path:
         merge, port = path[-1]
@@ -130,7 +130,7 @@ def _behind(node: Node, index: int, path: Path) -> Iterator[Place]:
 
 
 def _leaves_apart(node: Node, index: int, rows: Collection[Stream]) -> bool:
-    """Whether a node treats the rows that it gets at an input one like the other."""
+    """Whether a node treats the rows at an input independently and alike."""
     function = node.attrs.get("fn")
     if function is None:
         return True
@@ -143,5 +143,5 @@ def _leaves_apart(node: Node, index: int, rows: Collection[Stream]) -> bool:
 
 
 def _single(stream: Stream) -> bool:
-    """Whether tiles have one row, which all rows of another tile share."""
+    """Whether tiles have one row, which is broadcast to all rows of another tile."""
     return isinstance(stream.dtype, Tile) and stream.dtype.rows == 1

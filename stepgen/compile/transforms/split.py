@@ -1,4 +1,4 @@
-"""Requests divided among regions before the program starts: each region has its own sources."""
+"""Divides requests among regions before the program starts: each region has its own sources."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...ir.tensor import Tensor
 from ...ir.wire import DONE
 
 Slice = Callable[[Mapping[str, Any]], dict[str, Any]]
-"""From the old program's inputs, those of what replaces one of them."""
+"""From the old program's inputs to the inputs that replace one of them."""
 
 
 def is_source(node: Node) -> bool:
-    """Whether a node's output can be divided by dividing what it reads."""
+    """Whether a node's output can be divided by dividing its input or tensor."""
     return not node.inputs
 
 
@@ -28,7 +28,7 @@ def rows_per_request(node: Node, tensor: Tensor, count: int) -> int:
     Raises
     ------
     StepError
-        If requests do not lie one after the other.
+        If the rows of requests are not consecutive.
     """
     (_, *extents), (step, *strides) = node.attrs["shape"], node.attrs["stride"]
     last = last_tile(extents, strides)
@@ -36,20 +36,20 @@ def rows_per_request(node: Node, tensor: Tensor, count: int) -> int:
     if last >= step or step % across or step // across * rows * count > tensor.shape[0]:
         raise StepError(
             f"parallelize can't divide tensor {tensor.name} among regions, since the requests "
-            f"that {node.name} at {node.where} reads do not lie one below the other"
+            f"that {node.name} at {node.where} reads are not consecutive blocks of rows"
         )
     return int(step // across * rows)
 
 
 def of_tensor(tensor: str, rows: int, parts: Mapping[str, Sequence[int]]) -> Slice:
-    """The rows of some requests, as a tensor of their own, for each region.
+    """The rows of some requests, as a separate tensor for each region.
 
     Parameters
     ----------
     tensor : str
         Name of the old tensor.
     rows : int
-        Of each request.
+        Rows of each request.
     parts : mapping of str to sequence of int
         By name of the new tensor, the requests in it.
     """
@@ -76,7 +76,7 @@ def of_stream(source: str, rank: int, count: int, parts: Mapping[str, Sequence[i
     rank : int
         Of the stream.
     count : int
-        How many requests it has.
+        Number of its requests.
     parts : mapping of str to sequence of int
         By name of the new input, the requests in it.
     """

@@ -1,4 +1,4 @@
-"""Static tiles become dynamic ones and back (paper, section 5.2).
+"""Static tiling to dynamic tiling and back (paper, section 5.2).
 
 A *gather* packs the rows of a stream into tiles: static ones of a fixed number of rows, the last
 one padded, or one dynamic tile of as many rows as there are::
@@ -23,14 +23,14 @@ from .rows import carried, follow, packs
 
 @dataclass(frozen=True)
 class _Gather:
-    """A place where rows are packed.
+    """Operators that pack rows.
 
     Attributes
     ----------
     first : Node
         Promote or Reshape.
     ends : tuple of Node
-        Where these are taken apart again.
+        Where tiles are split into rows again.
     """
 
     first: Node
@@ -56,7 +56,7 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     Raises
     ------
     StepError
-        If there is no dynamic tile whose rows are taken apart again.
+        If there is no dynamic tile that is split into rows again.
     """
     if tile < 1:
         raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile}")
@@ -141,7 +141,7 @@ def _gathers(graph: Graph, op: str) -> list[_Gather]:
 
 
 def _packed(node: Node, op: str) -> Stream | None:
-    """The tiles that a node's rows are packed into, where it begins a gather."""
+    """The tiles that a node's rows are packed into, if it begins a gather."""
     x = node.inputs[0] if node.op == op else None
     # Of several dynamic tiles each may be empty, where padding would give no tile at all.
     if x is None or x.rank != 0 or not isinstance(x.dtype, Tile) or x.dtype.rows != 1:
@@ -153,7 +153,7 @@ def _packed(node: Node, op: str) -> Stream | None:
 
 
 def _padded(node: Node, ends: Sequence[Node], padding: Collection[Stream]) -> bool:
-    """Whether the ends drop the padding of gathers, and nobody else looks at that of this one."""
+    """Whether the ends drop the padding of gathers, and nothing else uses this one's flags."""
     if not padding:
         return all(len(end.inputs) == 1 for end in ends)
     if any(len(end.inputs) < 2 or end.inputs[1] not in padding for end in ends):

@@ -1,8 +1,8 @@
 """Several branches share one region of hardware (paper, section 5.2).
 
-Experts of one structure that are rarely all busy take turns: an EagerMerge takes their packed tiles
-in the order of arrival, its selector says whose weights are to be fetched, and behind the body a
-Partition by the same selector gives each branch its own results back.
+Experts of the same structure are time-multiplexed: an EagerMerge takes their packed tiles in order
+of arrival, its selector determines whose weights are loaded, and behind the body a Partition by the
+same selector returns each branch its own results.
 """
 
 from __future__ import annotations
@@ -30,24 +30,23 @@ def time_multiplex(
     Parameters
     ----------
     program : Graph or Transformed
-        Has a Partition whose branches pack their rows into tiles, do the same with them, each
-        with weights of its own, and take them apart into rows again.
+        Has a Partition whose branches pack their rows into tiles, apply the same operators to them
+        with different weights, and split the tiles into rows again.
     regions : int
-        How many regions there are to be, each for equally many neighbouring branches. With as many
-        regions as branches nothing is shared.
+        Number of regions, each for the same number of consecutive branches. With as many regions as
+        branches nothing is shared.
     partition : str, optional
-        Name of the Partition, where there are several such.
+        Name of the Partition, if there are several such.
 
     Returns
     -------
     Transformed
-        The same program. The weights of the branches of a region become one tensor, each below
-        the one before.
+        The same program. The weights of the branches of a region are stacked in one tensor.
 
     Raises
     ------
     StepError
-        If there is no such Partition, the branches can't be divided so, or they differ.
+        If there is no such Partition, the branches can't be divided evenly, or they differ.
     """
     before = Transformed.of(program)
     found = branches(before.graph, partition)
@@ -93,7 +92,7 @@ class _Share:
         return all(member.packed in rewrite.streams for member in self.members)
 
     def build(self, rewrite: Rewrite) -> None:
-        """Add the region, and give each branch its results back."""
+        """Add the region, and return each branch its results."""
         first = self.members[0]
         where = first.packed.node.where
         packed = [rewrite.streams[member.packed] for member in self.members]
@@ -108,7 +107,7 @@ class _Share:
             else:
                 rewrite.copy(node)
         for index, out in enumerate(first.exits):
-            # Whoever is done must not keep the others waiting until its rows are asked for.
+            # Results that are not read yet must not block those of other branches.
             queued = deep(selector, max(2, len(self.members)))
             split = rewrite.add(
                 "partition",
@@ -129,7 +128,7 @@ class _Share:
         return [member.body[index].attrs["tensor"] for member in self.members]
 
     def _load(self, rewrite: Rewrite, node: Node, selector: Stream) -> None:
-        """Fetch the weights of the branch that the selector names."""
+        """Load the weights of the branch that the selector names."""
         names, count = self._tensors(node), tiles_read(node)
         tensor = rewrite.old.tensors[names[0]]
         stacked = f"{names[0]}_to_{names[-1]}"
@@ -183,7 +182,7 @@ def _rewritten(before: Transformed, shares: Sequence[_Share]) -> Transformed:
 
 
 def _shaped(rewrite: Rewrite, node: Node, tiles: Stream) -> Stream:
-    """Tiles ``[.., count]`` in the shape ``[.., O_{a-1}..O_0]`` in which a load gave them."""
+    """Tiles ``[.., count]`` in a load's shape ``[.., O_{a-1}..O_0]``."""
     extents = node.attrs["shape"]
     for level, extent in enumerate(reversed(extents[1:])):
         if tiles.dim(level) == extent:
@@ -201,6 +200,6 @@ def _add(
 
 
 def _most(stream: Stream) -> int | None:
-    """How many elements a stream has at most, where a FIFO for all of them makes a difference."""
+    """Most elements of a stream, if a FIFO for all of them makes a difference."""
     bound = stream.shape[0].bound
     return bound if stream.rank == 0 and bound is not None and bound > 1 else None
