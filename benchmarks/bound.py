@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stepgen.flow.experiment import Experiment
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus
 from stepgen.ir.graph import Graph
 

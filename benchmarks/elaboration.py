@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from stepgen.compile.lower import lower
-from stepgen.flow.elaborate import verilog
+from stepgen.emit.elaborate import verilog
 
 from .programs import moe
 from .table import Table

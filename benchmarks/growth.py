@@ -6,8 +6,8 @@ from time import perf_counter
 from typing import Any
 
 from examples.moe_swiglu import moe_swiglu
-from stepgen.flow.tiles import simulate
 from stepgen.ir.graph import Graph
+from stepgen.program.tiles import simulate
 from stepgen.timing.tiles.machines import SDA
 
 from .table import Table

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from examples.moe import draw_routing, moe
-from stepgen.flow.experiment import Experiment
-from stepgen.flow.mirror import mirrored
+from stepgen.cosim.experiment import Experiment
+from stepgen.study.mirror import mirrored
 
 from .table import Table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from stepgen.flow.tiles import simulate
+from stepgen.program.tiles import simulate
 from stepgen.study import attention, moe, published, tiling
 from stepgen.study.evaluate import build
 from stepgen.study.figure import Row

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stepgen.flow.program import load
 from stepgen.ir.graph import Graph
+from stepgen.program.program import load
 
 
 def moe(**settings: object) -> tuple[Graph, Mapping[str, Any]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from stepgen.compile.lower import lower
-from stepgen.flow.synth import netlist, place
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
@@ -20,6 +19,7 @@ from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.requantize.params import Requantize
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
+from stepgen.synth.out_of_context import netlist, place
 
 from .programs import moe
 from .table import Table

@@ -8,7 +8,7 @@ import numpy as np
 
 import stepgen as sg
 from examples.moe_swiglu import MODELS, moe_swiglu
-from stepgen.flow.traces import SKEWS, draw_routing
+from stepgen.program.traces import SKEWS, draw_routing
 
 from .table import Table
 

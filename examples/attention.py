@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import stepgen as sg
-from stepgen.flow import traces
+from stepgen.program import traces
 
 AHEAD = 16
 """Requests whose numbers may run ahead of their tiles."""

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 import stepgen as sg
-from stepgen.flow import traces
 from stepgen.ir.dims import product_bound
+from stepgen.program import traces
 
 
 class Sizes(NamedTuple):

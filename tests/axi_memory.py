@@ -6,7 +6,7 @@ from collections import deque
 
 from junk import Junk
 
-from stepgen.flow.windows import Windows
+from stepgen.emit.windows import Windows
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls, stalled
 

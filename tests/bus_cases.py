@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from bus_model import CHANNELS, Requests, predict
 
-from stepgen.flow.case import Case
-from stepgen.flow.interface import Interface, MemoryPort, StreamPort
-from stepgen.flow.payload import Rows
+from stepgen.cosim.case import Case
+from stepgen.cosim.payload import Rows
+from stepgen.emit.interface import Interface, MemoryPort, StreamPort
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 

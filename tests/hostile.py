@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
-from stepgen.flow.inputs import complete
 from stepgen.ir.dims import product_bound
 from stepgen.ir.text import dumps, loads
+from stepgen.program.inputs import complete
 from stepgen.semantics import executor
 
 MOST_ELEMENTS = 5000

@@ -10,7 +10,7 @@ from drawn import Draw, blank_lanes, to_beats
 from harness import compare, row, simulate, sink, source
 
 from stepgen.compile.memory_map import widened
-from stepgen.flow.windows import Windows
+from stepgen.emit.windows import Windows
 from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.memory.params import join

@@ -6,7 +6,7 @@ import importlib.util
 from types import ModuleType
 
 import stepgen as sg
-from stepgen.flow.files import shipped
+from stepgen.tools.shipped import shipped
 
 ROWS = 6
 """Extent of the inputs of `every_unit`."""

@@ -12,8 +12,9 @@ import pytest
 
 import stepgen
 from stepgen.cli.app import execute
-from stepgen.flow import program, report, status, summary
-from stepgen.flow.experiment import Experiment
+from stepgen.cosim.experiment import Experiment
+from stepgen.program import program
+from stepgen.report import console, status, summary
 
 ROOT = Path(stepgen.__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -129,7 +130,7 @@ def test_the_readme_shows_the_numbers_of_the_demo():
         bits, allocated = summary.memory_bits(experiment)
         assert bits == allocated
         numbers = (f"{prediction.cycles:,}", f"{traffic:,}", f"{bits:,}")
-        columns.append((*numbers, report.percent(summary.occupancy(prediction))))
+        columns.append((*numbers, console.percent(summary.occupancy(prediction))))
     rows = [f"| {static} | {dynamic} |" for static, dynamic in zip(*columns, strict=True)]
     readme = (ROOT / "README.md").read_text()
     assert [row for row in rows if row not in readme] == []

@@ -5,7 +5,7 @@ import sys
 import venv
 import zipfile
 
-from stepgen.flow.files import shipped
+from stepgen.tools.shipped import shipped
 
 
 def run(*command, **more):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
-from stepgen.flow.tiles import to_beats
 from stepgen.ir.dtypes import FLAG, Buffer, DataType, Selector, TupleType
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Stream
 from stepgen.ir.wire import VALUE
+from stepgen.program.tiles import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.tokens import Token
 from stepgen.timing import kernel as k

@@ -1,4 +1,4 @@
-// Writes which channels moved in which cycle; read by stepgen/flow/record.py.
+// Writes which channels moved in which cycle; read by stepgen/cosim/record.py.
 //
 // The file is a sequence of 32-bit words in the machine's byte order (little-endian where we simulate). A word with bit 31 set moves
 // the time forward by its other bits; any other word is an event in that cycle: 2 * channel for a

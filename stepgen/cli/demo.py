@@ -15,8 +15,8 @@ from ..hw.units.matmul.params import Matmul
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stepgen.flow.experiment import Experiment, Verdict
-    from stepgen.flow.program import Program
+    from stepgen.cosim.experiment import Experiment, Verdict
+    from stepgen.program.program import Program
 
 TILINGS = ("static", "dynamic")
 WAVEFORM_CYCLES = 5000
@@ -56,14 +56,15 @@ def command(
     json: Json = False,
 ) -> int:
     """Build and verify a mixture-of-experts layer, with static and with dynamic tiles."""
-    from stepgen.flow import report, summary, timeline, waiting
-    from stepgen.flow.design_folder import MANIFEST
-    from stepgen.flow.design_writer import write
-    from stepgen.flow.whole import whole_folder
+    from stepgen.emit.design_writer import write
+    from stepgen.program.design_folder import MANIFEST
+    from stepgen.report import console, summary, timeline
+    from stepgen.tools import waiting
+    from stepgen.tools.atomic import atomic_folder
 
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
     experiments = [when.experiment(p, hardware, seed=seed) for p in programs]
-    with waiting.progress(quiet=json) as progress, whole_folder(output) as place:
+    with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdicts, columns = [], []
         for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
             tell = _prefixed(progress, tiling)
@@ -95,19 +96,19 @@ def command(
     good = all(v.good for v in verdicts)
     if json:
         runs_data = dict(zip(TILINGS, columns, strict=True))
-        report.show_json({"good": good, "runs": runs_data, "files": files})
+        console.show_json({"good": good, "runs": runs_data, "files": files})
     else:
-        report.show(report.demo_table(TILINGS, columns), report.files_table(files))
+        console.show(console.demo_table(TILINGS, columns), console.files_table(files))
         for tiling, verdict in zip(TILINGS, verdicts, strict=True):
             for fault in verdict.outcome.faults:
-                report.show(f"{tiling}: {fault}")
+                console.show(f"{tiling}: {fault}")
     return 0 if good else 1
 
 
 def _load(tiling: str, settings: list[str], routing: Path | None, seed: int) -> Program:
-    from stepgen.flow import program
-    from stepgen.flow import routing as routings
-    from stepgen.flow.settings import pairs
+    from stepgen.program import program
+    from stepgen.program import routing as routings
+    from stepgen.program.settings import pairs
 
     chosen = {**pairs(settings, "--set"), "tiling": tiling}
     given = None if routing is None else routings.read(routing)
@@ -123,8 +124,8 @@ def _prefixed(progress: Callable[[str, float], None], tiling: str) -> Callable[[
 
 def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:
     """One column of the table."""
-    from stepgen.flow import summary
     from stepgen.hw.design.registers import READ_BEATS, WRITE_BEATS
+    from stepgen.report import summary
 
     registers = verdict.outcome.registers
     words = registers[READ_BEATS.offset] + registers[WRITE_BEATS.offset]

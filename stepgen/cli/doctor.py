@@ -9,11 +9,12 @@ def command(*, json: Json = False) -> int:
     """List every tool, its version and its location."""
     import dataclasses
 
-    from stepgen.flow import report, tools
+    from stepgen.report import console
+    from stepgen.tools import external
 
-    found = tools.find_all()
+    found = external.find_all()
     if json:
-        report.show_json({"tools": [dataclasses.asdict(t) for t in found]})
+        console.show_json({"tools": [dataclasses.asdict(t) for t in found]})
     else:
-        report.show(*report.tools_tables(found))
-    return 1 if tools.missing() else 0
+        console.show(*console.tools_tables(found))
+    return 1 if external.missing() else 0

@@ -64,10 +64,11 @@ def command(
     json: Json = False,
 ) -> None:
     """Run the timing simulations of a figure of the paper; write its table and picture."""
-    from stepgen.flow import report, waiting
+    from stepgen.report import console
     from stepgen.study import evaluate, executors, study, traces
     from stepgen.study.page import Page, marked, names
     from stepgen.study.page import claims as claimed
+    from stepgen.tools import waiting
 
     wanted, views = study.chosen(figure), study.views(view)
     claiming = names(wanted, views) if claims or page is not None else []
@@ -75,7 +76,7 @@ def command(
     who, inputs = executors.named(executor, jobs), traces.found(data)
     unused = list(inputs.unused())
     for sentence in unused:
-        report.warn(sentence)
+        console.warn(sentence)
     with waiting.progress(quiet=json) as progress:
         if who != executors.Serial():
             progress("getting ready", 0.0)
@@ -94,12 +95,12 @@ def command(
         carrier.write(found)
     if json:
         documents = {o.figure.name: o.document() for o in outcomes}
-        report.show_json({"figures": documents, "claims": found, "warnings": unused})
+        console.show_json({"figures": documents, "claims": found, "warnings": unused})
         return
     if claims:
         print(marked(found))
         return
     for outcome in outcomes:
-        report.show(*outcome.parts())
+        console.show(*outcome.parts())
     files = [path for outcome in outcomes for path in outcome.files.values()]
-    report.show(*(f"written to {path}" for path in files))
+    console.show(*(f"written to {path}" for path in files))

@@ -41,7 +41,7 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(**values: Any) -> Any:
-        from stepgen.flow.whole import keeping
+        from stepgen.tools.atomic import keeping
 
         inputs = outputs.check(values, results, str(_argument(values) or ""))
         arguments = {

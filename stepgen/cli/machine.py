@@ -22,21 +22,22 @@ def command(
     json: Json = False,
 ) -> None:
     """Show a machine's parameters, and measure its off-chip bandwidth on streams of tiles."""
-    from stepgen.flow import machines, report, waiting
+    from stepgen.report import console, machines
     from stepgen.timing.tiles.machines import MACHINES
     from stepgen.timing.tiles.variants import find
+    from stepgen.tools import waiting
 
     if name is None:
         if json:
-            report.show_json({"machines": list(MACHINES)})
+            console.show_json({"machines": list(MACHINES)})
         else:
-            report.show(machines.summary())
+            console.show(machines.summary())
         return
     machine = find(name)
     with waiting.progress(quiet=json) as progress:
         progress("measuring", 0.0)
         data = machines.document(machine)
     if json:
-        report.show_json(data)
+        console.show_json(data)
     else:
-        report.show(*machines.tables(data))
+        console.show(*machines.tables(data))

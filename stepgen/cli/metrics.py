@@ -9,8 +9,8 @@ import typer
 from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
 
 if TYPE_CHECKING:
-    from stepgen.flow.program import Program
     from stepgen.ir.metrics import Metrics
+    from stepgen.program.program import Program
 
 
 def command(
@@ -32,29 +32,29 @@ def command(
 ) -> None:
     """Print off-chip traffic, on-chip memory and operations, symbolic in the dynamic dims."""
     from stepgen.compile import cost  # noqa: F401  registers the policy "hardware"
-    from stepgen.flow import report
     from stepgen.ir.metrics import metrics as costs_of
+    from stepgen.report import console
 
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)
     dims, numbers = _numbers(program, loaded, costs)
     if json:
-        report.show_json(_document(costs, dims, numbers))
+        console.show_json(_document(costs, dims, numbers))
         return
     bits = policy == "hardware"
-    report.show(report.costs_table(policy, _rows(loaded, costs, nodes), bits=bits))
+    console.show(console.costs_table(policy, _rows(loaded, costs, nodes), bits=bits))
     if dims:
-        report.show(report.dims_line(dims))
+        console.show(console.dims_line(dims))
     if numbers:
         held = f"{8 * numbers['memory']:,.0f} bits" if bits else f"{numbers['memory']:,} bytes"
-        report.show(
+        console.show(
             f"off-chip {numbers['traffic']:,} bytes, on-chip {held}, "
             f"{numbers['flops']:,} operations, {numbers['intensity']} operations per off-chip byte"
         )
     else:
         open_dims = [s.name for s in costs.symbols if s.name not in dims]
-        report.show(f"no numbers: the inputs do not determine {', '.join(open_dims)}")
+        console.show(f"no numbers: the inputs do not determine {', '.join(open_dims)}")
 
 
 def _numbers(
@@ -64,7 +64,7 @@ def _numbers(
 
     Inputs that the program does not return are drawn only where dims depend on them.
     """
-    from stepgen.flow import values
+    from stepgen.program import values
 
     dims = values.dims(program, costs.symbols, run=False)
     if len(dims) < len(costs.symbols):
@@ -84,7 +84,7 @@ def _plain(value: Any) -> int | float:
 
 
 def _rows(program: Program, costs: Metrics, nodes: bool) -> Any:
-    from stepgen.flow.report import CostRow
+    from stepgen.report.console import CostRow
 
     groups: dict[str, list[Any]] = {}
     ops = {n.name: n.op for n in program.graph.nodes}

@@ -12,9 +12,9 @@ from stepgen.cli.outputs import Output
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
-    from stepgen.flow.experiment import Experiment
-    from stepgen.flow.program import Program
+    from stepgen.cosim.experiment import Experiment
     from stepgen.hw.design.table import Bus, Design
+    from stepgen.program.program import Program
 
 _HARDWARE, _MEMORY, _STALLS = "The circuit", "The off-chip memory", "Stalls"
 
@@ -80,9 +80,9 @@ class ProgramOptions:
     ] = 0
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
-        """Build the program; see `stepgen.flow.program.load`."""
-        from stepgen.flow import program, traces
-        from stepgen.flow.settings import pairs
+        """Build the program; see `stepgen.program.program.load`."""
+        from stepgen.program import program, traces
+        from stepgen.program.settings import pairs
 
         return program.load(
             self.program,
@@ -159,7 +159,7 @@ class HardwareOptions:
 
     def experiment(self, program: Program, **more: Any) -> Experiment:
         """The program on this circuit; `more` are further arguments of `Experiment`."""
-        from stepgen.flow.experiment import Experiment
+        from stepgen.cosim.experiment import Experiment
 
         depths, lanes = depths_of(self.depths, "beats"), lanes_of(self.lanes, program)
         if program.design is not None:
@@ -210,8 +210,8 @@ def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
     StepError
         If a value is neither.
     """
-    from stepgen.flow.settings import pairs
     from stepgen.ir.errors import StepError
+    from stepgen.program.settings import pairs
 
     found: dict[str, Any] = {}
     for name, value in pairs(texts, "--depth").items():
@@ -331,9 +331,9 @@ class RunOptions:
         )
 
     def _shares(self, program: Program) -> dict[str, float]:
-        from stepgen.flow.settings import pairs
         from stepgen.ir.errors import StepError
         from stepgen.ir.stalls import MEMORY_CHANNELS
+        from stepgen.program.settings import pairs
 
         ports = program.graph.ports
         known = [*ports, *MEMORY_CHANNELS]

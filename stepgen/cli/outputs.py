@@ -44,8 +44,8 @@ def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str
     StepError
         If an output has another suffix, is a device or an input, or is given twice.
     """
-    from stepgen.flow.whole import check_place, same_file
     from stepgen.ir.errors import StepError
+    from stepgen.tools.atomic import check_place, same_file
 
     inputs = [v for key, v in values.items() if isinstance(v, Path) and key not in outputs]
     inputs += [Path(part) for part in _paths(program)]
@@ -68,8 +68,8 @@ def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str
 def _paths(program: str) -> Iterable[str | Path]:
     """The files of a program or machine, with or without the name of a function."""
     if os.path.isdir(program):
-        from stepgen.flow.design_folder import listed
-        from stepgen.flow.program import folder_of
+        from stepgen.program.design_folder import listed
+        from stepgen.program.program import folder_of
 
         folder = folder_of(program)
         return [] if folder is None else listed(folder)

@@ -53,8 +53,10 @@ def command(
     json: Json = False,
 ) -> None:
     """Run the reference (golden model) and print its results."""
-    from stepgen.flow import inputs, report, waiting
+    from stepgen.program import inputs
+    from stepgen.report import console
     from stepgen.semantics import executor
+    from stepgen.tools import waiting
 
     with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
@@ -72,19 +74,19 @@ def command(
     if save_inputs is not None:
         inputs.save_given(save_inputs, loaded.graph, loaded.inputs)
     if json:
-        report.show_json(_document(result, list(streams), stored, out))
+        console.show_json(_document(result, list(streams), stored, out))
         return
     drawn = sorted(set(loaded.inputs) - loaded.given)
     if drawn:
-        report.show(f"drawn: {', '.join(drawn)} (seed {program.seed})")
+        console.show(f"drawn: {', '.join(drawn)} (seed {program.seed})")
     for name, stream in streams.items():
-        report.show(f"{name}: {stream}, {_count(result.streams[name])}")
-        report.show(f"  {_start(result.streams[name])}")
+        console.show(f"{name}: {stream}, {_count(result.streams[name])}")
+        console.show(f"  {_start(result.streams[name])}")
     for name in stored:
-        report.show(f"{name}: {loaded.graph.tensors[name]!r}")
-        report.show("  " + str(result.tensors[name]).replace("\n", "\n  "))
+        console.show(f"{name}: {loaded.graph.tensors[name]!r}")
+        console.show("  " + str(result.tensors[name]).replace("\n", "\n  "))
     if out is not None:
-        report.show(f"written to {out}")
+        console.show(f"written to {out}")
 
 
 def _writes(node: Node, tensor: str) -> bool:

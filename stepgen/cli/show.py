@@ -25,9 +25,9 @@ def command(
         if json:
             print(table.to_json())
             return
-        from stepgen.flow import report
+        from stepgen.report import console
 
-        report.show(*report.design_tables(table))
+        console.show(*console.design_tables(table))
     elif json:
         from stepgen.ir.text import dumps
 

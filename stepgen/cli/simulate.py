@@ -58,7 +58,7 @@ class MachineOptions:
 
     def find(self) -> Machine:
         """The machine with its changes, which its name includes."""
-        from stepgen.flow.settings import pairs
+        from stepgen.program.settings import pairs
         from stepgen.timing.tiles import variants
 
         texts = pairs(self.changes, "--change")
@@ -91,12 +91,13 @@ def command(
     json: Json = False,
 ) -> None:
     """Simulate timing and resource use on a described machine; tiles carry no data."""
-    from stepgen.flow import report, simulated, waiting
-    from stepgen.flow import timeline as pictures
-    from stepgen.flow.schedule import transformed
-    from stepgen.flow.tiles import simulate
-    from stepgen.flow.whole import whole_file
+    from stepgen.program.schedule import transformed
+    from stepgen.program.tiles import simulate
+    from stepgen.report import console, simulated
+    from stepgen.report import timeline as pictures
     from stepgen.timing.tiles.depths import UNBOUNDED
+    from stepgen.tools import waiting
+    from stepgen.tools.atomic import atomic_file
 
     machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
     limit = limit_of(max_cycles)
@@ -117,15 +118,15 @@ def command(
             most=pictures.FULL_PAGE if every else rows,
         )
         if timeline is not None:
-            with whole_file(timeline) as place:
+            with atomic_file(timeline) as place:
                 pictures.draw(place, [seen])
         if perfetto is not None:
-            with whole_file(perfetto) as place:
+            with atomic_file(perfetto) as place:
                 pictures.perfetto(place, seen)
     files = {"timeline": timeline, "perfetto": perfetto}
     if json:
-        report.show_json({**data, "files": files})
+        console.show_json({**data, "files": files})
         return
-    report.show(*simulated.parts(data, top=top, every=every))
+    console.show(*simulated.parts(data, top=top, every=every))
     for path in filter(None, files.values()):
-        report.show(f"written to {path}")
+        console.show(f"written to {path}")

@@ -11,7 +11,7 @@ from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOption
 from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
-    from stepgen.flow.experiment import Verdict
+    from stepgen.cosim.experiment import Verdict
 
 MOST_FAULTS = 10
 
@@ -60,15 +60,16 @@ def command(
     json: Json = False,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
-    from stepgen.flow import report, waiting
-    from stepgen.flow.design_writer import write
-    from stepgen.flow.whole import whole_folder
+    from stepgen.emit.design_writer import write
+    from stepgen.report import console
+    from stepgen.tools import waiting
+    from stepgen.tools.atomic import atomic_folder
 
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts or ())
     vcd = f"{experiment.design.name}.vcd" if waveform else None
-    with waiting.progress(quiet=json) as progress, whole_folder(output) as place:
+    with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdict = experiment.test(
             place,
             driver=driver,
@@ -81,7 +82,7 @@ def command(
     data["folder"] = str(output)
     data["waveform"] = None if vcd is None else str(output / vcd)
     if json:
-        report.show_json(data)
+        console.show_json(data)
     else:
         _show(data)
     return 0 if verdict.good else 1
@@ -104,7 +105,7 @@ def document(verdict: Verdict, driver: str) -> dict[str, Any]:
 
 
 def _show(data: dict[str, Any]) -> None:
-    from stepgen.flow import report
+    from stepgen.report import console
 
     cycles, compared = data["cycles"], data["compared"]
     beside = f"{cycles['predicted']:,} predicted"
@@ -118,7 +119,7 @@ def _show(data: dict[str, Any]) -> None:
     ]
     if data["waveform"]:
         lines.append(("waveform", data["waveform"]))
-    report.show(report.files_table(dict(lines)))
-    report.show(report.verdict(data["good"]))
+    console.show(console.files_table(dict(lines)))
+    console.show(console.verdict(data["good"]))
     for fault in data["faults"][:MOST_FAULTS]:
-        report.show(f"  {fault}")
+        console.show(f"  {fault}")

@@ -18,8 +18,8 @@ from stepgen.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stepgen.flow.experiment import Experiment
-    from stepgen.flow.program import Program
+    from stepgen.cosim.experiment import Experiment
+    from stepgen.program.program import Program
 
 
 def command(
@@ -33,9 +33,10 @@ def command(
     json: Json = False,
 ) -> None:
     """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
-    from stepgen.flow import report, waiting
-    from stepgen.flow import timeline as pictures
-    from stepgen.flow.whole import whole_file
+    from stepgen.report import console
+    from stepgen.report import timeline as pictures
+    from stepgen.tools import waiting
+    from stepgen.tools.atomic import atomic_file
 
     loaded = program.load(tensors=False)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
@@ -45,26 +46,26 @@ def command(
     prediction = experiment.prediction
     name = loaded.graph.name
     if timeline is not None:
-        with whole_file(timeline) as place:
+        with atomic_file(timeline) as place:
             pictures.draw(place, [pictures.of_prediction(name, prediction, every=every)])
     if perfetto is not None:
-        with whole_file(perfetto) as place:
+        with atomic_file(perfetto) as place:
             pictures.perfetto(place, pictures.of_prediction(name, prediction, every=True))
     files = {"timeline": timeline, "perfetto": perfetto}
     if json:
-        report.show_json({**data, "files": files})
+        console.show_json({**data, "files": files})
         return
     off_chip = data["off_chip_bytes"]
-    report.show(
-        report.units_table(data["units"]),
+    console.show(
+        console.units_table(data["units"]),
         f"{data['cycles']:,} cycles",
         f"off-chip {off_chip['model']:,} bytes ({off_chip['read']:,} read, "
         f"{off_chip['written']:,} written), by formula {_known(off_chip['symbolic'])}",
     )
     for name, taken in data["choices"].items():
-        report.show(f"{name} took its inputs in the order {' '.join(map(str, taken))}")
+        console.show(f"{name} took its inputs in the order {' '.join(map(str, taken))}")
     for path in filter(None, files.values()):
-        report.show(f"written to {path}")
+        console.show(f"written to {path}")
 
 
 def _known(number: int | None) -> str:
@@ -75,7 +76,7 @@ def document(
     experiment: Experiment, *, program: Program, with_data: Callable[[], Program], every: bool
 ) -> dict[str, Any]:
     """The prediction, for ``--json``."""
-    from stepgen.flow.summary import symbolic_traffic, units
+    from stepgen.report.summary import symbolic_traffic, units
 
     prediction = experiment.prediction
     read, written = experiment.traffic

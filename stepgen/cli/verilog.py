@@ -23,8 +23,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
-    from stepgen.flow import report, waiting
-    from stepgen.flow.design_writer import write
+    from stepgen.emit.design_writer import write
+    from stepgen.report import console
+    from stepgen.tools import waiting
 
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design
@@ -34,8 +35,8 @@ def command(
         written = write(output, loaded, design, earlier=earlier)
     files = {what: str(output / name) for what, name in written.files.items()}
     if json:
-        report.show_json({**files, "hash": written.hash, "built": written.built})
+        console.show_json({**files, "hash": written.hash, "built": written.built})
         return
-    report.show(report.files_table({**files, "hash": written.hash}))
+    console.show(console.files_table({**files, "hash": written.hash}))
     if not written.built:
-        report.show("the Verilog of this hash was there already and is not built again")
+        console.show("the Verilog of this hash was there already and is not built again")

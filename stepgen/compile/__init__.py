@@ -1,0 +1,1 @@
+"""From programs to designs: transforms, lowering, sizes of FIFOs, the memory map."""

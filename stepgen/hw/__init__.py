@@ -1,0 +1,1 @@
+"""The hardware library: the design table, units, FIFOs, crossbars, buses, control."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..compile import transforms
-from ..flow import program
-from ..flow.tiles import simulate
 from ..ir.dtypes import int8
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..program import program
+from ..program.tiles import simulate
 from ..timing.drive import MAX_CYCLES
 from ..timing.tiles.machines import SDA
 from ..timing.tiles.variants import variant

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..flow.whole import whole_file
 from ..ir.errors import StepError
+from ..tools.atomic import atomic_file
 from .claims import BYTES, table
 from .figure import Figure
 from .point import PUBLISHED, VIEWS
@@ -127,7 +127,7 @@ class Page:
         for name, lines in found.items():
             start, end = self._block(name).search(text).span(1)  # type: ignore[union-attr]
             text = text[:start] + "".join(f"{line}\n" for line in lines) + text[end:]
-        with whole_file(self.path) as place:
+        with atomic_file(self.path) as place:
             place.write_text(text, encoding="utf-8")
 
     @staticmethod

@@ -10,8 +10,8 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..flow.report import table
-from ..flow.whole import whole_file
+from ..report.console import table
+from ..tools.atomic import atomic_file
 from .figure import Figure, Result
 from .point import FAIR, PUBLISHED, VIEWS
 
@@ -175,13 +175,13 @@ def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) ->
     files = {suffix[1:]: out / f"{stem}{suffix}" for suffix in SUFFIXES}
     documents = [r.document() for view in results for r in results[view]]
     fields = list(dict.fromkeys(name for document in documents for name in document))
-    with whole_file(files["csv"]) as place, place.open("w", newline="") as file:
+    with atomic_file(files["csv"]) as place, place.open("w", newline="") as file:
         writer = csv.DictWriter(file, fields)
         writer.writeheader()
         writer.writerows(documents)
     made = picture(figure, results)
     for suffix in ("png", "pdf"):
-        with whole_file(files[suffix]) as place:
+        with atomic_file(files[suffix]) as place:
             made.savefig(place, dpi=150, metadata=_UNDATED[suffix])
     return Outcome(figure, results, files)
 

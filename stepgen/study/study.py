@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..flow.objects import Progress, quiet
-from ..flow.whole import whole_folder
 from ..ir.errors import StepError
+from ..tools.atomic import atomic_folder
+from ..tools.waiting import Progress, quiet
 from . import evaluate as timing
 from .evaluate import Numbers
 from .executors import Executor
@@ -100,6 +100,6 @@ def run(wanted: Sequence[Figure], traces: Traces, out: Path, **options: Any) -> 
     StepError
         As `measured`, or if `out` can't be written.
     """
-    with whole_folder(out):
+    with atomic_folder(out):
         pass  # before the work, to see whether its results can be written
     return [write(figure, results, out) for figure, results in measured(wanted, traces, **options)]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..flow.files import cache_folder, shipped
-from ..flow.objects import Progress, digest, prune, quiet
-from ..flow.whole import whole_file
+from ..tools.atomic import atomic_file
+from ..tools.cache import cache_folder, digest, prune
+from ..tools.shipped import shipped
+from ..tools.waiting import Progress, quiet
 from .evaluate import Numbers, evaluate
 from .executors import Executor, Serial
 from .point import Point
@@ -23,7 +24,7 @@ _MATTERS = (
     "semantics",
     "compile",
     "timing",
-    "flow/tiles.py",
+    "program/tiles.py",
     "study/evaluate.py",
 )
 
@@ -120,5 +121,5 @@ def _kept(place: Path, key: str) -> Numbers | None:
 
 def _keep(place: Path, key: str, point: Point, numbers: Numbers) -> None:
     document = {"point": json.loads(point.text), "numbers": numbers}
-    with whole_file(place / f"{key}.json") as file:
+    with atomic_file(place / f"{key}.json") as file:
         file.write_text(json.dumps(document))

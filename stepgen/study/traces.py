@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..flow import traces
-from ..flow.routing import Routing
 from ..ir.errors import StepError
+from ..program import traces
+from ..program.routing import Routing
 from . import published
 from .point import Trace, Value
 

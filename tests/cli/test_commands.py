@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.flow import experiment
+from stepgen.cosim import experiment
 from stepgen.hw.design.table import Design
 from stepgen.ir import text
 from stepgen.ir.versions import version
@@ -230,10 +230,10 @@ def test_doctor(stepgen):
 
 
 def test_doctor_says_what_to_do(stepgen, monkeypatch):
-    from stepgen.flow import tools
+    from stepgen.tools import external
 
-    lost = tools.Tool("verilator", "simulates", "python", None, None, True, "install it again")
-    monkeypatch.setattr(tools, "find_all", lambda: (lost,))
+    lost = external.Tool("verilator", "simulates", "python", None, None, True, "install it again")
+    monkeypatch.setattr(external, "find_all", lambda: (lost,))
     said = stepgen("doctor")
     assert said.code == 1
     assert "verilator (needed, simulates): install it again" in said.out
@@ -252,7 +252,7 @@ def test_nothing_is_said_to_a_reader_that_left(here, arguments):
 
 
 def test_interrupted(stepgen, monkeypatch):
-    from stepgen.flow import program
+    from stepgen.program import program
 
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -36,7 +36,7 @@ def test_the_demo(data, stepgen, here):
 def test_its_table():
     from rich.console import Console
 
-    from stepgen.flow import report
+    from stepgen.report import console
 
     column = {
         "cycles_predicted": 1234,
@@ -49,10 +49,10 @@ def test_its_table():
         "matrix_units": 2,
         "compared": {"values": 0, "cycles": 9, "memory": 9, "counters": 9},
     }
-    console = Console(width=100, record=True, quiet=False)
-    with console.capture() as said:
+    paper = Console(width=100, record=True, quiet=False)
+    with paper.capture() as said:
         columns = [{**column, "good": True}, {**column, "good": False}]
-        console.print(report.demo_table(("static", "dynamic"), columns))
+        paper.print(console.demo_table(("static", "dynamic"), columns))
     text = said.get()
     assert "1,234" in text
     assert "50.0 %" in text

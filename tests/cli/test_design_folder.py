@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from stepgen.cli import app as cli
-from stepgen.flow.experiment import Experiment
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus
 
 SMALL = "moe --set tokens=4 --set experts=2 --set width=8 --set hidden=8 --set columns=8"

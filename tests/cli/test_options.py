@@ -10,7 +10,8 @@ import pytest
 import typer
 
 from stepgen.cli import app as application
-from stepgen.flow import elaborate, experiment
+from stepgen.cosim import experiment
+from stepgen.emit import elaborate
 from stepgen.ir.errors import StepError
 from stepgen.study import study
 

@@ -8,8 +8,8 @@ import pytest
 import typer
 
 from stepgen.cli.app import app
-from stepgen.flow import waiting
 from stepgen.timing.watch import watcher
+from stepgen.tools import waiting
 
 RUNS = {
     "time": "time p.py:layer",

@@ -7,7 +7,7 @@ import pytest
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.flow.experiment import Experiment
+from stepgen.cosim.experiment import Experiment
 from stepgen.timing.deadlock import Deadlock
 
 LANES = 4

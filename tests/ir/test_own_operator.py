@@ -16,11 +16,11 @@ from tile_beats import Recorded, expected
 import stepgen as sg
 from stepgen.compile.circuit import Circuit
 from stepgen.compile.lower import lower
-from stepgen.flow.tiles import simulate
 from stepgen.ir import operator
 from stepgen.ir.operator import operators
 from stepgen.ir.own import OwnOperator
 from stepgen.ir.text import dumps, loads
+from stepgen.program.tiles import simulate
 from stepgen.semantics import executor
 from stepgen.timing.tiles.machines import SDA
 

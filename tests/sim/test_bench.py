@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepgen.flow.case import Case, load_case, write_cases
-from stepgen.flow.check import Outcome
-from stepgen.flow.interface import Interface, MemoryPort, StreamPort
-from stepgen.flow.payload import pack
-from stepgen.flow.testbench import run_cocotb
-from stepgen.flow.verilator import Simulation, build, run_driver
+from stepgen.cosim.case import Case, load_case, write_cases
+from stepgen.cosim.payload import pack
+from stepgen.cosim.scoreboard import Outcome
+from stepgen.cosim.testbench import run_cocotb
+from stepgen.cosim.verilator import Simulation, build, run_driver
+from stepgen.emit.interface import Interface, MemoryPort, StreamPort
 from stepgen.hw.design.registers import counter_address
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls, first_free, stalled

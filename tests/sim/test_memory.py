@@ -10,9 +10,9 @@ import pytest
 from bus_cases import DESIGN, INTERFACE, draw, rows, sources
 from bus_model import Requests
 
-from stepgen.flow.case import Case, write_cases
-from stepgen.flow.testbench import run_cocotb
-from stepgen.flow.verilator import Simulation, build, run_driver
+from stepgen.cosim.case import Case, write_cases
+from stepgen.cosim.testbench import run_cocotb
+from stepgen.cosim.verilator import Simulation, build, run_driver
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from programs import example
 
 import stepgen as sg
-from stepgen.flow.experiment import Experiment
-from stepgen.flow.tiles import simulate
+from stepgen.cosim.experiment import Experiment
 from stepgen.ir.stalls import Stalls
+from stepgen.program.tiles import simulate
 from stepgen.timing import drive, layout
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.drive import TooLong

@@ -9,7 +9,7 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.compile.transforms import insert_forks
 from stepgen.compile.transforms.rewrite import Rewrite
-from stepgen.flow.experiment import Experiment
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.units.fork.params import Fork
 from stepgen.ir.metrics import metrics
 

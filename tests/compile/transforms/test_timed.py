@@ -12,7 +12,7 @@ from same import ROUTINGS, check_same, small_moe
 import stepgen as sg
 from examples.attention import attention
 from stepgen.compile.transforms import Transformed, parallelize, time_multiplex
-from stepgen.flow.tiles import simulate
+from stepgen.program.tiles import simulate
 from stepgen.timing.tiles.machines import SDA
 
 SHORT = dataclasses.replace(SDA, fifo_depth=1)

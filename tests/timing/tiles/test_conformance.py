@@ -17,11 +17,11 @@ from tile_drawing import TileProgram, runs
 
 import stepgen as sg
 from stepgen.compile import transforms
-from stepgen.flow.tiles import simulate
 from stepgen.ir import registry
 from stepgen.ir.dtypes import FLAG
 from stepgen.ir.function import function_types
 from stepgen.ir.graph import Graph
+from stepgen.program.tiles import simulate
 from stepgen.semantics import executor
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles import known

@@ -12,7 +12,7 @@ from loops import Turns, loop
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
+from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles import program
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine

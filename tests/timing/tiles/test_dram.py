@@ -10,8 +10,8 @@ import pytest
 from dram_reference import Request, answers, place
 
 from examples.swiglu import swiglu
-from stepgen.flow.tiles import simulate
 from stepgen.ir.errors import StepError
+from stepgen.program.tiles import simulate
 from stepgen.timing.layout import Layout
 from stepgen.timing.tiles import dram_steps
 from stepgen.timing.tiles.bandwidth import PATTERNS, bandwidth

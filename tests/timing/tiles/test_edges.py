@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
+from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles.bandwidth import bandwidth
 from stepgen.timing.tiles.dram import HBM2

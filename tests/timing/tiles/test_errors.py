@@ -10,8 +10,8 @@ import pytest
 from loops import Turns, loop
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
 from stepgen.ir.dtypes import TupleType
+from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles.machines import SDA, Machine
 

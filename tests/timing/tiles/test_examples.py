@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import stepgen as sg
-from stepgen.flow import program, values
-from stepgen.flow.tiles import simulate
+from stepgen.program import program, values
+from stepgen.program.tiles import simulate
 from stepgen.timing.tiles import machines
 
 SETTINGS: dict[str, dict[str, str]] = {

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pytest
 
 from examples.moe import draw_routing, moe
-from stepgen.flow.experiment import Experiment
-from stepgen.flow.mirror import depths, mirror, mirrored
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus
 from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.study.mirror import depths, mirror, mirrored
 
 TOKENS, EXPERTS, TOP = 64, 8, 2
 SCHEDULES: tuple[dict[str, Any], ...] = (

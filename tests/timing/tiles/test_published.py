@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
 from stepgen.ir.stream import Stream
+from stepgen.program.tiles import simulate
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Compute, Machine
 
 fn = sg.fn

@@ -13,7 +13,7 @@ from programs import example
 from simple_reference import Load, serve
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
+from stepgen.program.tiles import simulate
 from stepgen.timing.layout import Layout
 from stepgen.timing.tiles import simple
 from stepgen.timing.tiles.machines import SDA_PUBLISHED, Machine

@@ -13,8 +13,8 @@ from programs import example
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate
 from stepgen.ir.policy import PAPER, PUBLISHED
+from stepgen.program.tiles import simulate
 from stepgen.semantics import executor
 from stepgen.semantics.shapes import measure
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine

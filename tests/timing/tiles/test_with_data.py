@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.flow.tiles import simulate, simulate_with_data
+from stepgen.program.tiles import simulate, simulate_with_data
 from stepgen.timing.tiles import machines
 
 

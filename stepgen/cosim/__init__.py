@@ -1,0 +1,1 @@
+"""Co-simulation: Verilator, cocotb, the scoreboard."""

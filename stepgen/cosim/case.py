@@ -1,0 +1,238 @@
+"""Cases of a co-simulation: inputs, expected outputs and predicted cycles."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..emit.interface import Interface
+from ..ir.errors import StepError
+from ..ir.memory_timing import MemoryTiming
+from ..ir.stalls import MEMORY_CHANNELS, Stalls
+from .payload import Rows
+from .record import Cycles
+
+Image = npt.NDArray[np.uint8]
+"""Bytes of the off-chip memory, window after window."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a design.
+
+    Expectations that are None or missing are not checked.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    sources : mapping of str to uint8 array of shape [beats, bytes of a payload]
+        Payloads of each input stream, ``DONE`` included.
+    expected : mapping of str to uint8 array of shape [beats, bytes of a payload]
+        Expected payloads of each output stream.
+    memory : uint8 array or None
+        Contents of the off-chip memory before the run; None for a design without.
+    memory_after : uint8 array or None
+        Expected contents after the run, as long as `memory`.
+    timing : MemoryTiming
+    stalls : Stalls
+    pushes, pops : mapping of str to int64 array
+        Predicted cycles, by the names of `Interface.recorded`.
+    cycles : int or None
+        Predicted length of the run.
+    counters : int array of shape [channels, 3] or None
+        Predicted `registers.COUNTERS` of each channel.
+    read_beats, write_beats : int or None
+        Predicted beats on the memory bus.
+    limit : int
+        Cycle in which a run is aborted.
+    judge : bool
+        Whether cocotbext-axi, an independent AXI model, replaces the simulated memory: then values
+        and memory are checked, cycles are not.
+    early : tuple of str
+        Sources that offer their beats before the start, and the next run's after their ``DONE``.
+    aborts : tuple of int
+        Cycles in which runs before the one that is checked, without a reset between, are aborted
+        by a soft reset, unless they have ended before.
+    """
+
+    name: str
+    sources: Mapping[str, Rows] = field(default_factory=dict)
+    expected: Mapping[str, Rows] = field(default_factory=dict)
+    memory: Image | None = None
+    memory_after: Image | None = None
+    timing: MemoryTiming = field(default_factory=MemoryTiming)
+    stalls: Stalls = field(default_factory=Stalls)
+    pushes: Mapping[str, Cycles] = field(default_factory=dict)
+    pops: Mapping[str, Cycles] = field(default_factory=dict)
+    cycles: int | None = None
+    counters: npt.NDArray[np.int64] | None = None
+    read_beats: int | None = None
+    write_beats: int | None = None
+    limit: int = 1_000_000
+    judge: bool = False
+    early: tuple[str, ...] = ()
+    aborts: tuple[int, ...] = ()
+
+
+_GROUPS = ("sources", "expected", "pushes", "pops")
+_ARRAYS = ("memory", "memory_after", "counters")
+_NUMBERS = ("name", "cycles", "read_beats", "write_beats", "limit", "judge", "early", "aborts")
+
+
+def _check(case: Case, interface: Interface) -> None:
+    def fail(what: str) -> None:
+        raise StepError(f"case {case.name} of {interface.name}: {what}")
+
+    widths = {p.name: p.payload_bytes for p in interface.ports}
+    for port in interface.sources:
+        if port.name not in case.sources:
+            fail(f"no beats are given for the port {port.name}")
+    for group, ports in (("sources", interface.sources), ("expected", interface.sinks)):
+        for name, rows in getattr(case, group).items():
+            if name not in {p.name for p in ports}:
+                fail(f"there is no port {name} among the {group}")
+            if rows.ndim != 2 or rows.dtype != np.uint8 or rows.shape[1] != widths[name]:
+                fail(
+                    f"port {name} takes uint8 payloads of shape [beats, {widths[name]}], "
+                    f"not {rows.dtype} of shape {list(rows.shape)}"
+                )
+    for name in case.early:
+        if name not in {p.name for p in interface.sources}:
+            fail(f"there is no port {name} that could offer beats early")
+    if (case.early or case.aborts) and not interface.control:
+        fail("without control registers there is one run, whose streams are not closed")
+    for name in (*case.pushes, *case.pops):
+        if name not in interface.recorded:
+            fail(f"there is no channel {name}")
+    if interface.memory and case.memory is not None and case.memory.size > interface.memory.size:
+        fail(
+            f"a memory image of {case.memory.size} bytes does not fit into the simulated memory of "
+            f"{interface.memory.size} bytes"
+        )
+    if case.memory_after is not None and (
+        case.memory is None or case.memory_after.size != case.memory.size
+    ):
+        fail("the memory after the run must be as long as the memory before")
+
+
+def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> None:
+    """Make a run folder (layout: ``docs/run-folder.md``); an earlier one is replaced.
+
+    Raises
+    ------
+    StepError
+        Where a case does not fit the interface, or the folder holds something else; an earlier
+        folder is unchanged then.
+    """
+    for case in cases:
+        _check(case, interface)
+    if (folder / "interface.json").exists():
+        for old in folder.glob("[0-9]*"):
+            shutil.rmtree(old)
+    elif folder.exists() and any(p.name.isdigit() for p in folder.iterdir()):
+        raise StepError(f"{folder} is not empty and is not a run folder; name another one")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "interface.json").write_text(interface.to_json())
+    for number, case in enumerate(cases):
+        place = folder / str(number)
+        place.mkdir()
+        arrays: dict[str, npt.NDArray[np.generic]] = {}
+        for group in _GROUPS:
+            for name, rows in getattr(case, group).items():
+                arrays[f"{group}/{name}"] = rows
+        for name in _ARRAYS:
+            if getattr(case, name) is not None:
+                arrays[name] = getattr(case, name)
+        np.savez(place / "case.npz", allow_pickle=False, **arrays)
+        text = {name: getattr(case, name) for name in _NUMBERS}
+        text["timing"] = dataclasses.asdict(case.timing)
+        text["stalls"] = {
+            "seed": case.stalls.seed,
+            "probability": dict(case.stalls.probability),
+        }
+        (place / "case.json").write_text(json.dumps(text, indent=1))
+        for name, rows in case.sources.items():
+            rows.tofile(place / f"in_{name}.bin")
+        if interface.memory and case.memory is not None:
+            write_hex(place / "memory.hex", case.memory, interface.memory.word)
+        (place / "case.txt").write_text(_driver_text(case, interface))
+
+
+def cases_in(folder: Path) -> list[int]:
+    """Numbers of the cases of a run folder."""
+    return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit())
+
+
+def load_case(folder: Path) -> Case:
+    """A case of a run folder, from its own folder."""
+    text = json.loads((folder / "case.json").read_text())
+    groups: dict[str, dict[str, npt.NDArray[np.generic]]] = {group: {} for group in _GROUPS}
+    single: dict[str, npt.NDArray[np.generic]] = {}
+    with np.load(folder / "case.npz", allow_pickle=False) as arrays:
+        for key in arrays.files:
+            group, _, name = key.partition("/")
+            if name:
+                groups[group][name] = arrays[key]
+            else:
+                single[key] = arrays[key]
+    timing = MemoryTiming(**text.pop("timing"))
+    stalls = Stalls(**text.pop("stalls"))
+    text |= {name: tuple(text[name]) for name in ("early", "aborts")}
+    return Case(**text, **groups, **single, timing=timing, stalls=stalls)  # type: ignore[arg-type]
+
+
+def settings(case: Case, interface: Interface) -> dict[str, int]:
+    """Values of the bench's ``set_*`` ports."""
+    if interface.memory is None:
+        return {}
+    values = {f"set_{k}": v for k, v in dataclasses.asdict(case.timing).items()}
+    size = 0 if case.memory is None else case.memory.size
+    values["set_words"] = -(-size // interface.memory.word)
+    pairs = [case.stalls.of(name) for name in MEMORY_CHANNELS]
+    values["set_stall_keys"] = sum(key << 32 * i for i, (key, _) in enumerate(pairs))
+    values["set_stall_thresholds"] = sum(limit << 32 * i for i, (_, limit) in enumerate(pairs))
+    return values
+
+
+def _driver_text(case: Case, interface: Interface) -> str:
+    lines = [
+        f"limit {case.limit}",
+        f"control {int(interface.control)}",
+        f"channels {len(interface.channels)}",
+        f"aborts {' '.join(map(str, case.aborts))}",
+    ]
+    lines += [f"set {name} {value:x}" for name, value in settings(case, interface).items()]
+    for port in interface.ports:
+        role = "source" if port.direction == "in" else "sink"
+        key, threshold = case.stalls.of(port.name)
+        expected = len(case.expected.get(port.name, ()))
+        lines.append(
+            f"{role} {port.name} {port.signal} {port.width} {key} {threshold} {expected} "
+            f"{int(port.raw)} {int(port.name in case.early)}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def write_hex(path: Path, image: Image, word: int) -> None:
+    """Write bytes as lines of words for ``$readmemh``; the last word is filled with zeros."""
+    count = -(-image.size // word)
+    padded = np.zeros(count * word, np.uint8)
+    padded[: image.size] = image
+    digits = np.frombuffer(padded.reshape(count, word)[:, ::-1].tobytes().hex().encode(), np.uint8)
+    lines = np.full((count, 2 * word + 1), ord("\n"), np.uint8)
+    lines[:, :-1] = digits.reshape(count, 2 * word)
+    lines.tofile(path)
+
+
+def read_hex(path: Path, word: int) -> Image:
+    """Read the bytes that ``$writememh`` wrote."""
+    digits = bytes.fromhex(path.read_bytes().decode())
+    return np.frombuffer(digits, np.uint8).reshape(-1, word)[:, ::-1].reshape(-1)

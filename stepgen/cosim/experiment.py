@@ -1,0 +1,315 @@
+"""One program on one design: reference, prediction and co-simulation, compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..compile.lower import lower
+from ..emit.elaborate import interface, verilog
+from ..emit.windows import Windows, windows_of
+from ..hw.design.registers import COUNTERS
+from ..hw.design.table import Bus, Design
+from ..hw.units.axi.params import Axi
+from ..hw.units.reassemble.params import Reassemble
+from ..ir.arguments import take_fields
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.memory_timing import MemoryTiming
+from ..ir.stalls import Stalls
+from ..ir.wire import LANES, Beats
+from ..semantics import executor
+from ..semantics.beats import to_beats
+from ..semantics.inputs import to_tokens
+from ..semantics.memory import Memory
+from ..timing.drive import MAX_CYCLES
+from ..timing.model import Prediction, predict
+from ..tools.waiting import Progress, quiet
+from .case import Case, write_cases
+from .payload import pack
+from .scoreboard import Outcome
+from .testbench import run_cocotb
+from .verilator import FAST_BUILD, build, run_driver
+
+MARGIN = 1000
+"""Cycles beyond the prediction after which a simulation is aborted."""
+
+DRIVERS = ("cocotb", "cpp", "judge")
+"""cocotb or C++ with stepgen's memory; cocotb with cocotbext-axi, an independent AXI model."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Results of a co-simulation, beside the expected ones.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        Results of the simulation, and all mismatches.
+    prediction : Prediction
+        The expected cycles.
+    compared : dict of str to int
+        How much was compared: ``values`` (beats at ports), ``cycles`` (handshakes on channels),
+        ``memory`` (bytes), ``counters``.
+    build_seconds : float
+        Time that building took; 0 where the simulation was in the cache.
+    """
+
+    outcome: Outcome
+    prediction: Prediction
+    compared: dict[str, int]
+    build_seconds: float
+
+    @property
+    def good(self) -> bool:
+        """Whether there is no mismatch."""
+        return self.outcome.good
+
+
+@dataclass
+class Experiment:
+    """A program with inputs, lowered to a design, on a memory of given timing.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    inputs : mapping
+        Contents of its input streams and tensors, by name.
+    lanes : int
+        Lanes of a beat.
+    bus : Bus
+        The off-chip port.
+    depths : mapping of str to int
+        FIFO depths by channel.
+    memory : MemoryTiming
+        Timing of the off-chip memory.
+    stalls : Stalls
+        In which cycles ports and memory stall.
+    early : tuple of str
+        Input streams that offer their beats before the start, and the next run's after their end.
+    aborts : tuple of int
+        Cycles in which a soft reset aborts a run, before the one that is checked.
+    max_cycles : int
+        Cycles that a run may take.
+    built : Design, optional
+        The design, where the graph was lowered before: it says lanes, bus and depths, too.
+    """
+
+    graph: Graph
+    inputs: Mapping[str, Any]
+    lanes: int = LANES
+    bus: Bus = field(default_factory=Bus)
+    depths: Mapping[str, int] = field(default_factory=dict)
+    memory: MemoryTiming = field(default_factory=MemoryTiming)
+    stalls: Stalls = field(default_factory=Stalls)
+    early: tuple[str, ...] = ()
+    aborts: tuple[int, ...] = ()
+    max_cycles: int = MAX_CYCLES
+    built: Design | None = None
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+        if self.built is not None:
+            self.lanes, self.bus = self.built.lanes, self.built.bus
+            self.depths = {c.name: c.depth for c in self.built.channels}
+
+    @cached_property
+    def design(self) -> Design:
+        """The design table."""
+        if self.built is not None:
+            return self.built
+        return lower(self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths)
+
+    @cached_property
+    def beats(self) -> dict[str, Beats]:
+        """Beats of each input port."""
+        streams = {}
+        for name, stream in self.graph.inputs.items():
+            if name not in self.inputs:
+                raise StepError(f"the input {name} of {self.graph.name} was not given")
+            tokens = to_tokens(self.inputs[name], stream.type, name)
+            streams[name] = to_beats(tokens, stream.type, self.lanes, name)
+        return streams
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """The cycle model's run."""
+        return predict(
+            self.design,
+            self.beats,
+            memory=self.memory,
+            stalls=self.stalls,
+            early=self.early,
+            limit=self.max_cycles,
+        )
+
+    @cached_property
+    def reference(self) -> executor.Result:
+        """The reference's run; merges in order of arrival replay the prediction's choices."""
+        merges = self.design.rows_of(Reassemble)
+        arrivals = [unit.name for unit, params in merges if params.order == "arrival"]
+        choices = {name: self.prediction.choices.get(name, []) for name in arrivals}
+        return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes that the prediction reads from and writes to the memory, in bus words."""
+        moved, read, written = self.prediction.pushes, 0, 0
+        for bus, params in self.design.rows_of(Axi):
+            read = len(moved[bus.outputs["r"]]) if params.reads else 0
+            written = len(moved[bus.inputs["w"]]) if params.writes else 0
+        return read * self.bus.bytes, written * self.bus.bytes
+
+    def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:
+        """The windows of the off-chip memory, from each tensor's elements in memory order."""
+        regions = self.design.regions
+        if not regions:
+            return None
+        return Windows(windows_of(self.design)).image(
+            (region.base, np.ascontiguousarray(contents[name]).view(np.uint8).reshape(-1))
+            for name, region in regions.items()
+        )
+
+    def case(self, *, judge: bool = False) -> Case:
+        """Inputs and expected results of a co-simulation."""
+        prediction, design, reference = self.prediction, self.design, self.reference
+        outside = interface(design)
+        counters = [prediction.counters(c.name) for c in design.channels]
+        read, written = self.traffic
+        return Case(
+            name=self.graph.name,
+            sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
+            expected={p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks},
+            memory=self.image(Memory(self.graph, self.inputs).images),
+            memory_after=self.image(reference.images),
+            timing=self.memory,
+            stalls=self.stalls,
+            pushes=prediction.pushes,
+            pops=prediction.pops,
+            cycles=prediction.cycles,
+            counters=np.array([[c[k.name] for k in COUNTERS] for c in counters], np.int64),
+            read_beats=read // self.bus.bytes,
+            write_beats=written // self.bus.bytes,
+            limit=prediction.cycles * (20 if judge else 1) + MARGIN,
+            judge=judge,
+            early=self.early,
+            aborts=self.aborts,
+        )
+
+    def test(
+        self,
+        folder: Path,
+        *,
+        driver: str = "cocotb",
+        waveform: Path | None = None,
+        waveform_cycles: int | None = None,
+        opt: str = FAST_BUILD,
+        progress: Progress = quiet,
+    ) -> Verdict:
+        """Simulate the Verilog and compare values, cycles, memory and counters.
+
+        Parameters
+        ----------
+        folder : Path
+            Run folder: test bench, inputs, results, logs.
+        driver : str
+            One of `DRIVERS`.
+        waveform : Path, optional
+            VCD file to write.
+        waveform_cycles : int, optional
+            End the waveform after so many cycles; by default it covers the entire run.
+        opt : str
+            ``fast-build`` or ``fast-run``.
+        progress : Progress
+            Called with the current step.
+
+        Raises
+        ------
+        StepError
+            Where a tool is missing or fails.
+        """
+        (verdict,) = simulate(
+            [self],
+            folder,
+            driver=driver,
+            waveform=waveform,
+            waveform_cycles=waveform_cycles,
+            opt=opt,
+            progress=progress,
+        )
+        return verdict
+
+
+def simulate(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    *,
+    driver: str = "cocotb",
+    waveform: Path | None = None,
+    waveform_cycles: int | None = None,
+    opt: str = FAST_BUILD,
+    progress: Progress = quiet,
+) -> list[Verdict]:
+    """Simulate several experiments on one design: one build, many cases.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        They may differ in inputs, stalls and the memory's timing, not in their design.
+    folder, driver, waveform, waveform_cycles, opt, progress
+        As for `Experiment.test`.
+
+    Raises
+    ------
+    StepError
+        Where the designs differ, or a tool is missing or fails.
+    """
+    if driver not in DRIVERS:
+        raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
+    design = experiments[0].design
+    if any(e.design != design for e in experiments):
+        raise StepError(f"the experiments on {design.name} are on different designs")
+    progress("predicting", 0.0)
+    cases = [e.case(judge=driver == "judge") for e in experiments]
+    progress("writing Verilog", 0.0)
+    outside = interface(design)
+    text = verilog(design, probes=True, initial=False)
+    seed = experiments[0].stalls.seed
+    simulation = build(outside, text, opt=opt, trace=waveform is not None, progress=progress)
+    write_cases(folder, outside, cases)
+    progress("simulating", 0.0)
+    vcd = waveform if waveform_cycles is None else None
+    if driver == "cpp":
+        outcomes = run_driver(simulation, folder, cases=len(cases), vcd=vcd, seed=seed)
+    else:
+        outcomes = run_cocotb(simulation, folder, vcd=vcd, seed=seed, progress=progress)
+    if waveform is not None and waveform_cycles is not None:
+        # The first run again, aborted early: the waveform of a long run fills disks.
+        progress("writing the waveform", 0.0)
+        with tempfile.TemporaryDirectory() as place:
+            short = dataclasses.replace(cases[0], limit=waveform_cycles)
+            write_cases(Path(place), outside, [short])
+            run_driver(simulation, Path(place), vcd=waveform, seed=seed)
+    return [
+        Verdict(outcome, e.prediction, _compared(case), simulation.seconds)
+        for outcome, e, case in zip(outcomes, experiments, cases, strict=True)
+    ]
+
+
+def _compared(case: Case) -> dict[str, int]:
+    """Number of compared values, cycles, bytes and counters."""
+    return {
+        "values": sum(map(len, case.expected.values())),
+        "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),
+        "memory": 0 if case.memory_after is None else case.memory_after.size,
+        "counters": 0 if case.counters is None else case.counters.size,
+    }

@@ -1,0 +1,146 @@
+"""Rendering the cocotb test bench of a design, and running it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from ..emit.interface import Interface
+from ..ir.errors import StepError
+from ..tools import children
+from ..tools.waiting import Progress, quiet
+from .case import cases_in
+from .render import render
+from .scoreboard import Outcome, read_outcome
+from .verilator import Simulation, random_arguments
+
+
+def write_testbench(folder: Path, interface: Interface) -> Path:
+    """Render the test bench of a design into a run folder.
+
+    Returns
+    -------
+    Path
+        The Python file.
+    """
+    path = folder / f"test_{interface.name}.py"
+    path.write_text(render("bench.py.j2", interface))
+    return path
+
+
+def run_cocotb(
+    simulation: Simulation,
+    folder: Path,
+    *,
+    vcd: Path | None = None,
+    seed: int = 0,
+    progress: Progress = quiet,
+) -> list[Outcome]:
+    """Run all cases of a run folder under cocotb and check them.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    folder : Path
+        The run folder, as `stepgen.cosim.case.write_cases` wrote it. The log is written to its
+        ``cocotb.log``, cocotb's own results to ``results.xml``.
+    vcd : Path or None
+        Where to write the waveform; needs a simulation with `trace`.
+    seed : int
+        As for `run_driver`.
+    progress : Progress
+        Called after every case.
+
+    Returns
+    -------
+    list of Outcome
+        One per case.
+
+    Raises
+    ------
+    StepError
+        Where the simulation did not start, or a case did not finish.
+    """
+    if vcd is not None and not simulation.trace:
+        raise StepError("a waveform needs a simulation that was built with trace=True")
+    folder = folder.resolve()
+    bench = write_testbench(folder, simulation.interface)
+    numbers = cases_in(folder)
+    for number in numbers:
+        (folder / str(number) / "result.json").unlink(missing_ok=True)
+    command = [str(simulation.cocotb), f"+folder={folder}", *random_arguments(seed)]
+    if vcd is not None:
+        command += ["--trace", "--trace-file", str(vcd.resolve())]
+    log = folder / "cocotb.log"
+    done = 0
+    with (
+        log.open("w") as out,
+        children.started(
+            command,
+            cwd=folder,
+            env=_environment(folder, bench.stem, seed),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            out.write(line)
+            if line.startswith("stepgen: case"):
+                done += 1
+                progress(f"simulating ({done}/{len(numbers)})", done / len(numbers))
+    if not any((folder / str(n) / "result.json").exists() for n in numbers):
+        raise StepError(
+            f"cocotb did not finish any case of {simulation.interface.name} "
+            f"(exit code {process.returncode}): {_last_error(log)}"
+        )
+    return [_outcome(folder / str(n), simulation.interface, log) for n in numbers]
+
+
+def _outcome(folder: Path, interface: Interface, log: Path) -> Outcome:
+    if (folder / "result.json").exists():
+        return read_outcome(folder, interface)
+    raise StepError(
+        f"case {folder.name} of {interface.name} did not finish under cocotb: {_last_error(log)}"
+    )
+
+
+def _last_error(log: Path) -> str:
+    """The last line of the log about an error, without colours."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text())
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if re.search(r"[Ee]rror|ERROR|cannot", line)]
+    return said[-1] if said else lines[-1] if lines else "no message"
+
+
+def _environment(folder: Path, module: str, seed: int) -> dict[str, str]:
+    """Environment for cocotb inside the simulation, as its own runner sets it."""
+    import find_libpython
+    from cocotb_tools import config
+
+    library = find_libpython.find_libpython()
+    if library is None:
+        raise StepError(
+            "cocotb needs Python's shared library and this Python has none; use a Python that was "
+            "built with --enable-shared (Debian: apt install libpython3-dev)"
+        )
+    environment = dict(os.environ)
+    environment.update(
+        COCOTB_TEST_MODULES=module,
+        COCOTB_RANDOM_SEED=str(seed),
+        COCOTB_TOPLEVEL="stepgen_bench",
+        TOPLEVEL_LANG="verilog",
+        COCOTB_RESULTS_FILE=str(folder / "results.xml"),
+        COCOTB_TRUST_INERTIAL_WRITES="1",
+        COCOTB_REWRITE_ASSERTION_FILES="",  # else pytest rewrites all that is imported: 2 s
+        GPI_USERS=f"{library};{config.pygpi_entry_point()}",
+        PYGPI_PYTHON_BIN=sys.executable,
+        PYTHONPATH=os.pathsep.join([str(folder), *(p for p in sys.path if p)]),
+        PYTHONWARNINGS="ignore::DeprecationWarning",
+        STEPGEN_RUN=str(folder),
+    )
+    environment.pop("COCOTB_TEST_FILTER", None)
+    return environment

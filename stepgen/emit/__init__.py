@@ -1,0 +1,1 @@
+"""A design as files: Verilog, interface, C header, waivers, design folders."""

@@ -1,0 +1,139 @@
+"""Writes design folders; what is there already and still fits is not made again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..hw.design.table import Design
+from ..hw.names import verilog_name
+from ..ir import text
+from ..ir.errors import StepError
+from ..ir.versions import stamped
+from ..program import inputs
+from ..program.design_folder import (
+    FORMAT,
+    GRAPH,
+    INPUTS,
+    MANIFEST,
+    Manifest,
+    content_hash,
+    is_folder,
+    read_manifest,
+)
+from ..program.program import Program
+from ..tools.atomic import atomic_folder
+from .elaborate import made_by, verilog
+from .lint import control_file
+from .registers import c_header
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `write` did.
+
+    Attributes
+    ----------
+    files : dict of str to str
+        Names of the files by what they are.
+    hash : str
+        Of the design.
+    built : bool
+        Whether the Verilog was made, not found.
+    """
+
+    files: dict[str, str]
+    hash: str
+    built: bool
+
+
+def write(
+    folder: Path,
+    program: Program,
+    design: Design,
+    *,
+    circuit: bool = True,
+    earlier: Iterable[Path] = (),
+) -> Written:
+    """Write the design folder of a program.
+
+    Parameters
+    ----------
+    folder : Path
+        Made where it is missing; files in it that are right already stay untouched.
+    program : Program
+        Its graph and the inputs that came with it are written.
+    design : Design
+        What the program became.
+    circuit : bool
+        Whether to make the Verilog where it is not there yet.
+    earlier : iterable of Path
+        Other design folders whose Verilog may be taken over, beside the one to write.
+
+    Raises
+    ------
+    StepError
+        If the folder can't be written, or the design can't be built.
+    """
+    maker, name = made_by(design), design.name
+    found = (_verilog_in(place, design, maker) for place in (folder, *earlier))
+    known = next((data for data in found if data is not None), None)
+    circuit_text = verilog(design) if known is None and circuit else known
+    words: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    if circuit_text is not None:
+        header = f"{name}_registers.h"
+        words |= {"verilog": f"{name}.v", "lint waivers": f"{name}.vlt", "registers": header}
+        files[header] = c_header(
+            verilog_name(name),
+            channels=[channel.name for channel in design.channels],
+            units=[unit.name for unit in design.units],
+        ).encode()
+        files[f"{name}.v"] = circuit_text.encode()
+        files[f"{name}.vlt"] = control_file(circuit_text, f"{name}.v").encode()
+    words |= {"design": MANIFEST, "graph": GRAPH}
+    files[GRAPH] = f"{text.dumps(program.graph)}\n".encode()
+    if program.given:
+        words["inputs"] = INPUTS
+        files[INPUTS] = _packed(program)
+    hashes = {key: content_hash(files[key]) for key in sorted(files)}
+    manifest = Manifest(design.hash, maker, hashes, design)
+    files[MANIFEST] = _text(manifest).encode()
+    with atomic_folder(folder) as place:
+        for key, content in files.items():
+            there = folder / key
+            if not (there.is_file() and there.read_bytes() == content):
+                (place / key).write_bytes(content)
+    return Written(words, design.hash, circuit and known is None)
+
+
+def _verilog_in(folder: Path, design: Design, maker: str) -> str | None:
+    """The Verilog of a design from a folder, if it is there as this stepgen would make it."""
+    name = f"{design.name}.v"
+    try:
+        if not is_folder(folder):
+            return None
+        manifest = read_manifest(folder)
+        if (manifest.hash, manifest.made_by) == (design.hash, maker) and name in manifest.files:
+            return (folder / name).read_bytes().decode()
+    except (OSError, StepError, UnicodeError):
+        pass  # what does not fit together is made anew
+    return None
+
+
+def _packed(program: Program) -> bytes:
+    given = {name: program.inputs[name] for name in program.given}
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / INPUTS
+        inputs.save_given(path, program.graph, given)
+        return path.read_bytes()
+
+
+def _text(manifest: Manifest) -> str:
+    fields = {f.name: getattr(manifest, f.name) for f in dataclasses.fields(manifest)}
+    fields["design"] = manifest.design.to_record()
+    return json.dumps(stamped(FORMAT, fields), indent=1) + "\n"

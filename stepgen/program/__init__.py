@@ -1,0 +1,1 @@
+"""Users' programs with settings and inputs, design folders, runs on described machines."""

@@ -1,0 +1,239 @@
+"""Inputs of a program: checked, completed by random ones, read from files and written to them."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.dtypes import DataType, Selector, Tile, address
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.room import need
+from ..ir.stream import Node, Stream
+from ..semantics import streamfile
+from ..semantics.arrays import ALONE, read
+from ..semantics.inputs import to_tokens
+from ..semantics.memory import as_matrix
+from ..semantics.tokens import Token
+from ..tools.atomic import atomic_file
+
+Array = npt.NDArray[Any]
+
+
+def names(graph: Graph) -> dict[str, Stream | None]:
+    """Inputs of a program by name: its input streams, and None for tensors."""
+    return {**graph.inputs, **dict.fromkeys(graph.tensors)}
+
+
+def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
+    """Check names and contents of tensors; streams are checked when they are encoded.
+
+    Raises
+    ------
+    StepError
+        If the program has no input of a name or a matrix does not fit its tensor.
+    """
+    known = names(graph)
+    for name, value in inputs.items():
+        if name not in known:
+            some = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise StepError(f"the program {graph.name} has no input {name!r}, {some}")
+        if known[name] is None:
+            as_matrix(graph.tensors[name], value)
+
+
+def complete(
+    graph: Graph, inputs: Mapping[str, Any], seed: int = 0, *, tensors: bool = True
+) -> dict[str, Any]:
+    """Draw missing inputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    inputs : mapping of str to object
+        The given inputs.
+    seed : int
+        Seed of the drawn inputs. Each input has its own generator, so the others stay the same if
+        one is given.
+    tensors : bool
+        Whether to draw the contents of tensors; those of addresses are always drawn.
+
+    Returns
+    -------
+    dict of str to object
+        Given and drawn inputs, without tensors that are only written.
+
+    Raises
+    ------
+    StepError
+        If a stream is missing whose shape is decided at run time.
+    """
+    check(graph, inputs)
+    found = dict(inputs)
+    uses: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if "tensor" in node.attrs:
+            uses.setdefault(node.attrs["tensor"], []).append(node)
+    for name, stream in names(graph).items():
+        if name in found:
+            continue
+        rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+        if stream is not None:
+            found[name] = _stream(rng, name, stream)
+        elif (
+            (tensors or graph.tensors[name].element == address)
+            and uses.get(name)
+            and not any(node.face.writes for node in uses[name])
+        ):
+            tensor = graph.tensors[name]
+            found[name] = _numbers(rng, name, tensor.shape, tensor.element.name)
+    return found
+
+
+def _stream(rng: np.random.Generator, name: str, stream: Stream) -> Array:
+    dtype = stream.dtype
+    dims = [d.static for d in (*stream.shape, *dtype.dims)]
+    shape = [d for d in dims if d is not None]
+    if len(shape) < len(dims) or not isinstance(dtype, Tile | Selector):
+        raise StepError(
+            f"the input {name} is {stream}, which can't be drawn: the program must return it, or "
+            f"give it in a file with --inputs"
+        )
+    if isinstance(dtype, Selector):
+        need(8 * dtype.n * math.prod(shape), f"drawing {name}, {stream},")
+        return _masks(rng, shape, dtype)
+    return _numbers(rng, name, tuple(shape), dtype.element.name)
+
+
+def _masks(rng: np.random.Generator, shape: Sequence[int], dtype: Selector) -> Array:
+    order = rng.random((*shape, dtype.n)).argsort(axis=-1)
+    hot = rng.integers(0, dtype.n + 1, (*shape, 1)) if dtype.hot is None else dtype.hot
+    return np.asarray(order < hot)
+
+
+def _numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], element: str) -> Array:
+    need(8 * math.prod(shape), f"drawing {name} of {'x'.join(map(str, shape))} numbers")
+    if element == "bool":
+        return rng.random(shape) < 0.5
+    if element in ("bf16", "f32"):
+        values = rng.uniform(-1, 1, shape).astype(np.float32)
+        return values.astype(ml_dtypes.bfloat16) if element == "bf16" else values
+    if element == "address":
+        return np.zeros(shape, np.int64)
+    # Small numbers, so that products of them do not all saturate.
+    most = 16 if element == "int8" else 1000
+    return rng.integers(-most, most + 1, shape).astype(np.dtype(element))
+
+
+def load(path: Path, graph: Graph) -> dict[str, Any]:
+    """Read inputs from an ``.npz`` file, as ``docs/file-formats.md`` says.
+
+    Parameters
+    ----------
+    path : Path
+        Holds matrices by the names of tensors; streams of static shape as one array by their
+        name; any stream as ``name/stops``, ``name/values``, ... A file of one stream alone is
+        the program's only input stream.
+    graph : Graph
+        The program that the inputs are for.
+
+    Raises
+    ------
+    StepError
+        If the file can't be read, or holds something that the program does not take.
+    """
+    none = f"{path} holds no inputs: it is no .npz file of plain arrays"
+    arrays = read(path, "the inputs", none)
+    if ALONE in arrays:
+        raise StepError(none)
+    known = names(graph)
+    if "stops" in arrays and "stops" not in known:
+        streams = [name for name, stream in known.items() if stream is not None]
+        if len(streams) != 1:
+            raise StepError(
+                f"{path} holds one stream without a name, but the program {graph.name} has "
+                f"{len(streams)} input streams"
+            )
+        arrays = {f"{streams[0]}/{key}": array for key, array in arrays.items()}
+    found: dict[str, Any] = {}
+    groups: dict[str, dict[str, Array]] = {}
+    for key, array in arrays.items():
+        name, slash, part = key.rpartition("/")
+        if slash:
+            groups.setdefault(name, {})[part] = array
+        else:
+            found[key] = array
+    for name, group in groups.items():
+        stream = known.get(name)
+        if stream is None:
+            some = f"its streams are {', '.join(n for n, s in known.items() if s is not None)}"
+            raise StepError(
+                f"{path}: the program {graph.name} has no input stream {name!r}, {some}"
+            )
+        found[name] = streamfile.unpack(
+            group, f"{path}: {name}", stream.rank, _element(stream.dtype)
+        )
+    check(graph, found)
+    return found
+
+
+def _element(dtype: DataType) -> str | None:
+    if isinstance(dtype, Selector):
+        return "bool"
+    return dtype.element.name if isinstance(dtype, Tile) else None
+
+
+def save_given(path: Path, graph: Graph, inputs: Mapping[str, Any]) -> None:
+    """Write inputs in any of their forms into one ``.npz`` file that `load` reads.
+
+    Parameters
+    ----------
+    path : Path
+        Written whole or not at all.
+    graph : Graph
+        The program that the inputs are for.
+    inputs : mapping of str to object
+        By the name of an input stream or tensor.
+    """
+    streams, tensors = {}, {}
+    for name, stream in names(graph).items():
+        if name in inputs and stream is None:
+            tensors[name] = as_matrix(graph.tensors[name], inputs[name])
+        elif name in inputs and stream is not None:
+            streams[name] = (to_tokens(inputs[name], stream.type, name), stream.rank)
+    save(path, streams, tensors)
+
+
+def save(
+    path: Path,
+    streams: Mapping[str, tuple[list[Token], int]],
+    tensors: Mapping[str, Array],
+) -> None:
+    """Write streams and matrices into one ``.npz`` file that `load` reads.
+
+    Parameters
+    ----------
+    path : Path
+        Written atomically.
+    streams : mapping of str to (list of Token, int)
+        Tokens and rank by name.
+    tensors : mapping of str to array
+        Matrices by name.
+    """
+    arrays: dict[str, Any] = {}
+    for name, (tokens, rank) in streams.items():
+        for key, array in streamfile.pack(tokens, rank, f"{path}: {name}").items():
+            arrays[f"{name}/{key}"] = array
+    for name, matrix in tensors.items():
+        bf16 = matrix.dtype == ml_dtypes.bfloat16
+        arrays[name] = matrix.astype(np.float32) if bf16 else matrix
+    with atomic_file(path) as place, open(place, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)

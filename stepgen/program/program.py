@@ -1,0 +1,260 @@
+"""Programs by name: ``path.py:function``, a saved graph, a design folder, or an example."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..hw.design.table import Design
+from ..ir import text
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..tools.shipped import shipped
+from . import design_folder
+from . import inputs as program_inputs
+from .routing import Routing
+from .settings import bind, parameters
+from .traces import Lengths
+
+
+@dataclass(frozen=True)
+class Program:
+    """A graph and what goes into it.
+
+    Attributes
+    ----------
+    graph : Graph
+        Complete and checked.
+    inputs : dict of str to object
+        Nested lists, arrays or tokens by the name of an input stream; matrices by the name of
+        a tensor.
+    name : str
+        As shown in reports.
+    given : frozenset of str
+        Names of the inputs that were not drawn.
+    design : Design or None
+        What it became, where it comes from a design folder.
+    """
+
+    graph: Graph
+    inputs: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    given: frozenset[str] = frozenset()
+    design: Design | None = None
+
+
+def examples() -> dict[str, Path]:
+    """The shipped examples by name."""
+    return {p.stem: p for p in sorted(shipped("examples").glob("*.py")) if p.stem[0] != "_"}
+
+
+def load(
+    spec: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    routing: Routing | None = None,
+    lengths: Lengths | None = None,
+    inputs: Path | None = None,
+    seed: int = 0,
+    draw: bool = True,
+    tensors: bool = True,
+) -> Program:
+    """Find a program, build it, and complete its inputs.
+
+    Parameters
+    ----------
+    spec : str
+        ``path.py:function``, a ``.json`` file that ``stepgen show --json`` wrote, a design folder
+        that ``stepgen verilog`` wrote, or an example.
+    settings : mapping of str to str
+        Parameters of the function, as texts.
+    routing : int array of shape [tokens, top], optional
+        For a function with a parameter of this name.
+    lengths : int array of shape [requests], optional
+        For a function with a parameter of this name.
+    inputs : Path, optional
+        An ``.npz`` file with inputs; they replace those that the function returns.
+    seed : int
+        Seed of drawn inputs; passed to a function with a parameter of this name.
+    draw : bool
+        Whether to draw the inputs that are missing.
+    tensors : bool
+        Whether the contents of tensors are used: else they are not drawn, and a function with a
+        parameter ``data`` gets False.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    StepError
+        If there is no such program, or it can't be built.
+    """
+    traces = {"routing": routing, "lengths": lengths}
+    traces = {what: trace for what, trace in traces.items() if trace is not None}
+
+    def complete(
+        graph: Graph, own: Mapping[str, Any], name: str, design: Design | None = None
+    ) -> Program:
+        graph.check()
+        program_inputs.check(graph, own)
+        given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
+        found = given
+        if draw:
+            found = program_inputs.complete(graph, given, seed, tensors=tensors)
+        return Program(graph, found, name, frozenset(given), design)
+
+    place = folder_of(spec)
+    if place is not None:
+        _take_nothing(spec, "design", settings or {}, traces)
+        folder = design_folder.read(place)
+        return complete(folder.graph, folder.inputs, spec, folder.manifest.design)
+    if spec.endswith(".json"):
+        _take_nothing(spec, "graph", settings or {}, traces)
+        return complete(text.load(spec), {}, Path(spec).name)
+    path, function_name = _locate(spec)
+    name = f"{path.name}:{function_name}"
+    with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
+        function = _function(_import(path), path, function_name)
+        given: dict[str, Any] = {}
+        known = parameters(function)
+        if "seed" in known:
+            given["seed"] = seed
+        if "data" in known and not tensors:
+            given["data"] = False
+        for what in traces:
+            if what not in known:
+                raise StepError(f"{name} takes no {what}: it has no parameter of that name")
+            if settings and what in settings:
+                raise StepError(f"{name} is given {what} twice, by --{what} and by --set {what}")
+        given |= traces
+        arguments = bind(function, settings or {}, given, name)
+        try:
+            made = function(**arguments)
+        except StepError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _failure(error, path, f"{name} can't be built") from error
+    graph, own = _split(made, name)
+    return complete(graph, own, name)
+
+
+def find(spec: str) -> Callable[..., Any]:
+    """The function of a program, to be called directly.
+
+    Parameters
+    ----------
+    spec : str
+        ``path.py:function``, the name of an example, or ``example:function``.
+
+    Raises
+    ------
+    StepError
+        If there is no such function.
+    """
+    path, function_name = _locate(spec)
+    return _function(_import(path), path, function_name)
+
+
+def folder_of(spec: str) -> Path | None:
+    """The design folder that a text means, if it means one; examples go first."""
+    return Path(spec) if os.path.isdir(spec) and spec not in examples() else None
+
+
+def _take_nothing(
+    spec: str, kind: str, settings: Mapping[str, str], traces: Mapping[str, Any]
+) -> None:
+    for what, value in {"parameters": settings, **traces}.items():
+        if len(value):
+            raise StepError(f"{spec} is a finished {kind} and takes no {what}")
+
+
+def _locate(spec: str) -> tuple[Path, str]:
+    """The file and the name of the function that a text names."""
+    place, colon, function = spec.rpartition(":")
+    if not colon:
+        place, function = spec, ""
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise StepError(f"there is no file {place}")
+        return path, function
+    known = examples()
+    if place not in known:
+        raise StepError(
+            f"there is no program {spec!r}: give path.py:function, a design folder, or one of the "
+            f"examples {', '.join(known)}"
+        )
+    return known[place], function or place
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"stepgen_program_{path.stem}", path.resolve())
+    if spec is None or spec.loader is None:
+        raise StepError(f"{path} can't be read as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    # A program may import its neighbours, as it may when Python runs it.
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except StepError:
+        raise
+    except SyntaxError as error:
+        where = f"{Path(error.filename or path).name}:{error.lineno}"
+        raise StepError(f"{where} can't be read as Python: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        raise _failure(error, path, f"{path} can't be imported") from error
+    return module
+
+
+def _function(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
+    own = [
+        key
+        for key, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not key.startswith("_")
+    ]
+    found = getattr(module, name, None) if name else None
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    choice = f"it has {', '.join(own)}" if own else "it has none"
+    if not name:
+        raise StepError(f"{path} needs the name of a function, as in {path}:{(own or ['main'])[0]}")
+    raise StepError(f"{path} has no function {name!r}, {choice}")
+
+
+def _failure(error: BaseException, path: Path, what: str) -> StepError:
+    """The user's error with the innermost line of their own file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if Path(f.filename) == path.resolve()]
+    where = f" at {path.name}:{lines[-1]}" if lines else ""
+    said = " ".join(str(error).split())
+    kind = type(error).__name__
+    return StepError(f"{what}: {kind}{where}{': ' + said if said else ''}")
+
+
+def _split(made: Any, name: str) -> tuple[Graph, Mapping[str, Any]]:
+    if isinstance(made, Graph):
+        return made, {}
+    if isinstance(made, tuple) and len(made) == 2:
+        graph, inputs = made
+        if isinstance(graph, Graph) and isinstance(inputs, Mapping):
+            return graph, inputs
+    raise StepError(
+        f"{name} must return a Graph, or a Graph and a dict of its inputs, "
+        f"not {type(made).__name__}"
+    )

@@ -1,0 +1,162 @@
+"""Traces of dynamic programs: routings and lengths, from files or drawn with given statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import StepError
+from . import routing
+from .routing import Routing
+
+Lengths = npt.NDArray[np.int64]
+"""Length of each request of a batch, shape [batch]."""
+
+SKEWS = {"mixtral": (0.3, 0.0), "qwen": (1.1, 0.47)}
+"""By model: spread of the logarithm of experts' popularity, and share of idle experts.
+
+With 64 tokens, tokens per expert spread by about 0.3 (Mixtral-8x7B: top 2 of 8) and 1.8 (Qwen3-
+30B-A3B: top 8 of 128, of which about half get none) times their mean, as traces of the models do.
+"""
+
+_STEPS = 60
+"""Of each bisection: the doubles between two bounds are exhausted."""
+
+
+def load_routing(path: Path) -> Routing:
+    """Read a routing from a file: `stepgen.program.routing.read`."""
+    return routing.read(path)
+
+
+def load_lengths(path: Path) -> Lengths:
+    """Read the lengths of a batch of requests from a file.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npy``, ``.npz`` with one array or one called ``data``, or ``.csv`` with one length per
+        line or all in one line.
+
+    Raises
+    ------
+    StepError
+        If the file can't be read or holds no lengths of at least 0.
+    """
+    array = routing.table(path, "list of lengths")
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.ravel()
+    if array.ndim != 1 or not array.size:
+        raise StepError(
+            f"{path} is no list of lengths: it must have the shape [requests], "
+            f"not {list(array.shape)}"
+        )
+    lengths = routing.integers(array, f"{path} is no list of lengths: they must be integers")
+    if lengths.min() < 0:
+        raise StepError(
+            f"{path} is no list of lengths: request {lengths.argmin()} has {lengths.min()}"
+        )
+    return lengths
+
+
+def draw_routing(
+    tokens: int,
+    experts: int,
+    top: int,
+    *,
+    spread: float = 0.3,
+    idle: float = 0.0,
+    seed: int = 0,
+) -> Routing:
+    """Draw `top` different experts for each token, popular ones more often.
+
+    Parameters
+    ----------
+    tokens, experts, top : int
+        Number of tokens, of experts, and of experts per token.
+    spread : float
+        Standard deviation of the logarithm of an expert's popularity.
+    idle : float
+        Share of the experts that hardly any token chooses.
+    seed : int
+        Seed of the routing.
+
+    Returns
+    -------
+    int64 array of shape [tokens, top]
+
+    Raises
+    ------
+    StepError
+        If there are fewer experts than experts per token.
+    """
+    if not 1 <= top <= experts:
+        raise StepError(f"a routing needs at least as many experts as are chosen, {top}")
+    rng = np.random.default_rng(seed)
+    popularity = spread * rng.standard_normal(experts)
+    popularity[rng.permutation(experts)[: int(idle * experts)]] -= 20
+    noise = rng.gumbel(size=(tokens, experts))
+    chosen = np.argsort(-(popularity + noise), axis=1, kind="stable")[:, :top]
+    return np.asarray(chosen, np.int64)
+
+
+def draw_lengths(
+    batch: int, mean: float, stdev: float, *, most: int = 4096, seed: int = 0
+) -> Lengths:
+    """Draw the lengths of a batch: log-normal, within 1 and `most`, fitted to the statistics.
+
+    Parameters
+    ----------
+    batch : int
+        Number of requests.
+    mean, stdev : float
+        Of the drawn batch, except for rounding to integers: the standard deviation is that of the
+        sample (n - 1).
+    most : int
+        Maximum length.
+    seed : int
+        Seed of the batch.
+
+    Returns
+    -------
+    int64 array of shape [batch]
+
+    Raises
+    ------
+    StepError
+        If no such batch exists.
+    """
+    if batch < 1 or not 1 <= mean <= most or stdev < 0 or (batch == 1 and stdev > 0):
+        raise StepError(
+            f"{batch} lengths within 1 and {most} can't have the mean {mean:g} and the standard "
+            f"deviation {stdev:g}"
+        )
+    normal = np.random.default_rng(seed).standard_normal(batch)
+    low, high = 0.0, 64.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        spread = _fitted(normal, middle, mean, most).std(ddof=min(1, batch - 1))
+        low, high = (middle, high) if spread < stdev else (low, middle)
+    lengths = _fitted(normal, high, mean, most)
+    if abs(lengths.std(ddof=min(1, batch - 1)) - stdev) > 1 + 0.01 * stdev:
+        raise StepError(
+            f"these {batch} lengths within 1 and {most} of mean {mean:g} have a standard deviation "
+            f"of at most {lengths.std(ddof=1):.0f}, not {stdev:g}; take another seed or a larger "
+            f"maximum"
+        )
+    return np.rint(lengths).astype(np.int64)
+
+
+def _fitted(
+    normal: npt.NDArray[np.float64], spread: float, mean: float, most: int
+) -> npt.NDArray[np.float64]:
+    """Log-normal numbers within 1 and `most` whose mean is the given one."""
+    logs = spread * (normal - normal.mean())
+    low, high = -float(logs.max()), np.log(most) - float(logs.min())
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        found = np.exp(np.clip(logs + middle, 0, np.log(most))).mean()
+        low, high = (middle, high) if found < mean else (low, middle)
+    fitted: npt.NDArray[np.float64] = np.exp(np.clip(logs + high, 0, np.log(most)))
+    return fitted

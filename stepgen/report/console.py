@@ -1,0 +1,235 @@
+"""Reports as text: tables of designs, costs, times and tools."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import sympy
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..hw.design.params import UnitParams
+from ..hw.design.table import Channel, Design
+from ..ir.dims import show as show_extent
+from ..tools.external import Tool
+
+LONGEST_SUM = 4
+"""Terms of a symbolic sum that a table shows."""
+
+MOST_UNITS = 40
+"""Rows of a table of units; with more units it has a row per kind."""
+
+MOST_DIMS = 16
+"""Values of dims that are shown."""
+
+
+def show(*parts: RenderableType) -> None:
+    """Print tables and lines, 160 columns wide if stdout is not a terminal."""
+    width = None if sys.stdout.isatty() else 160
+    # Types are written in brackets, which must not be taken for markup.
+    console = Console(width=width, highlight=False, markup=False)
+    for part in parts:
+        console.print(part)
+
+
+def show_json(data: Mapping[str, Any]) -> None:
+    """Print a document as JSON."""
+    print(json.dumps(data, indent=1, default=str))
+
+
+def warn(sentence: str) -> None:
+    """Print a warning on stderr."""
+    print(f"stepgen: {sentence}", file=sys.stderr)
+
+
+def table(title: str, *columns: str, rows: Iterable[Sequence[Any]], left: int = 1) -> Table:
+    """A table whose first `left` columns are texts and whose others are numbers.
+
+    Parameters
+    ----------
+    title : str
+    *columns : str
+        Headings.
+    rows : iterable of sequence
+        Integers are printed with separators, None as an empty cell.
+    left : int
+        Number of left-aligned columns.
+    """
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="left" if index < left else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*(_cell(value) for value in row))
+    return made
+
+
+def _cell(value: Any) -> Text:
+    if isinstance(value, Text):
+        return value
+    if value is None:
+        return Text()
+    return Text(f"{value:,}" if isinstance(value, int) else str(value))
+
+
+def verdict(good: bool) -> Text:
+    """Whether a simulation had no mismatch."""
+    return Text("everything agrees", "green") if good else Text("differs", "red")
+
+
+def percent(share: float) -> str:
+    """A share in per cent."""
+    return f"{100 * share:.1f} %"
+
+
+def files_table(files: Mapping[str, Any]) -> Table:
+    """Paths of results."""
+    made = Table.grid(padding=(0, 2))
+    for what, path in files.items():
+        made.add_row(Text(what), Text(str(path), overflow="fold"))
+    return made
+
+
+def tools_tables(tools: Sequence[Tool]) -> Iterator[RenderableType]:
+    """Every tool, and how to install missing ones."""
+    rows = [(t.name, t.version or "missing", t.purpose, t.path) for t in tools]
+    yield table("Tools", "tool", "version", "for", "found at", rows=rows, left=4)
+    for tool in tools:
+        if not tool.found:
+            need = "needed" if tool.required else "optional"
+            yield f"{tool.name} ({need}, {tool.purpose}): {tool.remedy}"
+
+
+def design_tables(design: Design) -> Iterator[RenderableType]:
+    """Units and channels of a circuit."""
+    yield (
+        f"{design.name}: {design.lanes} lanes, memory port of {design.bus.data_bits} bits, "
+        f"addresses of {design.bus.address_bits}"
+    )
+    units = [
+        (u.name, u.kind, _params(u.params), _ports(u.inputs), _ports(u.outputs))
+        for u in design.units
+    ]
+    yield table("Units", "unit", "kind", "parameters", "reads", "writes", rows=units, left=5)
+    channels = [_channel_row(c) for c in design.channels]
+    headings = ["carries", "memory", "depth", "latency", "bits"]
+    yield table("Channels", "channel", *headings, rows=channels, left=3)
+    if design.regions:
+        regions = [
+            (
+                name,
+                f"{r.element} {r.rows}x{r.cols}",
+                f"{r.tile[0]}x{r.tile[1]}",
+                hex(r.base),
+                r.size,
+            )
+            for name, r in design.regions.items()
+        ]
+        headings = ["matrix", "tiles", "address", "bytes"]
+        yield table("Off-chip memory", "tensor", *headings, rows=regions, left=3)
+
+
+def _params(params: UnitParams) -> str:
+    return ", ".join(f"{k}={v}" for k, v in dataclasses.asdict(params).items())
+
+
+def _ports(channels: Mapping[str, str]) -> str:
+    return " ".join(f"{port}={name}" for port, name in channels.items())
+
+
+def _channel_row(c: Channel) -> tuple[Any, ...]:
+    carries = f"{c.bits} bits" if c.rank is None else f"{c.lanes} x {c.bits} bits, rank {c.rank}"
+    return (c.name, carries, c.memory, c.depth, c.latency, c.depth * c.width)
+
+
+def shorten(expr: sympy.Expr) -> str:
+    """A symbolic cost for a table: long sums are cut to their first terms."""
+    if not isinstance(expr, sympy.Add) or len(expr.args) <= LONGEST_SUM + 1:
+        return show_extent(expr)
+    terms = sorted(expr.args, key=lambda t: (len(str(t)), str(t)))
+    shown = " + ".join(show_extent(t) for t in terms[:LONGEST_SUM])
+    return f"{shown} + {len(terms) - LONGEST_SUM} more"
+
+
+@dataclasses.dataclass(frozen=True)
+class CostRow:
+    """One row of the table of costs: an operator, or the total."""
+
+    name: str
+    uses: int
+    traffic: sympy.Expr
+    memory: sympy.Expr
+    flops: sympy.Expr
+
+
+def costs_table(policy: str, rows: Iterable[CostRow], *, bits: bool = False) -> Table:
+    """Symbolic costs by one accounting model, memory in bytes or in bits."""
+    held, unit = ("on-chip bits", 8) if bits else ("on-chip bytes", 1)
+    lines = [(r.name, r.uses, *map(shorten, (r.traffic, unit * r.memory, r.flops))) for r in rows]
+    headings = ("operator", "uses", "off-chip bytes", held, "operations")
+    return table(f"Costs, accounting model {policy}", *headings, rows=lines)
+
+
+def dims_line(dims: Mapping[str, int]) -> str:
+    """The values of dims that numbers are computed with."""
+    shown = ", ".join(f"{k} = {v}" for k, v in list(dims.items())[:MOST_DIMS])
+    more = f" and {len(dims) - MOST_DIMS} more" if len(dims) > MOST_DIMS else ""
+    return f"where {shown}{more}"
+
+
+def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
+    """States of the units over a run; with many units, one row per kind."""
+    if len(units) > MOST_UNITS:
+        return _kinds_table(units)
+    lines = [
+        (u["unit"], u["does"], u["works"], *(percent(u[f"{s}_share"]) for s in _STATES))
+        for u in units
+    ]
+    headings = ("unit", "actor", "busy cycles", "busy", "starved", "full")
+    return table("Units", *headings, rows=lines, left=2)
+
+
+def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for unit in units:
+        groups.setdefault((unit["kind"], unit["does"]), []).append(unit)
+    lines = []
+    for key, group in groups.items():
+        busiest = max(group, key=lambda u: u["works"])
+        means = (sum(u[f"{s}_share"] for u in group) / len(group) for s in _STATES)
+        most = percent(busiest["works_share"])
+        lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
+    headings = ("actor", "units", "busy", "starved", "full", "busiest", "busy")
+    return table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
+
+
+_STATES = ("works", "waits", "full")
+
+_DEMO_ROWS = (
+    ("cycles predicted", "cycles_predicted"),
+    ("cycles in the RTL", "cycles_rtl"),
+    ("off-chip bytes, by formula", "off_chip_bytes_symbolic"),
+    ("off-chip bytes, on the bus of the RTL", "off_chip_bytes_bus"),
+    ("on-chip bits, from the design table", "on_chip_bits_predicted"),
+    ("on-chip bits, allocated by the circuit", "on_chip_bits_allocated"),
+)
+_COMPARED_ROWS = (
+    ("handshakes compared, cycle by cycle", "cycles"),
+    ("values checked (bytes of memory after the run)", "memory"),
+    ("counters compared", "counters"),
+)
+
+
+def demo_table(names: Sequence[str], columns: Sequence[Mapping[str, Any]]) -> Table:
+    """Runs in columns."""
+    rows: list[list[Any]] = [[label, *(c[key] for c in columns)] for label, key in _DEMO_ROWS]
+    label = f"occupancy of the {columns[0]['matrix_units']} matrix units"
+    rows.append([label, *(percent(c["matrix_occupancy"]) for c in columns)])
+    rows += [[label, *(c["compared"][key] for c in columns)] for label, key in _COMPARED_ROWS]
+    rows.append(["verdict", *(verdict(c["good"]) for c in columns)])
+    return table("Mixture of experts", "", *(f"{n} tiles" for n in names), rows=rows)

@@ -1,0 +1,98 @@
+"""Key figures of one experiment, for reports."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ..compile.cost import hardware, on_chip_bits
+from ..cosim.experiment import Experiment
+from ..hw.units.matmul.params import Matmul
+from ..program import values
+from ..program.program import Program
+from ..timing.model import Prediction
+from .timeline import main_activities
+
+
+def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]]:
+    """How each actor spent a run.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    every : bool
+        Include forks and stop units, which follow the others beat by beat.
+
+    Returns
+    -------
+    list of dict
+        ``unit``, ``does``, and for each of ``works``, ``waits`` and ``full`` its cycles and its
+        share.
+    """
+    cycles = max(1, prediction.cycles)
+    chosen = prediction.activities if every else main_activities(prediction)
+    kinds = {u.name: u.kind for u in prediction.design.units}
+    return [
+        {
+            "unit": a.unit,
+            "kind": kinds[a.unit],
+            "does": a.name,
+            "works": a.works,
+            "waits": a.waits,
+            "full": a.full,
+            "works_share": a.works / cycles,
+            "waits_share": a.waits / cycles,
+            "full_share": a.full / cycles,
+        }
+        for a in chosen
+    ]
+
+
+def outline(prediction: Prediction) -> Prediction:
+    """A run with only one actor of each unit that computes, routes or moves data."""
+    main = {u.name: u.params.main for u in prediction.design.units}
+    told = tuple(a for a in prediction.activities if main[a.unit] == a.name)
+    return dataclasses.replace(prediction, activities=told)
+
+
+def symbolic_traffic(
+    program: Program, experiment: Experiment, with_data: Callable[[], Program] | None = None
+) -> int | None:
+    """Off-chip bytes by formula; None where the inputs do not determine all dims.
+
+    Parameters
+    ----------
+    program : Program
+    experiment : Experiment
+        The same program as a circuit.
+    with_data : callable, optional
+        Builds the program with the contents of its tensors, where `program` was loaded without;
+        called only if dims depend on a run of the reference.
+    """
+    traffic = hardware(program.graph, experiment.design).traffic
+    symbols = traffic.free_symbols
+    known = values.dims(program, symbols, run=False)
+    if len(known) < len(symbols):
+        known = values.dims(with_data() if with_data else program, symbols)
+    if len(known) < len(symbols):
+        return None
+    return int(traffic.subs({s: known[s.name] for s in symbols}))
+
+
+def occupancy(prediction: Prediction) -> float | None:
+    """Share of cycles in which a matrix unit multiplies, on average; None where there is none."""
+    units = {u.name for u in prediction.design.of_kind(Matmul)}
+    works = [a.works for a in outline(prediction).activities if a.unit in units]
+    if not works or not prediction.cycles:
+        return None
+    return sum(works) / (len(works) * prediction.cycles)
+
+
+def memory_bits(experiment: Experiment) -> tuple[int, int]:
+    """On-chip bits: by the design table, and allocated by the circuit."""
+    from ..hw.accelerator import Accelerator
+    from ..hw.inventory import allocated_bits
+
+    design = experiment.design
+    return on_chip_bits(design), allocated_bits(Accelerator(design))

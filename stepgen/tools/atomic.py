@@ -1,0 +1,175 @@
+"""Atomic writes: results are written beside their place, then moved there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..ir.errors import StepError
+
+_kept: list[Path] = []
+
+
+@contextmanager
+def keeping(inputs: Iterable[Path]) -> Iterator[None]:
+    """Refuse, until the block ends, to overwrite these files, the inputs of the work."""
+    inputs = list(inputs)
+    _kept.extend(inputs)
+    try:
+        yield
+    finally:
+        for path in inputs:
+            _kept.remove(path)
+
+
+def same_file(a: Path, b: Path) -> bool:
+    """Whether two paths mean one file, also by links, and also where it is not there yet."""
+    with suppress(OSError):
+        return a.samefile(b)
+    return os.path.realpath(a) == os.path.realpath(b)
+
+
+def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
+    """The path to write to: the target of a symlink, if that is a regular file or missing.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file belongs.
+    inputs : iterable of Path
+        Files that it must not replace, beside those of `keeping`.
+
+    Raises
+    ------
+    StepError
+        If something else is there.
+    """
+    if path.is_dir():
+        raise StepError(f"can't write {path}: it is a folder")
+    try:
+        real = Path(os.path.realpath(path))
+        there = real.exists() or real.is_symlink()
+    except (OSError, ValueError) as error:
+        raise StepError(f"can't write {path}: {error}") from None
+    if there and not real.is_file():
+        raise StepError(f"can't write {path}: it is no regular file")
+    if there and any(same_file(real, kept) for kept in (*inputs, *_kept)):
+        raise StepError(f"can't write {path}: it is an input of the same command")
+    return real
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Write a file atomically.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file belongs, or a symlink to it; folders that are missing are made.
+
+    Yields
+    ------
+    Path
+        Where to write it, with the same suffix; it is moved to its place if the block ends without
+        an error.
+
+    Raises
+    ------
+    StepError
+        If the file can't be written there; what was there before stays.
+    """
+    _check_parents(path)
+    real = check_place(path)
+    partial = real.with_name(f".{os.getpid()}.part.{path.name}")
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        partial.touch()
+        yield partial
+        os.replace(partial, real)
+    except OSError as error:
+        if _is_about(error, real, partial):
+            raise _refused(path, error) from None
+        raise
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Fill a folder; its entries appear only if the block ends without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, which is made where it is missing. In one that is there, only entries of the
+        same names are replaced.
+
+    Yields
+    ------
+    Path
+        An empty folder to fill; its entries are moved to their places if the block ends without an
+        error.
+
+    Raises
+    ------
+    StepError
+        If the folder can't be written; what was there before stays.
+    """
+    if path.exists() and not path.is_dir():
+        raise StepError(f"can't write {path}: it is a file")
+    _check_parents(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside an existing folder there may be no right to write; in it there must be.
+        beside = path if path.is_dir() else path.parent
+        partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
+    except OSError as error:
+        raise _refused(path, error) from None
+    try:
+        yield partial
+        path.mkdir(exist_ok=True)
+        targets = {entry: _target(entry, path / entry.name) for entry in partial.iterdir()}
+        for entry, target in targets.items():
+            if target.is_dir():
+                shutil.rmtree(target)
+            os.replace(entry, target)
+    except OSError as error:
+        if _is_about(error, path, partial):
+            raise _refused(path, error) from None
+        raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _target(entry: Path, place: Path) -> Path:
+    """What an entry of a folder replaces: a folder of its name, or a file as `check_place` says."""
+    if not entry.is_dir():
+        return check_place(place)
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise StepError(f"can't write {place}: it is no folder")
+    if any(place.resolve() in kept.resolve().parents for kept in _kept):
+        raise StepError(f"can't write {place}: an input of the same command lies in it")
+    return place
+
+
+def _check_parents(path: Path) -> None:
+    """The system's own message would not say which part of the path is wrong."""
+    for parent in path.parents:
+        if parent.exists() and not parent.is_dir():
+            raise StepError(f"can't write {path}: {parent} is a file")
+
+
+def _is_about(error: OSError, path: Path, partial: Path) -> bool:
+    """Whether an error is about a result, not about another file that the block works with."""
+    if not isinstance(error.filename, str):
+        return True
+    name = Path(error.filename)
+    return partial in (name, *name.parents) or name in (path, *path.parents)
+
+
+def _refused(path: Path, error: OSError) -> StepError:
+    return StepError(f"can't write {path}: {error.strerror or error}")

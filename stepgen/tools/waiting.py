@@ -1,0 +1,129 @@
+"""Progress of long work, and how it is shown on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic as now
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Shown
+
+from ..timing.watch import Watcher, watched
+
+Progress = Callable[[str, float], None]
+"""Called with the current step and the completed share, from 0 to 1."""
+
+FIRST = 1.0
+"""Seconds until a log shows the progress of a step; the interval doubles with each line."""
+
+COMPILING = (
+    "compiling the timing engines for this version of stepgen; later runs find them compiled"
+)
+
+
+def quiet(what: str, share: float) -> None:
+    """A `Progress` that shows nothing."""
+
+
+@contextmanager
+def progress(*, quiet: bool = False) -> Iterator[Progress]:
+    """Show progress while a block runs, on stderr.
+
+    A bar at a terminal, else one line per step.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show only that the engines are being compiled, which may take long.
+
+    Yields
+    ------
+    callable
+        Takes the current step and the completed share; see `Progress`.
+    """
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        lines = _Lines(quiet)
+        with watched(lines):
+            yield lines.tell
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Shown(*columns, console=console, transient=True) as shown:
+        bar = _Bar(shown)
+        with watched(bar):
+            yield bar.tell
+
+
+class _Lines(Watcher):
+    """One line per step, for logs, and further ones during a long step."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.step = ""
+        self.compiling = False
+        self._begin()
+
+    def tell(self, what: str, share: float) -> None:
+        """See `Progress`."""
+        step = what.partition(" (")[0]
+        if step != self.step:
+            self.step = step
+            self._begin()
+            if not self.quiet:
+                self._print(step)
+
+    def ran(self, cycles: int) -> None:
+        """See `Watcher`."""
+        self._so_far(f"{self.step}, {cycles:,} cycles so far")
+
+    def compiles(self, functions: int) -> None:
+        """See `Watcher`."""
+        if not self.compiling:
+            self.compiling = True
+            self._print(COMPILING)
+        self._so_far(f"compiling, {functions} functions so far")
+
+    def _begin(self) -> None:
+        self.wait = FIRST
+        self.next = now() + self.wait
+
+    def _so_far(self, line: str) -> None:
+        if not self.quiet and now() > self.next:
+            self._print(line)
+            self.wait *= 2
+            self.next = now() + self.wait
+
+    def _print(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+
+class _Bar(Watcher):
+    """A bar at a terminal."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+        self.task = shown.add_task("starting", total=1.0)
+        self.what = "starting"
+        self.compiling = False
+
+    def tell(self, what: str, share: float) -> None:
+        """See `Progress`."""
+        self.what = what
+        self.shown.update(self.task, description=what, completed=share)
+
+    def ran(self, cycles: int) -> None:
+        """See `Watcher`."""
+        self._describe(f"{self.what} ({cycles:,} cycles so far)")
+
+    def compiles(self, functions: int) -> None:
+        """See `Watcher`."""
+        if not self.compiling:
+            self.shown.console.print(COMPILING)
+            self.compiling = True
+        self._describe(f"compiling ({functions} functions so far)")
+
+    def _describe(self, what: str) -> None:
+        self.shown.update(self.task, description=what)

@@ -1,0 +1,219 @@
+"""Design folders: read back as they were written, never made twice, refused where they changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mutations import TEXTS, mutated
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
+from stepgen.emit import design_writer
+from stepgen.emit.design_writer import Written, write
+from stepgen.ir.errors import StepError
+from stepgen.ir.versions import version
+from stepgen.program import program
+from stepgen.program.design_folder import INPUTS, MANIFEST, read
+from stepgen.program.program import Program
+
+ROOT = Path(sg.__file__).parents[1]
+OLD = Path(__file__).parent / "format_1"
+"""Written by stepgen 0.1.0."""
+
+
+def gated(shift: int = 0) -> Program:
+    g = sg.Graph("gated")
+    x = g.input("x", sg.int8[1, 4], (3,))
+    gate = g.input("gate", sg.Selector(1), (3,))
+    w = g.tensor("w", (4, 4), sg.int8)
+    (passed,) = sg.partition(x, gate, rank=0)
+    loaded = sg.linear_offchip_load(w, tile=(4, 4), shape=(1,), stride=(1,), ref=passed)
+    product = passed.map(sg.fn.matmul(), loaded.flatten(0, 1))
+    g.output(product.map(sg.fn.requantize(shift=shift)), "y")
+    given = {"gate": [[1], [0], [1]], "w": np.eye(4, dtype=np.int8) * 3}
+    return Program(g, given, "gated", frozenset(given))
+
+
+PROGRAM = gated()
+DESIGN = lower(PROGRAM.graph, lanes=2, depths={"x": 7})
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("designs") / "gated"
+    assert write(folder, PROGRAM, DESIGN).built
+    return folder
+
+
+@pytest.fixture
+def folder(written: Path, tmp_path: Path) -> Path:
+    """A design folder of the test's own."""
+    return Path(shutil.copytree(written, tmp_path / "gated"))
+
+
+@pytest.fixture
+def build_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object) -> str:
+        raise AssertionError("Verilog is made")
+
+    monkeypatch.setattr(design_writer, "verilog", build)
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in sorted(folder.iterdir())}
+
+
+def test_it_holds_the_program_and_its_design(folder: Path) -> None:
+    found = read(folder)
+    assert found.graph == PROGRAM.graph
+    assert found.manifest.design == DESIGN
+    assert found.inputs.keys() == PROGRAM.inputs.keys()
+    loaded = program.load(str(folder))
+    experiment = Experiment(loaded.graph, loaded.inputs, built=loaded.design)
+    assert (experiment.design, experiment.lanes) == (DESIGN, 2)
+    wanted = Experiment(
+        PROGRAM.graph,
+        {**loaded.inputs, **PROGRAM.inputs},
+        lanes=2,
+        depths={"x": 7},
+    )
+    assert experiment.prediction.cycles == wanted.prediction.cycles
+    tokens = experiment.reference.streams["y"]
+    assert str(tokens) == str(wanted.reference.streams["y"])
+
+
+def test_what_fits_is_left_as_it_is(folder: Path, build_nothing: None) -> None:
+    before = snapshot(folder)
+    assert not write(folder, PROGRAM, DESIGN).built
+    assert snapshot(folder) == before
+    (folder / "notes.txt").write_text("mine")
+    (folder / INPUTS).unlink()  # a folder that is broken has no Verilog to take over
+    with pytest.raises(AssertionError):
+        write(folder, PROGRAM, DESIGN)
+
+
+def test_the_verilog_is_taken_over(written: Path, tmp_path: Path, build_nothing: None) -> None:
+    new = tmp_path / "new"
+    without = write(new, PROGRAM, DESIGN, circuit=False)
+    assert "verilog" not in without.files
+    assert read(new).manifest.design == DESIGN
+    assert write(new, PROGRAM, DESIGN, earlier=[written]) == Written(
+        {
+            "verilog": "gated.v",
+            "lint waivers": "gated.vlt",
+            "registers": "gated_registers.h",
+            "design": "design.json",
+            "graph": "graph.json",
+            "inputs": "inputs.npz",
+        },
+        DESIGN.hash,
+        built=False,
+    )
+    assert (new / "gated.v").read_bytes() == (written / "gated.v").read_bytes()
+    alone = Program(PROGRAM.graph, {}, "gated")
+    assert "inputs" not in write(new, alone, DESIGN).files
+    assert read(new).inputs == {}
+
+
+@pytest.mark.parametrize("what", ["design", "generator", "text"])
+def test_what_does_not_fit_is_made_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(design_writer, "verilog", lambda design: "// new\n")
+    design = DESIGN
+    if what == "design":
+        design = DESIGN.with_depths({"x": 8})
+    elif what == "generator":
+        monkeypatch.setattr(design_writer, "made_by", lambda design: "another")
+    else:
+        (folder / "gated.v").write_text("// mine\n")
+    assert write(folder, PROGRAM, design).built
+    assert (folder / "gated.v").read_text() == "// new\n"
+    assert read(folder).manifest.hash == design.hash
+
+
+def changed(folder: Path, change: dict[str, Any]) -> None:
+    place = folder / MANIFEST
+    place.write_text(json.dumps(json.loads(place.read_text()) | change))
+
+
+def test_a_changed_file_is_refused_by_name(folder: Path) -> None:
+    for name in read(folder).manifest.files:
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole + b"\n")
+        with pytest.raises(StepError, match=rf"gated/{name} was changed since stepgen wrote it"):
+            program.load(str(folder))
+        (folder / name).unlink()
+        with pytest.raises(StepError, match=rf"names '{name}', which can't be read: No such file"):
+            program.load(str(folder))
+        (folder / name).write_bytes(whole)
+    data = json.loads((folder / MANIFEST).read_text())
+    data["design"]["channels"][0]["depth"] += 1
+    changed(folder, data)
+    with pytest.raises(StepError, match=r"gated/design.json was changed since stepgen wrote it"):
+        program.load(str(folder))
+    with pytest.raises(StepError, match=r"^the folder \S+ holds no design: it lacks design.json"):
+        program.load(str(folder.parent))
+
+
+def test_a_newer_format_is_refused_with_both_versions(folder: Path) -> None:
+    this = f"but this is stepgen {re.escape(version())}, which reads formats up to 1$"
+    changed(folder, {"format": 2, "stepgen": "9.8.7"})
+    with pytest.raises(StepError, match=rf"design.json is in format 2 of stepgen 9.8.7, {this}"):
+        program.load(str(folder))
+    changed(folder, {"format": 1, "unknown": 3})
+    with pytest.raises(StepError, match=rf"written by stepgen 9.8.7, this is stepgen {version()}"):
+        program.load(str(folder))
+
+
+def test_a_folder_of_the_first_format_is_read() -> None:
+    loaded = program.load(str(OLD))
+    assert loaded.design is not None
+    assert loaded.given == {"gate", "w"}
+    assert Experiment(loaded.graph, loaded.inputs, built=loaded.design).prediction.cycles > 0
+
+
+def test_a_wrong_manifest_is_one_sentence_or_right(folder: Path) -> None:
+    place = folder / MANIFEST
+    data = json.loads(place.read_text())
+    cases = [(text[:20], text) for text in TEXTS]
+    cases += [(what, json.dumps(made)) for what, made in mutated(data, seed=2, count=150)]
+    top = {key: value for key, value in data.items() if key != "design"}
+    cases += [(w, json.dumps(m | {"design": data["design"]})) for w, m in mutated(top, 3, 150)]
+    for what, text in cases:
+        place.write_text(text)
+        said = ""
+        try:
+            assert read(folder).manifest.design == DESIGN
+        except StepError as error:
+            said = str(error)
+        except Exception as error:
+            error.add_note(what)
+            raise
+        assert "\n" not in said, what
+        assert len(said) < 700, what
+
+
+SMALL = [f"--set={name}" for name in ("tokens=4", "experts=2", "width=8", "hidden=8", "columns=8")]
+
+
+def test_verilog_is_the_same_in_every_process(tmp_path: Path) -> None:
+    folders = []
+    for seed in ("1", "2718"):
+        folders.append(tmp_path / seed)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
+        line = [sys.executable, "-m", "stepgen", "verilog", "moe", *SMALL, "-o", folders[-1]]
+        subprocess.run(line, env=environment, check=True, capture_output=True)
+    first, second = ({p.name: p.read_bytes() for p in f.iterdir()} for f in folders)
+    assert "moe_dynamic.v" in first
+    assert first == second

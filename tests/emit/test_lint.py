@@ -1,0 +1,120 @@
+"""What Verilator's linter says of the designs that ship: nothing but what is waived."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from drawing import draw
+from programs import every_unit
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.emit.elaborate import verilog
+from stepgen.emit.lint import control_file, waivers
+from stepgen.hw.design.table import Bus, Design
+from stepgen.hw.verilog import top_name
+from stepgen.program.program import examples, load
+from stepgen.tools.external import verilator
+
+NEVER = {"WIDTHTRUNC", "CASEINCOMPLETE", "LATCH", "MULTIDRIVEN"}
+SMALL = {
+    "moe": {
+        **{"tokens": "9", "experts": "3", "width": "8", "hidden": "16", "columns": "8"},
+        **{"tile": "2", "top": "1"},
+    }
+}
+"""Settings of the examples that have a circuit."""
+
+
+def shipped(name: str, **settings: str) -> sg.Graph:
+    """The graph of an example, small where it has a circuit."""
+    return load(name, SMALL.get(name, {}) | settings, draw=False, tensors=False).graph
+
+
+def only_reads() -> sg.Graph:
+    """Of the bus one direction."""
+    g = sg.Graph("only_reads")
+    w = g.tensor("w", (12, 8), sg.int8)
+    g.output(sg.linear_offchip_load(w, tile=(4, 8), shape=(3,), stride=(1,)), "y")
+    return g
+
+
+def only_writes() -> sg.Graph:
+    """Of the bus the other one."""
+    g = sg.Graph("only_writes")
+    x = g.input("x", sg.int8[4, 8], (3,))
+    sg.linear_offchip_store(x, g.tensor("y", (12, 8), sg.int8))
+    return g
+
+
+def shared_bus(loads: int, stores: int) -> sg.Graph:
+    """Several units of one kind on the bus."""
+    g = sg.Graph("shared_bus")
+    for n in range(loads):
+        w = g.tensor(f"w{n}", (12, 8), sg.int8)
+        g.output(sg.linear_offchip_load(w, tile=(4, 8), shape=(3,), stride=(1,)), f"y{n}")
+    for n in range(stores):
+        x = g.input(f"x{n}", sg.int8[4, 8], (3,))
+        sg.linear_offchip_store(x, g.tensor(f"z{n}", (12, 8), sg.int8))
+    return g
+
+
+def designs() -> Iterator[tuple[str, Design]]:
+    """Examples that have a circuit, and what they don't have."""
+    for name in SMALL:
+        for tiling in ("static", "dynamic"):
+            graph = shipped(name, tiling=tiling)
+            yield f"{name}, {tiling}", lower(graph)
+            narrow = lower(graph, lanes=8, bus=Bus(data_bits=32, burst=4))
+            yield f"{name}, {tiling}, narrow bus", narrow
+    yield "every unit", lower(every_unit())
+    yield "only reads", lower(only_reads())
+    yield "only writes", lower(only_writes(), lanes=1)
+    for loads, stores in ((0, 2), (2, 3), (3, 2), (2, 9)):
+        yield f"{loads} loads, {stores} stores", lower(shared_bus(loads, stores))
+    for seed in (1, 5, 6, 9):
+        yield f"drawn {seed}", lower(draw(seed)[0].graph, lanes=2)
+
+
+DESIGNS = dict(designs())
+
+
+def said(text: str, name: str, place: Path) -> list[str]:
+    """Warnings and errors of the linter."""
+    (place / f"{name}.v").write_text(text)
+    (place / f"{name}.vlt").write_text(control_file(text, f"{name}.v"))
+    tool = verilator()
+    done = subprocess.run(
+        [tool.binary, "--lint-only", "-Wall", f"{name}.vlt", f"{name}.v"],
+        cwd=place,
+        env=os.environ | {"VERILATOR_ROOT": str(tool.root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [line for line in done.stderr.splitlines() if line.startswith("%")]
+
+
+@pytest.mark.parametrize("which", DESIGNS)
+def test_designs_are_clean(which: str, tmp_path: Path) -> None:
+    text = verilog(DESIGNS[which])
+    assert said(text, top_name(DESIGNS[which]), tmp_path) == []
+    assert not re.search(r"\[-\d+:|\bcase[xz]?\b", text)
+
+
+@pytest.mark.parametrize("name", sorted(examples().keys() - SMALL.keys()))
+def test_other_examples_have_no_circuit(name: str) -> None:
+    with pytest.raises(sg.StepError, match=r"no hardware format|no circuit yet"):
+        lower(shipped(name))
+
+
+def test_what_a_waiver_may_not_hide() -> None:
+    for waiver in waivers():
+        assert waiver.rule not in NEVER
+        assert waiver.why
+        assert waiver.signal != "*"

@@ -1,0 +1,153 @@
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.ir.errors import StepError
+from stepgen.program import inputs
+from stepgen.semantics import executor
+from stepgen.semantics.tokens import encode
+
+
+def graph():
+    g = sg.Graph("p")
+    x = g.tensor("x", (4, 8), sg.int8)
+    y = g.tensor("y", (8, 8), sg.int8)
+    g.tensor("unused", (2, 2), sg.int8)
+    route = g.input("route", sg.Selector(3, hot=2), (4,))
+    loaded = sg.linear_offchip_load(x, tile=(1, 8), shape=(4, 1), stride=(1, 0))
+    outs = sg.partition(loaded, route, rank=1)
+    sg.linear_offchip_store(sg.reassemble(outs, route, rank=1), y)
+    return g
+
+
+def ragged():
+    g = sg.Graph("q")
+    a = g.input("a", sg.bf16[1, 2], ("N", sg.ragged("R")))
+    g.output(a.map(sg.fn.square()), "b")
+    return g
+
+
+def test_names():
+    assert list(inputs.names(graph())) == ["route", "x", "y", "unused"]
+
+
+def test_what_is_missing_is_drawn_once_and_for_all():
+    g = graph()
+    drawn = inputs.complete(g, {}, seed=1)
+    assert set(drawn) == {"route", "x"}
+    assert drawn["x"].shape == (4, 8)
+    assert drawn["x"].dtype == np.int8
+    assert (drawn["route"].sum(axis=1) == 2).all()
+    again = inputs.complete(g, {"route": drawn["route"]}, seed=1)
+    assert np.array_equal(again["x"], drawn["x"])
+    assert not np.array_equal(inputs.complete(g, {}, seed=2)["x"], drawn["x"])
+    executor.run(g, drawn)
+
+
+@pytest.mark.parametrize("element", [sg.int8, sg.int32, sg.bf16, sg.f32, sg.bool_])
+def test_every_element_type_is_drawn(element):
+    g = sg.Graph()
+    g.output(g.input("a", element[2, 3], (4,)).flatten(0, 0), "b")
+    drawn = inputs.complete(g, {})["a"]
+    assert drawn.shape == (4, 2, 3)
+    assert len(np.unique(drawn)) > 1
+    executor.run(g, {"a": drawn})
+
+
+def test_selectors_of_any_number():
+    g = sg.Graph()
+    g.output(g.input("s", sg.Selector(4), (200,)), "t")
+    assert set(inputs.complete(g, {})["s"].sum(axis=1)) == {0, 1, 2, 3, 4}
+
+
+def test_a_dynamic_stream_is_not_drawn():
+    sentence = (
+        "the input a is Stream[bf16 1x2; N, R], which can't be drawn: the program must return it, "
+        "or give it in a file with --inputs"
+    )
+    with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
+        inputs.complete(ragged(), {})
+
+
+def test_wrong_names_and_shapes():
+    with pytest.raises(StepError, match=r"^the program p has no input 'z', it takes route, x, y,"):
+        inputs.check(graph(), {"z": 1})
+    sentence = "tensor x has shape [4, 8], but its contents have shape [8, 4]"
+    with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
+        inputs.check(graph(), {"x": np.zeros((8, 4))})
+
+
+def test_saved_inputs_come_back(tmp_path):
+    g = ragged()
+    one = np.array([[1, -2.5]], ml_dtypes.bfloat16)
+    tokens = encode([[one, one], [], [one]], 1)
+    inputs.save(tmp_path / "in.npz", {"a": (tokens, 1)}, {})
+    loaded = inputs.load(tmp_path / "in.npz", g)
+    assert loaded == {"a": tokens}
+
+
+def test_matrices_and_dense_streams(tmp_path):
+    g = graph()
+    drawn = inputs.complete(g, {})
+    np.savez(tmp_path / "in.npz", **drawn)
+    loaded = inputs.load(tmp_path / "in.npz", g)
+    assert {k: v.tolist() for k, v in loaded.items()} == {k: v.tolist() for k, v in drawn.items()}
+
+
+def test_a_lone_stream_file_is_the_only_stream(tmp_path):
+    g = graph()
+    route = np.array([[1, 1, 0]] * 4, bool)
+    np.savez(tmp_path / "route.npz", stops=np.zeros(4, np.uint8), values=route)
+    assert inputs.load(tmp_path / "route.npz", g)["route"] == encode(route, 0)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentence"),
+    [
+        (None, "can't read the inputs in.npz: No such file or directory"),
+        (b"text", "in.npz holds no inputs: it is no .npz file of plain arrays"),
+        ({"x": np.zeros((4, 4))}, "tensor x has shape [4, 8], but its contents have shape [4, 4]"),
+        ({"z": np.zeros(3)}, "the program p has no input 'z', it takes route, x, y, unused"),
+        (
+            {"x/stops": np.zeros(3)},
+            "in.npz: the program p has no input stream 'x', its streams are route",
+        ),
+        ({"route/stops": np.zeros(3)}, "in.npz: route is no stream file: it lacks stops or values"),
+        (
+            {"route/stops": np.zeros(4), "route/values": np.zeros((3, 3))},
+            "in.npz: route: 3 values for 4 tokens with values",
+        ),
+        ({"x": np.array([[None]])}, "in.npz holds no inputs: it is no .npz file of plain arrays"),
+    ],
+)
+def test_mistakes_in_files(tmp_path, monkeypatch, arrays, sentence):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "in.npz"
+    if isinstance(arrays, bytes):
+        path.write_bytes(arrays)
+    elif arrays is not None:
+        np.savez(path, **arrays)
+    with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
+        inputs.load(path.relative_to(tmp_path), graph())
+
+
+def test_tensors_need_not_be_drawn():
+    g = sg.Graph("loads")
+    x = g.input("x", sg.int8[1, 4], (3,))
+    a = g.tensor("a", (4, 4), sg.int8)
+    places = g.tensor("places", (3, 1), sg.address)
+    for tensor in (a, places):
+        sg.linear_offchip_load(tensor, tile=(1, 1), shape=(1,), stride=(1,), ref=x)
+    assert set(inputs.complete(g, {})) == {"x", "a", "places"}
+    assert set(inputs.complete(g, {}, tensors=False)) == {"x", "places"}
+
+
+@pytest.mark.parametrize("value", [np.ones((2, 4), complex), [[1], [1, 2]], np.full((2, 4), 0.5)])
+def test_what_a_tensor_holds_is_checked_though_nobody_looks(value):
+    g = sg.Graph("g")
+    g.tensor("w", (2, 4), sg.int8)
+    with pytest.raises(sg.StepError, match="tensor w"):
+        inputs.check(g, {"w": value})

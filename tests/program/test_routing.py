@@ -1,0 +1,81 @@
+import re
+
+import numpy as np
+import pytest
+
+from stepgen.ir.errors import StepError
+from stepgen.program import routing
+
+CHOSEN = np.array([[0, 3], [2, 1], [7, 0]])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path, content):
+    if path.suffix == ".csv":
+        path.write_text(content)
+    elif path.suffix == ".npy":
+        np.save(path, content)
+    else:
+        np.savez(path, **content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.npy", CHOSEN),
+        ("r.npy", CHOSEN.astype(np.uint8)),
+        ("r.npy", CHOSEN.astype(np.float32)),
+        ("r.npz", {"data": CHOSEN, "other": np.zeros(3)}),
+        ("r.npz", {"experts": CHOSEN}),
+        ("r.csv", "0,3\n2,1\n7,0\n"),
+        ("r.csv", "first,second\n0, 3\n2, 1\n\n7, 0"),
+    ],
+)
+def test_files(here, name, content):
+    read = routing.read(write(here / name, content))
+    assert read.dtype == np.int64
+    assert np.array_equal(read, CHOSEN)
+
+
+def test_one_expert_per_token(here):
+    assert routing.read(write(here / "r.csv", "3\n1\n")).tolist() == [[3], [1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("r.txt", None, "a routing is a file that ends in .npz, .npy or .csv, not r.txt"),
+        ("r.csv", None, "can't read the routing r.csv: No such file or directory"),
+        ("r.npy", b"abc", "r.npy is no routing: it holds no table of numbers"),
+        ("r.npz", b"abc", "r.npz is no routing: it holds no table of numbers"),
+        ("r.csv", "", "r.csv is no routing: it holds no table of numbers"),
+        ("r.csv", "1,2\n3\n", "r.csv is no routing: it holds no table of numbers"),
+        ("r.csv", "1,2\n3,x\n", "r.csv is no routing: it holds no table of numbers"),
+        (
+            "r.npy",
+            np.arange(4),
+            "r.npy is no routing: it must have the shape [tokens, experts per token], not [4]",
+        ),
+        (
+            "r.npz",
+            {"a": CHOSEN, "b": CHOSEN},
+            "r.npz is no routing: it needs an array called data, it has a, b",
+        ),
+        ("r.npy", CHOSEN + 0.5, "r.npy is no routing: it must hold expert numbers, not float64"),
+        ("r.csv", "0,1\n2,-1\n", "r.csv is no routing: it sends token 1 to expert -1"),
+        ("r.csv", "0,1\n2,2\n", "r.csv is no routing: it sends token 1 to expert 2 twice"),
+    ],
+)
+def test_mistakes(here, name, content, sentence):
+    if isinstance(content, bytes):
+        (here / name).write_bytes(content)
+    elif content is not None:
+        write(here / name, content)
+    with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
+        routing.read(here.joinpath(name).relative_to(here))
