@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
 import re
 import shlex
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stepgen
 from stepgen.cli.app import execute
 from stepgen.cosim.experiment import Experiment
+from stepgen.ir.operator import functions
+from stepgen.pages import blocks
+from stepgen.pages.data import anchor
+from stepgen.pages.operators import examples
 from stepgen.program import program
-from stepgen.report import console, status, summary
+from stepgen.report import console, summary
 
 ROOT = Path(stepgen.__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -114,8 +121,18 @@ def test_files_that_a_page_names_are_there(page):
     named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text)
     linked = [n for n in re.findall(r"\]\(([^)]+)\)", text) if "://" not in n]
     missing = [n for n in named if not (ROOT / n).exists()]
-    missing += [n for n in linked if not (page.parent / n).exists()]
+    missing += [n for n in linked if not is_there(page, n)]
     assert not missing
+
+
+def is_there(page, link):
+    """Whether the file of a link exists, and has the heading that the link names."""
+    name, _, heading = link.partition("#")
+    path = page.parent / name if name else page
+    if not heading:
+        return path.exists()
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return heading in map(anchor, re.findall(r"^#+ (.*)$", text, re.MULTILINE))
 
 
 def test_the_readme_shows_the_numbers_of_the_demo():
@@ -143,8 +160,28 @@ def test_the_glossary_is_in_order_and_has_each_term_once():
     assert terms == sorted(set(terms), key=str.lower)
 
 
-def test_the_readme_shows_which_operators_have_a_circuit():
-    assert status.table() in (ROOT / "README.md").read_text()
+def test_what_is_written_from_the_code_is_new():
+    pages = blocks.generated()
+    assert ROOT / "docs" / "reference.md" in pages
+    old = [page.name for page, text in pages.items() if page.read_text() != text]
+    assert not old, f"{old} are older than the code, run: python -m stepgen.pages"
+
+
+def test_a_page_without_its_block_is_refused():
+    text = "<!-- python -m stepgen.pages: x -->\nold\n<!-- end -->"
+    assert "new" in blocks.replaced(text, "x", "new")
+    for wrong in ("", text + "\n" + text):
+        with pytest.raises(ValueError, match="needs one block"):
+            blocks.replaced(wrong, "x", "new")
+
+
+@pytest.mark.parametrize("name", functions())
+def test_examples_of_docstrings(name):
+    doc = inspect.getdoc(functions()[name])
+    test = doctest.DocTestParser().get_doctest(doc, {"sg": stepgen, "np": np}, name, None, 0)
+    assert len(test.examples) > 1
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+    assert examples(name)
 
 
 def test_every_library_that_a_user_installs_is_explained():

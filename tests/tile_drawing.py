@@ -228,8 +228,8 @@ class TileProgram(Program):
         return self.floats(x).map(getattr(sg.fn, self.pick(*names))())
 
     def step_constant(self, x: Stream, _: str) -> Stream:
-        names = (sg.fn.scale(3), sg.fn.offset(-2), sg.fn.at_least(1), sg.fn.running_max(1))
-        return x.map(self.pick(*names, sg.fn.shift_cols(by=1)))
+        names = (sg.fn.scale(3), sg.fn.offset(-2), sg.fn.at_least(1), sg.fn.at_most(2))
+        return x.map(self.pick(*names, sg.fn.running_max(1), sg.fn.shift_cols(by=1)))
 
     def step_binary(self, x: Stream, name: str) -> Stream:
         x = self.floats(x)

@@ -122,7 +122,7 @@ class Compare(Binary):
 
 @dataclass(frozen=True)
 class AtLeast(Constant):
-    """``max(x, c)``, 1 operation per element; with 0 the rectifier of neural networks.
+    """``max(x, c)``, 1 operation per element; with 0 it is ReLU.
 
     The constant is rounded to the element type first; a NaN stays a NaN.
 
@@ -135,6 +135,23 @@ class AtLeast(Constant):
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
         return numbers.maximum(x, numbers.constant(self.c, at.element).astype(at.dtype))
+
+
+@dataclass(frozen=True)
+class AtMost(Constant):
+    """``min(x, c)``, 1 operation per element; behind ``at_least(0)`` and with 6 it is ReLU6.
+
+    The constant is rounded to the element type first; a NaN stays a NaN.
+
+    Parameters
+    ----------
+    c : number
+        A whole number where the elements are integers.
+    """
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return numbers.minimum(x, numbers.constant(self.c, at.element).astype(at.dtype))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,11 @@ from stepgen.ir.function import Cut, Folded, Function, Mapped, Scanned
 _APPLIED = {Mapped: "Map", Folded: "Accum", Scanned: "Scan", Cut: "FlatMap"}
 
 
+def appliers(kind: type[Function]) -> list[str]:
+    """The operators that functions of this class are for, as their classes are called."""
+    return [name for base, name in _APPLIED.items() if issubclass(kind, base)]
+
+
 @cache
 def about(kind: type[Function]) -> str:
     """The docstring of what makes functions of this class.
@@ -21,8 +26,7 @@ def about(kind: type[Function]) -> str:
     kind : type
         The class.
     """
-    appliers = [name for base, name in _APPLIED.items() if issubclass(kind, base)]
-    returned = f"For {_listed(appliers, 'and')}{_operands(kind)}."
+    returned = f"For {_listed(appliers(kind), 'and')}{_operands(kind)}."
     wrong = "Where it is applied, if it does not take such elements."
     if fields(kind):
         wrong = "If a parameter does not fit; where it is applied, if it takes no such elements."

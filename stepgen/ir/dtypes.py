@@ -105,7 +105,9 @@ class DataType:
 
 @dataclass(frozen=True)
 class Tile(DataType):
-    """A regular matrix; each extent static or decided at run time.
+    """A matrix, written ``sg.int8[1, 64]``; each extent static or decided at run time.
+
+    Values are arrays ``[rows, cols]``.
 
     Parameters
     ----------
@@ -151,7 +153,11 @@ class Tile(DataType):
 
 @dataclass(frozen=True)
 class Selector(DataType):
-    """A multi-hot vector over `n` consumers.
+    """A multi-hot vector over `n` consumers, written ``sg.Selector(8, hot=2)``.
+
+    Values are arrays of bool ``[n]``: consumer i is chosen where bit i is set. With `hot`, types
+    know how many elements each selector chooses: a Reassemble has a static dim where it else has a
+    ragged one.
 
     Parameters
     ----------
@@ -192,7 +198,9 @@ class Selector(DataType):
 
 @dataclass(frozen=True)
 class Buffer(DataType):
-    """A reference to on-chip memory that holds a stream of tiles.
+    """A reference to on-chip memory that holds a stream of tiles: made by Bufferize.
+
+    Streamify reads what it holds, again and again.
 
     Parameters
     ----------

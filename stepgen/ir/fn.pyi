@@ -20,7 +20,27 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def at_least(self, c: float) -> Function:
-        """``max(x, c)``, 1 operation per element; with 0 the rectifier of neural networks.
+        """``max(x, c)``, 1 operation per element; with 0 it is ReLU.
+
+        The constant is rounded to the element type first; a NaN stays a NaN.
+
+        Parameters
+        ----------
+        c : number
+            A whole number where the elements are integers.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
+    def at_most(self, c: float) -> Function:
+        """``min(x, c)``, 1 operation per element; behind ``at_least(0)`` and with 6 it is ReLU6.
 
         The constant is rounded to the element type first; a NaN stays a NaN.
 

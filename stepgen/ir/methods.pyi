@@ -39,6 +39,15 @@ class Methods:
         Notes
         -----
         Accum (paper, section 3): elements update the accumulator in the order of the stream.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4, 3))
+        >>> x.accum(sg.fn.retile_row(), rank=1)
+        <accum_0.0 Stream[int8 3x8; 4]>
+        >>> x.accum(sg.fn.add(), rank=1)
+        <accum_1.0 Stream[int8 1x8; 4]>
         """
     def bufferize(self, *, rank: int, name: str | None = None) -> Stream:
         """Store each rank-`rank` chunk and pass on a reference to it.
@@ -66,6 +75,13 @@ class Methods:
         -----
         Bufferize (paper, section 3). References may be routed, merged and reordered before they are
         read; a chunk stays in memory until its last reader is through.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[8, 8], (4, 3))
+        >>> x.bufferize(rank=1)
+        <bufferize_0.0 Stream[buffer of int8 8x8 [3]; 4]>
         """
     def expand(self, ref: Stream | None = None, *, rank: int = 1, count: int | None = None, name: str | None = None) -> Stream:
         """Repeat each element over the dims of a reference stream, or a known number of times.
@@ -96,6 +112,15 @@ class Methods:
         Notes
         -----
         Expand (paper, section 3); `count` is its static form.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, ref = g.input("x", sg.int8[8, 8], (4, 1)), g.input("ref", sg.int8[1, 8], (4, 3))
+        >>> x.expand(count=3)
+        <expand_0.0 Stream[int8 8x8; 4, 3]>
+        >>> x.expand(ref, rank=1)
+        <expand_1.0 Stream[int8 8x8; 4, 3]>
         """
     def flat_map(self, fn: Function, *, rank: int, padding: Stream | None = None, name: str | None = None) -> Stream:
         """Turn each element into a rank-`rank` stream and string the streams together.
@@ -128,6 +153,15 @@ class Methods:
         Notes
         -----
         FlatMap (paper, section 3).
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[4, 8], (3,))
+        >>> x.flat_map(sg.fn.retile_streamify("row"), rank=0)
+        <flat_map_0.0 Stream[int8 1x8; 12]>
+        >>> x.flat_map(sg.fn.retile_streamify("row"), rank=1)
+        <flat_map_1.0 Stream[int8 1x8; 3, 4]>
         """
     def flatten(self, lo: int, hi: int, *, name: str | None = None) -> Stream:
         """Join the dims D_lo to D_hi.
@@ -155,6 +189,13 @@ class Methods:
         -----
         Flatten (paper, section 3): a stop level up to `lo` stays, one up to `hi` becomes `lo`, one
         above sinks by ``hi - lo``.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (2, 4, 3))
+        >>> x.flatten(0, 1)
+        <flatten_0.0 Stream[int8 1x8; 2, 12]>
         """
     def fork(self, n: int, *, name: str | None = None) -> tuple[Stream, ...]:
         """Copy a stream for several consumers.
@@ -184,6 +225,13 @@ class Methods:
         Notes
         -----
         Not of the paper, where a stream that is used many times is copied without a word.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4,))
+        >>> x.fork(2)
+        (<fork_0.0 Stream[int8 1x8; 4]>, <fork_0.1 Stream[int8 1x8; 4]>)
         """
     def linear_offchip_store(self, tensor: Tensor, *, name: str | None = None) -> None:
         """Write a stream of tiles to a tensor, one tile after the other, each row-major.
@@ -206,6 +254,12 @@ class Methods:
         Notes
         -----
         LinearOffChipStore (paper, section 3).
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, y = g.input("x", sg.int8[4, 8], (2,)), g.tensor("y", (8, 8), "int8")
+        >>> x.linear_offchip_store(y)
         """
     def map(self, fn: Function, *xs: Stream, name: str | None = None) -> Stream:
         """Apply a function to every element.
@@ -233,6 +287,16 @@ class Methods:
         Notes
         -----
         Map (paper, section 3); of several streams it is Map of their Zip.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, w = g.input("x", sg.int8[1, 16], (4,)), g.input("w", sg.int8[16, 8], (4,))
+        >>> y = x.map(sg.fn.matmul(), w)
+        >>> y
+        <map_0.0 Stream[int32 1x8; 4]>
+        >>> y.map(sg.fn.requantize(shift=6))
+        <map_1.0 Stream[int8 1x8; 4]>
         """
     def partition(self, sel: Stream, *, rank: int, num_consumers: int | None = None, name: str | None = None) -> tuple[Stream, ...]:
         """Send each rank-`rank` chunk to every consumer whose bit its selector has set.
@@ -263,6 +327,13 @@ class Methods:
         Notes
         -----
         Partition (paper, section 3).
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, route = g.input("x", sg.int8[1, 8], (4, 3)), g.input("route", sg.Selector(2), (4,))
+        >>> x.partition(route, rank=1)
+        (<partition_0.0 Stream[int8 1x8; E0, 3]>, <partition_0.1 Stream[int8 1x8; E1, 3]>)
         """
     def promote(self, level: int | None = None, *, name: str | None = None) -> Stream:
         """Add a dim of 1 inside of D_level.
@@ -290,6 +361,15 @@ class Methods:
         Notes
         -----
         Promote (paper, section 3) adds the outermost dim; any other `level` is stepgen's addition.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4, 3))
+        >>> x.promote()
+        <promote_0.0 Stream[int8 1x8; 1, 4, 3]>
+        >>> x.promote(level=1)
+        <promote_1.0 Stream[int8 1x8; 4, 1, 3]>
         """
     def random_offchip_load(self, tensor: Tensor, *, tile: tuple[int, int], name: str | None = None) -> Stream:
         """Read one tile for each address.
@@ -318,6 +398,13 @@ class Methods:
         Notes
         -----
         RandomOffChipLoad (paper, section 3).
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> at, w = g.input("at", sg.address[1, 1], (3,)), g.tensor("w", (16, 32), "int8")
+        >>> at.random_offchip_load(w, tile=(16, 8))
+        <random_offchip_load_0.0 Stream[int8 16x8; 3]>
         """
     def random_offchip_store(self, data: Stream, tensor: Tensor, *, tile: tuple[int, int], name: str | None = None) -> Stream:
         """Write one tile to each address.
@@ -348,6 +435,13 @@ class Methods:
         Notes
         -----
         RandomOffChipStore (paper, section 3): an acknowledgement follows its write.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> at, x = g.input("at", sg.address[1, 1], (3,)), g.input("x", sg.int8[4, 8], (3,))
+        >>> at.random_offchip_store(x, g.tensor("y", (16, 8), "int8"), tile=(4, 8))
+        <random_offchip_store_0.0 Stream[bool 1x1; 3]>
         """
     @overload
     def reshape(self, *, dim: Literal[0] = 0, chunk: int, pad: float = 0, name: str | None = None) -> tuple[Stream, Stream]:
@@ -380,6 +474,15 @@ class Methods:
         Notes
         -----
         Reshape (paper, section 3); every group is padded for itself.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4, 6))
+        >>> x.reshape(chunk=4)
+        (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
+        >>> x.reshape(dim=1, chunk=2)
+        <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
         """
     @overload
     def reshape(self, *, dim: Literal[1, 2, 3, 4, 5, 6, 7, 8], chunk: int, pad: float = 0, name: str | None = None) -> Stream:
@@ -412,6 +515,15 @@ class Methods:
         Notes
         -----
         Reshape (paper, section 3); every group is padded for itself.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4, 6))
+        >>> x.reshape(chunk=4)
+        (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
+        >>> x.reshape(dim=1, chunk=2)
+        <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
         """
     @overload
     def reshape(self, *, dim: int, chunk: int, pad: float = 0, name: str | None = None) -> Any:
@@ -444,6 +556,15 @@ class Methods:
         Notes
         -----
         Reshape (paper, section 3); every group is padded for itself.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4, 6))
+        >>> x.reshape(chunk=4)
+        (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
+        >>> x.reshape(dim=1, chunk=2)
+        <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
         """
     def scan(self, fn: Function, *xs: Stream, rank: int, init: float | None = None, name: str | None = None) -> Stream:
         """Fold each rank-`rank` chunk and emit the state after every element.
@@ -475,6 +596,13 @@ class Methods:
         Notes
         -----
         Scan (paper, section 3): elements update the state in the order of the stream.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.f32[1, 8], (4, 3))
+        >>> x.scan(sg.fn.add(), rank=1)
+        <scan_0.0 Stream[f32 1x8; 4, 3]>
         """
     def streamify(self, ref: Stream | None = None, *, count: int | None = None, stride: Sequence[int] | None = None, shape: Sequence[int] | None = None, name: str | None = None) -> Stream:
         """Read each buffer once for every reference element that belongs to it.
@@ -506,6 +634,13 @@ class Methods:
         Notes
         -----
         Streamify (paper, section 3); `count` is its static form.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, ref = g.input("x", sg.int8[8, 8], (4, 3)), g.input("ref", sg.int8[1, 8], (4, 5))
+        >>> x.bufferize(rank=1).streamify(ref)
+        <streamify_0.0 Stream[int8 8x8; 4, 5, 3]>
         """
     def zip(self, y: Stream, *, name: str | None = None) -> Stream:
         """Pair the elements of two streams.
@@ -531,4 +666,13 @@ class Methods:
         -----
         Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
         names both streams.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, y = g.input("x", sg.int8[1, 8], (4,)), g.input("y", sg.int8[1, 8], (4,))
+        >>> x.zip(y)
+        <zip_0.0 Stream[(int8 1x8, int8 1x8); 4]>
+        >>> x.zip(y).map(sg.fn.add())
+        <map_0.0 Stream[int8 1x8; 4]>
         """

@@ -22,7 +22,12 @@ def test_every_operator_has_a_face_and_most_a_function() -> None:
 def test_a_function_is_made_by_its_name(name: str) -> None:
     required = {"scale": {"c": 2}, "offset": {"c": 2}, "compare": {"op": "lt"}}
     required |= {"convert": {"to": "f32"}, "row_broadcast": {"cols": 2}}
-    required |= {"tile_addresses": {"count": 2}, "mask_cols": {"value": 0}, "at_least": {"c": 0}}
+    required |= {
+        "tile_addresses": {"count": 2},
+        "mask_cols": {"value": 0},
+        "at_least": {"c": 0},
+        "at_most": {"c": 0},
+    }
     made = function(name, **required.get(name, {}))
     assert made.name == name
     assert function(name, **made.parameters()) == made

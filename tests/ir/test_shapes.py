@@ -296,6 +296,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.row_max(), [sg.int8["M", 8]], "int8 Mx1", "8*M"),
     (fn.row_broadcast(16), [sg.f32["M", 1]], "f32 Mx16", "0"),
     (fn.at_least(0), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
+    (fn.at_most(6), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
     (fn.shift_cols(2), [sg.int8["M", 8]], "int8 Mx8", "0"),
     (fn.running_max(3), [sg.int32[2, 8]], "int32 2x8", "32"),
     (fn.mask_cols(-1), [sg.int8["M", 8], sg.address[1, 1]], "int8 Mx8", "0"),

@@ -106,6 +106,7 @@ def test_rows(element: str) -> None:
 def test_columns(element: str) -> None:
     x = tile(np.random.default_rng(12), 5, 6, element)
     assert plain(apply(sg.fn.at_least(2), x).astype(float)) == plain(np.maximum(x, 2).astype(float))
+    assert plain(apply(sg.fn.at_most(2), x).astype(float)) == plain(np.minimum(x, 2).astype(float))
     shifted = np.concatenate([np.full((5, 2), 7, x.dtype), x[:, :4]], axis=1)
     assert plain(apply(sg.fn.shift_cols(2, fill=7), x)) == plain(shifted)
     assert (apply(sg.fn.shift_cols(9), x) == 0).all()
@@ -185,7 +186,10 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     *((getattr(sg.fn, name)(), "f32", [(5, 4), (5, 4)]) for name in (*EXACT, "div")),
     *((getattr(sg.fn, name)(), "f32", [(5, 4)]) for name in ("exp", "gelu", "silu", "sqrt")),
     *((getattr(sg.fn, name)(), "f32", [(5, 4)]) for name in ("reciprocal", "rsqrt", "tanh")),
-    *((getattr(sg.fn, name)(3), "f32", [(5, 4)]) for name in ("at_least", "offset", "scale")),
+    *(
+        (getattr(sg.fn, name)(3), "f32", [(5, 4)])
+        for name in ("at_least", "at_most", "offset", "scale")
+    ),
     *((getattr(sg.fn, name)(), "int8", [(5, 4)]) for name in ("row_max", "row_sum", "square")),
     (sg.fn.compare("lt"), "int8", [(5, 4), (1, 4)]),
     (sg.fn.convert(sg.bf16), "f32", [(5, 4)]),

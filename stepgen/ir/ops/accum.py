@@ -94,5 +94,14 @@ def accum(
     Notes
     -----
     Accum (paper, section 3): elements update the accumulator in the order of the stream.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[1, 8], (4, 3))
+    >>> x.accum(sg.fn.retile_row(), rank=1)
+    <accum_0.0 Stream[int8 3x8; 4]>
+    >>> x.accum(sg.fn.add(), rank=1)
+    <accum_1.0 Stream[int8 1x8; 4]>
     """
     return build("accum", xs, {"fn": fn, "rank": rank, "init": init}, name)[0]

@@ -86,5 +86,12 @@ def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
     -----
     Bufferize (paper, section 3). References may be routed, merged and reordered before they are
     read; a chunk stays in memory until its last reader is through.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[8, 8], (4, 3))
+    >>> x.bufferize(rank=1)
+    <bufferize_0.0 Stream[buffer of int8 8x8 [3]; 4]>
     """
     return build("bufferize", (x,), {"rank": rank}, name)[0]

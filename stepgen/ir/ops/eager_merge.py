@@ -73,6 +73,13 @@ def eager_merge(
     Notes
     -----
     EagerMerge (paper, section 3). That no input waits for ever is stepgen's addition.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> a, b = g.input("a", sg.int8[1, 8], (4, 3)), g.input("b", sg.int8[1, 8], (2, 3))
+    >>> sg.eager_merge([a, b], rank=1)
+    (<eager_merge_0.0 Stream[int8 1x8; 6, 3]>, <eager_merge_0.1 Stream[selector 1 of 2; 6]>)
     """
     data, selector = build("eager_merge", xs, {"rank": rank}, name)
     return data, selector

@@ -113,6 +113,15 @@ def expand(
     Notes
     -----
     Expand (paper, section 3); `count` is its static form.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, ref = g.input("x", sg.int8[8, 8], (4, 1)), g.input("ref", sg.int8[1, 8], (4, 3))
+    >>> x.expand(count=3)
+    <expand_0.0 Stream[int8 8x8; 4, 3]>
+    >>> x.expand(ref, rank=1)
+    <expand_1.0 Stream[int8 8x8; 4, 3]>
     """
     inputs = (x,) if ref is None else (x, ref)
     return build("expand", inputs, {"rank": rank, "count": count}, name)[0]

@@ -123,6 +123,15 @@ def flat_map(
     Notes
     -----
     FlatMap (paper, section 3).
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[4, 8], (3,))
+    >>> x.flat_map(sg.fn.retile_streamify("row"), rank=0)
+    <flat_map_0.0 Stream[int8 1x8; 12]>
+    >>> x.flat_map(sg.fn.retile_streamify("row"), rank=1)
+    <flat_map_1.0 Stream[int8 1x8; 3, 4]>
     """
     inputs = (x,) if padding is None else (x, padding)
     return build("flat_map", inputs, {"fn": fn, "rank": rank}, name)[0]

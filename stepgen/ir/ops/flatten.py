@@ -66,5 +66,12 @@ def flatten(x: Stream, lo: int, hi: int, *, name: str | None = None) -> Stream:
     -----
     Flatten (paper, section 3): a stop level up to `lo` stays, one up to `hi` becomes `lo`, one
     above sinks by ``hi - lo``.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[1, 8], (2, 4, 3))
+    >>> x.flatten(0, 1)
+    <flatten_0.0 Stream[int8 1x8; 2, 12]>
     """
     return build("flatten", (x,), {"lo": lo, "hi": hi}, name)[0]

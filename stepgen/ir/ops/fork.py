@@ -56,5 +56,12 @@ def fork(x: Stream, n: int, *, name: str | None = None) -> tuple[Stream, ...]:
     Notes
     -----
     Not of the paper, where a stream that is used many times is copied without a word.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[1, 8], (4,))
+    >>> x.fork(2)
+    (<fork_0.0 Stream[int8 1x8; 4]>, <fork_0.1 Stream[int8 1x8; 4]>)
     """
     return build("fork", (x,), {"n": n}, name)

@@ -112,6 +112,16 @@ def linear_offchip_load(
     Notes
     -----
     LinearOffChipLoad (paper, section 3); without `ref` it is the static form, one read.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> w = g.tensor("w", (16, 32), "int8")
+    >>> sg.linear_offchip_load(w, tile=(16, 8), shape=(4,), stride=(1,))
+    <linear_offchip_load_0.0 Stream[int8 16x8; 4]>
+    >>> ref = g.input("ref", sg.int8[1, 8], (3,))
+    >>> sg.linear_offchip_load(w, tile=(16, 8), shape=(4,), stride=(1,), ref=ref)
+    <linear_offchip_load_1.0 Stream[int8 16x8; 3, 4]>
     """
     attrs = {
         "tensor": tensor.name,

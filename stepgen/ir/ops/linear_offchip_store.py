@@ -74,5 +74,11 @@ def linear_offchip_store(x: Stream, tensor: Tensor, *, name: str | None = None) 
     Notes
     -----
     LinearOffChipStore (paper, section 3).
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, y = g.input("x", sg.int8[4, 8], (2,)), g.tensor("y", (8, 8), "int8")
+    >>> x.linear_offchip_store(y)
     """
     build("linear_offchip_store", (x,), {"tensor": tensor.name}, name, tensor=tensor)

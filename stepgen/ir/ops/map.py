@@ -74,5 +74,15 @@ def map(fn: Function, *xs: Stream, name: str | None = None) -> Stream:
     Notes
     -----
     Map (paper, section 3); of several streams it is Map of their Zip.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, w = g.input("x", sg.int8[1, 16], (4,)), g.input("w", sg.int8[16, 8], (4,))
+    >>> y = x.map(sg.fn.matmul(), w)
+    >>> y
+    <map_0.0 Stream[int32 1x8; 4]>
+    >>> y.map(sg.fn.requantize(shift=6))
+    <map_1.0 Stream[int8 1x8; 4]>
     """
     return build("map", xs, {"fn": fn}, name)[0]

@@ -98,5 +98,12 @@ def partition(
     Notes
     -----
     Partition (paper, section 3).
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, route = g.input("x", sg.int8[1, 8], (4, 3)), g.input("route", sg.Selector(2), (4,))
+    >>> x.partition(route, rank=1)
+    (<partition_0.0 Stream[int8 1x8; E0, 3]>, <partition_0.1 Stream[int8 1x8; E1, 3]>)
     """
     return build("partition", (x, sel), {"rank": rank, "num_consumers": num_consumers}, name)

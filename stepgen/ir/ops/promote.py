@@ -67,5 +67,14 @@ def promote(x: Stream, level: int | None = None, *, name: str | None = None) -> 
     Notes
     -----
     Promote (paper, section 3) adds the outermost dim; any other `level` is stepgen's addition.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[1, 8], (4, 3))
+    >>> x.promote()
+    <promote_0.0 Stream[int8 1x8; 1, 4, 3]>
+    >>> x.promote(level=1)
+    <promote_1.0 Stream[int8 1x8; 4, 1, 3]>
     """
     return build("promote", (x,), {"level": level}, name)[0]

@@ -79,6 +79,13 @@ def random_offchip_load(
     Notes
     -----
     RandomOffChipLoad (paper, section 3).
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> at, w = g.input("at", sg.address[1, 1], (3,)), g.tensor("w", (16, 32), "int8")
+    >>> at.random_offchip_load(w, tile=(16, 8))
+    <random_offchip_load_0.0 Stream[int8 16x8; 3]>
     """
     attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_load", (addr,), attrs, name, tensor=tensor)[0]

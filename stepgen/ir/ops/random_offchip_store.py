@@ -96,6 +96,13 @@ def random_offchip_store(
     Notes
     -----
     RandomOffChipStore (paper, section 3): an acknowledgement follows its write.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> at, x = g.input("at", sg.address[1, 1], (3,)), g.input("x", sg.int8[4, 8], (3,))
+    >>> at.random_offchip_store(x, g.tensor("y", (16, 8), "int8"), tile=(4, 8))
+    <random_offchip_store_0.0 Stream[bool 1x1; 3]>
     """
     attrs = {"tensor": tensor.name, "tile": tile}
     return build("random_offchip_store", (addr, data), attrs, name, tensor=tensor)[0]

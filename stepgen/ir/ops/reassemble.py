@@ -104,6 +104,14 @@ def reassemble(
     -----
     Reassemble (paper, section 3), whose order is ``"arrival"``; ``"index"``, which does not depend
     on time, is stepgen's addition. Chunks are never interleaved.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> a, b = g.input("a", sg.int8[1, 8], (2, 3)), g.input("b", sg.int8[1, 8], (2, 3))
+    >>> route = g.input("route", sg.Selector(2, hot=1), (4,))
+    >>> sg.reassemble([a, b], route, rank=1)
+    <reassemble_0.0 Stream[int8 1x8; 4, 1, 3]>
     """
     attrs: dict[str, Any] = {"rank": rank, "order": order}
     return build("reassemble", (*xs, sel), attrs, name)[0]

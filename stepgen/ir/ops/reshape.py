@@ -102,6 +102,15 @@ def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | 
     Notes
     -----
     Reshape (paper, section 3); every group is padded for itself.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[1, 8], (4, 6))
+    >>> x.reshape(chunk=4)
+    (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
+    >>> x.reshape(dim=1, chunk=2)
+    <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
     """
     streams = build("reshape", (x,), {"dim": dim, "chunk": chunk, "pad": pad}, name)
     return streams if dim == 0 else streams[0]

@@ -81,5 +81,12 @@ def scan(
     Notes
     -----
     Scan (paper, section 3): elements update the state in the order of the stream.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.f32[1, 8], (4, 3))
+    >>> x.scan(sg.fn.add(), rank=1)
+    <scan_0.0 Stream[f32 1x8; 4, 3]>
     """
     return build("scan", xs, {"fn": fn, "rank": rank, "init": init}, name)[0]

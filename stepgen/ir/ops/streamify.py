@@ -129,6 +129,13 @@ def streamify(
     Notes
     -----
     Streamify (paper, section 3); `count` is its static form.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, ref = g.input("x", sg.int8[8, 8], (4, 3)), g.input("ref", sg.int8[1, 8], (4, 5))
+    >>> x.bufferize(rank=1).streamify(ref)
+    <streamify_0.0 Stream[int8 8x8; 4, 5, 3]>
     """
     attrs = {"count": count, "stride": stride, "shape": shape}
     return build("streamify", (buf,) if ref is None else (buf, ref), attrs, name)[0]

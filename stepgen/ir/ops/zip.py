@@ -55,5 +55,14 @@ def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
     -----
     Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
     names both streams.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, y = g.input("x", sg.int8[1, 8], (4,)), g.input("y", sg.int8[1, 8], (4,))
+    >>> x.zip(y)
+    <zip_0.0 Stream[(int8 1x8, int8 1x8); 4]>
+    >>> x.zip(y).map(sg.fn.add())
+    <map_0.0 Stream[int8 1x8; 4]>
     """
     return build("zip", (x, y), {}, name)[0]

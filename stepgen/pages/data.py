@@ -1,0 +1,82 @@
+"""The reference of what programs are made of: element types, types of data, dims and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..ir.dims import dynamic, ragged, static
+from ..ir.dtypes import ELEMENTS, FLAG, Buffer, DataType, Selector, Tile, TupleType
+from ..ir.feedback import Feedback
+from ..ir.graph import Graph
+from ..ir.stream import Stream
+from . import docstrings
+from .functions import signature
+from .probe import travels
+
+_TYPES: tuple[type[DataType], ...] = (Tile, Selector, Buffer, TupleType)
+
+
+def elements() -> Iterator[str]:
+    """The element types as a table."""
+    rows = []
+    for name, element in ELEMENTS.items():
+        low, high = element.limits or ("float", "")
+        limits = f"{low}..{high}" if element.limits else "floating point"
+        spelled = f"`sg.{name}_`" if name == "bool" else f"`sg.{name}`"
+        built = "yes" if travels(element[1, 8]) else "no"
+        if element == FLAG.element:
+            built = "as a flag, `[1, 1]`" if travels(FLAG) else "no"
+        rows.append((spelled, str(element.bits), str(element.bytes), limits, built))
+    yield from docstrings.table(("element type", "bits", "bytes", "numbers", "in circuits"), rows)
+
+
+def types() -> Iterator[str]:
+    """The types of data, dims, and what a graph is built with."""
+    for kind in _TYPES:
+        yield from entry(f"sg.{kind.__name__}", kind)
+        if kind is Selector:
+            yield f"In circuits: {'yes' if travels(Selector(2)) else 'no'}."
+            yield ""
+    for make in (static, dynamic, ragged):
+        yield from entry(f"sg.{make.__name__}", make)
+
+
+def programs() -> Iterator[str]:
+    """How a graph is begun, and what streams can besides operators."""
+    yield from entry("sg.Graph", Graph)
+    for kind, names in (
+        (Graph, ("input", "output", "tensor", "feedback")),
+        (Feedback, ("connect",)),
+        (Stream, ("fifo", "dim")),
+    ):
+        for name in names:
+            yield from entry(f"{kind.__name__}.{name}", getattr(kind, name))
+
+
+def entry(name: str, thing: Callable[..., Any]) -> Iterator[str]:
+    """One class, function or method: how it is called, what it takes and refuses."""
+    told = docstrings.of(thing)
+    called = signature(thing).replace("(self, ", "(").replace("(self)", "()")
+    yield from (f"### `{name}`", "", "```python", f"{name}{called}", "```", "")
+    yield from (docstrings.prose(told["Summary"]), "")
+    rows = [(f"`{n}`", kind, meaning) for n, kind, meaning in _described(told, "Parameters")]
+    if rows:
+        yield from (*docstrings.table(("parameter", "type", ""), rows), "")
+    facts = [
+        f"- {key} {what}" + (f": {meaning}" if meaning else ".")
+        for key in ("Returns", "Raises")
+        for what, _, meaning in _described(told, key)
+    ]
+    if facts:
+        yield from (*facts, "")
+
+
+def _described(told: dict[str, str], key: str) -> list[tuple[str, str, str]]:
+    return docstrings.described(told.get(key, ""))
+
+
+def anchor(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    kept = (c for c in heading.lower() if c.isalnum() or c in " _-")
+    return "".join(kept).strip().replace(" ", "-")
