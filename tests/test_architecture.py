@@ -149,7 +149,7 @@ def test_every_operator_has_a_meaning() -> None:
 
 
 @pytest.mark.parametrize("kind", load_all())
-def test_a_unit_is_a_room(kind: str) -> None:
+def test_a_unit_is_a_package(kind: str) -> None:
     """Its parameters know their circuit and their cycle model, which know nothing of each other."""
     params = params_class(kind)
     assert params.kind == kind
@@ -157,7 +157,7 @@ def test_a_unit_is_a_room(kind: str) -> None:
     assert inspect.signature(params.module("model").build).parameters.keys() == {
         "unit",
         "params",
-        "machine",
+        "layout",
     }
 
 

@@ -187,7 +187,7 @@ def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
     if len(units) > MOST_UNITS:
         return _kinds_table(units)
     lines = [
-        (u["unit"], u["does"], u["works"], *(percent(u[f"{s}_share"]) for s in _STATES))
+        (u["unit"], u["does"], u["busy"], *(percent(u[f"{s}_share"]) for s in _STATES))
         for u in units
     ]
     headings = ("unit", "actor", "busy cycles", "busy", "starved", "full")
@@ -200,15 +200,15 @@ def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
         groups.setdefault((unit["kind"], unit["does"]), []).append(unit)
     lines = []
     for key, group in groups.items():
-        busiest = max(group, key=lambda u: u["works"])
+        busiest = max(group, key=lambda u: u["busy"])
         means = (sum(u[f"{s}_share"] for u in group) / len(group) for s in _STATES)
-        most = percent(busiest["works_share"])
+        most = percent(busiest["busy_share"])
         lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
     headings = ("actor", "units", "busy", "starved", "full", "busiest", "busy")
     return table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
 
 
-_STATES = ("works", "waits", "full")
+_STATES = ("busy", "starved", "full")
 
 _DEMO_ROWS = (
     ("cycles predicted", "cycles_predicted"),

@@ -27,7 +27,7 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
     Returns
     -------
     list of dict
-        ``unit``, ``does``, and for each of ``works``, ``waits`` and ``full`` its cycles and its
+        ``unit``, ``does``, and for each of ``busy``, ``starved`` and ``full`` its cycles and its
         share.
     """
     cycles = max(1, prediction.cycles)
@@ -38,11 +38,11 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
             "unit": a.unit,
             "kind": kinds[a.unit],
             "does": a.name,
-            "works": a.works,
-            "waits": a.waits,
+            "busy": a.busy,
+            "starved": a.starved,
             "full": a.full,
-            "works_share": a.works / cycles,
-            "waits_share": a.waits / cycles,
+            "busy_share": a.busy / cycles,
+            "starved_share": a.starved / cycles,
             "full_share": a.full / cycles,
         }
         for a in chosen
@@ -83,10 +83,10 @@ def symbolic_traffic(
 def occupancy(prediction: Prediction) -> float | None:
     """Share of cycles in which a matrix unit multiplies, on average; None where there is none."""
     units = {u.name for u in prediction.design.of_kind(Matmul)}
-    works = [a.works for a in outline(prediction).activities if a.unit in units]
-    if not works or not prediction.cycles:
+    busy = [a.busy for a in outline(prediction).activities if a.unit in units]
+    if not busy or not prediction.cycles:
         return None
-    return sum(works) / (len(works) * prediction.cycles)
+    return sum(busy) / (len(busy) * prediction.cycles)
 
 
 def memory_bits(experiment: Experiment) -> tuple[int, int]:

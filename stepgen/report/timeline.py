@@ -20,8 +20,8 @@ from ..timing.tiles.report import Run
 COLORS = {"busy": "#2a9d5c", "starved": "#e9e9e4", "full": "#e07b39"}
 _MEANING = {"busy": "busy", "starved": "starved (no input)", "full": "full (back-pressure)"}
 
-_WORKS = "works"
-MAIN_ACTORS = (_WORKS, "passes on")
+_MAIN = "main"
+MAIN_ACTORS = (_MAIN, "deliver")
 """Names of the actors that do what an operator is for; others ask for tiles, or throw away what
 nobody reads."""
 
@@ -95,7 +95,7 @@ def of_run(
         for number, a in enumerate(run.activities)
         if every or (a.unit in nodes and nodes[a.unit].face.is_main and a.name in MAIN_ACTORS)
     ]
-    chosen = sorted(found, key=lambda number: -run.activities[number].works)[:most]
+    chosen = sorted(found, key=lambda number: -run.activities[number].busy)[:most]
     shown = tuple(_called(run.activities[number], nodes) for number in sorted(chosen))
     return Timeline(title, run.cycles, shown, len(found) - len(shown))
 
@@ -104,7 +104,7 @@ def _called(activity: Activity, nodes: Mapping[str, Node]) -> Activity:
     """An actor that applies a function, called as the function is."""
     node = nodes.get(activity.unit)
     function = node.attrs.get("fn") if node else None
-    if function is None or activity.name != _WORKS:
+    if function is None or activity.name != _MAIN:
         return activity
     return dataclasses.replace(activity, name=function.name)
 

@@ -1,6 +1,6 @@
-"""When everything happens: every beat of a design, and every tile of a program on a machine."""
+"""Timing: the cycle model of a design, and the timing of programs on described machines."""
 
 from . import compiled
 
-compiled.keep_apart()
-compiled.tell_watchers()
+compiled.use_cache_folder()
+compiled.report_progress()

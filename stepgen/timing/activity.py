@@ -29,7 +29,7 @@ class Activity:
     ----------
     unit, name : str
         The unit, and the actor's name in it.
-    works, waits, full : int
+    busy, starved, full : int
         Cycles in which it was busy (acted), starved (waited for an input) and full (stalled by
         back-pressure from an output).
     changes : int64 array of shape [n]
@@ -40,8 +40,8 @@ class Activity:
 
     unit: str
     name: str
-    works: int
-    waits: int
+    busy: int
+    starved: int
     full: int
     changes: Cycles
     states: Cycles
@@ -67,7 +67,7 @@ class Trace:
 
     @classmethod
     def of(cls, layout: Layout, M: Cycles, entries: Cycles, cycles: int) -> Trace:
-        """From `M` after a run, and the entries that were taken out of it during the run."""
+        """From `M` after a run, and the trace entries collected during the run."""
         names = tuple((actor.unit, actor.name) for actor in layout.actors)
         counts = np.array([spent(M, actor.address, cycles) for actor in layout.actors])
         return cls(names, counts.reshape(len(names), len(STATES)), entries)
@@ -80,8 +80,8 @@ class Trace:
             changes = np.concatenate(own)
             states = np.repeat(np.arange(len(STATES)), [len(part) for part in own])
             order = np.argsort(changes)
-            works, waits, full = map(int, self.counts[index])
-            yield Activity(unit, name, works, waits, full, changes[order], states[order])
+            busy, starved, full = map(int, self.counts[index])
+            yield Activity(unit, name, busy, starved, full, changes[order], states[order])
 
 
 def spent(M: Cycles, actor: int, cycles: int) -> Cycles:
@@ -108,6 +108,6 @@ def _sorted(entries: Cycles, count: int) -> tuple[Cycles, Cycles]:
 
 
 def split(entries: Cycles, count: int) -> list[Cycles]:
-    """Cycles of log entries, by their key in the low bits, which is below `count`."""
+    """Cycles of log entries by key; keys are in the low bits and below `count`."""
     cycles, ends = _sorted(entries, count)
     return np.split(cycles, ends[:-1])

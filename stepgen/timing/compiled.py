@@ -1,7 +1,7 @@
-"""What numba compiles: where it is kept, one folder for each state of the sources, and who is told.
+"""Cache of the code that numba compiles, one folder per version of the sources.
 
-Numba looks at the time of a function's own file only. Constants and inlined functions of other
-files are compiled in, so after a change there old code would go on working with new records.
+Numba only checks the time stamp of a function's own file. Constants and inlined functions of other
+files are compiled in, so after a change there stale code would run on new records.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from numba.core import event
 from .watch import watcher
 
 KEPT = 3
-"""States of the sources whose compiled code is kept."""
+"""Versions of the sources whose compiled code is kept."""
 IN_USE = 3600.0
-"""Seconds in which a process may still be at work with code of another state."""
+"""Seconds for which another process may still use the code of another version."""
 
 
-def keep_apart() -> None:
-    """Let compiled code lie beside the sources, apart for each state of them.
+def use_cache_folder() -> None:
+    """Set numba's cache folder: beside the sources, one for each version of them.
 
-    Where the sources can't be written to, numba's own place is left as it is: those sources don't
-    change either.
+    If the sources are read-only they don't change, and numba's default folder is used.
     """
     here = Path(__file__).resolve().parent
     if not os.access(here, os.W_OK) or os.environ.get("NUMBA_CACHE_DIR"):
@@ -47,7 +46,7 @@ def keep_apart() -> None:
 
 
 class _Listener(event.Listener):
-    """Counts the functions that no cache had; those that others are made of count too."""
+    """Counts compiled functions, i.e. those that were not cached, and the ones that they call."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -60,13 +59,13 @@ class _Listener(event.Listener):
         watcher().compiles(self.count)
 
 
-def tell_watchers() -> None:
-    """From now on, tell watchers when something is compiled."""
+def report_progress() -> None:
+    """From now on, report to watchers when something is compiled."""
     event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
 def _drop_old(parent: Path) -> None:
-    """Remove code of states that nobody has asked for lately."""
+    """Remove code of versions that have not been used lately."""
     used: dict[Path, float] = {}
     for folder in parent.glob("compiled-*"):
         # Another process may remove the same folders.

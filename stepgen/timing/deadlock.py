@@ -18,12 +18,12 @@ from .layout import Actor, Layout
 R = TypeVar("R")
 
 MOST_TOLD = 8
-"""Waiting actors, or FIFOs to make deeper, that a message names."""
+"""Most waiting actors, or FIFOs to make deeper, that a message names."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """One edge of the cycle: an actor that waits for a channel.
+    """One edge of a cycle of waits: an actor that waits for a channel.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Deadlock(StepError):
 
 
 def explain(layout: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
-    """The error for a run in which no actor can ever act again."""
+    """The error for a run in which no actor can act any more."""
     producers = {c: actor for actor in layout.actors for c in actor.writes}
     consumers = {c: actor for actor in layout.actors for c in actor.reads}
     waits: nx.DiGraph = nx.DiGraph()
@@ -125,21 +125,21 @@ def _level(M: npt.NDArray[np.int64], channel: int) -> int:
 
 
 AMPLE = 1 << 16
-"""A depth at which no FIFO of a run that can end is full, as far as advice goes."""
+"""Depth at which FIFOs count as never full, in the search for depths."""
 
 Depths = Mapping[str, int]
 """Depths of FIFOs, by name."""
 
 
 def advised(run: Callable[[Depths], R], own: Callable[[], Depths]) -> R:
-    """Run with the depths as they are; where that deadlocks, find out which depths would free it.
+    """Run with the given depths; if that deadlocks, find depths that resolve it.
 
     Parameters
     ----------
     run : function of depths
         Runs with some depths replaced.
     own : function
-        The depths that are the user's to set, as they are; asked after the first run.
+        Current depths that the user can set; called after the first run.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def advised(run: Callable[[Depths], R], own: Callable[[], Depths]) -> R:
 
 
 def _stuck(run: Callable[[Depths], object], depths: Depths) -> Deadlock | None:
-    """The deadlock of a run with some depths replaced, None if it goes on."""
+    """The deadlock of a run with some depths replaced, or None."""
     try:
         run(depths)
     except Deadlock as deadlock:
@@ -171,7 +171,7 @@ def _smallest_depths(
 ) -> dict[str, int]:
     """The smallest depths that let a deadlocked run end, or none.
 
-    Of many FIFOs all get one depth, since each search takes some runs.
+    Many FIFOs all get the same depth, since the search for each takes several runs.
     """
     depths: dict[str, int] = {}
     stuck: Deadlock | None = deadlock

@@ -1,7 +1,6 @@
-"""The loop around the compiled kernel that both engines share: it returns to Python often.
+"""The loop around the compiled kernel, common to both engines.
 
-Between two slices Python answers Ctrl-C, those who wait are told how far the run is, and notes that
-fill their space are put aside.
+The kernel runs in slices: between them Python handles Ctrl-C, reports progress, and empties logs.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from .layout import Layout
 from .watch import watcher
 
 MAX_CYCLES = 1 << 40
-"""Cycles after which a run is given up, where nobody sets another limit."""
+"""Default limit of the cycles of a run."""
 
 SLICE = 1 << 22
-"""Looks at actors, and cycles, between two returns to Python: some tenths of a second."""
+"""Steps of actors, and cycles, between two returns to Python: some tenths of a second."""
 
 
 class TooLong(StepError):
-    """The run has reached its limit of cycles; `M` is the machine then."""
+    """The run has reached its limit of cycles; `M` is the state array at that time."""
 
     def __init__(self, message: str, M: Cycles) -> None:
         super().__init__(message)
@@ -33,16 +32,16 @@ class TooLong(StepError):
 
 @dataclass(frozen=True)
 class Driven:
-    """How a run went.
+    """Result of a run.
 
     Attributes
     ----------
     M : int64 array
-        The machine at the end.
+        State array at the end.
     cycles : int
-        Cycles of the run; where it is stuck, the cycle from which on nothing moves.
+        Cycles of the run; after a deadlock, the cycle from which on nothing moves.
     stuck : bool
-        Whether nothing will ever move again although the run has not ended.
+        Whether the run has deadlocked.
     notes, trace : int64 array
         Entries of the log and of the trace, in order of time.
     """
@@ -60,7 +59,7 @@ def check_limit(limit: int) -> int:
     Raises
     ------
     StepError
-        If no run could keep to it, or the log could not tell the cycles apart.
+        If it is not positive, or larger than log entries can encode.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_CYCLES:
         raise StepError(f"the limit of cycles must be within 1..{MAX_CYCLES}, not {limit!r}")
@@ -68,16 +67,16 @@ def check_limit(limit: int) -> int:
 
 
 def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
-    """Run what is laid out until it ends or nothing moves any more.
+    """Run a layout until it ends or deadlocks.
 
     Parameters
     ----------
     layout : Layout
         Actors and channels.
     limit : int
-        Cycles that the run may take.
+        Most cycles of the run.
     arena : int
-        Words of the arena to begin with; it grows as needed.
+        Initial words of the arena; it grows as needed.
 
     Raises
     ------

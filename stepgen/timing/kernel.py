@@ -1,18 +1,18 @@
 """The kernel of the cycle model: actors and channels in one flat array, stepped event by event.
 
-Everything lives in one int64 array `M`, like the memory of a small machine, so that every step
-function has the same compiled type: ``step(M, a, t)`` looks at actor `a` in cycle `t`. Addresses
-of channel and actor records are plain indices into `M`.
+All state is in one int64 array `M`, so that every step function has the same compiled type:
+``step(M, a, t)`` steps actor `a` in cycle `t`. Addresses of channel and actor records are indices
+into `M`.
 
 A step performs at most one action and returns
 
-- `acted` when it did (look again in the next cycle),
+- `acted` when it did (it is stepped again in the next cycle),
 - a later cycle when what it waits for has a known time, or
-- ``-(address of a channel)`` when only an event on that channel can help it, or
-- `ANY` when an event on any of its channels can, or `NEVER`.
+- ``-(address of a channel)`` when it waits for an event on that channel, or
+- `ANY` when it waits for an event on any of its channels, or `NEVER`.
 
-All looks compare time stamps (`ready`, `room`), so the order in which actors are stepped within a
-cycle does not matter: a beat pushed in cycle w is seen from ``w + latency`` on, a slot popped in
+Steps only compare time stamps (`ready`, `room`), so the order in which actors are stepped within a
+cycle does not matter: a beat pushed in cycle w is visible from ``w + latency`` on, a slot popped in
 cycle r is free from ``r + 1`` on, exactly as in the registers of the hardware.
 """
 
@@ -47,16 +47,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def step(function: Step) -> Step:
-    """Compile a step function to the one type that all step functions share."""
+    """Compile a step function to the type that all step functions have."""
     compiled: Step = nb.njit(STEP, cache=True)(function)
     return compiled
 
 
 def helper(function: F) -> F:
-    """Let step functions call a function, which becomes a part of them.
+    """Compile a function that step functions call; it is inlined.
 
-    It is compiled once, and the machine code's optimizer makes it a part of each caller;
-    ``inline="always"`` would have numba compile it again in each, which takes five times as long.
+    LLVM inlines it after compiling it once; ``inline="always"`` would have numba compile it again
+    in each caller, which takes five times as long.
     """
     return cast(F, nb.njit(forceinline=True)(function))
 
@@ -68,7 +68,7 @@ HEADER = 16
 
 # Record of a channel
 DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT = range(10)
-"""`FREE_AT` is when the last beat has moved, where one takes several cycles."""
+"""`FREE_AT` is the cycle from which on the next beat may enter, if one takes several cycles."""
 CHANNEL_SIZE = 10
 SLOT = 3  # words of a ring slot: cycle pushed, cycle popped, beat
 
@@ -78,24 +78,24 @@ OWN = 9
 
 
 def offsets(*fields: str, start: int = 0) -> Any:
-    """Places of the words of a record by name: ``M[channel + C.rate]``.
+    """Offsets of a record's fields by name: ``M[channel + C.rate]``.
 
-    To the compiler they are constants. `packed` lays the fields out in the same order.
+    The compiler sees constants. `packed` lays the fields out in the same order.
     """
     return namedtuple("offsets", fields)(*range(start, start + len(fields)))
 
 
 def record(*fields: str) -> Any:
-    """Places of an actor's own fields by name: ``M[a + P.level]``.
+    """Offsets of an actor's own fields by name: ``M[a + P.level]``.
 
-    A record that begins as another one does names the fields of that first:
+    A record that extends another one starts with the fields of that:
     ``record(*COMMON._fields, "level")``.
     """
     return offsets(*fields, start=OWN)
 
 
 def packed(places: Any, **values: int | Sequence[int]) -> list[int]:
-    """The first contents of a record, every field given by name.
+    """The initial content of a record, every field given by name.
 
     Only the last field may have several words.
 
@@ -116,12 +116,12 @@ AWAKE = 0
 READY = 0
 
 KEY_BITS = 20
-"""Low bits of a log entry that say who; the cycle is above them."""
+"""Low bits of a log entry, which identify the actor or channel; the cycle is above them."""
 
-# Why an actor did nothing, and the states of its timeline
+# States of an actor: busy, starved, full
 WORKING, EMPTY_INPUT, FULL_OUTPUT = 0, 1, 2
 
-# A beat in one word: kind, stop and low as on the wire; above them what units look at (mask, flag)
+# A beat in one word: kind, stop and low as on the wire; above them the aux field (mask, flag)
 STOP_SHIFT, LOW_SHIFT, AUX_SHIFT = KIND_BITS, 8, 14
 LEVEL_MASK = 63
 
@@ -140,13 +140,13 @@ def stop_of(beat: int) -> int:
 
 @helper
 def low_of(beat: int) -> int:
-    """Lowest empty level of a bare beat."""
+    """Level of the group of an empty token."""
     return (beat >> LOW_SHIFT) & LEVEL_MASK
 
 
 @helper
 def aux_of(beat: int) -> int:
-    """What a unit looks at besides structure: a flag, or the address of a selector's mask."""
+    """What a beat carries besides structure: a flag, or the address of a selector's mask."""
     return beat >> AUX_SHIFT
 
 
@@ -164,7 +164,7 @@ def slot(M: Memory, c: int, i: int) -> int:
 
 @helper
 def ready_at(M: Memory, c: int, i: int, t: int) -> int:
-    """`READY` if beat `i` of channel `c` is visible in cycle `t`, else how long to wait."""
+    """`READY` if beat `i` of channel `c` is visible in cycle `t`, else what to wait for."""
     if i >= M[c + PUSHED]:
         M[REASON] = EMPTY_INPUT
         return -c
@@ -177,13 +177,13 @@ def ready_at(M: Memory, c: int, i: int, t: int) -> int:
 
 @helper
 def ready(M: Memory, c: int, t: int) -> int:
-    """`READY` if a beat is at the head of channel `c` in cycle `t`, else how long to wait."""
+    """`READY` if a beat is at the head of channel `c` in cycle `t`, else what to wait for."""
     return ready_at(M, c, M[c + POPPED], t)
 
 
 @helper
 def room_for(M: Memory, c: int, n: int, t: int) -> int:
-    """`READY` if `n` beats in all have room in channel `c` in cycle `t`, else how long to wait."""
+    """`READY` if channel `c` has space for `n` beats in all in cycle `t`, else what to wait for."""
     freed = n - M[c + DEPTH] - 1
     if freed < 0:
         return READY
@@ -198,7 +198,7 @@ def room_for(M: Memory, c: int, n: int, t: int) -> int:
 
 @helper
 def room(M: Memory, c: int, t: int) -> int:
-    """`READY` if one more beat may enter channel `c` in cycle `t`, else how long to wait."""
+    """`READY` if channel `c` has a free slot in cycle `t`, else what to wait for."""
     if t < M[c + FREE_AT]:
         M[REASON] = FULL_OUTPUT
         return min(M[c + FREE_AT], t + M[WHEEL_MASK])
@@ -207,7 +207,7 @@ def room(M: Memory, c: int, t: int) -> int:
 
 @helper
 def can_pass(M: Memory, x: int, y: int, t: int) -> int:
-    """`READY` if channel `x` has a head and `y` has room in cycle `t`, else how long to wait."""
+    """`READY` if `x` has a beat at its head and `y` a free slot, else what to wait for."""
     wait = ready(M, x, t)
     return wait if wait != READY else room(M, y, t)
 
@@ -226,7 +226,7 @@ def beat_at(M: Memory, c: int, i: int) -> int:
 
 @helper
 def schedule(M: Memory, a: int, t: int) -> None:
-    """Look at actor `a` again in cycle `t`."""
+    """Schedule the next step of actor `a` for cycle `t`."""
     bucket = M[WHEEL] + (t & M[WHEEL_MASK])
     M[a + NEXT] = M[bucket]
     M[bucket] = a
@@ -236,7 +236,7 @@ def schedule(M: Memory, a: int, t: int) -> None:
 
 @helper
 def log(M: Memory, c: int, t: int, side: int) -> None:
-    """Note that a beat moved: `side` 0 into channel `c`, 1 out of it."""
+    """Log the transfer of a beat: `side` 0 into channel `c`, 1 out of it."""
     if M[c + CHANNEL_ID] >= 0:
         M[M[LOG]] = (t << KEY_BITS) | (M[c + CHANNEL_ID] << 1) | side
         M[LOG] += 1
@@ -244,7 +244,7 @@ def log(M: Memory, c: int, t: int, side: int) -> None:
 
 @helper
 def push(M: Memory, c: int, t: int, beat: int) -> None:
-    """Push `beat` into channel `c` in cycle `t`; there must be room."""
+    """Push `beat` into channel `c` in cycle `t`; it must have a free slot."""
     at = slot(M, c, M[c + PUSHED])
     M[at] = t
     M[at + 2] = beat
@@ -274,56 +274,56 @@ def pop(M: Memory, c: int, t: int) -> int:
 
 @helper
 def finish(M: Memory, a: int) -> None:
-    """One of the actors that end a run has seen its end."""
+    """Actor `a`, one of those that a run waits for, has finished."""
     M[RUNNING] -= 1
 
 
 @helper
 def acted(M: Memory, t: int) -> int:
-    """What a step returns after an action in cycle `t`."""
+    """Return value of a step that acted in cycle `t`."""
     M[REASON] = WORKING
     return t + 1
 
 
 @helper
 def held_back(M: Memory, t: int) -> int:
-    """What a step returns when something outside the design keeps it from acting in cycle `t`."""
+    """Return value of a step that a stall outside the design prevents from acting in cycle `t`."""
     M[REASON] = FULL_OUTPUT
     return t + 1
 
 
 @helper
 def note(M: Memory, channel_id: int, t: int) -> None:
-    """Note in the log a decision that depended on time, under an id of its own."""
+    """Log a decision that depended on time, under its own id."""
     M[M[LOG]] = (t << KEY_BITS) | (channel_id << 1)
     M[LOG] += 1
 
 
 FINISHED, QUIET, LOG_FULL, LIMIT, ARENA_FULL, PAUSED = range(6)
 LOG_PER_ACTOR = 200
-"""Space in the log for one action of an actor: all the beats that it may move."""
+"""Log entries reserved for one action of an actor: all the beats that it may move."""
 ARENA_PER_ACTOR = 8
-"""Words of the arena that one action of an actor may take, where a machine has an arena."""
+"""Words of the arena that one action of an actor may take, if there is an arena."""
 CONTROL_CYCLES = 2
-"""Cycles from the last end of a stream until the control unit has stopped the clock count."""
+"""Cycles from the end of the last stream until the control unit stops the cycle counter."""
 
 
 @nb.njit(cache=True)
 def run(steps: tuple[Step, ...], M: Memory, t: int, limit: int, most: int) -> tuple[int, int]:
-    """Step until the run ends or pauses; returns why and the cycle to go on from.
+    """Step until the run ends or pauses; returns the reason and the cycle to continue from.
 
     Parameters
     ----------
     steps : tuple of step functions
         Indexed by the actors' `STEP_INDEX`.
     M : int64 array
-        The machine.
+        The state array.
     t : int
-        First cycle to look at.
+        First cycle.
     limit : int
-        Cycle at which to give up.
+        Cycle at which to stop.
     most : int
-        Looks at actors, and cycles, after which to pause, so that Python has its turn.
+        Steps of actors, and cycles, after which to pause, so that Python gets control.
     """
     actors = M[ACTORS]
     ended = False
@@ -353,7 +353,7 @@ def run(steps: tuple[Step, ...], M: Memory, t: int, limit: int, most: int) -> tu
             M[a + BUSY + before] += t - M[a + LAST]
             M[a + LAST] = t
             then = steps[M[a + STEP_INDEX]](M, a, t)
-            # An actor that has ended has nothing left to wait for, and does not work either.
+            # An actor that has ended counts as starved.
             now = EMPTY_INPUT if then == NEVER else M[REASON]
             M[REASON] = WORKING
             if now != before:

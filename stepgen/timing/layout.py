@@ -1,4 +1,4 @@
-"""Actors and channels laid out in the flat array that the kernel steps."""
+"""Layout of actors and channels in the state array of the kernel."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from . import kernel as k
 LOG_WORDS = 1 << 18
 STEPS = 64
 ACTORS = 1 << k.KEY_BITS - 2
-"""Actors at most: a log entry has an actor's number above two bits for its state."""
+"""Most actors: a log entry has an actor's number above two bits for its state."""
 
 
 def structure(beats: Beats) -> npt.NDArray[np.int64]:
-    """Kind, stop and low of beats in the kernel's words, without the other fields units read."""
+    """Kind, stop and low of beats as words of the kernel, without the aux field."""
     words: npt.NDArray[np.int64] = (
         beats.kind.astype(np.int64)
         | beats.stop.astype(np.int64) << k.STOP_SHIFT
@@ -40,7 +40,7 @@ class Actor:
 
 
 class Layout:
-    """The array under construction.
+    """The state array under construction.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Layout:
     names : dict of int to str
         Name of the channel at each address.
     horizon : int
-        Cycles ahead for which an actor may schedule its next step, at most.
+        Most cycles ahead for which an actor may schedule its next step.
     control : int
         Cycles from the last actor's end to the end of the run.
     """
@@ -73,7 +73,7 @@ class Layout:
         self._finishers = 0
 
     def reserve(self, words: Sequence[int] | npt.NDArray[np.int64]) -> int:
-        """Put `words` somewhere and return their address."""
+        """Place `words` in the array and return their address."""
         address = self._size
         self._words[address] = words
         self._size += len(words)
@@ -91,8 +91,8 @@ class Layout:
     ) -> int:
         """A FIFO of `depth` beats; its beats are logged unless `index` is negative.
 
-        Its ring stores the last `capacity` beats, and at least as many as fit in the FIFO;
-        words in `more` follow its record.
+        Its ring stores the last `capacity` beats, at least `depth`; the words in `more` follow its
+        record.
         """
         slots = 1 << (max(depth, capacity) - 1).bit_length()
         self.horizon = max(self.horizon, latency + 2)
@@ -146,13 +146,13 @@ class Layout:
         return address
 
     def step_table(self) -> tuple[k.Step, ...]:
-        """The step functions by index, filled up to one length so that the kernel has one type."""
+        """The step functions by index, padded to a fixed length so that the kernel has one type."""
         if len(self.steps) > STEPS:
             raise ValueError(f"the kernel takes {STEPS} step functions, not {len(self.steps)}")
         return (*self.steps, *[self.steps[0]] * (STEPS - len(self.steps)))
 
     def build(self) -> npt.NDArray[np.int64]:
-        """The array, with every actor awake in cycle 0.
+        """The state array, with every actor scheduled for cycle 0.
 
         Raises
         ------

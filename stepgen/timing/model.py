@@ -1,4 +1,4 @@
-"""The prediction: in which cycle every beat moves, and why a unit waits."""
+"""The cycle model: predicts the cycle of every beat, and the states of all units."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from .activity import Activity, Cycles, Trace, split
 from .deadlock import advised, explain
+from .design_layout import DesignLayout
 from .drive import MAX_CYCLES, drive
-from .laid_out import LaidOut
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the cycle model says of one run.
+    """Result of the cycle model for one run.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Prediction:
     choices: dict[str, list[int]]
 
     def counters(self, channel: str) -> dict[str, int]:
-        """What the design's counters of one channel show after the run.
+        """Contents of the design's counters of one channel after the run.
 
         Returns
         -------
         dict
             ``busy`` (beats that left), ``starved`` (cycles without a beat at the head) and
-            ``full`` (cycles without room).
+            ``full`` (cycles without a free slot).
         """
         c = self.design.channel[channel]
         pushed, popped = self.pushes[channel], self.pops[channel]
@@ -84,15 +84,15 @@ def predict(
     design : Design
         The elaborated design.
     inputs : mapping of str to Beats
-        What enters through each stream port; what follows its first ``DONE`` waits for another run.
+        Input streams by port; beats after the first ``DONE`` belong to the next run.
     memory : MemoryTiming, optional
-        When the off-chip memory answers.
+        Timing of the off-chip memory.
     stalls : Stalls, optional
-        When ports and memory hold back; free-running where not given.
+        Stalls of ports and memory; by default none.
     early : collection of str
         Stream ports whose first beat is offered before the run starts.
     limit : int
-        Cycles that the run may take.
+        Most cycles of the run.
 
     Returns
     -------
@@ -101,47 +101,47 @@ def predict(
     Raises
     ------
     Deadlock
-        With the cycle of waiting channels, where the run can never end.
+        If the run can never end; names the cycle of channels that wait for each other.
     StepError
-        Where an input is missing, or the run takes more than `limit` cycles.
+        If an input is missing, or the run takes more than `limit` cycles.
     """
 
     def run(depths: Mapping[str, int]) -> Prediction:
         changed = design.with_depths(depths)
-        world = stalls or Stalls(), memory or MemoryTiming(), early
-        return _run(LaidOut(changed, inputs, *world), limit)
+        environment = stalls or Stalls(), memory or MemoryTiming(), early
+        return _run(DesignLayout(changed, inputs, *environment), limit)
 
     return advised(run, lambda: {c.name: c.depth for c in design.channels})
 
 
-def _run(machine: LaidOut, limit: int) -> Prediction:
-    """One run of a machine.
+def _run(layout: DesignLayout, limit: int) -> Prediction:
+    """One run of a layout.
 
     Raises
     ------
     Deadlock, StepError
     """
-    design = machine.design
-    ran = drive(machine, limit=limit)
+    design = layout.design
+    ran = drive(layout, limit=limit)
     if ran.stuck:
-        raise explain(machine, ran.M, ran.cycles)
-    moves = split(ran.notes, 2 * (len(design.channels) + len(machine.notes)))
+        raise explain(layout, ran.M, ran.cycles)
+    moves = split(ran.notes, 2 * (len(design.channels) + len(layout.notes)))
     names = [c.name for c in design.channels]
     return Prediction(
         design,
         ran.cycles,
         pushes=dict(zip(names, moves[0::2], strict=False)),
         pops=dict(zip(names, moves[1::2], strict=False)),
-        activities=tuple(Trace.of(machine, ran.M, ran.trace, ran.cycles).activities()),
-        choices=_choices(machine, moves[0::2]),
+        activities=tuple(Trace.of(layout, ran.M, ran.trace, ran.cycles).activities()),
+        choices=_choices(layout, moves[0::2]),
     )
 
 
-def _choices(machine: LaidOut, moves: list[Cycles]) -> dict[str, list[int]]:
+def _choices(layout: DesignLayout, moves: list[Cycles]) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     notes: dict[str, list[tuple[int, int]]] = {}
     for (unit, index), cycles in zip(
-        machine.notes, moves[len(machine.design.channels) :], strict=True
+        layout.notes, moves[len(layout.design.channels) :], strict=True
     ):
         notes.setdefault(unit, []).extend((int(t), index) for t in cycles)
     return {unit: [index for _, index in sorted(taken)] for unit, taken in notes.items()}

@@ -7,5 +7,5 @@ from .kernel import Memory, aux_of, helper
 
 @helper
 def selected(M: Memory, selector: int, n: int, count: int) -> int:
-    """Bit `n` of a selector of `count` bits; the machine stores a single bit in the beat itself."""
+    """Bit `n` of a selector of `count` bits; a single bit is stored in the beat itself."""
     return aux_of(selector) if count == 1 else M[aux_of(selector) + n]

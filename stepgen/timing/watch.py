@@ -13,7 +13,7 @@ class Watcher:
         """A run has reached this cycle."""
 
     def compiles(self, functions: int) -> None:
-        """The engines are being compiled, since they are not cached; so many functions so far."""
+        """The engines are being compiled, since no cache has them; `functions` are done so far."""
 
 
 _watchers: list[Watcher] = [Watcher()]

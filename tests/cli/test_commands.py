@@ -146,7 +146,7 @@ def test_time(stepgen, here):
     moved = data["off_chip_bytes"]
     assert moved["symbolic"] == moved["model"] == moved["read"] + moved["written"] > 0
     for unit in data["units"]:
-        assert unit["works"] + unit["waits"] + unit["full"] == data["cycles"]
+        assert unit["busy"] + unit["starved"] + unit["full"] == data["cycles"]
     assert len(stepgen(f"time {MOE} --all").out) > len(said.out)
 
 

@@ -33,7 +33,7 @@ from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
-from stepgen.timing.laid_out import LaidOut
+from stepgen.timing.design_layout import DesignLayout
 
 DEEP = 1 << 12
 SEEDS = 8
@@ -317,13 +317,13 @@ class Bench:
 
     def _run(self, given: Mapping[str, Beats]) -> dict[str, int]:
         ports = {f"s_{name}": beats for name, beats in given.items()}
-        machine = LaidOut(self.case.design, ports, memory=MemoryTiming(read_latency=3))
-        M = machine.build()
-        why, _ = k.run(machine.step_table(), M, 0, 1 << 16, 1 << 30)
+        layout = DesignLayout(self.case.design, ports, memory=MemoryTiming(read_latency=3))
+        M = layout.build()
+        why, _ = k.run(layout.step_table(), M, 0, 1 << 16, 1 << 30)
         assert why in (k.QUIET, k.FINISHED)
         found = {}
         for name in self.case.outputs:
-            c = machine.channel(name)
+            c = layout.channel(name)
             n = int(M[c + k.PUSHED])
             last = int(M[k.slot.py_func(M, c, n - 1) + 2]) if n else 0
             found[name] = n - (n > 0 and last & k.KIND_MASK == DONE)

@@ -111,7 +111,7 @@ def test_multipliers_are_busy_in_every_cycle(k_slices, n_slices):
     prediction = predict(design, inputs)
     compute = next(a for a in prediction.activities if a.name == "compute")
     steps = tiles * rows * k_slices * n_slices
-    assert compute.works == steps + 1
+    assert compute.busy == steps + 1
     first = compute.changes[0]
     assert first + steps <= prediction.pops["x"][-1]
     assert prediction.pushes["y"][tiles * rows * n_slices - 1] == first + steps - 1

@@ -28,7 +28,7 @@ def test_one_row_per_operator_that_matters(swiglu):
     assert {a.unit for a in seen.activities} == {n.name for n in main}
     assert len(seen.activities) == len(main)
     assert seen.left_out == 0
-    assert {a.name for a in seen.activities} >= {"matmul", "silu", "passes on", "works"}
+    assert {a.name for a in seen.activities} >= {"matmul", "silu", "deliver", "main"}
 
 
 def test_the_busiest_rows_are_kept_in_the_order_of_the_program(swiglu):
@@ -36,9 +36,9 @@ def test_the_busiest_rows_are_kept_in_the_order_of_the_program(swiglu):
     every = timeline.of_run("swiglu", run, graph)
     few = timeline.of_run("swiglu", run, graph, most=3)
     assert few.left_out == len(every.activities) - 3
-    least = min(a.works for a in few.activities)
+    least = min(a.busy for a in few.activities)
     shown = [a.unit for a in few.activities]
-    assert all(a.works <= least for a in every.activities if a.unit not in shown)
+    assert all(a.busy <= least for a in every.activities if a.unit not in shown)
     assert shown == [a.unit for a in every.activities if a.unit in shown]
     assert len(timeline.of_run("swiglu", run, graph, every=True, most=99).activities) == len(
         run.activities
@@ -48,14 +48,14 @@ def test_the_busiest_rows_are_kept_in_the_order_of_the_program(swiglu):
 def test_activities_add_up(swiglu):
     _, run = swiglu
     for a in run.activities:
-        assert a.works + a.waits + a.full == run.cycles
+        assert a.busy + a.starved + a.full == run.cycles
         points = np.append(np.minimum(a.changes, run.cycles), run.cycles)
         spent = [np.diff(points)[a.states == state].sum() for state in range(len(STATES))]
-        assert [a.works, a.full] == [spent[0], spent[2]]
+        assert [a.busy, a.full] == [spent[0], spent[2]]
 
 
 def test_shares():
-    activity = Activity("u", "works", 5, 3, 2, np.array([2, 6, 8]), np.array([0, 2, 0]))
+    activity = Activity("u", "main", 5, 3, 2, np.array([2, 6, 8]), np.array([0, 2, 0]))
     shares = timeline._shares(activity, np.array([0.0, 4.0, 10.0]))
     assert shares[:, 0].tolist() == [0.5, 0.5, 0.0]
     assert np.allclose(shares[:, 1], [4 / 6, 0, 2 / 6])
@@ -69,7 +69,7 @@ def test_what_alternates_faster_than_columns_is_shown_as_its_mean(period):
     changes = np.stack([ticks, ticks + 1], axis=1).ravel()
     states = np.tile([0, 1], len(ticks))
     changes, states = np.append(changes, [6000, 8000]), np.append(states, [0, 1])
-    activity = Activity("u", "works", 0, 0, 0, changes, states)
+    activity = Activity("u", "main", 0, 0, 0, changes, states)
     works = timeline._columns(activity, np.linspace(0, cycles, cycles // 10 + 1))[0]
     assert np.ptp(works[5:490]) < 0.04
     assert abs(works[5:490].mean() - 1 / period) < 0.01
@@ -101,7 +101,7 @@ def test_perfetto(swiglu, tmp_path):
     for event in events:
         if event["name"] == "busy":
             worked[event["tid"]] += event["dur"]
-    assert list(worked.values()) == [a.works for a in seen.activities]
+    assert list(worked.values()) == [a.busy for a in seen.activities]
 
 
 def test_pictures_say_what_is_left_out(swiglu, tmp_path):

@@ -74,10 +74,10 @@ def test_every_cycle_of_a_unit_has_one_state(seed):
     design, beats = drawn(seed)
     p = predict(design, beats)
     for a in p.activities:
-        assert a.works + a.waits + a.full == p.cycles
+        assert a.busy + a.starved + a.full == p.cycles
         spans = np.diff(np.concatenate([[0], a.changes, [p.cycles]]))
         states = np.concatenate([[1], a.states])
-        assert [int(spans[states == s].sum()) for s in range(3)] == [a.works, a.waits, a.full]
+        assert [int(spans[states == s].sum()) for s in range(3)] == [a.busy, a.starved, a.full]
 
 
 def test_a_missing_input_is_named():

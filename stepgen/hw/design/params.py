@@ -28,7 +28,7 @@ class UnitParams(ABC):
 
     A kind is a subclass, a frozen dataclass, in a file ``params.py``. Beside it lie ``rtl.py`` with
     one subclass of `stepgen.hw.unit.UnitCore` and ``model.py`` with a function
-    ``build(unit, params, machine)``. Defining the class registers the kind.
+    ``build(unit, params, layout)``. Defining the class registers the kind.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Timing of a program on a described machine, one event per tile (paper, section 5)."""
+"""Timing simulation of a program on a described machine, one event per tile (paper, section 5)."""

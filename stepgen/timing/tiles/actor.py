@@ -1,9 +1,8 @@
-"""What the actors of all operators share: their records, and tiles as one word.
+"""Common part of the actors of all operators: their records, and the encoding of tiles in a word.
 
-An actor of a program handles one element at a time. What it needs of a tile is its extents and how
-much of it is padding; these fit into the word that a beat carries besides its structure. Selectors
-carry the address of their bits, addresses their value, buffers and tuples an address of words in
-the arena.
+An actor of a program handles one element at a time. Of a tile it needs the extents and the amount
+of padding; these fit into the aux field of a beat. A selector is stored as the address of its bits,
+an address as its value, buffers and tuples as an address of words in the arena.
 """
 
 from __future__ import annotations
@@ -34,28 +33,28 @@ from ..kernel import (
     stop_of,
 )
 
-# Words of the header of M that the kernel leaves free: bytes held on chip, now and at most, and the
-# actor or channel by which `Program.faults` knows why the run can't go on
+# Words of the header of M that the kernel does not use: bytes on chip, now and at most, and the key
+# in `Program.faults` of the error that ended the run
 NOW, PEAK, FAULT = range(12, 15)
 
 COMMON = record("busy_until", "tokens", "useful", "padding", "traffic", "largest")
-"""Fields that every actor has first: when it is ready with an element, and what is counted."""
+"""First fields of every actor: the cycle in which it finishes an element, and its counters."""
 IDLE = -1
-"""Value of `COMMON.busy_until` while an actor works on nothing."""
+"""Value of `COMMON.busy_until` while an actor has no element."""
 
 
 def fresh(places: Any, **values: int | Sequence[int]) -> list[int]:
-    """The first contents of an actor's fields: those of its own as given, and nothing counted."""
+    """The initial content of an actor's fields: its own as given, its counters 0."""
     counted = dict.fromkeys(COMMON._fields, 0)
     return packed(places, **{**counted, "busy_until": IDLE, **values})
 
 
 TILED = offsets("element_bytes", "rate", "contents", start=CHANNEL_SIZE)
-"""A channel of a program knows how many bytes an element of its tiles has on chip, how many
-elements move in a cycle (0: a tile moves at once), and where the next content lies that data
-decided (0: its producer knows it)."""
+"""Additional fields of a program's channel: bytes of a tile element on chip; elements that move in
+a cycle (0: a tile moves at once); and the address of the next content that depends on data (0: the
+producer determines it)."""
 
-# A tile in one word: extents and how many rows and columns at the end are padding
+# A tile in one word: extents, and the numbers of padding rows and columns at the end
 EXTENT_BITS, PAD_ROWS_BITS, PAD_COLS_BITS = 15, 11, 8
 MAX_EXTENT = (1 << EXTENT_BITS) - 1
 MAX_PAD_ROWS, MAX_PAD_COLS = (1 << PAD_ROWS_BITS) - 1, (1 << PAD_COLS_BITS) - 1
@@ -105,7 +104,7 @@ def span_start(span: int) -> int:
 
 @helper
 def span_length(span: int) -> int:
-    """How many addresses a range has."""
+    """Number of addresses in a range."""
     return span & ((1 << SPAN_LENGTH_BITS) - 1)
 
 
@@ -123,7 +122,7 @@ def value(aux: int, stop: int) -> int:
 
 @helper
 def bare(low: int, stop: int) -> int:
-    """A beat for an empty group."""
+    """An empty token."""
     return make_beat(BARE, stop, low, 0)
 
 
@@ -141,7 +140,7 @@ def is_done(beat: int) -> bool:
 
 @helper
 def hold(M: Memory, size: int) -> None:
-    """Note that `size` more bytes are held on chip (fewer, if negative)."""
+    """Count `size` more bytes on chip (fewer, if negative)."""
     M[NOW] += size
     if M[NOW] > M[PEAK]:
         M[PEAK] = M[NOW]
@@ -149,7 +148,7 @@ def hold(M: Memory, size: int) -> None:
 
 @helper
 def moved(M: Memory, c: int, t: int) -> int:
-    """When the tile at the head of channel `c` has moved: at most `t` where another follows it."""
+    """Cycle in which the tile at the head of `c` has arrived completely; `t` if one follows it."""
     return max(t, M[c + FREE_AT]) if M[c + PUSHED] - M[c + POPPED] == 1 else t
 
 
@@ -173,7 +172,7 @@ def send(M: Memory, a: int, c: int, t: int, beat: int) -> None:
 
 @helper
 def send_until(M: Memory, a: int, c: int, t: int, beat: int, end: int) -> None:
-    """Push a beat whose last elements come in cycle `end`, where streams move tiles by elements."""
+    """Push a beat whose last elements arrive in cycle `end`, if streams move tiles by elements."""
     send(M, a, c, t, beat)
     if M[c + TILED.rate]:
         M[c + FREE_AT] = max(M[c + FREE_AT], end)
@@ -190,14 +189,14 @@ def take(M: Memory, c: int, t: int) -> int:
 
 @helper
 def later(M: Memory, t: int, when: int) -> int:
-    """When to look again: at `when`, or as far ahead as the kernel can plan."""
+    """Cycle of the next step: `when`, or as far ahead as the kernel can schedule."""
     M[REASON] = WORKING
     return max(t + 1, min(when, t + M[WHEEL_MASK]))
 
 
 @helper
 def grab(M: Memory, words: int) -> int:
-    """Take words from the arena and return their address."""
+    """Allocate words of the arena and return their address."""
     address = M[ARENA]
     M[ARENA] += words
     return address

@@ -1,4 +1,4 @@
-"""On-chip memory that operators are given, in the numbers of one run."""
+"""On-chip memory allocated to operators, for the sizes of one run."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Largest = Callable[[Node], int]
 
 
 def allocated(node: Node, policy: Policy, tokens: int, largest: Largest) -> int:
-    """Bytes that an operator is given: its symbolic cost with the run's own extents.
+    """On-chip bytes of an operator: its symbolic cost, with the extents of the run.
 
     Parameters
     ----------
     node : Node
         The operator.
     policy : Policy
-        How bytes are counted.
+        The accounting model.
     tokens : int
         Elements that it emitted.
     largest : Largest
-        How large tiles and buffers were.
+        Largest tile or buffer of each node.
     """
     cost = node.face.memory(node, policy)
     if cost.is_Integer:
@@ -36,7 +36,7 @@ def allocated(node: Node, policy: Policy, tokens: int, largest: Largest) -> int:
 
 @dataclass(frozen=True)
 class _Run:
-    """The sizes of one run, as an operator asks for them (`stepgen.ir.operator.Sizes`)."""
+    """The sizes of one run (`stepgen.ir.operator.Sizes`)."""
 
     policy: Policy
     tokens: int
@@ -67,7 +67,7 @@ class _Run:
         assert isinstance(x, Tile)
         assert isinstance(weight, Tile)
         rows, others = (self.largest(s.resolved().node) for s in streams)
-        # Of the rows that a compute tile holds only the area is known, where both extents vary.
+        # If both extents vary, only the area of the rows in a compute tile is known.
         cols = x.cols.static or rows // (x.rows.static or 1)
         scalars = int(weight.elements) if weight.elements.is_Integer else others
         return SYSTOLIC_ROWS * cols * x.element.bytes + scalars * weight.element.bytes

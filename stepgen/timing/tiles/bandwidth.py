@@ -17,25 +17,25 @@ PATTERNS = ("sequential", "streams", "random")
 SPACE = 1 << 32
 """Bytes of memory that tiles are drawn from."""
 AFTER_ALL = np.iinfo(np.int64).max
-"""When a port is looked at again that has moved all its tiles."""
+"""Next step of a port that has moved all its tiles."""
 
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """What a memory gave.
+    """Measured bandwidth of a memory.
 
     Attributes
     ----------
     pattern : str
         How the addresses of tiles follow each other.
     tile, ports, writes : int
-        Bytes of a tile, operators that ask at the same time, and how many of those write.
+        Bytes of a tile, number of ports, and how many of them write.
     bytes, cycles : int
-        What was moved, and how long that took.
+        Bytes moved, and the cycles that this took.
     per_cycle : float
         Bytes per cycle.
     share : float
-        The same as a share of the memory's peak.
+        The same as a fraction of the memory's peak.
     """
 
     pattern: str
@@ -66,20 +66,20 @@ def bandwidth(
     memory : SimpleMemory or Dram
         The memory.
     pattern : {"sequential", "streams", "random"}
-        Whether the ports take turns over tiles that follow each other, each has such a stream of
-        its own, or tiles lie anywhere.
+        ``"sequential"``: the ports access consecutive tiles in turn; ``"streams"``: each port
+        accesses consecutive tiles of its own; ``"random"``: tiles at random addresses.
     bytes : int
-        What is moved in all, rounded up to whole tiles for every port.
+        Bytes to move in all, rounded up to complete tiles for every port.
     ports : int
-        Operators that ask at the same time.
+        Ports that access memory at the same time.
     writes : int
         How many of the ports write.
     tile : int
         Bytes of a tile.
     in_flight : int
-        Tiles that a port may have asked for and not yet received.
+        Tiles that a port may have requested and not yet received.
     seed : int
-        Decides where random tiles lie.
+        Seed of the random addresses.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def bandwidth(
     Raises
     ------
     StepError
-        For another pattern, or numbers that are not positive.
+        If there is no such pattern, or a number is not positive.
     """
     if pattern not in PATTERNS:
         raise StepError(f"bandwidth: a pattern is one of {', '.join(PATTERNS)}, not {pattern!r}")
@@ -127,7 +127,7 @@ def _measure(
     writes: npt.NDArray[np.int64],
     in_flight: int,
 ) -> int:
-    """Let each port transfer its tiles, in order of time; returns when the last one is there."""
+    """Transfer the tiles of all ports, in order of time; returns when the last one has arrived."""
     ports, count = addresses.shape
     look = np.zeros(ports, dtype=np.int64)
     begun = np.zeros(ports, dtype=np.int64)

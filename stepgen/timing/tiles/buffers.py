@@ -1,7 +1,7 @@
-"""Buffers in on-chip memory: lists of elements, given back after their last reading.
+"""Buffers in on-chip memory: lists of elements, freed after their last reading.
 
-A buffer is an address in the arena: its size in bytes, its first element, and how many readers it
-still has. An element is a beat and the address of the next.
+A buffer is an address in the arena: its size in bytes, its first element, and the number of readers
+left. An element is a beat and the address of the next element.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ELEMENT = offsets("beat", "after")
 
 @helper
 def share(M: Memory, beat: int, readers: int) -> None:
-    """Note that a reference goes to so many readers instead of one; 0 gives the buffer back."""
+    """Pass a reference to `readers` readers instead of one; 0 frees the buffer."""
     if kind_of(beat) == VALUE:
         buffer = aux_of(beat)
         M[buffer + BUFFER.readers] += readers - 1
@@ -26,7 +26,7 @@ def share(M: Memory, beat: int, readers: int) -> None:
 
 @helper
 def release(M: Memory, buffer: int) -> None:
-    """Note that one reader is done."""
+    """One reader is done; the last one frees the buffer."""
     M[buffer + BUFFER.readers] -= 1
     if M[buffer + BUFFER.readers] == 0:
         hold(M, -M[buffer + BUFFER.size])

@@ -1,8 +1,8 @@
-"""What it costs to apply a function to tiles: cycles, FLOPs, and the tile that comes out.
+"""Cost of applying a function to tiles: cycles, FLOPs, and the resulting tile.
 
 An element takes as long as the slowest of reading its operands from on-chip memory, computing, and
-writing the result (paper, section 5.1). Operands that come straight from another unit are read for
-free, and so is a result that goes straight to one.
+writing the result (paper, section 5.1). Operands and results that are passed directly between units
+take no memory access.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHAPES = {
     "rows": ONE_COLUMN,
     "cols": ALL_COLUMNS,
 }
-"""By where a function's result has its extents from."""
+"""By the origin of the extents of a function's result."""
 
 
 def record(
@@ -49,11 +49,11 @@ def record(
     Parameters
     ----------
     function : Function
-        What is applied.
+        The function.
     flops : int
         FLOPs per cycle.
     fixed : int
-        Cycles for each element, whatever its FLOPs; 0 where these decide.
+        Cycles per element, independent of its FLOPs; 0 to derive them from the FLOPs.
     bandwidth : int
         Bytes per cycle of an on-chip memory unit.
     add_up : bool
@@ -93,7 +93,7 @@ def record(
 
 @helper
 def result(M: Memory, w: int, a: int, b: int, c: int) -> int:
-    """The tile that comes out of the operands `a`, `b` and `c` (0 where there is none)."""
+    """The result of the operands `a`, `b` and `c` (0 for none)."""
     shape = M[w + COST.shape]
     if shape == PLACED:
         return tile_word(rows_of(a), cols_of(a), min(MAX_PAD_ROWS, max(0, rows_of(a) - c - 1)), 0)
@@ -119,7 +119,7 @@ def result(M: Memory, w: int, a: int, b: int, c: int) -> int:
 
 @helper
 def flops(M: Memory, w: int, a: int, b: int) -> tuple[int, int]:
-    """FLOPs for one element: all, and those that do not work on padding."""
+    """FLOPs for one element: all, and those that are not on padding."""
     if M[w + COST.form] == PRODUCT:
         out = result(M, w, a, b, 0)
         inner = max(pad_cols_of(a), pad_cols_of(b) if M[w + COST.transposed] else pad_rows_of(b))
@@ -146,13 +146,13 @@ def cycles(M: Memory, w: int, total: int, a: int, b: int, c: int, out: int) -> i
     Parameters
     ----------
     M : int64 array
-        The machine.
+        The state array.
     w : int
-        Address of the cost.
+        Address of the cost record.
     total : int
         FLOPs.
     a, b, c : int
-        Elements of the operands, 0 where there is none.
+        Elements of the operands, 0 for none.
     out : int
         Elements of the result that are written now.
     """

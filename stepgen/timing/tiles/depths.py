@@ -1,4 +1,4 @@
-"""Depths of FIFOs, of which some hold whatever comes."""
+"""FIFO depths on a machine, bounded and unbounded."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ UNBOUNDED: Final = "unbounded"
 Depth = int | Literal["unbounded"]
 """Elements that a FIFO holds."""
 
-ROOM = 1 << 8
-"""Elements for which an unbounded FIFO has room at first."""
+FIRST_SIZE = 1 << 8
+"""Elements that an unbounded FIFO is laid out for at first."""
 
 
 class Outgrown(Exception):
-    """Unbounded FIFOs may have been full: the run is to be repeated with more room.
+    """Unbounded FIFOs may have been full: the run is repeated with larger ones.
 
     Attributes
     ----------
-    rooms : dict of str to int
-        Elements for which they should have room, by name.
+    sizes : dict of str to int
+        Elements that they should be laid out for, by name.
     """
 
-    def __init__(self, rooms: dict[str, int]) -> None:
-        super().__init__("unbounded FIFOs need more room")
-        self.rooms = rooms
+    def __init__(self, sizes: dict[str, int]) -> None:
+        super().__init__("unbounded FIFOs must be larger")
+        self.sizes = sizes
 
 
-def check_room(M: Cycles, unbounded: Mapping[str, int]) -> None:
-    """See that no unbounded FIFO has been full: each has room for all that ever came.
+def check_unbounded(M: Cycles, unbounded: Mapping[str, int]) -> None:
+    """Check that no unbounded FIFO has been full: its size exceeds all pushes of the run.
 
     Parameters
     ----------
     M : int64 array
-        The machine after a run.
+        State array after a run.
     unbounded : mapping of str to int
         Addresses of unbounded FIFOs by name.
 
     Raises
     ------
     Outgrown
-        Where one has taken as many elements as it has room for.
+        If as many elements were pushed into one as it is laid out for.
     """
     short = {}
     for name, channel in unbounded.items():
-        taken, room = int(M[channel + k.PUSHED]), int(M[channel + k.DEPTH])
-        if taken >= room:
-            short[name] = max(taken + 1, 4 * room)
+        pushed, size = int(M[channel + k.PUSHED]), int(M[channel + k.DEPTH])
+        if pushed >= size:
+            short[name] = max(pushed + 1, 4 * size)
     if short:
         raise Outgrown(short)

@@ -10,27 +10,27 @@ from ...ir.errors import StepError
 from ..kernel import packed
 from ..layout import Layout
 from . import dram_steps as d
-from . import whole
+from . import positive
 from .dram_timings import DDR4_3200, HBM2_2000, Timings
 from .ports import KIND_DRAM
 
 
 @dataclass(frozen=True)
 class Dram:
-    """DRAM channels, and which byte lies where.
+    """DRAM channels and their address mapping.
 
-    `interleave` consecutive bytes lie in one channel, the next ones in the next channel. Within a
-    channel consecutive bursts take turns over `turn` bank groups until a row of each is used up;
-    then comes the next set of banks, and after the last set the next row. Which channel and which
-    set come first is scattered, so that tiles at round addresses do not all meet in one place. When
-    a burst is served is said in `dram_steps`.
+    `interleave` consecutive bytes are in one channel, the next ones in the next channel. Within a
+    channel consecutive bursts alternate between `turn` bank groups until a row of each is used up;
+    then follows the next set of banks, and after the last set the next row. The first channel and
+    the first set are hashed, to avoid conflicts between tiles at round addresses. `dram_steps`
+    has the timing of bursts.
 
     Parameters
     ----------
     timings : Timings
-        What has to lie between two commands.
+        Minimum times between commands.
     clock_mhz : int
-        Clock of the machine whose cycles are counted.
+        Clock of the machine, whose cycles are counted.
     channels, bank_groups, banks : int
         Channels, bank groups of each, and banks of each group.
     row_bytes, burst_bytes : int
@@ -38,20 +38,20 @@ class Dram:
     interleave : int
         Consecutive bytes in one channel.
     turn : int
-        Bank groups that consecutive bursts of a channel take turns over.
+        Bank groups that consecutive bursts of a channel alternate between.
     window : int
-        A row may be opened for a burst when fewer bursts of its channel are before it.
+        A row may be opened for a burst with fewer than `window` bursts of its channel before it.
     latency_ps : int
-        Time between an operator and the commands, there and back.
+        Round-trip time between an operator and the DRAM commands.
     request_bytes : int
         Bytes of one request of an operator.
     requests_per_cycle : int
-        How many requests an operator offers in a cycle.
+        Requests that an operator issues per cycle.
 
     Raises
     ------
     StepError
-        Where a number is not positive, or one does not divide another that it has to.
+        If a number is not positive, or does not divide another as required.
     """
 
     timings: Timings
@@ -69,7 +69,7 @@ class Dram:
     requests_per_cycle: int = 16
 
     def __post_init__(self) -> None:
-        whole.check("DRAM", whole.numbers(self))
+        positive.check("DRAM", positive.integers(self))
         for larger, part in (
             ("row_bytes", "burst_bytes"),
             ("interleave", "burst_bytes"),
@@ -84,31 +84,31 @@ class Dram:
         if self.turn * self.row_bytes % self.interleave:
             raise StepError(
                 f"DRAM: an interleave of {self.interleave} bytes does not divide the "
-                f"{self.turn * self.row_bytes} bytes of the rows that bursts take turns over"
+                f"{self.turn * self.row_bytes} bytes of the rows that bursts alternate between"
             )
 
     def ticks(self, clocks: int) -> int:
-        """Ticks of so many clocks of the memory, rounded up."""
+        """Ticks of a number of memory clocks, rounded up."""
         return -(-clocks * self.timings.clock_ps * self.clock_mhz * d.TICKS // 1_000_000)
 
     @property
     def latency(self) -> int:
-        """Cycles between an operator and the commands, there and back."""
+        """Round-trip cycles between an operator and the DRAM commands."""
         return -(-self.latency_ps * self.clock_mhz // 1_000_000)
 
     @property
     def peak(self) -> float:
-        """Bytes per cycle if no data bus ever rests."""
+        """Bytes per cycle with all data buses busy."""
         return self.channels * self.burst_bytes * d.TICKS / self.ticks(self.timings.ccd_s)
 
     def lay_out(self, layout: Layout) -> int:
-        """Put the record of the memory into the array and return its address."""
+        """Place the record of the memory in the state array and return its address."""
         banks = self.bank_groups * self.banks
         first_bank = d.CHANNEL.groups + len(d.GROUP) * self.bank_groups
         rings = first_bank + len(d.BANK) * banks
         size = rings + d.ACTIVATES + self.window
         channels = np.zeros((self.channels, size), dtype=np.int64)
-        # All at once: a tile lies in all channels, and would wait for each in turn.
+        # All refresh at the same time: a tile is in all channels, and would wait for each in turn.
         channels[:, d.CHANNEL.refresh] = self.ticks(self.timings.refi)
         channels[:, first_bank + d.BANK.row : rings : len(d.BANK)] = d.NO_ROW
         channels[:, rings:] = d.LONG_AGO
@@ -133,7 +133,7 @@ class Dram:
         return layout.reserve(own)
 
     def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
-        """Put the record of an operator's port into the array and return its address."""
+        """Place the record of an operator's port in the state array and return its address."""
         blank = dict.fromkeys(d.P._fields, 0)
         own = packed(d.P, **{**blank, "model": memory, "rate": self.requests_per_cycle})
         return layout.reserve(own)
@@ -142,8 +142,8 @@ class Dram:
 HBM2 = Dram(HBM2_2000, clock_mhz=2000, channels=64)
 """Eight stacks of HBM2 at 1024 B per cycle of a machine at 2 GHz, the peak of the paper's machine.
 
-A stack has eight channels of 128 bits. The two pseudo-channels of each take half of every burst, so
-they always do the same, and are one channel here, with rows of 2 x 1 KiB."""
+A stack has eight channels of 128 bits. Each half of a burst is in one of the channel's two
+pseudo-channels, so these are modelled as one channel, with rows of 2 x 1 KiB."""
 
 DDR4 = Dram(DDR4_3200, clock_mhz=2000, channels=2, row_bytes=8192)
 """Two channels of DDR4-3200, eight parts of 8 bits each, for the same machine: 25.6 B per cycle."""

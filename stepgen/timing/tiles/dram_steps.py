@@ -1,12 +1,11 @@
-"""How DRAM serves the bursts of tiles: records in the flat array, and the functions that step them.
+"""DRAM timing of the bursts of tiles: records in the state array, and the functions on them.
 
-Each channel serves its bursts strictly in order of arrival: their column commands, and their
-activates, go in that order. While a burst waits its row may be opened already, if fewer than
-`WINDOW` bursts of the channel are before it. So the commands of a burst follow from those before
-it, and a burst costs a few comparisons. What is not modelled: conflicts on the command bus, and
-controllers that change the order of requests.
+Each channel serves its bursts in order of arrival (FCFS): column commands and activates keep that
+order. While a burst waits its row may be opened already, if fewer than `window` bursts of the
+channel are before it. So the commands of a burst follow from those before it, and a burst costs a
+few comparisons. Not modelled: conflicts on the command bus, and controllers that reorder requests.
 
-Times are in ticks, `TICKS` to a cycle, so that a clock of the memory need not be a whole cycle.
+Times are in ticks, `TICKS` per cycle, since a memory clock need not be an integer number of cycles.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from ..kernel import Memory, helper, offsets
 from .ports import MEMORY, PORT
 
 TICKS = 16
-"""Parts of a cycle in which times are kept."""
+"""Ticks per cycle."""
 CHUNK = 16
-"""Bursts taken at once, over several cycles from a port that offers fewer in a cycle."""
+"""Bursts handled in one step, over several cycles if a port issues fewer in a cycle."""
 ACTIVATES = 4
 """Activates allowed in a window of tFAW."""
 SCATTER = 0x9E3779B1
@@ -43,35 +42,35 @@ CHANNEL = offsets(
     *("oldest_activate", "oldest_column", "groups"),
 )
 """The record of a channel: the earliest next column command of each kind, next activate and next
-refresh, and where in the two rings the oldest entry lies. Then come its bank groups, its banks, the
-ring of activates and the ring of columns."""
+refresh, and the positions of the oldest entries of the two rings. Its bank groups, its banks, the
+ring of activates and the ring of columns follow."""
 GROUP = offsets("next_read", "next_write", "activate")
-"""Of a bank group: the earliest next column command of each kind, and the next activate."""
+"""The record of a bank group: the earliest next column command of each kind, and next activate."""
 BANK = offsets("row", "opened", "close", "activate")
-"""Of a bank: its open row, when that was activated, when it may be closed, and when the next one
-may be activated."""
+"""The record of a bank: its open row, when that was activated, when it may be closed, and when the
+next one may be activated."""
 
 
 @helper
 def start(
     M: Memory, port: int, t: int, address: int, rows: int, row_bytes: int, pitch: int, write: int
 ) -> None:
-    """Begin in cycle `t` to transfer a tile.
+    """Begin to transfer a tile in cycle `t`.
 
     Parameters
     ----------
     M : int64 array
-        The machine.
+        The state array.
     port : int
         Address of the port.
     t : int
-        This cycle.
+        The current cycle.
     address : int
         Byte address of the first row.
     rows, row_bytes : int
         Size of the tile.
     pitch : int
-        Bytes from one row to the next; rows that touch make one piece.
+        Bytes from one row to the next; contiguous rows are one transfer.
     write : int
         1 for a store.
     """
@@ -90,9 +89,9 @@ def start(
 
 @helper
 def advance(M: Memory, port: int, t: int) -> int:
-    """Go on with the tile in cycle `t`; returns 0 when all is offered, else when to look again.
+    """Continue a tile in cycle `t`; returns 0 when all requests are issued, else the next step.
 
-    ``M[port + P.done]`` is then the cycle in which the last answer is there.
+    ``M[port + P.done]`` is then the cycle of the last response.
     """
     if t < M[port + P.at]:
         return M[port + P.at]
@@ -122,7 +121,7 @@ def advance(M: Memory, port: int, t: int) -> int:
 
 @helper
 def _next_row(M: Memory, port: int, memory: int) -> None:
-    """Turn to the next row of the tile: all bursts that its bytes touch."""
+    """Go on to the next row of the tile: all bursts that its bytes touch."""
     size = M[memory + D.burst_bytes]
     address = M[port + P.row_address]
     M[port + P.next] = address // size
@@ -133,7 +132,7 @@ def _next_row(M: Memory, port: int, memory: int) -> None:
 
 @helper
 def _refresh(M: Memory, memory: int, channel: int) -> None:
-    """Close all banks of a channel and refresh it, as soon as the banks allow once it is due."""
+    """Close all banks of a channel and refresh it, once it is due and the banks allow it."""
     first = channel + CHANNEL.groups + len(GROUP) * M[memory + D.groups]
     last = first + len(BANK) * M[memory + D.banks]
     begin = M[channel + CHANNEL.refresh]
@@ -148,7 +147,7 @@ def _refresh(M: Memory, memory: int, channel: int) -> None:
 
 @helper
 def _scatter(number: int) -> int:
-    """A number that looks unlike `number`, so that round addresses do not all meet in one place."""
+    """Hash of `number`, to spread round addresses over channels and banks."""
     return (number * SCATTER >> 12) & 1023
 
 
@@ -161,17 +160,17 @@ def _serve(
     Parameters
     ----------
     M : int64 array
-        The machine.
+        The state array.
     memory : int
         Address of the memory.
     burst, count : int
-        Number of the first burst, and how many there are.
+        Number of the first burst, and the number of bursts.
     write : int
         1 for a store.
     t, offered, per_cycle : int
-        The cycle, bursts offered since, and how many of them come in a cycle.
+        The cycle, the bursts issued in this step so far, and the bursts issued per cycle.
     """
-    # What a burst needs over and over, read once: the array cannot be known not to change.
+    # Read once: the compiler can't know that these words of the array do not change.
     rcd, rp, ras = M[memory + D.rcd], M[memory + D.rp], M[memory + D.ras]
     rrd_s, rrd_l, faw = M[memory + D.rrd_s], M[memory + D.rrd_l], M[memory + D.faw]
     same_s, same_l = M[memory + D.ccd_s], M[memory + D.ccd_l]

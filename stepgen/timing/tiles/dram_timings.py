@@ -1,21 +1,21 @@
-"""Timing sets of DRAM parts, in clocks of the memory as data sheets give them."""
+"""Timing sets of DRAM parts, in memory clocks as in data sheets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...ir.errors import StepError
-from . import whole
+from . import positive
 
 
 @dataclass(frozen=True)
 class Timings:
-    """What has to lie between two commands, in clocks of the memory.
+    """Minimum times between commands, in memory clocks.
 
     Parameters
     ----------
     name : str
-        What people call the set.
+        Name of the set.
     clock_ps : int
         Length of a clock in picoseconds.
     burst : int
@@ -41,7 +41,7 @@ class Timings:
     Raises
     ------
     StepError
-        Where a time is below 1, data would overlap, or refreshes leave no time for anything else.
+        If a time is below 1, data would overlap, or refreshes leave no time for anything else.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Timings:
     rfc: int
 
     def __post_init__(self) -> None:
-        whole.check(f"timing set {self.name}", whole.numbers(self))
+        positive.check(f"timing set {self.name}", positive.integers(self))
         if self.burst > min(self.ccd_s, self.ccd_l) or self.cl + self.burst > self.cwl + self.rtw:
             raise StepError(
                 f"timing set {self.name}: ccd_s {self.ccd_s}, ccd_l {self.ccd_l} or rtw {self.rtw} "

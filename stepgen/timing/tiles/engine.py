@@ -1,4 +1,4 @@
-"""The timing engine on tiles: how long a program takes on a described machine, and what it uses."""
+"""The timing engine on tiles: cycles and resources of a program on a described machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..deadlock import advised, explain
 from ..drive import MAX_CYCLES, TooLong, drive
 from .actor import COMMON, FAULT, PEAK
 from .allocation import allocated
-from .depths import UNBOUNDED, Depth, Outgrown, check_room
+from .depths import UNBOUNDED, Depth, Outgrown, check_unbounded
 from .machines import Machine
 from .program import Program
 from .report import Operator, Run
@@ -42,19 +42,18 @@ def run(
     graph : Graph
         The program.
     given : mapping of str to Beats
-        What enters through each input stream, one beat per token: bits of selectors, numbers of
-        address tiles, rows and columns of other tiles.
+        Input streams, one beat per token: bits of selectors, numbers of address tiles, rows and
+        columns of other tiles.
     machine : Machine
-        What it runs on.
+        The machine.
     depths : mapping of str to int or "unbounded", optional
         FIFO depths of streams, by name, instead of the program's and the machine's.
     tensors : mapping of str to array, optional
-        What tensors of addresses hold, by name; what others hold is not needed.
+        Contents of tensors of addresses, by name; those of others are not needed.
     contents : mapping of str to Beats, optional
-        What streams hold whose contents data decides (`known.decided`), by name, in the form of
-        `given`.
+        Contents of streams that depend on data (`known.decided`), by name, in the form of `given`.
     limit : int
-        Cycles that the run may take.
+        Most cycles of the run.
 
     Returns
     -------
@@ -63,14 +62,14 @@ def run(
     Raises
     ------
     Deadlock
-        With the cycle of waiting streams, where the run can never end.
+        If the run can never end; names the cycle of streams that wait for each other.
     StepError
-        Where an input is missing, an address is out of range, a depth does not fit, or the run
+        If an input is missing, an address is out of range, a depth is not possible, or the run
         takes more than `limit` cycles.
     """
     own = dict(depths or {})
     fifos: dict[str, Depth] = {}
-    rooms: dict[str, int] = {}
+    sizes: dict[str, int] = {}
 
     def attempt(changes: Mapping[str, int]) -> Run:
         while True:
@@ -81,7 +80,7 @@ def run(
                 {**own, **changes},
                 tensors=tensors,
                 contents=contents,
-                rooms=rooms,
+                sizes=sizes,
             )
             if not fifos:
                 fifos.update(program.fifos)
@@ -89,7 +88,7 @@ def run(
             try:
                 return _run(program, limit)
             except Outgrown as outgrown:
-                rooms.update(outgrown.rooms)
+                sizes.update(outgrown.sizes)
 
     def bounded() -> dict[str, int]:
         return {name: depth for name, depth in fifos.items() if depth != UNBOUNDED}
@@ -98,7 +97,7 @@ def run(
 
 
 def _check_depths(program: Program, asked: Mapping[str, Depth]) -> None:
-    """Check that the depths that were asked for are possible, of FIFOs that there are."""
+    """Check that the given depths are possible, and that their FIFOs exist."""
     for name, depth in asked.items():
         if name not in program.fifos:
             near = ", ".join(get_close_matches(name, program.fifos, cutoff=0))
@@ -139,7 +138,7 @@ def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cyc
     Returns
     -------
     M : int64 array
-        The machine at the end.
+        State array at the end.
     cycles : int
         Until the last store was done and all streams had ended.
     notes, trace : int64 array
@@ -150,15 +149,15 @@ def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cyc
     Deadlock, StepError
         As `run`.
     Outgrown
-        If unbounded FIFOs need more room.
+        If unbounded FIFOs must be laid out larger.
     """
     try:
         ran = drive(program, limit=limit, arena=ARENA_WORDS)
     except TooLong as long:
-        check_room(long.M, program.unbounded)
+        check_unbounded(long.M, program.unbounded)
         raise
     M = ran.M
-    check_room(M, program.unbounded)
+    check_unbounded(M, program.unbounded)
     if ran.stuck:
         if M[FAULT]:
             raise program.faults[int(M[FAULT])]
@@ -172,7 +171,7 @@ def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cyc
 
 
 def _head(M: Cycles, channel: int) -> int | None:
-    """What the value at the head of a channel carries, None where there is none."""
+    """The aux field of the value at the head of a channel, None if there is no value."""
     popped, pushed = int(M[channel + k.POPPED]), int(M[channel + k.PUSHED])
     if popped == pushed:
         return None
@@ -188,7 +187,7 @@ def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
 
 
 def _compute(node: Node, machine: Machine) -> int:
-    """FLOPs per cycle that an operator is given."""
+    """FLOPs per cycle of an operator."""
     function = node.attrs.get("fn")
     if not node.face.computes or function is None:
         return 0

@@ -1,4 +1,4 @@
-"""Holding one beat back, to raise its stop when a group ends late; one beat goes out per cycle."""
+"""Holding register for one beat, whose stop is raised if its group ends late."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ..kernel import Memory, aux_of, helper, kind_of, low_of, make_beat, record
 from .actor import COMMON, bare, send
 
 HOLDING = record(*COMMON._fields, "out", "holds", "held", "has_held")
-"""How the record of an actor that holds back begins."""
+"""First fields of an actor with a holding register."""
 
 
 @helper
 def flush(M: Memory, a: int, t: int) -> bool:
-    """Let go of what is held back, which takes this cycle; whether there was anything."""
+    """Emit the beat held, if there is one, which takes this cycle; returns whether there was."""
     held: bool = M[a + HOLDING.has_held] == 1
     if held:
         send(M, a, M[a + HOLDING.out], t, M[a + HOLDING.held])
@@ -21,7 +21,7 @@ def flush(M: Memory, a: int, t: int) -> bool:
 
 @helper
 def put(M: Memory, a: int, t: int, beat: int, final: bool) -> bool:
-    """Emit a beat, or hold it back and emit the one before; whether the beat is gone or held."""
+    """Emit a beat, or hold it and emit the one before; returns whether it was emitted or held."""
     if M[a + HOLDING.holds] and not final:
         flush(M, a, t)
         M[a + HOLDING.held], M[a + HOLDING.has_held] = beat, 1
@@ -34,7 +34,7 @@ def put(M: Memory, a: int, t: int, beat: int, final: bool) -> bool:
 
 @helper
 def close(M: Memory, a: int, t: int, low: int, stop: int) -> None:
-    """Close the levels ``low..stop`` on the beat held back, or as an empty group."""
+    """Close the levels ``low..stop`` on the beat held, or as an empty group."""
     if M[a + HOLDING.has_held]:
         held = M[a + HOLDING.held]
         M[a + HOLDING.has_held] = 0

@@ -1,8 +1,8 @@
-"""What the engine has to know the contents of: numbers of tiles and flags, never tiles.
+"""Streams whose contents the engine needs: addresses, selectors and flags, never tiles.
 
-Tiles carry no data. So a number that says which tile to load, or a flag that drops a piece, comes
-from outside, from counting, or from structure; where it is computed from what tiles hold, it has to
-be given, as the reference finds it.
+Tiles have no data in the timing simulation. So the number of a tile to load, or a flag that drops
+an element, must come from an input, from counting, or from structure; if it is computed from data,
+the contents are taken from the reference.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .streams import holds_tiles
 
 
 def check(graph: Graph, given: Collection[str] = ()) -> None:
-    """Check that the contents that steer a program are known.
+    """Check that the contents on which the timing of a program depends are known.
 
     Parameters
     ----------
     graph : Graph
         The program.
     given : collection of str
-        Streams whose contents are given, though data decides them.
+        Streams whose contents depend on data and are given.
 
     Raises
     ------
@@ -40,13 +40,13 @@ def check(graph: Graph, given: Collection[str] = ()) -> None:
 
 
 def decided(graph: Graph) -> list[Stream]:
-    """The streams that steer a program with contents that are computed from data."""
+    """The streams whose contents are computed from data and affect the timing of a program."""
     makers = dict.fromkeys(maker for _, _, maker in _found(graph))
     return [s for maker in makers for s in maker.outputs if not holds_tiles(s)]
 
 
 def _found(graph: Graph) -> Iterator[tuple[Node, Stream, Node]]:
-    """Nodes, what steers them, and who makes that of data."""
+    """Nodes, a stream that steers each, and the node that computes it from data."""
     for node in graph.nodes:
         for index in node.face.steered_by(node):
             stream = node.inputs[index]
@@ -56,7 +56,7 @@ def _found(graph: Graph) -> Iterator[tuple[Node, Stream, Node]]:
 
 
 def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | None:
-    """The node that makes flags or numbers of data, where there is one."""
+    """The node that computes flags or numbers from data, if there is one."""
     stream = stream.resolved()
     node = stream.node
     seen = set() if seen is None else seen
@@ -64,7 +64,7 @@ def decided_by_data(stream: Stream, seen: set[Stream] | None = None) -> Node | N
         return None
     seen.add(stream)
     contents = node.face.contents(node, stream.port)
-    # Tensors of addresses are given, others are not.
+    # The contents of tensors of addresses are given, those of others are not.
     if contents is None or (node.face.reads == "tensor" and stream.dtype == FLAG):
         return node
     found = (decided_by_data(node.inputs[index], seen) for index in contents)

@@ -1,7 +1,7 @@
-"""Loads in two actors: one asks for tiles, one passes on those that have come.
+"""Loads as two actors: one requests tiles, one delivers those that have arrived.
 
-Between them is a line of as many places as tiles may be in flight. A place is taken from the first
-request of a tile until the tile has been passed on.
+The queue between them has a slot for each tile that may be in flight. A slot is taken from the
+first request of a tile until the tile has been delivered.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ LOADING = record(
     *COMMON._fields,
     *("port", "line", "arrivals", "mask", "base", "rows", "row_bytes", "tile", "stop", "words"),
 )
-"""How the record of an actor that asks for tiles begins."""
+"""First fields of an actor that requests tiles."""
 DELIVERY = record(*COMMON._fields, "out", "line", "arrivals", "mask", "size")
-"""The record of an actor that passes tiles on."""
+"""The record of an actor that delivers tiles."""
 
 
 @helper
 def fetch(M: Memory, a: int, t: int, number: int, stop: int) -> int:
-    """Begin to ask for tile `number`, which will close `stop` dims; when to look again."""
+    """Begin to request tile `number`, which closes `stop` dims; `READY`, or the next step."""
     rows, row_bytes = M[a + LOADING.rows], M[a + LOADING.row_bytes]
     size = rows * row_bytes
     address = M[a + LOADING.base] + number * size
@@ -58,7 +58,7 @@ def fetch(M: Memory, a: int, t: int, number: int, stop: int) -> int:
 
 @helper
 def asked(M: Memory, a: int, t: int) -> int:
-    """Go on asking; `READY` when the tile is on its way, else when to look again."""
+    """Continue; `READY` when all requests of the tile are issued, else the next step."""
     port, line = M[a + LOADING.port], M[a + LOADING.line]
     when = memory.advance(M, port, t)
     if when:
@@ -78,7 +78,7 @@ def deliver(M: Memory, a: int, t: int) -> int:
         return wait
     arrives = M[M[a + DELIVERY.arrivals] + (M[line + POPPED] & M[a + DELIVERY.mask])]
     beat = head(M, line)
-    # Where streams move tiles by elements, the first go on as soon as the last can follow.
+    # If streams move tiles by elements, the first are sent as soon as the last can follow.
     rate, first = M[out + TILED.rate], arrives
     if rate:
         first -= (area(aux_of(beat)) + rate - 1) // rate
@@ -95,18 +95,18 @@ def deliver(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
-    """Add what passes tiles on; returns the line and the fields of what asks for them."""
+    """Add the actor that delivers; returns the queue, and fields of the actor that requests."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     rows, cols = node.attrs["tile"]
     row_bytes = cols * tensor.element.bytes
     places = to.machine.tiles_in_flight
     mask = (1 << (places - 1).bit_length()) - 1
     arrivals = to.reserve([0] * (mask + 1))
-    line = to.internal(f"{node.name} on its way", places)
+    line = to.internal(f"{node.name} in flight", places)
     out = to.output(node)
     size = rows * row_bytes
     own = fresh(DELIVERY, out=out, line=line, arrivals=arrivals, mask=mask, size=size)
-    to.add(node, deliver, own, reads=[line], writes=[out], name="passes on")
+    to.add(node, deliver, own, reads=[line], writes=[out], name="deliver")
     return line, {
         "port": to.port(),
         "line": line,
@@ -122,13 +122,13 @@ def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
 
 
 def tiles_of(node: Node, to: Program) -> int:
-    """How many tiles the tensor of a node has."""
+    """Number of tiles of a node's tensor."""
     rows, cols = to.graph.tensors[node.attrs["tensor"]].grid(node.attrs["tile"])
     return rows * cols
 
 
 def check_number(node: Node, to: Program, actor: int, addresses: int, verb: str) -> None:
-    """Have an actor explained that stopped at the number of a tile that is not there."""
+    """Register the error for an actor that stops at the number of a tile that does not exist."""
     tiles = tiles_of(node, to)
 
     def out_of_range(number: int) -> StepError:

@@ -1,8 +1,7 @@
-"""Descriptions of machines: what a program is timed on, as data (paper, section 5.1).
+"""Descriptions of machines on which programs are timed (paper, section 5.1).
 
-A machine holds numbers only. What the published simulator does in its own odd way, and the view
-*as published* has to imitate, is a named field here, off by default; the engine knows rules, not
-papers.
+A machine is data only. Deviations of the published simulator, which the view *as published*
+reproduces, are named fields, off by default.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.arguments import shown
 from ...ir.errors import StepError
 from ...ir.policy import PAPER, PUBLISHED, Policy
-from . import whole
+from . import positive
 from .depths import UNBOUNDED, Depth
 from .dram import DDR4, HBM2, Dram
 from .simple import SimpleMemory
@@ -20,21 +19,21 @@ from .simple import SimpleMemory
 
 @dataclass(frozen=True)
 class Compute:
-    """Arithmetic of one higher-order operator.
+    """Compute resources of one higher-order operator.
 
     Parameters
     ----------
     flops : int
-        FLOPs per cycle that every Map, Accum and Scan is given.
+        FLOPs per cycle of every Map, Accum and Scan.
     of_functions : dict of str to int
         The same for operators that apply these functions.
     fixed : dict of str to int
-        Cycles per element of functions that take a fixed time, whatever the tile.
+        Cycles per element of functions that take a fixed time, for any tile.
 
     Raises
     ------
     StepError
-        Where a number is not positive.
+        If a number is not positive.
     """
 
     flops: int = 4096
@@ -42,9 +41,9 @@ class Compute:
     fixed: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        whole.check("compute", whole.numbers(self))
-        whole.check("compute.of_functions", self.of_functions)
-        whole.check("compute.fixed", self.fixed)
+        positive.check("compute", positive.integers(self))
+        positive.check("compute.of_functions", self.of_functions)
+        positive.check("compute.fixed", self.fixed)
 
     def of(self, function: str) -> int:
         """FLOPs per cycle of an operator that applies `function`."""
@@ -53,43 +52,43 @@ class Compute:
 
 @dataclass(frozen=True)
 class Machine:
-    """What the timing engine on tiles needs to know of a machine.
+    """Description of a machine for the timing engine on tiles.
 
     Parameters
     ----------
     name : str
-        What people call it.
+        Name of the machine.
     memory : SimpleMemory or Dram
         Off-chip memory.
     compute : Compute
-        Arithmetic.
+        Compute resources.
     onchip_bandwidth : int
         Bytes per cycle of each on-chip memory unit.
     fifo_depth : int or "unbounded"
-        Elements that a FIFO holds where the program does not ask for more. Unbounded ones hold
-        whatever comes, also where the program asks for a depth: it asks for a least one.
+        Elements that a FIFO holds where the program does not set a depth. If unbounded, FIFOs are
+        never full, also where the program sets a depth: that is a minimum.
     tiles_in_flight : int
-        Tiles that a load may have asked for and not yet passed on.
+        Tiles that a load may have requested and not yet delivered.
     stream_elements : int
         Elements of a tile that move through a FIFO in one cycle. A consumer sees a tile with its
-        first elements, another follows its last, and rows of a result are passed on as they are
-        made. 0 where tiles move whole and at once, as in the paper.
+        first elements, another follows its last, and rows of a result are sent as they are
+        computed. 0: a tile moves in one cycle, as in the paper.
     policy : Policy
-        How bytes of tiles are counted, on chip and in stores.
+        The accounting model: how bytes of tiles are counted, on chip and in stores.
     loads_add_up : bool
         Whether an operator reads its operands from on-chip memory one after the other. The
-        published simulator does; the paper's text gives every operand a memory unit of its own.
+        published simulator does; by the paper's text every operand has its own memory unit.
     crossbars_read : bool
-        Whether a Partition reads tiles that lie in on-chip memory before it passes them on, one
-        after the other. The published simulator does.
+        Whether a Partition reads tiles that are in on-chip memory one after the other before it
+        sends them. The published simulator does.
     first_accumulator_is_stored : bool
-        Whether an Accum pays for writing what it starts from, not what it has folded. The published
-        simulator does, so that a dynamic result is written for nothing.
+        Whether the cost of an Accum counts the write of its initial value instead of its result.
+        The published simulator does, so that writing a dynamic result costs nothing.
 
     Raises
     ------
     StepError
-        Where a number is not positive; `stream_elements` may be 0, `fifo_depth` unbounded.
+        If a number is not positive; `stream_elements` may be 0, `fifo_depth` unbounded.
     """
 
     name: str
@@ -105,16 +104,16 @@ class Machine:
     first_accumulator_is_stored: bool = False
 
     def __post_init__(self) -> None:
-        numbers = whole.numbers(self)
+        numbers = positive.integers(self)
         moved = {"stream_elements": numbers.pop("stream_elements")}
-        whole.check(f"machine {self.name}", numbers)
-        whole.check(f"machine {self.name}", moved, least=0)
+        positive.check(f"machine {self.name}", numbers)
+        positive.check(f"machine {self.name}", moved, least=0)
         if self.fifo_depth != UNBOUNDED:
-            whole.check(f"machine {self.name}", {"fifo_depth": self.fifo_depth})
+            positive.check(f"machine {self.name}", {"fifo_depth": self.fifo_depth})
 
 
 FIXED = dict.fromkeys(("place_row", "mask_cols", "span_end", "count"), 1)
-"""Functions that only handle addresses or rows: one cycle for each element."""
+"""Functions on addresses or rows: one cycle per element."""
 
 SDA_MEMORY = SimpleMemory(
     channels=32, request_bytes=64, interval=2, latency=18, requests_per_cycle=16
@@ -138,11 +137,11 @@ SDA_PUBLISHED = replace(
     crossbars_read=True,
     first_accumulator_is_stored=True,
 )
-"""As the published simulator has it: loads wait for a whole tile before they ask for the next, and
-offer one request per cycle."""
+"""As in the published simulator: loads wait for a complete tile before they request the next, and
+issue one request per cycle."""
 
 SDA_HBM2 = replace(SDA, name="sda-hbm2", memory=HBM2)
-"""The paper's machine with its HBM2 as DRAM: 1024 B/cycle if no bus ever rests."""
+"""The paper's machine with its HBM2 modelled as DRAM: at most 1024 B/cycle."""
 
 SDA_DDR4 = replace(SDA, name="sda-ddr4", memory=DDR4)
 """The same machine with two channels of DDR4-3200."""

@@ -1,9 +1,9 @@
-"""Off-chip memory as operators see it, whichever model answers.
+"""Off-chip memory as operators see it, for both memory models.
 
 A port belongs to one operator. `start` begins the transfer of one tile; `advance` is then called in
-every cycle that it asks for, until it returns 0: all requests of the tile have been offered, and
-``M[port + PORT.done]`` is the cycle in which the last answer is there. A port carries one tile at a
-time; the next may start before the answers to the last one have come.
+every cycle that it returns, until it returns 0: all requests of the tile have been issued, and
+``M[port + PORT.done]`` is the cycle of the last response. A port transfers one tile at a time; the
+next may start before the responses to the last one have arrived.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ __all__ = ["DDR4", "HBM2", "PORT", "Dram", "SimpleMemory", "advance", "start"]
 def start(
     M: Memory, port: int, t: int, address: int, rows: int, row_bytes: int, write: int
 ) -> None:
-    """Begin in cycle `t` to transfer a tile.
+    """Begin to transfer a tile in cycle `t`.
 
     Parameters
     ----------
     M : int64 array
-        The machine.
+        The state array.
     port : int
         Address of the port.
     t : int
-        This cycle.
+        The current cycle.
     address : int
-        Byte address of the tile, which lies in one piece.
+        Byte address of the tile, which is contiguous.
     rows, row_bytes : int
         Its size.
     write : int
@@ -46,7 +46,7 @@ def start(
 
 @helper
 def advance(M: Memory, port: int, t: int) -> int:
-    """Go on with the tile in cycle `t`; returns 0 when all is offered, else when to look again."""
+    """Continue a tile in cycle `t`; returns 0 when all requests are issued, else the next step."""
     if M[M[port + PORT.model] + MEMORY.kind] == KIND_SIMPLE:
         return simple.advance(M, port, t)
     return dram_steps.advance(M, port, t)

@@ -1,4 +1,4 @@
-"""What a function is given: one operand per tile; the items of tuples count one by one."""
+"""Operands of a function: one per tile; each item of a tuple is an operand."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from .actor import tile_word
 from .program import Program
 
 OPERAND = offsets("channel", "is_flag", "steps", "path")
-"""Where an operand comes from; its path through tuples has `DEEPEST` words."""
+"""Origin of an operand; its path through tuples has `DEEPEST` words."""
 DEEPEST = 4
-"""Tuples within tuples that a record has room for."""
+"""Most levels of nested tuples."""
 OPERAND_SIZE = OPERAND.path + DEEPEST
 
 
 @helper
 def operand(M: Memory, operands: int, count: int, n: int) -> int:
-    """What operand `n` of `count` is at the heads of its FIFO, 0 where there is none."""
+    """Operand `n` of `count` at the head of its FIFO, 0 for none."""
     if n >= count:
         return 0
     at = operands + n * OPERAND_SIZE
     word = aux_of(head(M, M[at + OPERAND.channel]))
     for i in range(M[at + OPERAND.steps]):
         word = M[word + M[at + OPERAND.path + i]]
-    # A flag carries its value; as a tile it has one element.
+    # The word of a flag is its value; as a tile it has one element.
     return tile_word(1, 1, 0, 0) if M[at + OPERAND.is_flag] else word
 
 
 def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
-    """The items of a data type that are no tuples, and where they are."""
+    """The items of a data type that are not tuples, and their paths."""
     if not isinstance(dtype, TupleType):
         yield dtype, ()
         return
@@ -42,21 +42,21 @@ def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
 
 
 def build(node: Node, to: Program) -> tuple[int, int]:
-    """Lay out the records of a node's operands; returns where they lie and how many there are.
+    """Lay out the records of a node's operands; returns their address and number.
 
     Raises
     ------
     StepError
-        If tuples lie too deep within tuples.
+        If tuples are nested too deeply.
     """
     words: list[int] = []
-    # A scalar that becomes a number is a tile from here on, also where it carried a value.
+    # A scalar that is converted to a number is a tile from here on.
     carries = (FLAG, Tile(1, 1, address)) if node.attrs["fn"].name == "convert" else (FLAG,)
     for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
         for leaf, path in leaves(stream.dtype):
             if len(path) > DEEPEST:
                 raise StepError(
-                    f"{node.name} ({node.where}): the timing on tiles takes tuples within tuples "
+                    f"{node.name} ({node.where}): the timing on tiles takes tuples nested up to "
                     f"{DEEPEST} deep, not {len(path)} as in {stream.name}"
                 )
             padded = [*path, *[0] * (DEEPEST - len(path))]

@@ -1,4 +1,4 @@
-"""How records of off-chip memories and of the ports to them begin, whichever model answers."""
+"""First fields of the records of off-chip memories and their ports, for both memory models."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ MEMORY = offsets("kind")
 KIND_SIMPLE, KIND_DRAM = range(2)
 
 PORT = offsets("model", "rate", "left", "at", "done")
-"""The memory; requests offered in a cycle; what is left to offer of this piece; when to look again;
-and when all is offered, when the last answer is there."""
+"""The memory; requests issued per cycle; requests left of this transfer; the cycle of the next
+step; and, when all requests are issued, the cycle of the last response."""

@@ -1,4 +1,4 @@
-"""A program laid out on a machine: its operators as actors, its streams as FIFOs."""
+"""Layout of a program on a machine: its operators as actors, its streams as FIFOs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .actor import (
     SPAN_START_BITS,
     TILED,
 )
-from .depths import ROOM, UNBOUNDED, Depth
+from .depths import FIRST_SIZE, UNBOUNDED, Depth
 from .machines import Machine
 from .streams import element_bytes, holds_tiles, is_written, rests
 
@@ -42,33 +42,33 @@ PAGE = 4096
 REACH = 1 << 63
 """Bytes of off-chip memory that a word of the kernel can address."""
 FAR = 1 << 14
-"""How many cycles ahead an actor may plan; one that waits longer looks again in between."""
+"""Most cycles ahead that an actor may schedule; for longer waits it is stepped in between."""
 FLAGS_DEPTH = 1 << 14
-"""Padding flags that may wait for their tiles, where the types give no bound."""
+"""Depth of a FIFO of padding flags, if their number has no bound."""
 
 
 class Program(Layout):
-    """The array under construction; operators add their actors.
+    """The state array under construction; operators add their actors.
 
     Parameters
     ----------
     graph : Graph
         The program.
     given : mapping of str to Beats
-        What enters through each input stream, one beat per token: bits of selectors, numbers of
-        address tiles, rows and columns of other tiles.
+        Input streams, one beat per token: bits of selectors, numbers of address tiles, rows and
+        columns of other tiles.
     machine : Machine
-        What it runs on.
+        The machine.
     depths : mapping of str to int or "unbounded"
         FIFO depths of streams by name, instead of the program's and the machine's.
-    rooms : mapping of str to int, optional
-        Elements for which unbounded FIFOs have room, by name; `ROOM` for others.
+    sizes : mapping of str to int, optional
+        Elements that unbounded FIFOs are laid out for, by name; `FIRST_SIZE` for others.
     record : int
-        How many elements of each stream to remember, at least.
+        Elements of each stream to keep, at least.
     tensors : mapping of str to array, optional
-        What tensors of addresses hold, by name.
+        Contents of tensors of addresses, by name.
     contents : mapping of str to Beats, optional
-        What streams hold whose contents data decides, by name, in the form of `given`.
+        Contents of streams that depend on data, by name, in the form of `given`.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Program(Layout):
         record: int = 1,
         tensors: Mapping[str, npt.ArrayLike] | None = None,
         contents: Mapping[str, Beats] | None = None,
-        rooms: Mapping[str, int] | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(f"program {graph.name} on {machine.name}")
         self.graph, self.machine = graph, machine
@@ -93,7 +93,7 @@ class Program(Layout):
         self.on_cycles = on_cycles(graph)
         self._given, self._record, self._tensors = given, record, tensors or {}
         self._contents_of = contents or {}
-        self._depths, self._rooms = depths, rooms or {}
+        self._depths, self._sizes = depths, sizes or {}
         self.unbounded: dict[str, int] = {}
         self._memory = machine.memory.lay_out(self)
         self._base = 0
@@ -116,7 +116,7 @@ class Program(Layout):
                 self._connect(stream, readers.get(stream, []))
 
     def _connect(self, stream: Stream, uses: list[tuple[Node, int]]) -> None:
-        """One FIFO for one consumer; a fork for several; a drain where nobody reads."""
+        """One FIFO for one consumer; a fork for several; a discarding actor for none."""
         forks = registry.modules(OPERATORS)
         key = (stream.node.name, stream.port)
         contents = self._decided(stream)
@@ -132,7 +132,7 @@ class Program(Layout):
             drain = forks["output"]
             own = drain.own(stream, source)
             self.actor(
-                *(stream.node.name, "drops", drain.drain, own),
+                *(stream.node.name, "discard", drain.drain, own),
                 reads=[source],
                 writes=[],
                 finishes=True,
@@ -145,10 +145,10 @@ class Program(Layout):
             self._uses[node.name, index] = outs[-1]
         fork = forks["fork"]
         own = fork.own(stream, source, outs)
-        self.actor(stream.name, "forks", fork.copy, own, reads=[source], writes=outs)
+        self.actor(stream.name, "fork", fork.copy, own, reads=[source], writes=outs)
 
     def _decided(self, stream: Stream) -> int:
-        """Address of what a stream holds that data decides; 0 for other streams."""
+        """Address of a stream's contents if these depend on data; 0 for other streams."""
         beats = self._contents_of.get(stream.name)
         if beats is None:
             return 0
@@ -162,8 +162,8 @@ class Program(Layout):
             self.static_tile(stream)
         rate = self.machine.stream_elements
         more = k.packed(TILED, element_bytes=size, rate=rate, contents=contents)
-        room = self._rooms.get(name, ROOM) if depth == UNBOUNDED else depth
-        channel = self.new_channel(name, room, LATENCY, -1, capacity=self._record, more=more)
+        slots = self._sizes.get(name, FIRST_SIZE) if depth == UNBOUNDED else depth
+        channel = self.new_channel(name, slots, LATENCY, -1, capacity=self._record, more=more)
         if depth == UNBOUNDED:
             self.unbounded[name] = channel
         return channel
@@ -176,7 +176,7 @@ class Program(Layout):
         if depth == UNBOUNDED:
             return UNBOUNDED
         if asked is None and stream.dtype == FLAG:
-            # Flags of padding, and their end, wait until their tile comes back.
+            # Flags of padding, and their done beat, wait for the tiles that they belong to.
             return max(depth, 1 + (product_bound(stream.shape) or FLAGS_DEPTH))
         return asked or depth
 
@@ -209,7 +209,7 @@ class Program(Layout):
         reads: Sequence[int] = (),
         writes: Sequence[int] = (),
         finishes: bool = False,
-        name: str = "works",
+        name: str = "main",
     ) -> int:
         """Add an actor of an operator; `own` are its fields, of `actor.fresh`."""
         address = self.actor(
@@ -219,18 +219,18 @@ class Program(Layout):
         return address
 
     def note(self, node: str, index: int) -> int:
-        """An id under which a merge notes that it took input `index`."""
+        """An id under which a merge logs that it took input `index`."""
         self.notes.append((node, index))
         return len(self.notes) - 1
 
     def check_head(
         self, actor: int, channel: int, limit: int, error: Callable[[int], StepError]
     ) -> None:
-        """Have an actor explained that stopped at a value below 0, or of `limit` or more."""
+        """Register the error for an actor that stops at a value below 0, or of `limit` or more."""
         self.checks.append((actor, channel, limit, error))
 
     def explain_growth(self, node: Node, actor: int) -> None:
-        """Have an actor explained that stopped since a tile has become too large."""
+        """Register the error for an actor that stops because a tile grows too large."""
         self.faults[actor] = StepError(
             f"{node.name} ({node.where}) makes a tile of more than {MAX_EXTENT} rows or columns, "
             f"or with more than {MAX_PAD_ROWS} rows or {MAX_PAD_COLS} columns of padding, which "
@@ -247,7 +247,7 @@ class Program(Layout):
         Raises
         ------
         StepError
-            If it ends beyond the addresses that a machine has.
+            If it ends beyond the addresses of the engine.
         """
         if tensor.name not in self._bases:
             if self._base + tensor.bytes > REACH:
@@ -260,12 +260,12 @@ class Program(Layout):
         return self._bases[tensor.name]
 
     def addresses_in(self, tensor: Tensor, size: int) -> int:
-        """Where the words of a tensor's tiles of `size` addresses lie; 0 for other tensors.
+        """Address of the words of a tensor's tiles of `size` addresses; 0 for other tensors.
 
         Raises
         ------
         StepError
-            If it is not known what the tensor holds, on which the run depends.
+            If the contents of the tensor, on which the run depends, are not given.
         """
         if tensor.element != address:
             return 0
@@ -280,7 +280,7 @@ class Program(Layout):
         Raises
         ------
         StepError
-            If it is larger than a word can tell.
+            If it is larger than a word can encode.
         """
         if max(rows, cols) > MAX_EXTENT:
             raise StepError(
@@ -290,12 +290,12 @@ class Program(Layout):
         return rows | cols << COLS_AT
 
     def static_tile(self, stream: Stream) -> int:
-        """The word of a tile of the extents that the type tells, 0 where it does not."""
+        """The word of a tile with the static extents of its type, 0 for others."""
         tile = self.tile_type(stream)
         return self.tile(tile.rows.static or 0, tile.cols.static or 0)
 
     def extent(self, stream: Stream) -> int:
-        """Elements of a tile of the extents that the type tells."""
+        """Elements of a tile with static extents, else 0."""
         tile = self.tile_type(stream)
         return (tile.rows.static or 0) * (tile.cols.static or 0)
 
@@ -315,7 +315,7 @@ class Program(Layout):
         return 0 if node.attrs["fn"].grows else self.extent(node.outputs[0])
 
     def cost(self, node: Node, stored: int) -> int:
-        """The record of what applying a node's function costs."""
+        """The cost record of a node's function."""
         function, compute = node.attrs["fn"], self.machine.compute
         read = [
             self.element_bytes(s) if holds_tiles(s) and rests(s.resolved()) else 0
@@ -344,7 +344,7 @@ class Program(Layout):
         return [len(words) // 2, *words]
 
     def given(self, node: Node) -> npt.NDArray[np.int64]:
-        """The words of what enters through a source."""
+        """The words of a source's input."""
         if node.name not in self._given:
             raise StepError(f"the input {node.name} of the program {self.graph.name} was not given")
         beats = self._given[node.name]
@@ -352,7 +352,7 @@ class Program(Layout):
         return structure(beats) | aux << k.AUX_SHIFT
 
     def _contents(self, stream: Stream, beats: Beats) -> npt.NDArray[np.int64]:
-        """What beats carry besides structure, a word each."""
+        """The aux fields of beats, a word each."""
         data = beats.data.astype(np.int64)
         dtype = stream.dtype
         if isinstance(dtype, Selector):
@@ -375,7 +375,7 @@ def _range_words(ranges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     Raises
     ------
     StepError
-        If one is larger than a word can tell.
+        If one is larger than a word can encode.
     """
     most = 1 << SPAN_START_BITS, 1 << SPAN_LENGTH_BITS
     outside = ranges[((ranges < 0) | (ranges >= most)).any(axis=1)]
@@ -389,5 +389,5 @@ def _range_words(ranges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def holds_buffers(stream: Stream) -> bool:
-    """Whether a stream carries references to on-chip memory."""
+    """Whether a stream has references to buffers."""
     return isinstance(stream.dtype, Buffer)

@@ -1,4 +1,4 @@
-"""What a run on a described machine took and used."""
+"""Result of the timing simulation: cycles and resources."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .machines import Machine
 
 @dataclass(frozen=True)
 class Operator:
-    """What one operator did.
+    """Result for one operator.
 
     Attributes
     ----------
     name, op : str
         The node and its operator.
     busy, starved, full : int
-        Cycles in which it worked, waited for an input, and waited for room at an output; of both
-        actors for a load.
+        Cycles in which it was busy, starved (waited for an input) and full (waited for space at an
+        output); of both actors for a load.
     tokens : int
         Elements that it emitted.
     useful, padding : int
-        FLOPs, apart for those on padding.
+        FLOPs, and those on padding.
     traffic : int
         Off-chip bytes.
     memory : int
-        On-chip bytes that it was given.
+        On-chip bytes allocated to it.
     compute : int
-        FLOPs per cycle that it was given; 0 if it does not compute.
+        FLOPs per cycle allocated to it; 0 if it does not compute.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Run:
-    """What a program took and used on a machine.
+    """Result of a run on a machine.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Run:
     choices : dict of str to list of int
         By merge whose order depends on time, the input that each chunk came from.
     trace : Trace
-        When actors changed their state; decoded where `activities` is asked for.
+        Changes of the actors' states; `activities` decodes it.
     """
 
     machine: Machine
@@ -80,35 +80,35 @@ class Run:
 
     @cached_property
     def memory_allocated(self) -> int:
-        """On-chip bytes that operators were given."""
+        """On-chip bytes allocated to all operators."""
         return sum(o.memory for o in self.operators.values())
 
     @cached_property
     def flops_useful(self) -> int:
-        """FLOPs that did not work on padding."""
+        """FLOPs that are not on padding."""
         return sum(o.useful for o in self.operators.values())
 
     @cached_property
     def flops_padding(self) -> int:
-        """FLOPs that worked on padding."""
+        """FLOPs on padding."""
         return sum(o.padding for o in self.operators.values())
 
     @cached_property
     def compute(self) -> int:
-        """FLOPs per cycle that all operators together were given."""
+        """FLOPs per cycle allocated to all operators together."""
         return sum(o.compute for o in self.operators.values())
 
     @cached_property
     def activities(self) -> tuple[Activity, ...]:
-        """What each actor did when: those of operators, and of the forks that streams need."""
+        """States of each actor: those of operators, and of the forks that streams need."""
         return tuple(self.trace.activities())
 
     @property
     def compute_utilization(self) -> float:
-        """Share of the arithmetic that did useful work."""
+        """Useful FLOPs as a fraction of those that the allocated compute could do."""
         return self.flops_useful / (self.compute * self.cycles) if self.compute else 0.0
 
     @property
     def bandwidth_utilization(self) -> float:
-        """Share of the off-chip bandwidth that moved bytes."""
+        """Off-chip traffic as a fraction of the peak bandwidth."""
         return self.traffic / (self.machine.memory.peak * self.cycles)

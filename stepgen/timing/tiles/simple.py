@@ -1,4 +1,4 @@
-"""Off-chip memory as the paper has it: a latency, and a number of requests served per cycle."""
+"""Off-chip memory as in the paper: a latency, and a number of requests served per cycle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...ir.errors import StepError
 from ..kernel import Memory, helper, offsets, packed
 from ..layout import Layout
-from . import whole
+from . import positive
 from .ports import KIND_SIMPLE, MEMORY, PORT
 
 MOST_CHANNELS = 1 << 16
@@ -17,44 +17,45 @@ S = offsets(
     *("channels", "interval", "latency", "request_bytes", "rows_apart", "triangular"),
     *("updated", "position", "first_asking", "free"),
 )
-"""The record of the memory; `free` has a word for each channel: when it can take a request."""
+"""The record of the memory; `free` has a word per channel: when it can take a request."""
 P = offsets(*PORT._fields, "order", "next_asking")
-"""The record of a port; those that have requests to offer are linked in their order."""
+"""The record of a port; ports with requests to issue are linked in their order."""
 
 
 @dataclass(frozen=True)
 class SimpleMemory:
-    """Channels that each serve one request every `interval` cycles, whatever its address.
+    """Channels that each serve one request every `interval` cycles, independent of its address.
 
-    Requests go to the channels in turn: those of one cycle in the order of the program's operators,
-    loads before stores. Equal tiles that are asked for at once therefore come one after the other.
+    Requests go to the channels round robin: those of one cycle in the order of the program's
+    operators, loads before stores. Equal tiles that are requested at the same time therefore arrive
+    one after the other.
 
     Parameters
     ----------
     channels : int
-        How many there are.
+        Number of channels.
     request_bytes : int
         Bytes of one request.
     interval : int
         Cycles between two requests of one channel.
     latency : int
-        Cycles from the request that an operator offers last to its answer, when nobody waits.
+        Cycles from the last request of an operator to its response, without contention.
     requests_per_cycle : int
-        How many requests an operator offers in a cycle.
+        Requests that an operator issues per cycle.
     rows_apart : bool
-        Whether each row of a tile is rounded up to whole requests, as in the published simulator;
-        else the whole tile, which lies in one piece.
+        Whether each row of a tile is rounded up to complete requests, as in the published
+        simulator; else the tile, which is contiguous.
     triangular : bool
-        Whether the requests that an operator offers in a cycle go 0, 1, 2, … channels further than
-        the one before, as in the published simulator. Where the number of channels is no power of
-        two, some are missed.
+        Whether the requests that an operator issues in a cycle go 0, 1, 2, … channels further than
+        the one before, as in the published simulator. If the number of channels is not a power of
+        two, some are skipped.
     stores_apart : bool
-        Whether stores have as many channels of their own, as on an AXI bus.
+        Whether stores have the same number of separate channels, as on an AXI bus.
 
     Raises
     ------
     StepError
-        Where a number is not positive, or there are too many channels.
+        If a number is not positive, or there are too many channels.
     """
 
     channels: int = 32
@@ -67,7 +68,7 @@ class SimpleMemory:
     stores_apart: bool = False
 
     def __post_init__(self) -> None:
-        whole.check("off-chip memory", whole.numbers(self))
+        positive.check("off-chip memory", positive.integers(self))
         if self.channels > MOST_CHANNELS:
             raise StepError(
                 f"off-chip memory: channels must be at most {MOST_CHANNELS}, not {self.channels}"
@@ -79,7 +80,7 @@ class SimpleMemory:
         return self.channels * self.request_bytes / self.interval
 
     def lay_out(self, layout: Layout) -> int:
-        """Put the record of the memory into the array and return its address."""
+        """Place the record of the memory in the state array and return its address."""
         one = packed(
             S,
             kind=KIND_SIMPLE,
@@ -97,7 +98,7 @@ class SimpleMemory:
         return layout.reserve(one * (2 if self.stores_apart else 1))
 
     def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
-        """Put the record of an operator's port into the array and return its address."""
+        """Place the record of an operator's port in the state array and return its address."""
         if write and self.stores_apart:
             memory += S.free + self.channels
         own = packed(
@@ -115,7 +116,7 @@ class SimpleMemory:
 
 @helper
 def start(M: Memory, port: int, t: int, rows: int, row_bytes: int) -> None:
-    """Begin to offer the requests of one tile in cycle `t`."""
+    """Begin to issue the requests of one tile in cycle `t`."""
     memory = M[port + P.model]
     size = M[memory + S.request_bytes]
     if M[memory + S.rows_apart]:
@@ -123,7 +124,7 @@ def start(M: Memory, port: int, t: int, rows: int, row_bytes: int) -> None:
     else:
         requests = (rows * row_bytes + size - 1) // size
     _update(M, memory, t)
-    # A tile without elements asks for nothing, and so takes the cycle of asking.
+    # A tile without elements has no requests, but takes one cycle.
     M[port + P.at] = t + max(1, (requests + M[port + P.rate] - 1) // M[port + P.rate])
     M[port + P.done] = t + M[memory + S.latency]
     M[port + P.left] = requests
@@ -137,7 +138,7 @@ def start(M: Memory, port: int, t: int, rows: int, row_bytes: int) -> None:
 
 @helper
 def advance(M: Memory, port: int, t: int) -> int:
-    """Go on offering requests in cycle `t`; returns 0 when all were, else when to look again."""
+    """Continue in cycle `t`; returns 0 when all requests are issued, else the next step."""
     if t < M[port + P.at]:
         return M[port + P.at]
     _update(M, M[port + P.model], t)
@@ -146,7 +147,7 @@ def advance(M: Memory, port: int, t: int) -> int:
 
 @helper
 def _precedes(M: Memory, one: int, other: int) -> bool:
-    """Whether a port comes before another one: loads before stores, else as in the program."""
+    """Whether a port is before another one: loads before stores, else as in the program."""
     if M[one + P.order] != M[other + P.order]:
         return M[one + P.order] < M[other + P.order]
     return one < other
@@ -154,7 +155,7 @@ def _precedes(M: Memory, one: int, other: int) -> bool:
 
 @helper
 def _update(M: Memory, memory: int, t: int) -> None:
-    """Serve what was offered before cycle `t`: all that was begun before is known by now."""
+    """Serve the requests issued before cycle `t`; all transfers that began before are known."""
     channels, interval, latency = (
         M[memory + S.channels],
         M[memory + S.interval],

@@ -1,4 +1,4 @@
-"""Stores: a tile stays at the head of its FIFO until it is written."""
+"""Common part of stores: a tile stays at the head of its FIFO until it is written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .ports import PORT
 from .program import Program
 
 STORING = record(*COMMON._fields, "port", "base", "rows", "row_bytes", "offered")
-"""How the record of an actor that writes tiles begins."""
+"""First fields of an actor that writes tiles."""
 
 
 @helper
 def begin(M: Memory, a: int, t: int, offset: int) -> None:
-    """Begin to write a tile, which lies so many bytes behind the begin of its tensor."""
+    """Begin to write a tile, at byte `offset` of its tensor."""
     rows, row_bytes = M[a + STORING.rows], M[a + STORING.row_bytes]
     memory.start(M, M[a + STORING.port], t, M[a + STORING.base] + offset, rows, row_bytes, 1)
     M[a + STORING.traffic] += rows * row_bytes
@@ -25,7 +25,7 @@ def begin(M: Memory, a: int, t: int, offset: int) -> None:
 
 @helper
 def written(M: Memory, a: int, t: int) -> int:
-    """`READY` when the tile is written, else when to look again."""
+    """`READY` when the tile is written, else the next step."""
     if not M[a + STORING.offered]:
         when = memory.advance(M, M[a + STORING.port], t)
         if when:

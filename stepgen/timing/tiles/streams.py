@@ -1,4 +1,4 @@
-"""Where the tiles of a stream lie: in on-chip memory, or nowhere between two units."""
+"""Location of the tiles of a stream: in on-chip memory, or passed directly between units."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ...ir.stream import Stream
 
 
 def holds_tiles(stream: Stream) -> bool:
-    """Whether a beat of the stream tells the extents of a tile, not a number or a flag."""
+    """Whether the stream has tiles, not numbers or flags."""
     dtype = stream.dtype
     return isinstance(dtype, Tile) and dtype != FLAG and dtype.element != address
 
 
 def origin(stream: Stream) -> Stream:
-    """The stream whose tiles these are, before operators that hand them on."""
+    """The stream of the producer of these tiles, before operators that only pass them on."""
     stream = stream.resolved()
     while stream.node.face.keeps_tiles:
         stream = stream.node.inputs[0].resolved()
@@ -24,8 +24,8 @@ def origin(stream: Stream) -> Stream:
 def rests(stream: Stream) -> bool:
     """Whether a consumer reads the tiles from on-chip memory.
 
-    Tiles that were loaded or read from a buffer lie there, and those that their producer writes
-    there; all others come straight from the unit that made them, or through a crossbar.
+    Tiles that were loaded or read from a buffer are there, and those that their producer writes
+    there; all others come directly from their producer, or through a Partition or merge.
     """
     stream = origin(stream)
     node = stream.node
@@ -44,7 +44,7 @@ def is_written(stream: Stream) -> bool:
 
 
 def element_bytes(stream: Stream, policy: Policy) -> int:
-    """Bytes of a tile element on chip: of its type where it was loaded, else as the policy says."""
+    """Bytes of a tile element on chip: of its type if it was loaded, else by the policy."""
     tile = stream.dtype
     if not isinstance(tile, Tile):
         return 0

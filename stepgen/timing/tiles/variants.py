@@ -20,7 +20,7 @@ from .dram_timings import DDR4_3200, HBM2_2000, Timings
 from .machines import Machine, named
 
 MOST = 1 << 30
-"""No number of a machine is larger, so that sums of them fit the engine's words."""
+"""Largest number of a machine, so that sums fit the engine's words."""
 
 _FEWER = {
     "fifo_depth": 1 << 16,
@@ -29,10 +29,10 @@ _FEWER = {
     "banks": 64,
     "window": 4096,
 }
-"""Numbers of things that take memory while a run lasts."""
+"""Smaller limits for numbers on which the memory of a run depends."""
 
 _ALSO = {"fifo_depth": UNBOUNDED}
-"""What a number may be besides a number."""
+"""Values of fields that are not numbers."""
 
 _RECORDS: dict[type, dict[str, Any]] = {
     Policy: {policy.name: policy for policy in (PAPER, PUBLISHED)},
@@ -41,7 +41,7 @@ _RECORDS: dict[type, dict[str, Any]] = {
 """Records that can be chosen by name."""
 
 _OWN = ("like", "name")
-"""Entries of a file that are no fields to be changed."""
+"""Entries of a file that are not fields of a machine."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Description:
     Attributes
     ----------
     like : str
-        The machine that it differs from.
+        Name of the machine that it is based on.
     name : str
-        What people call it.
+        Its name.
     changes : dict of str to value
         Fields that differ, nested ones with dots.
     """
@@ -64,7 +64,7 @@ class Description:
 
     @property
     def machine(self) -> Machine:
-        """The machine itself."""
+        """The described machine."""
         return dataclasses.replace(changed(named(self.like), self.changes), name=self.name)
 
 
@@ -79,7 +79,7 @@ def find(text: str) -> Machine:
     Raises
     ------
     StepError
-        If there is no such machine, or the file describes none.
+        If there is no such machine, or the file is not a description.
     """
     return described(Path(text)).machine if text.endswith(".json") else named(text)
 
@@ -90,13 +90,13 @@ def described(path: Path) -> Description:
     Parameters
     ----------
     path : Path
-        A JSON object: ``{"like": "sda", "name": "mine", "memory.channels": 16}``. Without a name
-        the machine is called as the file.
+        A JSON object: ``{"like": "sda", "name": "mine", "memory.channels": 16}``. By default the
+        name is that of the file.
 
     Raises
     ------
     StepError
-        If the file can't be read, or says something that no machine has.
+        If the file can't be read, or has a field or value that no machine has.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -129,7 +129,7 @@ def variant(name: str, changes: Mapping[str, Any]) -> Machine:
     Parameters
     ----------
     name : str
-        Of the machine.
+        Name of the machine.
     changes : mapping of str to value
         Nested fields with dots: ``{"memory.channels": 8}``.
 
@@ -148,7 +148,7 @@ def changed(machine: Machine, changes: Mapping[str, Any]) -> Machine:
     Parameters
     ----------
     machine : Machine
-        Stays as it is.
+        Is not changed.
     changes : mapping of str to value
         Nested fields with dots; a policy or a timing set by its name.
 
@@ -163,7 +163,7 @@ def changed(machine: Machine, changes: Mapping[str, Any]) -> Machine:
 
 
 def parsed(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Values of fields as a command line has them: numbers, true, false, and names."""
+    """Values of fields from a command line: numbers, true, false, and names."""
     found: dict[str, Any] = {}
     for path, text in texts.items():
         try:
@@ -174,7 +174,7 @@ def parsed(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _changed(record: Any, changes: Mapping[tuple[str, ...], Any], what: str) -> Any:
-    """A record with fields changed; first whole ones, then fields of theirs."""
+    """A record with fields changed; first top-level ones, then nested ones."""
     if isinstance(record, dict):
         return _updated(record, changes, what)
     fields = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}
@@ -198,7 +198,7 @@ def _changed(record: Any, changes: Mapping[tuple[str, ...], Any], what: str) -> 
 def _updated(
     record: Mapping[str, Any], changes: Mapping[tuple[str, ...], Any], what: str
 ) -> dict[str, Any]:
-    """A table of numbers by function with some of them changed."""
+    """A table of numbers by function, with some of them changed."""
     for path in changes:
         if ".".join(path) not in function_types():
             raise StepError(f"{what} is by function, and there is no function {'.'.join(path)!r}")
@@ -208,12 +208,12 @@ def _updated(
 
 
 def _fitting(value: Any, old: Any, what: str) -> Any:
-    """A value that may take the place of another one.
+    """The value, checked to fit in place of `old`.
 
     Raises
     ------
     StepError
-        If it may not.
+        If it does not fit.
     """
     if isinstance(old, bool):
         if isinstance(value, bool):
@@ -223,8 +223,8 @@ def _fitting(value: Any, old: Any, what: str) -> Any:
     if isinstance(old, int) or old is None or field in _ALSO:
         most, also = _FEWER.get(field, MOST), _ALSO.get(field)
         with suppress(Unfit):
-            if 1 <= (whole := fit(value, int)) <= most:
-                return whole
+            if 1 <= (number := fit(value, int)) <= most:
+                return number
         if also is not None and isinstance(value, str) and value == also:
             return value
         or_also = f", or {also}" if also else ""

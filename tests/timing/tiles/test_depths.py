@@ -28,13 +28,13 @@ def seen(run: Run) -> Any:
 
 
 @pytest.mark.parametrize("machine", [SDA, SDA_PUBLISHED], ids=lambda m: m.name)
-@pytest.mark.parametrize("room", [1, 3, program.ROOM])
+@pytest.mark.parametrize("size", [1, 3, program.FIRST_SIZE])
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_drawn_programs_run_as_with_fifos_that_are_never_full(
-    seed: int, room: int, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    seed: int, size: int, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program, "ROOM", room)
+    monkeypatch.setattr(program, "FIRST_SIZE", size)
     with np.errstate(all="ignore"):
         drawn, _, _ = draw(seed, 4, TileProgram, runs)
     deep, unbounded = (
@@ -52,8 +52,8 @@ def slow(count: int, depth: int | None = None) -> tuple[sg.Graph, dict[str, Any]
     return g, {"x": np.ones((count, 1, 64), np.float32)}
 
 
-def test_a_fifo_grows_beyond_its_first_room() -> None:
-    count = 5 * program.ROOM
+def test_a_fifo_grows_beyond_its_first_size() -> None:
+    count = 5 * program.FIRST_SIZE
     few = replace(SDA, compute=replace(SDA.compute, flops=64))
     graph, inputs = slow(count)
     shallow = simulate(graph, inputs, few)

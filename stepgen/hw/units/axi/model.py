@@ -8,6 +8,7 @@ a handshake on the bus is a pop or a push of one of its channels.
 from __future__ import annotations
 
 from ....ir.stalls import stalled
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     FULL_OUTPUT,
     READY,
@@ -25,7 +26,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Axi
 
@@ -124,23 +124,23 @@ def answer(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Axi, machine: LaidOut) -> None:
+def build(unit: Unit, params: Axi, layout: DesignLayout) -> None:
     """One actor per channel of the bus; the arbiter guarantees space for ``b``."""
-    timing = machine.memory
-    machine.horizon = max(machine.horizon, timing.read_interval + 2, timing.write_interval + 2)
+    timing = layout.memory
+    layout.horizon = max(layout.horizon, timing.read_interval + 2, timing.write_interval + 2)
     if params.reads:
-        build_reads(unit, machine)
+        build_reads(unit, layout)
     if params.writes:
-        build_writes(unit, machine)
+        build_writes(unit, layout)
 
 
-def build_reads(unit: Unit, machine: LaidOut) -> None:
+def build_reads(unit: Unit, layout: DesignLayout) -> None:
     """The actors at ``ar`` and ``r``."""
-    timing = machine.memory
-    ar, r = machine.channel(unit.inputs["ar"]), machine.channel(unit.outputs["r"])
-    bursts = machine.internal(f"{unit.name}.reads", timing.read_outstanding, timing.read_latency)
-    key, threshold = machine.stalls.of("mem.ar")
-    machine.actor(
+    timing = layout.memory
+    ar, r = layout.channel(unit.inputs["ar"]), layout.channel(unit.outputs["r"])
+    bursts = layout.internal(f"{unit.name}.reads", timing.read_outstanding, timing.read_latency)
+    key, threshold = layout.stalls.of("mem.ar")
+    layout.actor(
         unit.name,
         "accept read",
         accept_read,
@@ -148,7 +148,7 @@ def build_reads(unit: Unit, machine: LaidOut) -> None:
         reads=[ar],
         writes=[bursts],
     )
-    key, threshold = machine.stalls.of("mem.r")
+    key, threshold = layout.stalls.of("mem.r")
     own = packed(
         READ,
         bursts=bursts,
@@ -160,26 +160,26 @@ def build_reads(unit: Unit, machine: LaidOut) -> None:
         moved=0,
         offered=0,
     )
-    machine.actor(unit.name, "read", read, own, reads=[bursts], writes=[r])
+    layout.actor(unit.name, "read", read, own, reads=[bursts], writes=[r])
 
 
-def build_writes(unit: Unit, machine: LaidOut) -> None:
+def build_writes(unit: Unit, layout: DesignLayout) -> None:
     """The actors at ``aw``, ``w`` and ``b``."""
-    timing = machine.memory
-    aw, w = (machine.channel(unit.inputs[port]) for port in ("aw", "w"))
-    b = machine.channel(unit.outputs["b"])
+    timing = layout.memory
+    aw, w = (layout.channel(unit.inputs[port]) for port in ("aw", "w"))
+    b = layout.channel(unit.outputs["b"])
     depth = timing.write_outstanding
-    under_way = machine.internal(f"{unit.name}.writes", depth)
-    turns = machine.internal(f"{unit.name}.turns", depth)
-    written = machine.internal(f"{unit.name}.written", depth, timing.write_latency)
-    key, threshold = machine.stalls.of("mem.aw")
+    under_way = layout.internal(f"{unit.name}.writes", depth)
+    turns = layout.internal(f"{unit.name}.turns", depth)
+    written = layout.internal(f"{unit.name}.written", depth, timing.write_latency)
+    key, threshold = layout.stalls.of("mem.aw")
     own = packed(
         ACCEPT_WRITE, aw=aw, under_way=under_way, turns=turns, key=key, threshold=threshold
     )
-    machine.actor(
+    layout.actor(
         unit.name, "accept write", accept_write, own, reads=[aw], writes=[turns, under_way]
     )
-    key, threshold = machine.stalls.of("mem.w")
+    key, threshold = layout.stalls.of("mem.w")
     own = packed(
         WRITE,
         w=w,
@@ -190,7 +190,7 @@ def build_writes(unit: Unit, machine: LaidOut) -> None:
         interval=timing.write_interval,
         next_time=0,
     )
-    machine.actor(unit.name, "write", write, own, reads=[w, turns], writes=[written])
-    key, threshold = machine.stalls.of("mem.b")
+    layout.actor(unit.name, "write", write, own, reads=[w, turns], writes=[written])
+    key, threshold = layout.stalls.of("mem.b")
     own = packed(ANSWER, written=written, under_way=under_way, b=b, key=key, threshold=threshold)
-    machine.actor(unit.name, "answer", answer, own, reads=[written, under_way], writes=[b])
+    layout.actor(unit.name, "answer", answer, own, reads=[written, under_way], writes=[b])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import DONE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -15,7 +16,6 @@ from ....timing.kernel import (
     record,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Discard
 
@@ -32,7 +32,7 @@ def take(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Discard, machine: LaidOut) -> None:
+def build(unit: Unit, params: Discard, layout: DesignLayout) -> None:
     """A beat per cycle."""
-    x = machine.channel(unit.inputs["x"])
-    machine.actor(unit.name, "take", take, packed(P, x=x), reads=[x], writes=[], finishes=True)
+    x = layout.channel(unit.inputs["x"])
+    layout.actor(unit.name, "take", take, packed(P, x=x), reads=[x], writes=[], finishes=True)

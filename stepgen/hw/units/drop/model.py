@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     ANY,
     EMPTY_INPUT,
@@ -27,7 +28,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Drop
 
@@ -146,9 +146,9 @@ def filtered(M: Memory, a: int, t: int) -> int:
     return then
 
 
-def build(unit: Unit, params: Drop, machine: LaidOut) -> None:
+def build(unit: Unit, params: Drop, layout: DesignLayout) -> None:
     """One actor, with a holding register where the parameters require it."""
-    x, flags = (machine.channel(name) for name in unit.inputs.values())
-    y = machine.channel(unit.outputs["y"])
+    x, flags = (layout.channel(name) for name in unit.inputs.values())
+    y = layout.channel(unit.outputs["y"])
     own = packed(P, x=x, flags=flags, y=y, held=NOTHING, skip=0, hold=int(params.hold))
-    machine.actor(unit.name, "filter", filtered, own, reads=[x, flags], writes=[y])
+    layout.actor(unit.name, "filter", filtered, own, reads=[x, flags], writes=[y])

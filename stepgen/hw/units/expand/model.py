@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     NEVER,
     POPPED,
@@ -27,7 +28,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Expand
 
@@ -171,21 +171,21 @@ def reduce(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Expand, machine: LaidOut) -> None:
+def build(unit: Unit, params: Expand, layout: DesignLayout) -> None:
     """Two actors joined by the ring, and one that reduces a reference of tiles."""
     name = unit.name
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
-    ring = machine.internal(f"{name}.ring", params.capacity)
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    ring = layout.internal(f"{name}.ring", params.capacity)
     ends, *elements = (
-        machine.internal(f"{name}.{c.name}", c.depth, c.latency)
-        for c in params.queues(unit, machine.design)
+        layout.internal(f"{name}.{c.name}", c.depth, c.latency)
+        for c in params.queues(unit, layout.design)
     )
     own = packed(W, x=x, ring=ring, ends=ends)
-    machine.actor(name, "write", write, own, reads=[x], writes=[ring, ends])
-    refs = [machine.channel(unit.inputs["ref"])] if params.count is None else []
+    layout.actor(name, "write", write, own, reads=[x], writes=[ring, ends])
+    refs = [layout.channel(unit.inputs["ref"])] if params.count is None else []
     if elements:
         own = packed(E, ref=refs[0], elements=elements[0], base=params.ref_base)
-        machine.actor(name, "reference", reduce, own, reads=refs, writes=elements)
+        layout.actor(name, "reference", reduce, own, reads=refs, writes=elements)
         refs = elements
     own = packed(
         R,
@@ -198,6 +198,6 @@ def build(unit: Unit, params: Expand, machine: LaidOut) -> None:
         position=0,
         passes=0,
     )
-    machine.actor(
+    layout.actor(
         name, "read", follow if refs else repeat, own, reads=[ring, ends, *refs], writes=[y]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -22,7 +23,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Flatten
 
@@ -100,10 +100,10 @@ def hold(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Flatten, machine: LaidOut) -> None:
+def build(unit: Unit, params: Flatten, layout: DesignLayout) -> None:
     """One actor, with a holding register where the parameters require it."""
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
-    machine.actor(
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    layout.actor(
         unit.name,
         "rewrite",
         hold if params.hold else flow,

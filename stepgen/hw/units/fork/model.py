@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Fork
 
@@ -25,9 +25,9 @@ def copy(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Fork, machine: LaidOut) -> None:
+def build(unit: Unit, params: Fork, layout: DesignLayout) -> None:
     """One actor for all outputs."""
-    x = machine.channel(unit.inputs["x"])
-    ys = [machine.channel(name) for name in unit.outputs.values()]
+    x = layout.channel(unit.inputs["x"])
+    ys = [layout.channel(name) for name in unit.outputs.values()]
     own = packed(P, x=x, branches=params.branches, ys=ys)
-    machine.actor(unit.name, "copy", copy, own, reads=[x], writes=ys)
+    layout.actor(unit.name, "copy", copy, own, reads=[x], writes=ys)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -19,7 +20,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Group
 
@@ -45,8 +45,8 @@ def flow(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Group, machine: LaidOut) -> None:
+def build(unit: Unit, params: Group, layout: DesignLayout) -> None:
     """One actor with a counter."""
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
     own = packed(P, x=x, y=y, level=params.level, chunk=params.chunk, count=0)
-    machine.actor(unit.name, "count", flow, own, reads=[x], writes=[y])
+    layout.actor(unit.name, "count", flow, own, reads=[x], writes=[y])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     ANY,
     NEVER,
@@ -24,7 +25,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from ..axi.params import burst
 from .params import Load
@@ -210,20 +210,20 @@ def emit(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Load, machine: LaidOut) -> None:
+def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
     """Up to four actors, joined by internal queues."""
-    design = machine.design
+    design = layout.design
     bus, depth = design.bus, design.channel[unit.inputs["data"]].depth
-    data = machine.channel(unit.inputs["data"])
-    out, req = (machine.channel(unit.outputs[port]) for port in ("out", "req"))
+    data = layout.channel(unit.inputs["data"])
+    out, req = (layout.channel(unit.outputs[port]) for port in ("out", "req"))
     queue = params.bursts(bus)
-    bursts = machine.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
+    bursts = layout.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
     go = closes = NO_CHANNEL
     if params.ref_level is not None:
-        ref, queue = machine.channel(unit.inputs["ref"]), params.closes(unit, design)
-        go = machine.internal(f"{unit.name}.go", params.ahead)
-        closes = machine.internal(f"{unit.name}.closes", queue.depth, queue.latency)
-        machine.actor(
+        ref, queue = layout.channel(unit.inputs["ref"]), params.closes(unit, design)
+        go = layout.internal(f"{unit.name}.go", params.ahead)
+        closes = layout.internal(f"{unit.name}.closes", queue.depth, queue.latency)
+        layout.actor(
             unit.name,
             "watch",
             watch,
@@ -248,9 +248,9 @@ def build(unit: Unit, params: Load, machine: LaidOut) -> None:
         loop_count=len(walk.extents),
         loops=[word for extent, jump in loops for word in (extent, jump, 0)],
     )
-    machine.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
+    layout.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
     longest = params.longest_burst(bus, depth)
-    machine.actor(
+    layout.actor(
         unit.name,
         "grant",
         grant,
@@ -278,4 +278,4 @@ def build(unit: Unit, params: Load, machine: LaidOut) -> None:
         dims=[word for extent in params.levels for word in (extent, 0)],
     )
     reads = [data, *([closes] if closes else [])]
-    machine.actor(unit.name, "emit", emit, own, reads=reads, writes=[out])
+    layout.actor(unit.name, "emit", emit, own, reads=reads, writes=[out])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import TILE_LEVELS, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -19,7 +20,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Matmul
 
@@ -87,19 +87,19 @@ def compute(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Matmul, machine: LaidOut) -> None:
+def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     """Two actors, joined by a channel of complete tiles."""
-    x, w = machine.channel(unit.inputs["x"]), machine.channel(unit.inputs["w"])
-    y = machine.channel(unit.outputs["y"])
-    (inside,) = params.queues(unit, machine.design)
-    tiles = machine.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
-    lanes = machine.design.lanes
+    x, w = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["w"])
+    y = layout.channel(unit.outputs["y"])
+    (inside,) = params.queues(unit, layout.design)
+    tiles = layout.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
+    lanes = layout.design.lanes
     k_slices, n_slices = params.slices(lanes)
     beats = k_slices * n_slices * lanes
-    machine.horizon = max(machine.horizon, n_slices + 2)
+    layout.horizon = max(layout.horizon, n_slices + 2)
     own = packed(L, w=w, tiles=tiles, beats=beats, left=beats)
-    machine.actor(unit.name, "load", load, own, reads=[w], writes=[tiles])
+    layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles])
     own = packed(
         C, x=x, tiles=tiles, y=y, k_slices=k_slices, n_slices=n_slices, k_slice=0, n_slice=0
     )
-    machine.actor(unit.name, "compute", compute, own, reads=[x, tiles], writes=[y])
+    layout.actor(unit.name, "compute", compute, own, reads=[x, tiles], writes=[y])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     ANY,
     EMPTY_INPUT,
@@ -22,7 +23,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.params import numbered
 from ...design.table import Unit
 from .params import Memory as Params
@@ -137,22 +137,22 @@ def acknowledge(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Params, machine: LaidOut) -> None:
+def build(unit: Unit, params: Params, layout: DesignLayout) -> None:
     """Five actors; the loads' credits and the stores' queues guarantee space for responses."""
     if params.loads:
-        build_reads(unit, params, machine)
+        build_reads(unit, params, layout)
     if params.stores:
-        build_writes(unit, params, machine)
+        build_writes(unit, params, layout)
 
 
-def build_reads(unit: Unit, params: Params, machine: LaidOut) -> None:
+def build_reads(unit: Unit, params: Params, layout: DesignLayout) -> None:
     """The actors between loads and bus."""
-    reqs = [machine.channel(unit.inputs[port]) for port in numbered("req", params.loads)]
-    datas = [machine.channel(unit.outputs[port]) for port in numbered("data", params.loads)]
-    ar, r = machine.channel(unit.outputs["ar"]), machine.channel(unit.inputs["r"])
-    owners = turns(unit, params, machine, "read_owners")
-    under_way = machine.internal(f"{unit.name}.reads_under_way", machine.design.bus.outstanding)
-    machine.actor(
+    reqs = [layout.channel(unit.inputs[port]) for port in numbered("req", params.loads)]
+    datas = [layout.channel(unit.outputs[port]) for port in numbered("data", params.loads)]
+    ar, r = layout.channel(unit.outputs["ar"]), layout.channel(unit.inputs["r"])
+    owners = turns(unit, params, layout, "read_owners")
+    under_way = layout.internal(f"{unit.name}.reads_under_way", layout.design.bus.outstanding)
+    layout.actor(
         unit.name,
         "grant reads",
         grant,
@@ -170,7 +170,7 @@ def build_reads(unit: Unit, params: Params, machine: LaidOut) -> None:
         reads=reqs,
         writes=[ar, owners, under_way],
     )
-    machine.actor(
+    layout.actor(
         unit.name,
         "return",
         give_back,
@@ -180,21 +180,21 @@ def build_reads(unit: Unit, params: Params, machine: LaidOut) -> None:
     )
 
 
-def build_writes(unit: Unit, params: Params, machine: LaidOut) -> None:
+def build_writes(unit: Unit, params: Params, layout: DesignLayout) -> None:
     """The actors between stores and bus."""
 
     def inputs(port: str) -> list[int]:
         names = numbered(port, params.stores)
-        return [machine.channel(unit.inputs[name]) for name in names]
+        return [layout.channel(unit.inputs[name]) for name in names]
 
     wreqs, wdatas = inputs("wreq"), inputs("wdata")
-    acks = [machine.channel(unit.outputs[port]) for port in numbered("ack", params.stores)]
-    aw, w = machine.channel(unit.outputs["aw"]), machine.channel(unit.outputs["w"])
-    b = machine.channel(unit.inputs["b"])
-    owners = turns(unit, params, machine, "write_owners")
-    movers = turns(unit, params, machine, "write_movers")
-    under_way = machine.internal(f"{unit.name}.writes_under_way", machine.design.bus.outstanding)
-    machine.actor(
+    acks = [layout.channel(unit.outputs[port]) for port in numbered("ack", params.stores)]
+    aw, w = layout.channel(unit.outputs["aw"]), layout.channel(unit.outputs["w"])
+    b = layout.channel(unit.inputs["b"])
+    owners = turns(unit, params, layout, "write_owners")
+    movers = turns(unit, params, layout, "write_movers")
+    under_way = layout.internal(f"{unit.name}.writes_under_way", layout.design.bus.outstanding)
+    layout.actor(
         unit.name,
         "grant writes",
         grant,
@@ -212,7 +212,7 @@ def build_writes(unit: Unit, params: Params, machine: LaidOut) -> None:
         reads=wreqs,
         writes=[aw, owners, movers, under_way],
     )
-    machine.actor(
+    layout.actor(
         unit.name,
         "move",
         move,
@@ -220,7 +220,7 @@ def build_writes(unit: Unit, params: Params, machine: LaidOut) -> None:
         reads=[movers, *wdatas],
         writes=[w],
     )
-    machine.actor(
+    layout.actor(
         unit.name,
         "acknowledge",
         acknowledge,
@@ -230,7 +230,7 @@ def build_writes(unit: Unit, params: Params, machine: LaidOut) -> None:
     )
 
 
-def turns(unit: Unit, params: Params, machine: LaidOut, name: str) -> int:
+def turns(unit: Unit, params: Params, layout: DesignLayout, name: str) -> int:
     """One of the queues that record whose burst is next."""
-    queue = params.turns(machine.design.bus)[name]
-    return machine.internal(f"{unit.name}.{name}", queue.depth, queue.latency)
+    queue = params.turns(layout.design.bus)[name]
+    return layout.internal(f"{unit.name}.{name}", queue.depth, queue.latency)

@@ -6,6 +6,7 @@ The done beat of x is passed on at once; that of the selectors is consumed after
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     NEVER,
     READY,
@@ -26,7 +27,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ....timing.selector import selected
 from ...design.table import Unit
 from .params import Partition
@@ -85,10 +85,10 @@ def route(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Partition, machine: LaidOut) -> None:
+def build(unit: Unit, params: Partition, layout: DesignLayout) -> None:
     """One actor for all outputs."""
-    x, sel = machine.channel(unit.inputs["x"]), machine.channel(unit.inputs["sel"])
-    ys = [machine.channel(name) for name in unit.outputs.values()]
+    x, sel = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["sel"])
+    ys = [layout.channel(name) for name in unit.outputs.values()]
     own = packed(
         P,
         x=x,
@@ -99,4 +99,4 @@ def build(unit: Unit, params: Partition, machine: LaidOut) -> None:
         consumers=params.consumers,
         y=ys,
     )
-    machine.actor(unit.name, "route", route, own, reads=[x, sel], writes=ys, finishes=True)
+    layout.actor(unit.name, "route", route, own, reads=[x, sel], writes=ys, finishes=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     ANY,
     NEVER,
@@ -29,7 +30,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ....timing.selector import selected
 from ...design.table import Unit
 from .params import Reassemble
@@ -152,12 +152,12 @@ def merge(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Reassemble, machine: LaidOut) -> None:
+def build(unit: Unit, params: Reassemble, layout: DesignLayout) -> None:
     """One actor for all inputs; in order of arrival it notes which input it picked."""
-    xs = [machine.channel(unit.inputs[port]) for port in params.xs]
-    sel, y = machine.channel(unit.inputs["sel"]), machine.channel(unit.outputs["y"])
+    xs = [layout.channel(unit.inputs[port]) for port in params.xs]
+    sel, y = layout.channel(unit.inputs["sel"]), layout.channel(unit.outputs["y"])
     arrival = params.order == "arrival"
-    notes = [machine.note(unit.name, n) for n in range(params.producers)] if arrival else [0]
+    notes = [layout.note(unit.name, n) for n in range(params.producers)] if arrival else [0]
     own = packed(
         P,
         y=y,
@@ -169,8 +169,8 @@ def build(unit: Unit, params: Reassemble, machine: LaidOut) -> None:
         current=NOTHING,
         left=0,
         sent=0,
-        remaining=machine.reserve([0] * params.producers),
+        remaining=layout.reserve([0] * params.producers),
         producers=params.producers,
         x=xs,
     )
-    machine.actor(unit.name, "merge", merge, own, reads=[*xs, sel], writes=[y], finishes=True)
+    layout.actor(unit.name, "merge", merge, own, reads=[*xs, sel], writes=[y], finishes=True)

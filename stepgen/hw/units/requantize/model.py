@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -13,7 +14,6 @@ from ....timing.kernel import (
     record,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Requantize
 
@@ -29,7 +29,7 @@ def flow(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Requantize, machine: LaidOut) -> None:
+def build(unit: Unit, params: Requantize, layout: DesignLayout) -> None:
     """One actor; the pipeline behind it is the output channel's delay."""
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
-    machine.actor(unit.name, "scale", flow, packed(P, x=x, y=y), reads=[x], writes=[y])
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    layout.actor(unit.name, "scale", flow, packed(P, x=x, y=y), reads=[x], writes=[y])

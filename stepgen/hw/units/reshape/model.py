@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -22,7 +23,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Channel, Unit
 from .params import Reshape
 
@@ -140,10 +140,10 @@ def count(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Reshape, machine: LaidOut) -> None:
+def build(unit: Unit, params: Reshape, layout: DesignLayout) -> None:
     """One actor for elements and padding."""
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
-    flags = [machine.channel(unit.outputs["padding"])] if params.flagged else []
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    flags = [layout.channel(unit.outputs["padding"])] if params.flagged else []
     own = packed(
         P,
         x=x,
@@ -153,7 +153,7 @@ def build(unit: Unit, params: Reshape, machine: LaidOut) -> None:
         chunk=params.chunk,
         rows=params.rows,
         slices=params.slices if params.rows else 1,
-        pad=_padding(machine, machine.design.channel[unit.outputs["y"]], params),
+        pad=_padding(layout, layout.design.channel[unit.outputs["y"]], params),
         prompt=params.prompt,
         count=0,
         short_stop=NONE,
@@ -161,12 +161,12 @@ def build(unit: Unit, params: Reshape, machine: LaidOut) -> None:
         piece=0,
         inside=0,
     )
-    machine.actor(unit.name, "count", count, own, reads=[x], writes=[y, *flags])
+    layout.actor(unit.name, "count", count, own, reads=[x], writes=[y, *flags])
 
 
-def _padding(machine: LaidOut, y: Channel, params: Reshape) -> int:
+def _padding(layout: DesignLayout, y: Channel, params: Reshape) -> int:
     """Value of a padding element in the model: its flag, or the address of its selector mask."""
     if params.level or y.bits != 1:
         return 0
     bit = params.pad & 1
-    return machine.reserve([bit] * y.lanes) if y.lanes > 1 else bit
+    return layout.reserve([bit] * y.lanes) if y.lanes > 1 else bit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -21,7 +22,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import RetileCol
 
@@ -86,13 +86,13 @@ def read(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: RetileCol, machine: LaidOut) -> None:
+def build(unit: Unit, params: RetileCol, layout: DesignLayout) -> None:
     """Two actors, joined by queues of complete rows and of buffers in use."""
     name = unit.name
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
-    (inside,) = params.queues(unit, machine.design)
-    rows = machine.internal(f"{name}.{inside.name}", inside.depth, inside.latency)
-    buffers = machine.internal(f"{name}.buffers", params.buffers)
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    (inside,) = params.queues(unit, layout.design)
+    rows = layout.internal(f"{name}.{inside.name}", inside.depth, inside.latency)
+    buffers = layout.internal(f"{name}.buffers", params.buffers)
     own = packed(
         W,
         x=x,
@@ -103,6 +103,6 @@ def build(unit: Unit, params: RetileCol, machine: LaidOut) -> None:
         tile=0,
         begun=0,
     )
-    machine.actor(name, "write", write, own, reads=[x], writes=[rows, buffers])
+    layout.actor(name, "write", write, own, reads=[x], writes=[rows, buffers])
     own = packed(R, rows=rows, buffers=buffers, y=y, row_beats=params.row_beats, position=0)
-    machine.actor(name, "read", read, own, reads=[rows, buffers], writes=[y])
+    layout.actor(name, "read", read, own, reads=[rows, buffers], writes=[y])

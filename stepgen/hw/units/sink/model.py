@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....ir.stalls import stalled
 from ....ir.wire import DONE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -17,7 +18,6 @@ from ....timing.kernel import (
     record,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Sink
 
@@ -36,11 +36,11 @@ def take(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Sink, machine: LaidOut) -> None:
+def build(unit: Unit, params: Sink, layout: DesignLayout) -> None:
     """A sink accepts a beat in every cycle without a stall; the run lasts until its ``DONE``."""
-    x = machine.channel(unit.inputs["x"])
-    key, threshold = machine.stalls.of(unit.name)
-    machine.actor(
+    x = layout.channel(unit.inputs["x"])
+    key, threshold = layout.stalls.of(unit.name)
+    layout.actor(
         unit.name,
         "take",
         take,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.stalls import stalled
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     NEVER,
     READY,
@@ -15,7 +16,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from .params import Source
 
@@ -39,23 +39,23 @@ def offer(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Source, machine: LaidOut) -> None:
+def build(unit: Unit, params: Source, layout: DesignLayout) -> None:
     """A source offers a beat from the first cycle without a stall until it is accepted.
 
     It is closed after its ``DONE``. For the next run the first of the beats offered early counts as
     offered before cycle 0.
     """
-    y = machine.channel(unit.outputs["y"])
-    beats = machine.stimulus(unit)
-    key, threshold = machine.stalls.of(unit.name)
-    offered = int(unit.name in machine.early)
+    y = layout.channel(unit.outputs["y"])
+    beats = layout.stimulus(unit)
+    key, threshold = layout.stalls.of(unit.name)
+    offered = int(unit.name in layout.early)
     own = packed(
         P,
         y=y,
-        beats=machine.reserve(beats),
+        beats=layout.reserve(beats),
         left=len(beats),
         offered=offered,
         key=key,
         threshold=threshold,
     )
-    machine.actor(unit.name, "offer", offer, own, reads=[], writes=[y])
+    layout.actor(unit.name, "offer", offer, own, reads=[], writes=[y])

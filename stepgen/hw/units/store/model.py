@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import DONE, VALUE
+from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
@@ -18,7 +19,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ....timing.laid_out import LaidOut
 from ...design.table import Unit
 from ..axi.params import burst
 from .params import Store
@@ -89,14 +89,14 @@ def settle(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Store, machine: LaidOut) -> None:
+def build(unit: Unit, params: Store, layout: DesignLayout) -> None:
     """Two actors; the run lasts until the last acknowledgement."""
-    design = machine.design
+    design = layout.design
     bus, channel = design.bus, design.channel[unit.inputs["x"]]
-    x, ack = (machine.channel(unit.inputs[port]) for port in ("x", "ack"))
-    wreq, wdata = (machine.channel(unit.outputs[port]) for port in ("wreq", "wdata"))
+    x, ack = (layout.channel(unit.inputs[port]) for port in ("x", "ack"))
+    wreq, wdata = (layout.channel(unit.outputs[port]) for port in ("wreq", "wdata"))
     queue = params.bursts(bus)
-    bursts = machine.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
+    bursts = layout.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
     beat_bits, word_bits = channel.lanes * channel.bits, bus.data_bits
     longest = burst(bus, design.channel[unit.outputs["wdata"]].depth)
     own = packed(
@@ -113,8 +113,8 @@ def build(unit: Unit, params: Store, machine: LaidOut) -> None:
         words_per_beat=max(1, beat_bits // word_bits),
         part=0,
     )
-    machine.actor(unit.name, "pack", pack, own, reads=[x], writes=[wreq, wdata, bursts])
-    machine.actor(
+    layout.actor(unit.name, "pack", pack, own, reads=[x], writes=[wreq, wdata, bursts])
+    layout.actor(
         unit.name,
         "settle",
         settle,

@@ -1,1 +1,1 @@
-"""When each operator acts: one file per operator, found by name."""
+"""The actors of each operator: one file per operator, found by name."""

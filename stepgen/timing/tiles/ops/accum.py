@@ -1,4 +1,4 @@
-"""accum: folds one element at a time; lets go of it before it passes the result on."""
+"""accum: folds one element at a time; pops it before the result is sent."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ P = record(
     "ins",
 )
 REPLACE, ROWS, COLS, NUMBER = range(4)
-"""What folding does to the state: it has the extents of every result, grows, or counts."""
+"""Effect of an element on the state: it replaces it, grows it by rows or columns, or counts."""
 
 
 @helper
 def operand(M: Memory, a: int, n: int) -> int:
-    """What operand `n` carries, 0 where there is none."""
+    """Operand `n`, 0 for none."""
     return operands.operand(M, M[a + P.operands], M[a + P.arity], n)
 
 
@@ -94,7 +94,7 @@ def folded(M: Memory, a: int) -> int:
 
 @helper
 def outgrows(M: Memory, a: int) -> bool:
-    """Whether a tile that grows has become larger than a word can tell."""
+    """Whether a growing tile exceeds what a word can encode."""
     x, state, update = operand(M, a, 0), M[a + P.state], M[a + P.update]
     if update == ROWS:
         pads = pad_rows_of(state) + pad_rows_of(x)
@@ -107,7 +107,7 @@ def outgrows(M: Memory, a: int) -> bool:
 
 @helper
 def begin(M: Memory, a: int, t: int) -> int:
-    """Start on the next element if all operands are there; how to wait otherwise."""
+    """Start on the next element if all operands are there; else what to wait for."""
     for n in range(M[a + P.count]):
         wait = ready(M, M[a + P.ins + n], t)
         if wait != READY:
@@ -134,7 +134,7 @@ def begin(M: Memory, a: int, t: int) -> int:
 
 @helper
 def _keep(M: Memory, a: int, state: int) -> None:
-    """Make a state the current one, whose bytes are held on chip."""
+    """Set the state, and count its bytes on chip."""
     if M[a + P.update] != NUMBER:
         hold(M, M[a + P.state_bytes] * (area(state) - area(M[a + P.state])))
     M[a + P.state] = state
@@ -193,11 +193,11 @@ def fold(M: Memory, a: int, t: int) -> int:
 
 
 UPDATES = {"rows": ROWS, "cols": COLS, None: REPLACE}
-"""By the extent that every element adds to."""
+"""By the extent that grows with every element."""
 
 
 def build(node: Node, to: Program, *, every: bool = False) -> None:
-    """An accumulator; a Scan passes `every` state on."""
+    """An accumulator; with `every` it sends each state, as in Scan."""
     ins, out = to.inputs(node), to.output(node)
     function = node.attrs["fn"]
     update = NUMBER if function.structural else UPDATES[function.grows]

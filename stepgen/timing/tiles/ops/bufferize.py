@@ -1,4 +1,4 @@
-"""bufferize: takes in one element per cycle and gives a reference with the last of a chunk."""
+"""bufferize: stores one element per cycle, and sends a reference with the last of a chunk."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def store(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The space is given back when the buffer has been read for the last time."""
+    """The memory is freed when the buffer has been read for the last time."""
     (x,), out = to.inputs(node), to.output(node)
     size = to.element_bytes(node.inputs[0])
-    # Numbers and flags travel as themselves, so their extents are those of the type.
+    # Numbers and flags are stored as values, so their extents are those of the type.
     stream = node.inputs[0]
     numbers = 0 if holds_tiles(stream) else to.extent(stream)
     own = fresh(

@@ -1,4 +1,4 @@
-"""eager_merge: the chunk that has waited longest comes first; one element per cycle."""
+"""eager_merge: the chunk that has waited longest is first; one element per cycle."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def merge(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """Waiting longest first is fair: an input is passed over at most once by each other."""
+    """Oldest first is fair: each other input is preferred to a waiting one at most once."""
     xs = to.inputs(node)
     n = len(xs)
     notes = [to.note(node.name, i) for i in range(n)]

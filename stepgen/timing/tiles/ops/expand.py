@@ -1,4 +1,4 @@
-"""expand: the same element again, one per cycle, as a reference or a count says."""
+"""expand: repeats elements by a reference or a count, one per cycle."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def follow(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The element stays at the head of its FIFO until it was given for the last time."""
+    """The element stays at the head of its FIFO until it has been sent for the last time."""
     ins, out = to.inputs(node), to.output(node)
     counted = len(ins) == 1
     rank, copies = (0, node.attrs["count"]) if counted else (node.attrs["rank"], 0)

@@ -1,4 +1,4 @@
-"""flat_map: pieces of an element, one per cycle; the element stays until the last has gone."""
+"""flat_map: sends the pieces of an element, one per cycle; pops the element with the last."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RAN
 
 @helper
 def pieces(M: Memory, a: int, x: int) -> int:
-    """How many pieces an element has."""
+    """Number of pieces of an element."""
     kind = M[a + P.kind]
     if kind == BY_ROWS:
         return rows_of(x)
@@ -102,7 +102,7 @@ def piece(M: Memory, a: int, x: int, i: int) -> int:
 
 @helper
 def misfit(M: Memory, a: int, x: int) -> bool:
-    """Whether an element is none that the function takes."""
+    """Whether the function does not accept an element."""
     kind = M[a + P.kind]
     if kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         return pieces(M, a, x) == 0
@@ -167,7 +167,7 @@ KINDS |= {"span_first": FIRST_OF_RANGE, "span_last": LAST_OF_RANGE}
 
 
 def build(node: Node, to: Program) -> None:
-    """Rows, columns, addresses or selectors."""
+    """Pieces are rows, columns, addresses or selectors."""
     ins, out = to.inputs(node), to.output(node)
     function, stream, bits = node.attrs["fn"], node.inputs[0], 0
     rank = node.attrs["rank"]

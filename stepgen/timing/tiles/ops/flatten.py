@@ -1,4 +1,4 @@
-"""flatten: rewrites stops, one element per cycle; holds one back where a group may be empty."""
+"""flatten: rewrites stops, one element per cycle; empty groups may take a holding register."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rewrite(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """Levels up to `lo` stay, those of the joined dims vanish, those above come down."""
+    """Levels up to `lo` stay, those of the merged dims vanish, those above are lowered."""
     (x,), out = to.inputs(node), to.output(node)
     lo, hi = node.attrs["lo"], node.attrs["hi"]
     stream = node.inputs[0]

@@ -1,4 +1,4 @@
-"""fork: an element goes on when all consumers have room."""
+"""fork: copies an element when all consumers have a free slot."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def own(stream: Stream, x: int, outs: Sequence[int]) -> list[int]:
 
 
 def build(node: Node, to: Program) -> None:
-    """All consumers at once; the slowest holds back the others."""
+    """One actor for all consumers; the slowest stalls the others."""
     x, outs = to.input(node, 0), to.outputs(node)
     to.add(node, copy, own(node.inputs[0], x, outs), reads=[x], writes=outs)

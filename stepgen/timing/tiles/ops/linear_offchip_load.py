@@ -1,4 +1,4 @@
-"""linear_offchip_load: asks for the tiles of an affine walk one by one, while places are free."""
+"""linear_offchip_load: requests the tiles of an affine walk, up to the number in flight."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ..loading import LOADING, asked, fetch
 from ..program import Program
 
 P = record(*LOADING._fields, "ref", "ended", "levels", "walk")
-"""Where they walk: extents, then strides, then the indices of the walk, outermost first."""
+"""`walk` has extents, then strides, then current indices, each outermost first."""
 
 NO_REF = 0
 
 
 @helper
 def next_tile(M: Memory, a: int) -> tuple[int, int]:
-    """Number of the next tile of the walk, and how many of its dims close with it."""
+    """Number of the next tile of the walk, and the number of dims that it closes."""
     levels = M[a + P.levels]
     stride, index = a + P.walk + levels, a + P.walk + 2 * levels
     number, stop, carry = 0, 0, 1
@@ -88,7 +88,7 @@ def load(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """Triggered by each element of a reference stream, or once."""
+    """The walk is repeated for each element of a reference stream, or done once."""
     ins = to.inputs(node)
     line, asking = loading.build(node, to)
     shape, stride = node.attrs["shape"], node.attrs["stride"]
@@ -100,4 +100,4 @@ def build(node: Node, to: Program) -> None:
         levels=len(shape),
         walk=[*shape, *stride, *[0] * len(shape)],
     )
-    to.add(node, load, own, reads=ins, writes=[line], name="asks")
+    to.add(node, load, own, reads=ins, writes=[line], name="request")

@@ -1,4 +1,4 @@
-"""linear_offchip_store: one tile after the other, each held until it is written."""
+"""linear_offchip_store: writes one tile after the other; each is popped when it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""map: works on one element at a time and passes it on before it lets go of its operands."""
+"""map: computes one element at a time; sends it before its operands are popped."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ TILE, SPAN_END = range(2)
 
 @helper
 def operand(M: Memory, a: int, n: int) -> int:
-    """What operand `n` carries, 0 where there is none."""
+    """Operand `n`, 0 for none."""
     return operands.operand(M, M[a + P.operands], M[a + P.arity], n)
 
 
 @helper
 def begin(M: Memory, a: int, t: int) -> int:
-    """Start on the next element if all operands are there; how to wait otherwise."""
+    """Start on the next element if all operands are there; else what to wait for."""
     for n in range(M[a + P.count]):
         wait = ready(M, M[a + P.ins + n], t)
         if wait != READY:
@@ -91,13 +91,13 @@ def begin(M: Memory, a: int, t: int) -> int:
 
 @helper
 def empty_range(M: Memory, a: int) -> bool:
-    """Whether the operand is a range of addresses without any."""
+    """Whether the operand is an empty range of addresses."""
     return kind_of(head(M, M[a + P.ins])) == VALUE and span_length(operand(M, a, 0)) == 0
 
 
 @helper
 def pass_on(M: Memory, a: int, t: int) -> None:
-    """Push what the operands make; where rows are passed on as they are made, the first of them."""
+    """Push the result; if rows are sent as they are computed, together with its first row."""
     beat = head(M, M[a + P.ins])
     if kind_of(beat) == VALUE:
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
@@ -140,7 +140,7 @@ def apply(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """A tile, or an address worked out from a range."""
+    """The result is a tile, or the last address of a range."""
     function = node.attrs["fn"]
     number = SPAN_END if function.name == "span_end" else TILE
     tile = node.outputs[0].dtype

@@ -1,4 +1,4 @@
-"""output: takes one element per cycle; so does the end of a stream that nobody reads."""
+"""output: consumes one element per cycle; also for streams without consumers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def drain(M: Memory, a: int, t: int) -> int:
 
 
 def own(stream: Stream, x: int) -> list[int]:
-    """The fields of what takes a stream to its end."""
+    """The fields of the actor of a stream."""
     return fresh(P, x=x, of_buffers=holds_buffers(stream))
 
 

@@ -104,9 +104,9 @@ def route(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The end goes to all consumers as soon as the elements end; that of the selectors follows.
+    """The done beat is sent to all consumers at once; that of the selectors is consumed after it.
 
-    On a cycle selectors may outnumber the chunks: what is left over is dropped.
+    In a loop there may be more selectors than chunks: the rest is dropped.
     """
     x, selectors = to.inputs(node)
     outs = to.outputs(node)

@@ -1,4 +1,4 @@
-"""promote: rewrites stops, one element per cycle; a new outermost dim holds one element back."""
+"""promote: rewrites stops, one element per cycle; an outermost dim takes a holding register."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""random_offchip_load: asks for one tile per address, one by one, while places are free."""
+"""random_offchip_load: requests one tile per address, up to the number in flight."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def build(node: Node, to: Program) -> None:
     (addresses,) = to.inputs(node)
     line, asking = loading.build(node, to)
     own = fresh(P, **asking, addresses=addresses, tiles=loading.tiles_of(node, to))
-    actor = to.add(node, load, own, reads=[addresses], writes=[line], name="asks")
+    actor = to.add(node, load, own, reads=[addresses], writes=[line], name="request")
     loading.check_number(node, to, actor, addresses, "asks for")

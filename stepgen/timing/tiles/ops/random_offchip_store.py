@@ -1,4 +1,4 @@
-"""random_offchip_store: one tile per address, held until it is written and acknowledged."""
+"""random_offchip_store: writes one tile per address; pops it when it is acknowledged."""
 
 from __future__ import annotations
 

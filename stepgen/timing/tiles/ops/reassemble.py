@@ -1,4 +1,4 @@
-"""reassemble: chunks in the order in which they arrive, or of the inputs; one element per cycle."""
+"""reassemble: merges chunks in order of arrival or of the inputs; one element per cycle."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ NONE = -1
 
 @helper
 def arrived_at(M: Memory, c: int) -> int:
-    """When the head of a channel could be seen first."""
+    """First cycle in which the head of a channel was visible."""
     return M[slot(M, c, M[c + POPPED])] + M[c + LATENCY]
 
 
 @helper
 def _choose(M: Memory, a: int, t: int, selector: int) -> int:
-    """The selected input whose next chunk comes first; sets `CURRENT` or returns how to wait."""
+    """Choose the selected input whose next chunk is first; `READY`, or what to wait for."""
     count = M[a + P.count]
     best, wait = NONE, ANY
     for n in range(count):
@@ -147,9 +147,9 @@ def join(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The end goes on as soon as the selectors end, so that cycles come to theirs.
+    """The done beat of the selectors is sent at once, so that loops end.
 
-    The ends of all inputs are taken behind it.
+    Those of all inputs are consumed after it.
     """
     *xs, selectors = to.inputs(node)
     out = to.output(node)

@@ -1,4 +1,4 @@
-"""reshape: counts elements or closings, one element per cycle; pads the innermost dim."""
+"""reshape: counts elements or groups, one element per cycle; pads the innermost dim."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ..program import Program
 
 P = record(*COMMON._fields, "out", "flags", "x", "chunk", "seen", "last", "stop", "dim")
 FULL = -1
-"""Value of `STOP` while no group is being padded."""
+"""Value of `stop` while no group is being padded."""
 
 
 @step
@@ -117,7 +117,7 @@ def count(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """Dim 0 has a second output that tells padding; a dim above has none."""
+    """For dim 0 there is a second output, the flags of padding."""
     x = to.input(node, 0)
     outs = to.outputs(node)
     step_of = cut if node.attrs["dim"] == 0 else count

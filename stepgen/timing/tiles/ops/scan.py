@@ -1,4 +1,4 @@
-"""scan: as accum, but every element gives the state."""
+"""scan: as accum, but sends the state after every element."""
 
 from ....ir.stream import Node
 from ..program import Program
@@ -6,5 +6,5 @@ from . import accum
 
 
 def build(node: Node, to: Program) -> None:
-    """An accumulator that passes on every state."""
+    """An accumulator that sends every state."""
     accum.build(node, to, every=True)

@@ -1,4 +1,4 @@
-"""source: one element per cycle."""
+"""source: sends one element per cycle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def give(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """What the stream holds was given from outside."""
+    """The content of the stream is an input of the run."""
     words = to.given(node)
     out, first = to.output(node), to.reserve(words)
     own = fresh(P, out=out, next_word=first, end=first + len(words))

@@ -1,4 +1,4 @@
-"""streamify: reads a buffer back, one element per cycle; the reference stays for all readings."""
+"""streamify: reads a buffer, one element per cycle; pops the reference after the last reading."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ P = record(
     "step_number",
     "walk",
 )
-"""For an affine reading: how many tiles it has, then number and stop of each."""
+"""`walk`, for an affine reading: its number of tiles, then number and stop of each."""
 NO_REF = 0
 
 
 @helper
 def read(M: Memory, a: int, t: int, buffer: int, close: int) -> bool:
-    """Emit the next element of a reading, whose last closes `close` dims; whether it was that."""
+    """Emit the next element; the last one closes `close` dims; returns whether it was the last."""
     out = M[a + P.out]
     if M[a + P.affine]:
         i = M[a + P.step_number]
@@ -130,7 +130,7 @@ def follow(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """A buffer is given back after its last reading, unless another consumer still has it."""
+    """A buffer is freed after its last reading, unless another consumer still has it."""
     ins, out = to.inputs(node), to.output(node)
     walk = to.walk(node)
     shape = node.attrs["shape"]

@@ -1,4 +1,4 @@
-"""zip: elements side by side, one per cycle."""
+"""zip: joins elements to tuples, one per cycle."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def join(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """A tuple is an address of its items."""
+    """The word of a tuple is the address of its items."""
     ins, out = to.inputs(node), to.output(node)
     own = fresh(P, out=out, count=len(ins), ins=ins)
     to.add(node, join, own, reads=ins, writes=[out])

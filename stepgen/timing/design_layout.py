@@ -1,4 +1,4 @@
-"""Lays out a design as the flat array that the kernel steps."""
+"""Layout of a design in the state array of the kernel."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .layout import Layout, structure
 
 
 @dataclass
-class LaidOut(Layout):
-    """A design laid out as actors and channels, which its units add.
+class DesignLayout(Layout):
+    """A design as actors and channels in the state array; its units' models add them.
 
     Parameters
     ----------
     design : Design
         The table to lay out.
     inputs : mapping of str to Beats
-        What enters through each source, by its name.
+        Input streams by source.
     stalls : Stalls
-        When ports and memory hold back.
+        Stalls of ports and memory.
     memory : MemoryTiming
-        When the off-chip memory answers.
+        Timing of the off-chip memory.
     early : collection of str
-        Sources whose first beat waits for the start.
+        Sources whose first beat is offered before the start.
     """
 
     design: Design
@@ -57,16 +57,14 @@ class LaidOut(Layout):
         return self._channels[name]
 
     def internal(self, name: str, depth: int, latency: int = 1) -> int:
-        """A new channel inside a unit, under the same rules; its beats are not logged."""
+        """A new FIFO inside a unit, with the same rules; its beats are not logged."""
         return self.new_channel(name, depth, latency, -1)
 
     def stimulus(self, unit: Unit) -> npt.NDArray[np.int64]:
-        """The beats that enter through a source up to the first ``DONE``, in the kernel's words.
+        """The input beats of a source up to the first ``DONE``, as words of the kernel.
 
-        What follows is another run's.
-
-        A mask of several bits (a selector) is stored as the address of one word per consumer; a
-        flag is stored as it is.
+        Beats after it belong to the next run. A mask of several bits (a selector) is stored as the
+        address of one word per consumer; a flag is stored as it is.
         """
         if unit.name not in self.inputs:
             raise StepError(f"input {unit.name} of design {self.design.name} was given no stream")
@@ -84,6 +82,6 @@ class LaidOut(Layout):
         return words[:taken]
 
     def note(self, unit: str, index: int) -> int:
-        """An id under which a step may note that a merge took input `index`, by reason of time."""
+        """An id under which a step logs that a merge in order of arrival took input `index`."""
         self.notes.append((unit, index))
         return len(self.design.channels) + len(self.notes) - 1
