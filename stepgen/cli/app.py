@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from json import dumps
-from typing import Annotated
 
-import typer
+import click
 
 from stepgen.cli import (
     demo,
@@ -28,7 +27,7 @@ from stepgen.cli import (
     time,
     verilog,
 )
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import InOrder
 from stepgen.ir.errors import StepError, shorten
 
 TRACEBACK = "--traceback"
@@ -37,31 +36,46 @@ TRACEBACK = "--traceback"
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; mismatch in the hardware; bad input; Ctrl-C."""
 
-app = typer.Typer(
-    name="stepgen",
-    help="Streaming Tensor Programs, from Python to verified FPGA hardware.",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+_COMMANDS = (show, metrics, run, time, verilog, test, simulate, machine, figure, doctor, demo)
+
+
+@click.group(
+    "stepgen",
+    cls=InOrder,
+    invoke_without_command=True,
+    commands=[module.command for module in _COMMANDS],
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+        "max_content_width": 100,
+    },
 )
-for module in (show, metrics, run, time, verilog, test, simulate, machine, figure, doctor, demo):
-    app.command(module.__name__.rpartition(".")[2])(grouped(module.command))
-
-
-@app.callback(invoke_without_command=True)
-def _start(
-    context: typer.Context,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            TRACEBACK, help="Print the traceback of an error; also allowed after a command."
-        ),
-    ] = False,
-    version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
+@click.option(
+    TRACEBACK,
+    is_flag=True,
+    help="Print the traceback of an error; also allowed after a command.",
+)
+@click.option("-V", "--version", is_flag=True, help="Print the version.")
+@click.option(
+    "--show-completion",
+    type=click.Choice(["bash", "fish", "zsh"]),
+    help="Print what lets a shell complete commands and options.",
+)
+@click.pass_context
+def app(
+    context: click.Context, *, traceback: bool, version: bool, show_completion: str | None
 ) -> None:
+    """Streaming Tensor Programs, from Python to verified FPGA hardware."""
     if version:
         from stepgen.ir.versions import version as own
 
         print(f"stepgen {own()}")
+    elif show_completion is not None:
+        from click.shell_completion import get_completion_class
+
+        shell = get_completion_class(show_completion)
+        assert shell is not None
+        print(shell(app, {}, "stepgen", "_STEPGEN_COMPLETE").source())
     elif context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -124,9 +138,9 @@ def execute(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         return _run(words)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # typer leaves Python where a pipe is closed
+    except (BrokenPipeError, SystemExit):  # click leaves Python where a pipe is closed
         return GOOD  # the reader of the pipe has closed it
     except Exception as error:
         sentence = _sentence(error)
@@ -146,9 +160,9 @@ def _sentence(error: Exception) -> str | None:
         return f"{where}{error.strerror or error}"
     if isinstance(error, MemoryError):
         return "there is not enough memory for this program with these settings"
-    # Errors in the command line itself; typer has its own copy of click's classes.
-    told = getattr(error, "format_message", None)
-    return None if told is None else str(told())
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    return None
 
 
 def _run(arguments: list[str]) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from stepgen.cli.options import HardwareOptions, Json, RunOptions
-from stepgen.cli.outputs import Output
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import HardwareOptions, RunOptions, json_option
+from stepgen.cli.outputs import INPUT, Output
 
 from ..hw.units.matmul.params import Matmul
 
@@ -23,37 +25,42 @@ WAVEFORM_CYCLES = 5000
 """Length of the waveforms: a full run takes gigabytes, and matrix units are busy by then."""
 
 
+@grouped
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the layer, such as tokens=16.",
+)
+@click.option(
+    "--routing",
+    type=INPUT,
+    metavar="FILE",
+    help="Experts chosen per token (npz, npy, csv); by default drawn.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything that is drawn.")
+@click.option("--driver", default="cocotb", help="What drives the simulation: cocotb or cpp.")
+@click.option(
+    "-o",
+    "--out",
+    "output",
+    type=Output(),
+    default="build/demo",
+    metavar="DIR",
+    help="Folder for the results.",
+)
+@json_option
 def command(
     hardware: HardwareOptions,
     when: RunOptions,
     *,
-    settings: Annotated[
-        list[str],
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Parameter of the layer, such as tokens=16."
-        ),
-    ] = [],  # noqa: B006  typer reads it, nobody changes it
-    routing: Annotated[
-        Path | None,
-        typer.Option(
-            "--routing",
-            metavar="FILE",
-            help="Experts chosen per token (npz, npy, csv); by default drawn.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of everything that is drawn.")
-    ] = 0,
-    driver: Annotated[
-        str, typer.Option("--driver", help="What drives the simulation: cocotb or cpp.")
-    ] = "cocotb",
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder for the results."),
-        Output(),
-    ] = Path("build/demo"),
-    json: Json = False,
+    settings: Sequence[str],
+    routing: Path | None,
+    seed: int,
+    driver: str,
+    output: Path,
+    json: bool,
 ) -> int:
     """Build and verify a mixture-of-experts layer, with static and with dynamic tiles."""
     from stepgen.emit.design_writer import write
@@ -105,7 +112,7 @@ def command(
     return 0 if good else 1
 
 
-def _load(tiling: str, settings: list[str], routing: Path | None, seed: int) -> Program:
+def _load(tiling: str, settings: Sequence[str], routing: Path | None, seed: int) -> Program:
     from stepgen.program import program
     from stepgen.program import routing as routings
     from stepgen.program.settings import pairs

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from stepgen.cli.options import Json
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import json_option
 
 
-def command(*, json: Json = False) -> int:
+@grouped
+@json_option
+def command(*, json: bool) -> int:
     """List every tool, its version and its location."""
     import dataclasses
 

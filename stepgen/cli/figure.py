@@ -4,64 +4,59 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from stepgen.cli.options import Json, MaxCycles, limit_of
-from stepgen.cli.outputs import Output
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import LimitOptions, json_option
+from stepgen.cli.outputs import INPUT, Output
 
 
+@grouped
+@click.argument(
+    "figure",
+    help="8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, combined, or all.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=Output(),
+    default="figures",
+    metavar="DIR",
+    help="Folder for CSV and pictures.",
+)
+@click.option(
+    "--data",
+    type=INPUT,
+    metavar="DIR",
+    help="Folder with routing/*.npz and kv_lengths/*.npy, else $STEPGEN_DATA; missing "
+    "traces are drawn.",
+)
+@click.option("--view", default="both", help="published (the paper's settings), fair, or both.")
+@click.option(
+    "--executor", default="processes", help="serial, processes, dask, or dask://HOST:PORT."
+)
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, help="Processes or workers.")
+@click.option("--claims", is_flag=True, help="Print the claims about the results, in markdown.")
+@click.option(
+    "--page",
+    type=Output(".md"),
+    metavar="FILE.md",
+    help="Write the claims between the marks of a page, such as docs/figures.md.",
+)
+@json_option
 def command(
-    figure: Annotated[
-        str,
-        typer.Argument(
-            metavar="FIGURE",
-            help="8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, combined, or all.",
-            show_default=False,
-        ),
-    ],
+    limit: LimitOptions,
     *,
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder for CSV and pictures."),
-        Output(),
-    ] = Path("figures"),
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="DIR",
-            help="Folder with routing/*.npz and kv_lengths/*.npy, else $STEPGEN_DATA; missing "
-            "traces are drawn.",
-            show_default=False,
-        ),
-    ] = None,
-    view: Annotated[
-        str, typer.Option("--view", help="published (the paper's settings), fair, or both.")
-    ] = "both",
-    executor: Annotated[
-        str,
-        typer.Option(
-            "--executor", help="serial, processes, dask, or dask://HOST:PORT.", show_default=False
-        ),
-    ] = "processes",
-    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes or workers.")] = 1,
-    max_cycles: MaxCycles = None,
-    claims: Annotated[
-        bool, typer.Option("--claims", help="Print the claims about the results, in markdown.")
-    ] = False,
-    page: Annotated[
-        Path | None,
-        typer.Option(
-            "--page",
-            metavar="FILE.md",
-            help="Write the claims between the marks of a page, such as docs/figures.md.",
-            show_default=False,
-        ),
-        Output((".md",)),
-    ] = None,
-    json: Json = False,
+    figure: str,
+    out: Path,
+    data: Path | None,
+    view: str,
+    executor: str,
+    jobs: int,
+    claims: bool,
+    page: Path | None,
+    json: bool,
 ) -> None:
     """Run the timing simulations of a figure of the paper; write its table and picture."""
     from stepgen.report import console
@@ -88,7 +83,7 @@ def command(
             views=views,
             executor=who,
             progress=progress,
-            evaluate=functools.partial(evaluate.evaluate, limit=limit_of(max_cycles)),
+            evaluate=functools.partial(evaluate.evaluate, limit=limit.cycles),
         )
     found = claimed(outcomes) if claiming else {}
     if carrier is not None:

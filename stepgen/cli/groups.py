@@ -1,91 +1,102 @@
-"""Groups of options that several commands share, as dataclasses."""
+"""Commands made of groups of options, which are dataclasses."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import typing
 from collections.abc import Callable
 from typing import Any
 
+import click
+
 from stepgen.cli import outputs
 from stepgen.ir.where import placed
 
+OPTIONS = "Options"
+"""Where in the help options stand that name no section."""
 
-def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn a command whose parameters are groups into one with plain options, for typer.
 
-    Every parameter that is a dataclass is replaced by its fields; the command is called with the
-    dataclass. Fields are annotated as typer wants it, ``Annotated[int, typer.Option("--lanes")]``.
+class _Option(click.Option):
+    def __init__(self, *names: Any, section: str = OPTIONS, **more: Any) -> None:
+        super().__init__(*names, **more)
+        self.section = section
+
+
+class _Command(click.Command):
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if isinstance(parameter, click.Option) and record is not None:
+                section = getattr(parameter, "section", OPTIONS)
+                sections.setdefault(section, []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(records)
+
+
+class InOrder(click.Group):
+    """Commands in the order in which they are added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.commands)
+
+
+def option(help: str, *names: str, **more: Any) -> Any:
+    """A field of a group that is an option.
 
     Parameters
     ----------
-    command : callable
-        Takes groups and single parameters.
+    help : str
+    *names : str
+        By default that of the field: ``"--bus-bits"`` of ``bus_bits``.
+    **more
+        Arguments of `click.Option`, and ``section``, where in the help it stands.
     """
-    hints = typing.get_type_hints(command, include_extras=True)
-    groups: dict[str, type[Any]] = {}
-    single: list[inspect.Parameter] = []
-    fields: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if dataclasses.is_dataclass(kind):
-            groups[name] = typing.cast("type[Any]", kind)
-            fields.extend(_parameters(groups[name]))
-        else:
-            single.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
 
-    parameters = [*fields, *single]
-    results = outputs_of(parameters)
+    def made(name: str) -> click.Parameter:
+        return _Option([name, *(names or [f"--{name.replace('_', '-')}"])], help=help, **more)
 
-    @functools.wraps(command)
+    return dataclasses.field(metadata={"made": made})
+
+
+def argument(**more: Any) -> Any:
+    """A field of a group that is an argument, described as by `click.Argument`."""
+    return dataclasses.field(metadata={"made": lambda name: click.Argument([name], **more)})
+
+
+def grouped(function: Callable[..., Any]) -> click.Command:
+    """Make a command, called like its module, of a function whose parameters are groups.
+
+    Parameters
+    ----------
+    function : callable
+        Takes dataclasses of `option` and `argument`, and what `click.option` and `click.argument`
+        add as plain parameters.
+    """
+    hints = typing.get_type_hints(function)
+    groups: dict[str, Any] = {
+        n: kind for n, kind in hints.items() if dataclasses.is_dataclass(kind)
+    }
+    fields = {name: dataclasses.fields(group) for name, group in groups.items()}
+
+    @functools.wraps(function)
     def run(**values: Any) -> Any:
         from stepgen.tools.atomic import keeping
 
-        inputs = outputs.check(values, results, str(_argument(values) or ""))
-        arguments = {
-            name: group(**{f.name: values.pop(f.name) for f in dataclasses.fields(group)})
-            for name, group in groups.items()
-        }
+        inputs = outputs.check(values, command.params)
+        for name, group in groups.items():
+            values[name] = group(**{f.name: values.pop(f.name) for f in fields[name]})
         with keeping(inputs):
-            return placed("the command line", lambda: command(**arguments, **values))
+            return placed("the command line", lambda: function(**values))
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    del run.__wrapped__
-    return run
-
-
-def outputs_of(parameters: list[inspect.Parameter]) -> dict[str, outputs.Output]:
-    """The parameters that name output files."""
-    found = {}
-    for parameter in parameters:
-        for note in getattr(parameter.annotation, "__metadata__", ()):
-            if isinstance(note, outputs.Output):
-                found[parameter.name] = note
-    return found
-
-
-def _argument(values: dict[str, Any]) -> Any:
-    return next((values[key] for key in ("program", "name") if key in values), None)
-
-
-def _parameters(group: type[Any]) -> list[inspect.Parameter]:
-    hints = typing.get_type_hints(group, include_extras=True)
-    found = []
-    for field in dataclasses.fields(group):
-        default = field.default
-        if default is dataclasses.MISSING:
-            default = inspect.Parameter.empty
-            if field.default_factory is not dataclasses.MISSING:
-                default = field.default_factory()
-        found.append(
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=hints[field.name],
-            )
-        )
-    return found
+    parameters = [f.metadata["made"](f.name) for group in fields.values() for f in group]
+    command: click.Command = click.command(
+        function.__module__.rpartition(".")[2],
+        cls=_Command,
+        params=parameters,
+        short_help=function.__doc__,  # whole, where click would shorten it
+    )(run)
+    return command

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import json_option
+from stepgen.cli.outputs import NAME
 
-from stepgen.cli.options import Json
 
-
-def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A machine, or FILE.json that describes one; by default all are listed.",
-            show_default=False,
-        ),
-    ] = None,
-    *,
-    json: Json = False,
-) -> None:
+@grouped
+@click.argument(
+    "name",
+    required=False,
+    type=NAME,
+    help="A machine, or FILE.json that describes one; by default all are listed.",
+)
+@json_option
+def command(*, name: str | None, json: bool) -> None:
     """Show a machine's parameters, and measure its off-chip bandwidth on streams of tiles."""
     from stepgen.report import console, machines
     from stepgen.timing.tiles.machines import MACHINES

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
 if TYPE_CHECKING:
     from stepgen.ir.metrics import Metrics
     from stepgen.program.program import Program
 
 
+@grouped
+@click.option(
+    "--policy",
+    default="paper",
+    help="Accounting model: paper (formulas of its text), published (as its figures count) "
+    "or hardware (this circuit).",
+)
+@click.option("--nodes", is_flag=True, help="One line per use of an operator.")
+@json_option
 def command(
-    program: ProgramOptions,
-    hardware: HardwareOptions,
-    *,
-    policy: Annotated[
-        str,
-        typer.Option(
-            "--policy",
-            help="Accounting model: paper (formulas of its text), published (as its figures count) "
-            "or hardware (this circuit).",
-        ),
-    ] = "paper",
-    nodes: Annotated[
-        bool, typer.Option("--nodes", help="One line per use of an operator.")
-    ] = False,
-    json: Json = False,
+    program: ProgramOptions, hardware: HardwareOptions, *, policy: str, nodes: bool, json: bool
 ) -> None:
     """Print off-chip traffic, on-chip memory and operations, symbolic in the dynamic dims."""
     from stepgen.compile import cost  # noqa: F401  registers the policy "hardware"

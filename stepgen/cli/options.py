@@ -2,82 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from stepgen.cli.outputs import Output
+from stepgen.cli.groups import argument, option
+from stepgen.cli.outputs import INPUT, NAME, Output
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stepgen.cosim.experiment import Experiment
     from stepgen.hw.design.table import Bus, Design
     from stepgen.program.program import Program
+    from stepgen.report.timeline import Timeline
 
-_HARDWARE, _MEMORY, _STALLS = "The circuit", "The off-chip memory", "Stalls"
-
-
-MaxCycles = Annotated[
-    int | None,
-    typer.Option(
-        "--max-cycles",
-        metavar="N",
-        min=1,
-        help="Abort a run that takes more cycles.",
-        show_default=False,
-    ),
-]
+_circuit = partial(option, section="The circuit")
+_memory = partial(option, section="The off-chip memory")
+_stalls = partial(option, section="Stalls")
 
 
 @dataclass(frozen=True)
 class ProgramOptions:
     """The program, its parameters and inputs."""
 
-    program: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROGRAM",
-            help="path.py:function, the name of a shipped example, a graph saved as .json, or a "
-            "design folder, which stepgen verilog writes.",
-            show_default=False,
-        ),
-    ]
-    settings: Annotated[
-        list[str],
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the program; repeatable."),
-    ] = field(default_factory=list)
-    routing: Annotated[
-        Path | None,
-        typer.Option(
-            "--routing",
-            metavar="FILE",
-            help="Experts chosen per token (npz, npy, csv), for a program that takes a routing.",
-            show_default=False,
-        ),
-    ] = None
-    lengths: Annotated[
-        Path | None,
-        typer.Option(
-            "--lengths",
-            metavar="FILE",
-            help="Length of each request (npz, npy, csv), for a program that takes lengths.",
-            show_default=False,
-        ),
-    ] = None
-    inputs: Annotated[
-        Path | None,
-        typer.Option(
-            "--inputs",
-            metavar="FILE.npz",
-            help="Inputs of the program; missing ones are drawn.",
-            show_default=False,
-        ),
-    ] = None
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of drawn inputs and of stalls.")
-    ] = 0
+    program: str = argument(
+        type=NAME,
+        help="path.py:function, the name of a shipped example, a graph saved as .json, or a "
+        "design folder, which stepgen verilog writes.",
+    )
+    settings: Sequence[str] = option(
+        "A parameter of the program; repeatable.", "--set", multiple=True, metavar="NAME=VALUE"
+    )
+    routing: Path | None = option(
+        "Experts chosen per token (npz, npy, csv), for a program that takes a routing.",
+        type=INPUT,
+        metavar="FILE",
+    )
+    lengths: Path | None = option(
+        "Length of each request (npz, npy, csv), for a program that takes lengths.",
+        type=INPUT,
+        metavar="FILE",
+    )
+    inputs: Path | None = option(
+        "Inputs of the program; missing ones are drawn.", type=INPUT, metavar="FILE.npz"
+    )
+    seed: int = option("Seed of drawn inputs and of stalls.", default=0, type=click.IntRange(0))
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
         """Build the program; see `stepgen.program.program.load`."""
@@ -100,51 +75,22 @@ class ProgramOptions:
 class HardwareOptions:
     """Parameters of the circuit."""
 
-    lanes: Annotated[
-        int | None,
-        typer.Option(
-            "--lanes",
-            help="Lanes of a beat; a matrix unit has lanes x lanes multipliers.",
-            show_default=str(LANES),
-            rich_help_panel=_HARDWARE,
-        ),
-    ] = None
-    bus_bits: Annotated[
-        int | None,
-        typer.Option(
-            "--bus-bits",
-            help="Data width of the memory port.",
-            show_default="64",
-            rich_help_panel=_HARDWARE,
-        ),
-    ] = None
-    burst: Annotated[
-        int | None,
-        typer.Option(
-            "--burst",
-            help="Bus words of a burst.",
-            show_default="16",
-            rich_help_panel=_HARDWARE,
-        ),
-    ] = None
-    outstanding: Annotated[
-        int | None,
-        typer.Option(
-            "--outstanding",
-            help="Outstanding bursts of the design, at most.",
-            show_default="8",
-            rich_help_panel=_HARDWARE,
-        ),
-    ] = None
-    depths: Annotated[
-        list[str],
-        typer.Option(
-            "--depth",
-            metavar="CHANNEL=N",
-            help="Beats that the FIFO of a channel holds; repeatable.",
-            rich_help_panel=_HARDWARE,
-        ),
-    ] = field(default_factory=list)
+    lanes: int | None = _circuit(
+        "Lanes of a beat; a matrix unit has lanes x lanes multipliers.",
+        type=int,
+        show_default=str(LANES),
+    )
+    bus_bits: int | None = _circuit("Data width of the memory port.", type=int, show_default="64")
+    burst: int | None = _circuit("Bus words of a burst.", type=int, show_default="16")
+    outstanding: int | None = _circuit(
+        "Outstanding bursts of the design, at most.", type=int, show_default="8"
+    )
+    depths: Sequence[str] = _circuit(
+        "Beats that the FIFO of a channel holds; repeatable.",
+        "--depth",
+        multiple=True,
+        metavar="CHANNEL=N",
+    )
 
     def bus(self) -> Bus:
         """The off-chip port."""
@@ -202,7 +148,7 @@ def _agree(option: str, asked: int | None, built: int, folder: str) -> None:
         )
 
 
-def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
+def depths_of(texts: Sequence[str], what: str, *words: str) -> dict[str, Any]:
     """The values of ``--depth`` by name: numbers of `what`, or one of `words`.
 
     Raises
@@ -225,80 +171,47 @@ def depths_of(texts: list[str], what: str, *words: str) -> dict[str, Any]:
     return found
 
 
-def limit_of(max_cycles: int | None) -> int:
-    """The value of ``--max-cycles``, by default the most that the engines can count."""
-    from stepgen.timing.drive import MAX_CYCLES, check_limit
+@dataclass(frozen=True)
+class LimitOptions:
+    """How long a run may take."""
 
-    return MAX_CYCLES if max_cycles is None else check_limit(max_cycles)
+    max_cycles: int | None = option(
+        "Abort a run that takes more cycles.", type=click.IntRange(1), metavar="N"
+    )
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of a run, by default the most that the engines can count."""
+        from stepgen.timing.drive import MAX_CYCLES, check_limit
+
+        return MAX_CYCLES if self.max_cycles is None else check_limit(self.max_cycles)
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(LimitOptions):
     """Timing of memory and ports."""
 
-    latency: Annotated[
-        int,
-        typer.Option(
-            "--latency",
-            help="Cycles from a read's address to its first word.",
-            rich_help_panel=_MEMORY,
-        ),
-    ] = 16
-    interval: Annotated[
-        int,
-        typer.Option("--interval", help="Cycles between two words read.", rich_help_panel=_MEMORY),
-    ] = 1
-    memory_outstanding: Annotated[
-        int,
-        typer.Option(
-            "--memory-outstanding",
-            help="Outstanding read bursts that it accepts.",
-            rich_help_panel=_MEMORY,
-        ),
-    ] = 16
-    write_latency: Annotated[
-        int,
-        typer.Option(
-            "--write-latency",
-            help="Cycles from a burst's last word to its acknowledgement.",
-            rich_help_panel=_MEMORY,
-        ),
-    ] = 8
-    write_interval: Annotated[
-        int,
-        typer.Option(
-            "--write-interval", help="Cycles between two words written.", rich_help_panel=_MEMORY
-        ),
-    ] = 1
-    write_outstanding: Annotated[
-        int,
-        typer.Option(
-            "--write-outstanding",
-            help="Outstanding write bursts that it accepts.",
-            rich_help_panel=_MEMORY,
-        ),
-    ] = 16
-    stalls: Annotated[
-        list[str],
-        typer.Option(
-            "--stall",
-            metavar="NAME=SHARE",
-            help="Share of cycles in which a port or memory channel (mem.ar, mem.r, mem.aw, mem.w, "
-            "mem.b) stalls, from 0 to below 1; all=SHARE for every one; repeatable.",
-            rich_help_panel=_STALLS,
-        ),
-    ] = field(default_factory=list)
-    early: Annotated[
-        list[str],
-        typer.Option(
-            "--early",
-            metavar="INPUT",
-            help="An input stream that offers its beats before the start, and the next run's after "
-            "its end; repeatable.",
-            rich_help_panel=_STALLS,
-        ),
-    ] = field(default_factory=list)
-    max_cycles: MaxCycles = None
+    latency: int = _memory("Cycles from a read's address to its first word.", default=16)
+    interval: int = _memory("Cycles between two words read.", default=1)
+    memory_outstanding: int = _memory("Outstanding read bursts that it accepts.", default=16)
+    write_latency: int = _memory(
+        "Cycles from a burst's last word to its acknowledgement.", default=8
+    )
+    write_interval: int = _memory("Cycles between two words written.", default=1)
+    write_outstanding: int = _memory("Outstanding write bursts that it accepts.", default=16)
+    stalls: Sequence[str] = _stalls(
+        "Share of cycles in which a port or memory channel (mem.ar, mem.r, mem.aw, mem.w, "
+        "mem.b) stalls, from 0 to below 1; all=SHARE for every one; repeatable.",
+        "--stall",
+        multiple=True,
+        metavar="NAME=SHARE",
+    )
+    early: Sequence[str] = _stalls(
+        "An input stream that offers its beats before the start, and the next run's after "
+        "its end; repeatable.",
+        multiple=True,
+        metavar="INPUT",
+    )
 
     def experiment(self, program: Program, hardware: HardwareOptions, *, seed: int) -> Experiment:
         """The program on the circuit, with this memory timing and these stalls."""
@@ -327,7 +240,7 @@ class RunOptions:
             memory=memory,
             stalls=stalls,
             early=tuple(self.early),
-            max_cycles=limit_of(self.max_cycles),
+            max_cycles=self.cycles,
         )
 
     def _shares(self, program: Program) -> dict[str, float]:
@@ -351,28 +264,33 @@ class RunOptions:
         return found
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+@dataclass(frozen=True)
+class PictureOptions:
+    """Pictures of what happens over time."""
 
-PICTURES = (".png", ".pdf", ".svg")
-
-Timeline = Annotated[
-    Path | None,
-    typer.Option(
-        "--timeline",
+    timeline: Path | None = option(
+        "Draw the states of units over time.",
+        type=Output(".png", ".pdf", ".svg"),
         metavar="FILE.png",
-        help="Draw the states of units over time.",
-        show_default=False,
-    ),
-    Output(PICTURES),
-]
+    )
+    perfetto: Path | None = option(
+        "Write a trace for ui.perfetto.dev.", type=Output(".json"), metavar="FILE.json"
+    )
 
-Perfetto = Annotated[
-    Path | None,
-    typer.Option(
-        "--perfetto",
-        metavar="FILE.json",
-        help="Write a trace for ui.perfetto.dev.",
-        show_default=False,
-    ),
-    Output((".json",)),
-]
+    def write(
+        self, drawn: Callable[[], Timeline], traced: Callable[[], Timeline]
+    ) -> dict[str, Path | None]:
+        """Write what is asked for; where the picture and the trace are, if so."""
+        from stepgen.report import timeline
+        from stepgen.tools.atomic import atomic_file
+
+        if self.timeline is not None:
+            with atomic_file(self.timeline) as place:
+                timeline.draw(place, [drawn()])
+        if self.perfetto is not None:
+            with atomic_file(self.perfetto) as place:
+                timeline.perfetto(place, traced())
+        return {"timeline": self.timeline, "perfetto": self.perfetto}
+
+
+json_option = click.option("--json", is_flag=True, help="Print JSON.")

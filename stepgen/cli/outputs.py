@@ -1,38 +1,44 @@
-"""Output files of commands: checked before the work begins."""
+"""Files of commands; outputs are checked before the work begins."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 
-@dataclass(frozen=True)
-class Output:
-    """Marks an option that names an output; every other option with a path names an input.
+INPUT = click.Path(path_type=Path, readable=False)
+"""Type of an option that names an input; what reads it says what is wrong with it."""
+
+NAME = click.Path(readable=False)
+"""Type of what is a name or a file; a shell completes files."""
+
+
+class Output(click.Path):
+    """Type of an option that names an output.
 
     Parameters
     ----------
-    suffixes : tuple of str
+    *suffixes : str
         Suffixes that the file may have; none for a folder.
     """
 
-    suffixes: tuple[str, ...] = ()
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(path_type=Path, readable=False)
+        self.suffixes = suffixes
 
 
-def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str) -> list[Path]:
+def check(values: Mapping[str, Any], parameters: Iterable[click.Parameter]) -> list[Path]:
     """Check the outputs of a command.
 
     Parameters
     ----------
     values : mapping of str to object
         All options of the command.
-    outputs : mapping of str to Output
-        Those that name outputs.
-    program : str
-        The argument that names a program or machine, if there is one.
+    parameters : iterable of click.Parameter
+        What they are.
 
     Returns
     -------
@@ -47,13 +53,18 @@ def check(values: Mapping[str, Any], outputs: Mapping[str, Output], program: str
     from stepgen.ir.errors import StepError
     from stepgen.tools.atomic import check_place, same_file
 
-    inputs = [v for key, v in values.items() if isinstance(v, Path) and key not in outputs]
-    inputs += [Path(part) for part in _paths(program)]
+    inputs: list[Path] = []
+    places: dict[str, tuple[Path, Output]] = {}
+    for parameter in parameters:
+        value, kind = values.get(str(parameter.name)), parameter.type
+        if isinstance(parameter, click.Argument):
+            inputs += [Path(part) for part in _paths(str(value or ""))]
+        elif isinstance(kind, Output) and kind.suffixes and value is not None:
+            places[parameter.opts[-1]] = value, kind
+        elif isinstance(value, Path):
+            inputs.append(value)
     taken: dict[str, Path] = {}
-    for key, output in outputs.items():
-        option, path = f"--{key.replace('_', '-')}", values.get(key)
-        if not isinstance(path, Path) or not output.suffixes:
-            continue
+    for option, (path, output) in places.items():
         if path.suffix not in output.suffixes:
             ends = " or ".join(output.suffixes)
             raise StepError(f"{option} is a file that ends in {ends}, not {path}")

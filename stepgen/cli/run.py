@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from stepgen.cli.options import Json, ProgramOptions, lanes_of
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import ProgramOptions, json_option, lanes_of
 from stepgen.cli.outputs import Output
 from stepgen.ir.wire import LANES
 
@@ -17,40 +18,34 @@ if TYPE_CHECKING:
     from stepgen.semantics.tokens import Token
 
 
+@grouped
+@click.option(
+    "--lanes",
+    type=click.IntRange(1),
+    show_default=str(LANES),
+    help="Lanes of a slice, which decide the order of floating-point sums.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=Output(".npz"),
+    metavar="FILE.npz",
+    help="Write output streams and stored tensors.",
+)
+@click.option(
+    "--save-inputs",
+    type=Output(".npz"),
+    metavar="FILE.npz",
+    help="Write all inputs, including drawn ones; --inputs reads them.",
+)
+@json_option
 def command(
     program: ProgramOptions,
     *,
-    lanes: Annotated[
-        int | None,
-        typer.Option(
-            "--lanes",
-            min=1,
-            help="Lanes of a slice, which decide the order of floating-point sums.",
-            show_default=str(LANES),
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE.npz",
-            help="Write output streams and stored tensors.",
-            show_default=False,
-        ),
-        Output((".npz",)),
-    ] = None,
-    save_inputs: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-inputs",
-            metavar="FILE.npz",
-            help="Write all inputs, including drawn ones; --inputs reads them.",
-            show_default=False,
-        ),
-        Output((".npz",)),
-    ] = None,
-    json: Json = False,
+    lanes: int | None,
+    out: Path | None,
+    save_inputs: Path | None,
+    json: bool,
 ) -> None:
     """Run the reference (golden model) and print its results."""
     from stepgen.program import inputs

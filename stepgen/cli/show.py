@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
-from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
 
-
+@grouped
+@click.option("--design", is_flag=True, help="Show units and channels of the circuit.")
+@json_option
 def command(
-    program: ProgramOptions,
-    hardware: HardwareOptions,
-    *,
-    design: Annotated[
-        bool, typer.Option("--design", help="Show units and channels of the circuit.")
-    ] = False,
-    json: Json = False,
+    program: ProgramOptions, hardware: HardwareOptions, *, design: bool, json: bool
 ) -> None:
     """Print a program's operators with their types, or the circuit's units and channels."""
     loaded = program.load(draw=False)

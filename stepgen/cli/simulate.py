@@ -3,58 +3,51 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
+from stepgen.cli.groups import grouped, option
 from stepgen.cli.options import (
-    Json,
-    MaxCycles,
-    Perfetto,
+    LimitOptions,
+    PictureOptions,
     ProgramOptions,
-    Timeline,
     depths_of,
-    limit_of,
+    json_option,
 )
+from stepgen.cli.outputs import NAME
 
 if TYPE_CHECKING:
     from stepgen.timing.tiles.machines import Machine
 
-_PANEL = "The machine"
+_machine = functools.partial(option, section="The machine")
 
 
 @dataclass(frozen=True)
 class MachineOptions:
     """The machine that the program runs on."""
 
-    machine: Annotated[
-        str,
-        typer.Option(
-            "--machine",
-            metavar="NAME",
-            help="A machine that stepgen machine lists, or FILE.json that describes one.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = "sda"
-    changes: Annotated[
-        list[str],
-        typer.Option(
-            "--change",
-            metavar="FIELD=VALUE",
-            help="Change a field of the machine, such as memory.channels=16; repeatable.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = field(default_factory=list)
-    depths: Annotated[
-        list[str],
-        typer.Option(
-            "--depth",
-            metavar="STREAM=N",
-            help="Elements that the FIFO of a stream holds, or unbounded; repeatable.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = field(default_factory=list)
+    machine: str = _machine(
+        "A machine that stepgen machine lists, or FILE.json that describes one.",
+        default="sda",
+        type=NAME,
+        metavar="NAME",
+    )
+    changes: Sequence[str] = _machine(
+        "Change a field of the machine, such as memory.channels=16; repeatable.",
+        "--change",
+        multiple=True,
+        metavar="FIELD=VALUE",
+    )
+    depths: Sequence[str] = _machine(
+        "Elements that the FIFO of a stream holds, or unbounded; repeatable.",
+        "--depth",
+        multiple=True,
+        metavar="STREAM=N",
+    )
 
     def find(self) -> Machine:
         """The machine with its changes, which its name includes."""
@@ -68,62 +61,54 @@ class MachineOptions:
         return dataclasses.replace(machine, name=f"{machine.name} with {', '.join(self.changes)}")
 
 
+@grouped
+@click.option(
+    "--transform",
+    "transforms",
+    multiple=True,
+    metavar="NAME[:OPTION=VALUE,...]",
+    help="Transform the program first, as in time_multiplex:regions=8; repeatable.",
+)
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Show the N busiest operators.")
+@click.option("--all", "every", is_flag=True, help="Show every operator.")
+@json_option
 def command(
     program: ProgramOptions,
     on: MachineOptions,
+    limit: LimitOptions,
+    pictures: PictureOptions,
     *,
-    transforms: Annotated[
-        list[str],
-        typer.Option(
-            "--transform",
-            metavar="NAME[:OPTION=VALUE,...]",
-            help="Transform the program first, as in time_multiplex:regions=8; repeatable.",
-        ),
-    ] = [],  # noqa: B006  typer reads it, nobody changes it
-    top: Annotated[
-        int | None,
-        typer.Option("--top", metavar="N", min=1, help="Show the N busiest operators."),
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show every operator.")] = False,
-    max_cycles: MaxCycles = None,
-    timeline: Timeline = None,
-    perfetto: Perfetto = None,
-    json: Json = False,
+    transforms: Sequence[str],
+    top: int | None,
+    every: bool,
+    json: bool,
 ) -> None:
     """Simulate timing and resource use on a described machine; tiles carry no data."""
     from stepgen.program.schedule import transformed
     from stepgen.program.tiles import simulate
-    from stepgen.report import console, simulated
-    from stepgen.report import timeline as pictures
+    from stepgen.report import console, simulated, timeline
     from stepgen.timing.tiles.depths import UNBOUNDED
     from stepgen.tools import waiting
-    from stepgen.tools.atomic import atomic_file
 
     machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
-    limit = limit_of(max_cycles)
+    cycles = limit.cycles
     with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
         loaded = transformed(program.load(tensors=False), transforms)
         progress("simulating", 0.3)
-        run = simulate(loaded.graph, loaded.inputs, machine, depths=depths, limit=limit)
+        run = simulate(loaded.graph, loaded.inputs, machine, depths=depths, limit=cycles)
         progress("simulating (done)", 0.9)
         data = simulated.document(loaded, run)
-    if timeline is not None or perfetto is not None:
-        rows = pictures.MOST_ROWS if top is None else top
-        seen = pictures.of_run(
-            f"{loaded.graph.name} on {machine.name}",
-            run,
-            loaded.graph,
-            every=every,
-            most=pictures.FULL_PAGE if every else rows,
-        )
-        if timeline is not None:
-            with atomic_file(timeline) as place:
-                pictures.draw(place, [seen])
-        if perfetto is not None:
-            with atomic_file(perfetto) as place:
-                pictures.perfetto(place, seen)
-    files = {"timeline": timeline, "perfetto": perfetto}
+    rows = timeline.MOST_ROWS if top is None else top
+    seen = functools.partial(
+        timeline.of_run,
+        f"{loaded.graph.name} on {machine.name}",
+        run,
+        loaded.graph,
+        every=every,
+        most=timeline.FULL_PAGE if every else rows,
+    )
+    files = pictures.write(seen, seen)
     if json:
         console.show_json({**data, "files": files})
         return

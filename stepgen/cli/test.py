@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from stepgen.cli.options import HardwareOptions, Json, ProgramOptions, RunOptions
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -16,48 +18,49 @@ if TYPE_CHECKING:
 MOST_FAULTS = 10
 
 
+@grouped
+@click.option(
+    "-o",
+    "--out",
+    "output",
+    type=Output(),
+    default="build/test",
+    metavar="DIR",
+    help="Folder for test bench and results.",
+)
+@click.option(
+    "--driver",
+    default="cocotb",
+    help="cocotb; cpp (faster); judge (cocotbext-axi as an independent AXI model; "
+    "cycles are not compared).",
+)
+@click.option("--waveform", is_flag=True, help="Write a waveform into the folder.")
+@click.option(
+    "--waveform-cycles",
+    type=click.IntRange(1),
+    metavar="N",
+    help="End the waveform after N cycles: a cycle of a large design takes about 30 KB.",
+)
+@click.option(
+    "--abort",
+    "aborts",
+    multiple=True,
+    type=click.IntRange(0, (1 << 48) - 1),
+    metavar="CYCLE",
+    help="First abort a run in this cycle by a soft reset; repeatable.",
+)
+@json_option
 def command(
     program: ProgramOptions,
     hardware: HardwareOptions,
     when: RunOptions,
     *,
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder for test bench and results."),
-        Output(),
-    ] = Path("build/test"),
-    driver: Annotated[
-        str,
-        typer.Option(
-            "--driver",
-            help="cocotb; cpp (faster); judge (cocotbext-axi as an independent AXI model; "
-            "cycles are not compared).",
-        ),
-    ] = "cocotb",
-    waveform: Annotated[
-        bool, typer.Option("--waveform", help="Write a waveform into the folder.")
-    ] = False,
-    waveform_cycles: Annotated[
-        int | None,
-        typer.Option(
-            "--waveform-cycles",
-            min=1,
-            help="End the waveform after N cycles: a cycle of a large design takes about 30 KB.",
-            show_default=False,
-        ),
-    ] = None,
-    aborts: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--abort",
-            metavar="CYCLE",
-            min=0,
-            max=(1 << 48) - 1,
-            help="First abort a run in this cycle by a soft reset; repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
+    output: Path,
+    driver: str,
+    waveform: bool,
+    waveform_cycles: int | None,
+    aborts: Sequence[int],
+    json: bool,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
     from stepgen.emit.design_writer import write
@@ -67,7 +70,7 @@ def command(
 
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
-    experiment.aborts = tuple(aborts or ())
+    experiment.aborts = tuple(aborts)
     vcd = f"{experiment.design.name}.vcd" if waveform else None
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdict = experiment.test(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import functools
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
+from stepgen.cli.groups import grouped
 from stepgen.cli.options import (
     HardwareOptions,
-    Json,
-    Perfetto,
+    PictureOptions,
     ProgramOptions,
     RunOptions,
-    Timeline,
+    json_option,
 )
 
 if TYPE_CHECKING:
@@ -22,36 +23,29 @@ if TYPE_CHECKING:
     from stepgen.program.program import Program
 
 
+@grouped
+@click.option("--all", "every", is_flag=True, help="Show forks and stop units too.")
+@json_option
 def command(
     program: ProgramOptions,
     hardware: HardwareOptions,
     when: RunOptions,
+    pictures: PictureOptions,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Show forks and stop units too.")] = False,
-    timeline: Timeline = None,
-    perfetto: Perfetto = None,
-    json: Json = False,
+    every: bool,
+    json: bool,
 ) -> None:
     """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
-    from stepgen.report import console
-    from stepgen.report import timeline as pictures
+    from stepgen.report import console, timeline
     from stepgen.tools import waiting
-    from stepgen.tools.atomic import atomic_file
 
     loaded = program.load(tensors=False)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     with waiting.progress(quiet=json) as progress:
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, with_data=program.load, every=every or json)
-    prediction = experiment.prediction
-    name = loaded.graph.name
-    if timeline is not None:
-        with atomic_file(timeline) as place:
-            pictures.draw(place, [pictures.of_prediction(name, prediction, every=every)])
-    if perfetto is not None:
-        with atomic_file(perfetto) as place:
-            pictures.perfetto(place, pictures.of_prediction(name, prediction, every=True))
-    files = {"timeline": timeline, "perfetto": perfetto}
+    seen = functools.partial(timeline.of_prediction, loaded.graph.name, experiment.prediction)
+    files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:
         console.show_json({**data, "files": files})
         return

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from stepgen.cli.options import HardwareOptions, Json, ProgramOptions
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
 
 
+@grouped
+@click.option(
+    "-o",
+    "--out",
+    "output",
+    type=Output(),
+    default="build",
+    metavar="DIR",
+    help="Folder for the results.",
+)
+@json_option
 def command(
-    program: ProgramOptions,
-    hardware: HardwareOptions,
-    *,
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder for the results."),
-        Output(),
-    ] = Path("build"),
-    json: Json = False,
+    program: ProgramOptions, hardware: HardwareOptions, *, output: Path, json: bool
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
     from stepgen.emit.design_writer import write

@@ -25,12 +25,12 @@ class _NoForm(_Unfit):
         super().__init__("set in Python, since the command line has no form for it")
 
 
-def pairs(texts: list[str], option: str) -> dict[str, str]:
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """Split ``name=value`` texts.
 
     Parameters
     ----------
-    texts : list of str
+    texts : sequence of str
     option : str
         The option that they belong to, for messages.
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import numpy as np
 import pytest
 
 import stepgen as sg
+from stepgen.cli.app import app
 from stepgen.cosim import experiment
 from stepgen.hw.design.table import Design
 from stepgen.ir import text
@@ -35,6 +38,17 @@ def test_help_is_quick():
     done = subprocess.run([sys.executable, "-c", code], env=ALONE, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
     assert "demo" in done.stdout
+
+
+def test_the_help_has_every_option_once_and_in_its_section(stepgen):
+    for name, command in app.commands.items():
+        told = stepgen(f"{name} --help").out
+        for parameter in (p for p in command.params if isinstance(p, click.Option)):
+            found = re.findall(rf"^  (?:-\w, )?{parameter.opts[-1]}\b(?!-)", told, re.MULTILINE)
+            assert len(found) == 1, (name, parameter.opts)
+    told = stepgen("test --help").out
+    sections = re.findall(r"^(\w.*):$", told, re.MULTILINE)
+    assert sections[1:] == ["Options", "The circuit", "The off-chip memory", "Stalls"]
 
 
 def test_version_and_bare_call(stepgen):

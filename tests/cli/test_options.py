@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer
 
 from stepgen.cli import app as application
 from stepgen.cosim import experiment
@@ -41,8 +40,7 @@ BASE = {
 }
 """A line that is right, quick commands first."""
 
-COMMAND = typer.main.get_command(application.app)
-COMMANDS: dict[str, Any] = COMMAND.commands  # type: ignore[attr-defined]
+COMMANDS: dict[str, Any] = application.app.commands
 
 
 def lines() -> Iterator[tuple[str, str, list[str], str]]:

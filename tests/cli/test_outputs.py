@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import pty
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
-from stepgen.cli import app as cli
-from stepgen.cli.groups import outputs_of
+from stepgen.cli.app import app
+from stepgen.cli.outputs import Output
 
 FILES = {
     ("run", "out"): "run p.py:layer --out {}",
@@ -34,13 +31,13 @@ FOLDERS = {
 """A command line for every output; what it is called in Python."""
 
 
-def _outputs() -> dict[tuple[str, str], Any]:
-    found = {}
-    for name in cli.app.registered_commands:
-        parameters = list(inspect.signature(name.callback).parameters.values())  # type: ignore[arg-type]
-        for key, output in outputs_of(parameters).items():
-            found[str(name.name), key] = output
-    return found
+def _outputs() -> dict[tuple[str, str], Output]:
+    return {
+        (name, str(parameter.name)): parameter.type
+        for name, command in app.commands.items()
+        for parameter in command.params
+        if isinstance(parameter.type, Output)
+    }
 
 
 OUTPUTS = _outputs()
@@ -70,9 +67,8 @@ def test_every_output_is_under_test() -> None:
 
 
 def test_every_folder_and_file_of_results_is_given_by_o() -> None:
-    commands: dict[str, Any] = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
     for name, key in [*FOLDERS, ("run", "out")]:
-        option = next(p for p in commands[name].params if p.name == key)
+        option = next(p for p in app.commands[name].params if p.name == key)
         assert {"-o", "--out"} <= set(option.opts), name
 
 

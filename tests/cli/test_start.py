@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import subprocess
 import sys
 
@@ -21,24 +22,38 @@ def test_the_module_is_the_command(stepgen, option) -> None:
     assert done.stdout == told.out
 
 
+COMPLETING = """
+eval "$(stepgen --show-completion bash)"
+complete -p stepgen > /dev/null || exit 1
+compopt() { echo "$2"; }  # bash has it only while it completes
+COMP_WORDS=($WORDS) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_stepgen_completion stepgen
+echo "${COMPREPLY[@]}"
+"""
+
+
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
         ("stepgen sim", "simulate"),
         ("stepgen time moe --max", "--max-cycles"),
         ("stepgen run moe --save", "--save-inputs"),
+        ("stepgen show fir", "default"),  # names of files
+        ("stepgen time moe --perfetto fir", "default"),
     ],
 )
-def test_the_shell_completes(words, completed) -> None:
-    asked = {
-        "_STEPGEN_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
-    }
+def test_the_shell_completes(tmp_path, words, completed) -> None:
+    command = tmp_path / "stepgen"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(START)} "$@"\n')
+    command.chmod(0o755)
     done = subprocess.run(
-        START, env={**os.environ, **asked}, capture_output=True, text=True, check=False
+        ["bash", "-c", COMPLETING],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "WORDS": words},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert completed in done.stdout.split()
+    assert done.stdout.split() == [completed], done.stderr
 
 
 def test_standard_streams_may_be_closed() -> None:

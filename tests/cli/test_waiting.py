@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import typer
 
 from stepgen.cli.app import app
 from stepgen.timing.watch import watcher
@@ -21,10 +18,9 @@ RUNS = {
 
 
 def test_every_command_that_runs_in_cycles_has_a_limit() -> None:
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     limited = {
         name
-        for name, command in commands.items()
+        for name, command in app.commands.items()
         if any("--max-cycles" in parameter.opts for parameter in command.params)
     }
     assert limited == set(RUNS)
