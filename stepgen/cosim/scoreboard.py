@@ -221,7 +221,10 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
         return []
     faults = []
     if registers[STATUS.offset] & ERROR.mask:
-        faults.append(f"the design reports error {registers[ERROR_CODE.offset]}")
+        code = registers[ERROR_CODE.offset]
+        known = 0 < code <= len(interface.units)
+        who = f": unit {interface.units[code - 1]} met what its program excludes" if known else ""
+        faults.append(f"the design reports error {code}{who}")
     low, high = (registers[offset] for offset in CYCLES.offsets)
     counted = low | high << 32
     if not case.judge and outcome.status == "done" and counted != outcome.cycles:

@@ -64,6 +64,7 @@ def interface(design: Design) -> Interface:
         channels=tuple(c.name for c in design.channels),
         memory=memory,
         csr_bits=address_bits(len(design.channels)),
+        units=tuple(unit.name for unit in design.units),
     )
 
 

@@ -138,6 +138,8 @@ class Interface:
         stream has ended.
     csr_bits : int
         Width of the addresses of the control registers.
+    units : tuple of str
+        Names of the units in the order in which the error code counts them.
 
     Raises
     ------
@@ -151,6 +153,7 @@ class Interface:
     memory: MemoryPort | None = None
     control: bool = True
     csr_bits: int = 16
+    units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
