@@ -138,13 +138,13 @@ def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[
     words = registers[READ_BEATS.offset] + registers[WRITE_BEATS.offset]
     predicted_bits, allocated_bits = summary.memory_bits(experiment)
     return {
-        "cycles_predicted": verdict.prediction.cycles,
+        "cycles_predicted": experiment.prediction.cycles,
         "cycles_rtl": verdict.outcome.cycles,
         "off_chip_bytes_symbolic": summary.symbolic_traffic(program, experiment),
         "off_chip_bytes_bus": words * experiment.bus.bytes,
         "on_chip_bits_predicted": predicted_bits,
         "on_chip_bits_allocated": allocated_bits,
-        "matrix_occupancy": summary.occupancy(verdict.prediction),
+        "matrix_occupancy": summary.occupancy(experiment.prediction),
         "matrix_units": sum(1 for _ in experiment.design.of_kind(Matmul)),
         "compared": verdict.compared,
         "good": verdict.good,

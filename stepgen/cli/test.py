@@ -96,11 +96,16 @@ def document(verdict: Verdict, driver: str) -> dict[str, Any]:
     outcome, compared = verdict.outcome, verdict.compared
     if driver == "judge":  # its memory has another timing
         compared = {what: compared[what] for what in ("values", "memory")}
+    prediction = verdict.prediction
     return {
         "good": verdict.good,
         "faults": outcome.faults,
         "driver": driver,
-        "cycles": {"predicted": verdict.prediction.cycles, "simulated": outcome.cycles},
+        "cycles": {
+            "predicted": None if prediction is None else prediction.cycles,
+            "simulated": outcome.cycles,
+        },
+        "unpredicted": verdict.unpredicted or None,
         "compared": compared,
         "build_seconds": round(verdict.build_seconds, 2),
         "seconds": round(outcome.seconds, 3),
@@ -111,8 +116,11 @@ def _show(data: dict[str, Any]) -> None:
     from stepgen.report import console
 
     cycles, compared = data["cycles"], data["compared"]
-    beside = f"{cycles['predicted']:,} predicted"
-    if data["driver"] == "judge":
+    if data["unpredicted"]:
+        beside = data["unpredicted"]
+    elif data["driver"] != "judge":
+        beside = f"{cycles['predicted']:,} predicted"
+    else:
         beside = "not compared, since the independent AXI model has another timing"
     lines = [
         ("cycles", f"{cycles['simulated']:,} in the RTL, {beside}"),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..compile.lower import lower
 from ..emit.elaborate import interface, verilog
+from ..emit.kernels import kernel_files
 from ..emit.windows import Windows, windows_of
 from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
@@ -42,6 +43,9 @@ from .verilator import FAST_BUILD, build, run_driver
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
 
+UNPREDICTED_CYCLES = 1_000_000
+"""Cycles after which a simulation that nothing predicts is aborted, if no other limit is set."""
+
 DRIVERS = ("cocotb", "cpp", "judge")
 """cocotb or C++ with stepgen's memory; cocotb with cocotbext-axi, an independent AXI model."""
 
@@ -54,19 +58,22 @@ class Verdict:
     ----------
     outcome : Outcome
         Results of the simulation, and all mismatches.
-    prediction : Prediction
-        The expected cycles.
+    prediction : Prediction or None
+        The expected cycles, if there is a prediction.
     compared : dict of str to int
         How much was compared: ``values`` (beats at ports), ``cycles`` (handshakes on channels),
-        ``memory`` (bytes), ``counters``.
+        ``memory`` (bytes), ``counters``. Without a prediction cycles and counters are not in it.
     build_seconds : float
         Time that building took; 0 where the simulation was in the cache.
+    unpredicted : str
+        Why there is no prediction; else empty.
     """
 
     outcome: Outcome
-    prediction: Prediction
+    prediction: Prediction | None
     compared: dict[str, int]
     build_seconds: float
+    unpredicted: str = ""
 
     @property
     def good(self) -> bool:
@@ -141,8 +148,23 @@ class Experiment:
         return streams
 
     @cached_property
+    def unpredicted(self) -> str:
+        """Why nothing is said of the cycles of the design; empty where they are predicted."""
+        names = [u.name for u in self.design.units if u.params.cycle_model() is None]
+        if not names:
+            return ""
+        who = f"unit {names[0]} has" if len(names) == 1 else f"units {', '.join(names)} have"
+        return f"cycles and counters are not predicted: {who} no cycle model"
+
+    @cached_property
     def prediction(self) -> Prediction:
-        """The cycle model's run."""
+        """The cycle model's run.
+
+        Raises
+        ------
+        StepError
+            Where a unit has no cycle model.
+        """
         return predict(
             self.design,
             self.beats,
@@ -157,6 +179,11 @@ class Experiment:
         """The reference's run; merges in order of arrival replay the prediction's choices."""
         merges = self.design.rows_of(Reassemble)
         arrivals = [unit.name for unit, params in merges if params.order == "arrival"]
+        if arrivals and self.unpredicted:
+            raise StepError(
+                f"{arrivals[0]} takes its inputs in order of arrival, which nothing tells the "
+                f"reference: {self.unpredicted}"
+            )
         choices = {name: self.prediction.choices.get(name, []) for name in arrivals}
         return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
 
@@ -181,11 +208,9 @@ class Experiment:
 
     def case(self, *, judge: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
-        prediction, design, reference = self.prediction, self.design, self.reference
+        design, reference = self.design, self.reference
         outside = interface(design)
-        counters = [prediction.counters(c.name) for c in design.channels]
-        read, written = self.traffic
-        return Case(
+        case = Case(
             name=self.graph.name,
             sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
             expected={p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks},
@@ -193,6 +218,18 @@ class Experiment:
             memory_after=self.image(reference.images),
             timing=self.memory,
             stalls=self.stalls,
+            limit=UNPREDICTED_CYCLES if self.max_cycles == MAX_CYCLES else self.max_cycles,
+            judge=judge,
+            early=self.early,
+            aborts=self.aborts,
+        )
+        if self.unpredicted:
+            return case
+        prediction = self.prediction
+        counters = [prediction.counters(c.name) for c in design.channels]
+        read, written = self.traffic
+        return dataclasses.replace(
+            case,
             pushes=prediction.pushes,
             pops=prediction.pops,
             cycles=prediction.cycles,
@@ -200,9 +237,6 @@ class Experiment:
             read_beats=read // self.bus.bytes,
             write_beats=written // self.bus.bytes,
             limit=prediction.cycles * (20 if judge else 1) + MARGIN,
-            judge=judge,
-            early=self.early,
-            aborts=self.aborts,
         )
 
     def test(
@@ -283,8 +317,9 @@ def simulate(
     progress("writing Verilog", 0.0)
     outside = interface(design)
     text = verilog(design, probes=True, initial=False)
+    kernels, traced = kernel_files(design, text), waveform is not None
     seed = experiments[0].stalls.seed
-    simulation = build(outside, text, opt=opt, trace=waveform is not None, progress=progress)
+    simulation = build(outside, text, kernels=kernels, opt=opt, trace=traced, progress=progress)
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
     vcd = waveform if waveform_cycles is None else None
@@ -300,16 +335,23 @@ def simulate(
             write_cases(Path(place), outside, [short])
             run_driver(simulation, Path(place), vcd=waveform, seed=seed)
     return [
-        Verdict(outcome, e.prediction, _compared(case), simulation.seconds)
+        Verdict(
+            outcome,
+            None if e.unpredicted else e.prediction,
+            _compared(case, predicted=not e.unpredicted),
+            simulation.seconds,
+            e.unpredicted,
+        )
         for outcome, e, case in zip(outcomes, experiments, cases, strict=True)
     ]
 
 
-def _compared(case: Case) -> dict[str, int]:
+def _compared(case: Case, *, predicted: bool) -> dict[str, int]:
     """Number of compared values, cycles, bytes and counters."""
-    return {
+    counted = {
         "values": sum(map(len, case.expected.values())),
         "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),
         "memory": 0 if case.memory_after is None else case.memory_after.size,
         "counters": 0 if case.counters is None else case.counters.size,
     }
+    return counted if predicted else {what: counted[what] for what in ("values", "memory")}

@@ -15,11 +15,12 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..emit.interface import Interface
+from ..emit.kernels import compiled
 from ..emit.registers import c_header
 from ..ir.errors import StepError
 from ..ir.wire import DONE, KIND_MASK
@@ -46,6 +47,8 @@ _WIRE = (f"-DSTEPGEN_DONE={DONE}", f"-DSTEPGEN_KIND_MASK={KIND_MASK}")
 _COMMON_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-semantic-interposition")
 _SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")
 _PROGRAM_FILES = ("driver.cpp", "recorder.cpp", "model.h", "cocotb/Vtop.h")
+_KERNELS = "kernels"
+"""Folder of the files of Verilog kernels, whose names are the users'."""
 _KEEP_BUILDS = 100
 _JOINED_BYTES = 200_000
 
@@ -92,6 +95,7 @@ def build(
     interface: Interface,
     verilog: Path | str,
     *,
+    kernels: Mapping[str, str] | None = None,
     opt: str = FAST_BUILD,
     trace: bool = False,
     progress: Progress = quiet,
@@ -104,6 +108,8 @@ def build(
         The interface of the design.
     verilog : Path or str
         The design: a file, or the text itself.
+    kernels : mapping of str to str, optional
+        Files of its Verilog kernels.
     opt : "fast-build" or "fast-run"
         Whether to minimize build time (tests) or run time (long runs).
     trace : bool
@@ -134,6 +140,7 @@ def build(
         "glue.cpp": render("glue.cpp.j2", interface, trace=trace),
         "public.vlt": render("public.vlt.j2", interface, trace=trace),
         "registers.h": c_header("stepgen"),
+        **{f"{_KERNELS}/{name}": content for name, content in (kernels or {}).items()},
     }
     support = {name: (sim / name).read_bytes() for name in (*_SUPPORT, *_PROGRAM_FILES)}
     flags = _verilator_flags(trace)
@@ -147,7 +154,7 @@ def build(
         *_COMMON_FLAGS,
         *_WIRE,
         *flags,
-        *files.values(),
+        *(part for file in files.items() for part in file),
         *support.values(),
     )
     folder = cache_folder() / "builds" / f"{interface.name}-{made_from}"
@@ -194,6 +201,7 @@ def _build_in(
     sim = shipped("sim/verilator")
     tool = verilator()
     libraries, cocotb_main = _cocotb_folders()
+    (place / _KERNELS).mkdir()
     for name, content in files.items():
         (place / name).write_text(content)
     progress("translating Verilog to C++", 0.0)
@@ -201,9 +209,10 @@ def _build_in(
         [
             tool.binary,
             *verilator_flags,
-            *("--Mdir", place, f"-I{sim}", "public.vlt"),
+            *("--Mdir", place, f"-I{sim}", f"-I{_KERNELS}", "public.vlt"),
             *(sim / name for name in _SUPPORT if name.endswith(".sv")),
             *("design.v", "bench.sv"),
+            *(name for name in compiled(files) if name.startswith(_KERNELS)),
         ],
         cwd=place,
         what="Verilator",
@@ -244,7 +253,7 @@ def _build_in(
         place / "cocotb",
         flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"],
     )
-    keep = {*files, "driver", "cocotb"}
+    keep = {*files, _KERNELS, "driver", "cocotb"}
     for path in place.iterdir():
         if path.name not in keep:
             path.unlink()

@@ -28,6 +28,7 @@ from ..program.design_folder import (
 from ..program.program import Program
 from ..tools.atomic import atomic_folder
 from .elaborate import made_by, verilog
+from .kernels import kernel_files
 from .lint import control_file
 from .registers import c_header
 
@@ -95,6 +96,9 @@ def write(
         ).encode()
         files[f"{name}.v"] = circuit_text.encode()
         files[f"{name}.vlt"] = control_file(circuit_text, f"{name}.v").encode()
+        for kernel, verilog_text in kernel_files(design, circuit_text).items():
+            words[f"Verilog kernel {kernel}"] = kernel
+            files[kernel] = verilog_text.encode()
     words |= {"design": MANIFEST, "graph": GRAPH}
     files[GRAPH] = f"{text.dumps(program.graph)}\n".encode()
     if program.given:

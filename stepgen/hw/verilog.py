@@ -14,6 +14,7 @@ from .design.table import Design
 from .explicit import explicit
 from .library import Library
 from .names import verilog_name
+from .primitives import GENERIC
 from .system import System
 
 __all__ = ["generator", "to_verilog", "top_name"]
@@ -61,7 +62,7 @@ def to_verilog(
         ``clk`` and a synchronous ``rst``.
     """
     name = top_name(design)
-    library = Library(name)
+    library = Library(name, GENERIC)
     system = System(design, counters=counters, probes=probes, part=library.instance)
     top = rtlil.convert(system, name=name, emit_src=False)
     passes = _PASSES if initial else (*_UNINITIALIZED, *_PASSES)

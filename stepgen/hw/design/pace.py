@@ -148,10 +148,11 @@ class Queue:
 
 
 def copied(*outputs: str) -> Callable[[Paces], Paces]:
-    """The paces of outputs that are copies of the input."""
+    """The paces of outputs that each carry a beat for one beat of every input."""
 
     def follow(paces: Paces) -> Paces:
-        (x,) = paces.values()
+        x, *others = paces.values()
+        x = x.after(*others)
         one = x.level == 0 and x.groups == 1
         if len(outputs) > 1 and not one:  # copies may be taken at different times
             x = replace(x, prompt=False)

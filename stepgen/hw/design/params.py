@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...ir import registry
 from ...ir.arguments import shown, take_fields
 from ...ir.errors import StepError
 from .pace import Extents, Part, copied
@@ -49,6 +50,7 @@ class UnitParams(ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "kind" in vars(cls):
+            registry.check_free(cls, "unit", cls.kind, UnitParams.kinds)
             UnitParams.kinds[cls.kind] = cls
 
     def __post_init__(self) -> None:
@@ -85,7 +87,9 @@ class UnitParams(ABC):
         return 0
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """The unit as its actors, for the sizing of FIFOs: by default one that copies its input.
+        """The unit as its actors, for the sizing of FIFOs.
+
+        By default it is one that takes a beat of every input and gives a beat to every output.
 
         Parameters
         ----------
@@ -98,6 +102,11 @@ class UnitParams(ABC):
             for names in (unit.inputs, unit.outputs)
         )
         return [Part(inputs, outputs, copied(*outputs))] if inputs or outputs else []
+
+    def cycle_model(self) -> Callable[[Unit, Any, Any], None] | None:
+        """The function that lays out the cycle model; None for a kind that has none."""
+        build: Callable[[Unit, Any, Any], None] = self.module("model").build
+        return build
 
     @classmethod
     def module(cls, name: str) -> ModuleType:

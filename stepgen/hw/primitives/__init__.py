@@ -7,7 +7,7 @@ elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 from .block_ram import BlockRam
 from .counter import after, counter
 from .delay import delayed
-from .device import Device, is_ecp5
+from .device import GENERIC, Device, is_ecp5
 from .multiplier import Multiplier
 
-__all__ = ["BlockRam", "Device", "Multiplier", "after", "counter", "delayed", "is_ecp5"]
+__all__ = ["GENERIC", "BlockRam", "Device", "Multiplier", "after", "counter", "delayed", "is_ecp5"]

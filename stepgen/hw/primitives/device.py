@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Device", "is_ecp5"]
+__all__ = ["GENERIC", "Device", "is_ecp5"]
 
 
 @dataclass(frozen=True)
@@ -10,6 +10,10 @@ class Device:
     """A platform without a board: its family alone, for synthesis out of context."""
 
     family: str
+
+
+GENERIC = Device("generic")
+"""Verilog that any tool maps to any silicon."""
 
 
 def is_ecp5(platform) -> bool:

@@ -1,0 +1,1 @@
+"""Units whose circuit is a Verilog module that a user has written."""

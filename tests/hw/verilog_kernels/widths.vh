@@ -1,0 +1,1 @@
+`define PAYLOAD (2 + STOP_BITS + 8 * LANES)
