@@ -9,7 +9,7 @@ from amaranth.hdl import Elaboratable, Fragment, Module, Signal, Value
 from amaranth.lib.stream import Interface
 
 from stepgen.hw.fifo import Fifo
-from stepgen.hw.inventory import memories
+from stepgen.hw.private import elaborated, memories
 
 
 class Junk:
@@ -55,7 +55,7 @@ class Junk:
             return m
 
         with mock.patch.object(Fifo, "elaborate", noisy):
-            return Fragment.get(top, platform=None)
+            return elaborated(top)
 
     def fill(self, ctx, circuit: Fragment) -> None:
         """Memories that nobody has written."""

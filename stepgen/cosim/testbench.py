@@ -12,6 +12,7 @@ from ..emit.interface import Interface
 from ..ir.errors import StepError
 from ..tools import children
 from ..tools.waiting import Progress, quiet
+from . import cocotb_parts
 from .case import cases_in
 from .render import render
 from .scoreboard import Outcome, read_outcome
@@ -118,29 +119,9 @@ def _last_error(log: Path) -> str:
 
 def _environment(folder: Path, module: str, seed: int) -> dict[str, str]:
     """Environment for cocotb inside the simulation, as its own runner sets it."""
-    import find_libpython
-    from cocotb_tools import config
-
-    library = find_libpython.find_libpython()
-    if library is None:
-        raise StepError(
-            "cocotb needs Python's shared library and this Python has none; use a Python that was "
-            "built with --enable-shared (Debian: apt install libpython3-dev)"
-        )
-    environment = dict(os.environ)
-    environment.update(
-        COCOTB_TEST_MODULES=module,
-        COCOTB_RANDOM_SEED=str(seed),
-        COCOTB_TOPLEVEL="stepgen_bench",
-        TOPLEVEL_LANG="verilog",
-        COCOTB_RESULTS_FILE=str(folder / "results.xml"),
-        COCOTB_TRUST_INERTIAL_WRITES="1",
-        COCOTB_REWRITE_ASSERTION_FILES="",  # else pytest rewrites all that is imported: 2 s
-        GPI_USERS=f"{library};{config.pygpi_entry_point()}",
-        PYGPI_PYTHON_BIN=sys.executable,
-        PYTHONPATH=os.pathsep.join([str(folder), *(p for p in sys.path if p)]),
-        PYTHONWARNINGS="ignore::DeprecationWarning",
-        STEPGEN_RUN=str(folder),
-    )
-    environment.pop("COCOTB_TEST_FILTER", None)
-    return environment
+    variables = cocotb_parts.environment(module, "stepgen_bench", folder / "results.xml", seed)
+    return variables | {
+        "PYTHONPATH": os.pathsep.join([str(folder), *(p for p in sys.path if p)]),
+        "PYTHONWARNINGS": "ignore::DeprecationWarning",
+        "STEPGEN_RUN": str(folder),
+    }

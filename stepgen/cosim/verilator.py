@@ -29,6 +29,7 @@ from ..tools.cache import cache_folder, digest, prune
 from ..tools.external import compiler, verilator
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
+from . import cocotb_parts
 from .objects import Source, compile_all, execute, link
 from .render import render
 from .scoreboard import Outcome, read_outcome
@@ -85,12 +86,6 @@ class Simulation:
         return self.folder / "cocotb"
 
 
-def _cocotb_folders() -> tuple[Path, Path]:
-    from cocotb_tools import config
-
-    return Path(config.libs_dir), Path(config.share_dir) / "lib" / "verilator" / "verilator.cpp"
-
-
 def build(
     interface: Interface,
     verilog: Path | str,
@@ -133,7 +128,7 @@ def build(
     tool, cxx = verilator(), compiler()
     if not cxx.found:
         raise StepError(f"{cxx.name} ({cxx.purpose}) was not found: {cxx.remedy}")
-    libraries, _ = _cocotb_folders()
+    libraries = cocotb_parts.libraries()
     files = {
         "design.v": without_clutter(text) if trace else text,
         "bench.sv": render("bench.sv.j2", interface),
@@ -200,7 +195,7 @@ def _build_in(
     start = time.monotonic()
     sim = shipped("sim/verilator")
     tool = verilator()
-    libraries, cocotb_main = _cocotb_folders()
+    libraries = cocotb_parts.libraries()
     (place / _KERNELS).mkdir()
     for name, content in files.items():
         (place / name).write_text(content)
@@ -231,7 +226,7 @@ def _build_in(
     library = [fixed(Path(p)) for p in made["global"]] + [fixed(sim / "recorder.cpp")]
     mains = [
         fixed(sim / "driver.cpp", f"-I{sim}", "-I.", *_WIRE),
-        fixed(cocotb_main, f"-I{sim / 'cocotb'}"),
+        fixed(cocotb_parts.main_program(), f"-I{sim / 'cocotb'}"),
     ]
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]
     slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made[key]]
@@ -251,7 +246,7 @@ def _build_in(
     link(
         [cocotb_object, *rest],
         place / "cocotb",
-        flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"],
+        flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", f"-l{cocotb_parts.LIBRARY}"],
     )
     keep = {*files, _KERNELS, "driver", "cocotb"}
     for path in place.iterdir():

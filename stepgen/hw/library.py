@@ -1,16 +1,13 @@
 """Modules that several instances of a design share."""
 
 import json
-import re
 
-from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
 
+from . import private
+
 __all__ = ["Library", "inline"]
-
-
-_PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
 
 
 def inline(part: wiring.Component, kind: str, identity: object, clear=None):
@@ -61,19 +58,11 @@ class Library:
         for path, member, value in part.signature.flatten(part):
             direction = "i" if member.flow == wiring.In else "o"
             ports[f"{direction}_{'__'.join(map(str, path))}"] = value
-        part._MustUse__silence = True  # only the first one is elaborated
+        private.reused(part)  # only the first one is elaborated
         if key not in self._modules:
             name = f"{self.prefix}_{kind}_{len(self._modules)}"
-            text = rtlil.convert(part, name=name, platform=self.platform, emit_src=False)
-            text = text.replace("attribute \\top 1\n", "")
-            self._modules[key] = (name, text, _ports(text, name))
+            self._modules[key] = (name, *private.submodule(part, name, self.platform))
         name, _, present = self._modules[key]
         reset = ResetSignal() if clear is None else ResetSignal() | clear
         ports |= {"i_clk": ClockSignal(), "i_rst": reset}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})
-
-
-def _ports(text: str, name: str) -> set[str]:
-    """Names of the ports of a module."""
-    module = text[text.index(f"module \\{name}\n") :]
-    return set(_PORT.findall(module[: module.index("\nend\n")]))

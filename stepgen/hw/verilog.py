@@ -7,9 +7,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from amaranth._toolchain.yosys import find_yosys
-from amaranth.back import rtlil
-
+from . import private
 from .design.table import Design
 from .explicit import explicit
 from .library import Library
@@ -64,7 +62,7 @@ def to_verilog(
     name = top_name(design)
     library = Library(name, GENERIC)
     system = System(design, counters=counters, probes=probes, part=library.instance)
-    top = rtlil.convert(system, name=name, emit_src=False)
+    top = private.module(system, name)
     passes = _PASSES if initial else (*_UNINITIALIZED, *_PASSES)
     circuit = _yosys(f"{library.rtlil}\n{top}", *passes, "write_rtlil")
     text = _yosys(explicit(circuit), "write_verilog -norename -simple-lhs")
@@ -82,7 +80,7 @@ def generator(design: Design) -> str:
     found = [getattr(module, "__file__", None) for module in modules]
     others = {Path(path) for path in found if path is not None} - own
     used = sorted(path for path in own if path.name != "model.py") + sorted(others)
-    h = hashlib.sha256(f"{version('amaranth')} {_find_yosys().version()}".encode())
+    h = hashlib.sha256(f"{version('amaranth')} {private.yosys().version()}".encode())
     for path in used:
         h.update(path.read_bytes())
     if None in found:  # a unit of a notebook may be another next time
@@ -90,10 +88,6 @@ def generator(design: Design) -> str:
     return h.hexdigest()
 
 
-def _find_yosys():
-    return find_yosys(lambda version: version >= (0, 40))
-
-
 def _yosys(rtlil: str, *commands: str) -> str:
     script = [f"read_rtlil <<rtlil\n{rtlil}\nrtlil", *commands]
-    return _find_yosys().run(["-q", "-"], "\n".join(script))
+    return private.yosys().run(["-q", "-"], "\n".join(script))

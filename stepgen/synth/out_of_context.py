@@ -113,11 +113,10 @@ def netlist(
     Path
         The netlist's file, for `place`.
     """
-    from amaranth.back import rtlil
+    from ..hw import private
 
     folder.mkdir(parents=True, exist_ok=True)
-    text = rtlil.convert(circuit, name=name, platform=Device("ecp5"), emit_src=False)
-    (folder / f"{name}.il").write_text(text)
+    (folder / f"{name}.il").write_text(private.module(circuit, name, Device("ecp5")))
     for file, content in (kernels or {}).items():
         (folder / file).write_text(content)
     read = "".join(f"read_verilog -sv {file}; " for file in compiled(kernels or {}))

@@ -4,3 +4,4 @@ from . import compiled
 
 compiled.use_cache_folder()
 compiled.report_progress()
+compiled.allow_first_class_functions()

@@ -11,10 +11,12 @@ import hashlib
 import os
 import shutil
 import time
+import warnings
 from pathlib import Path
 
 import numba
 from numba.core import event
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from .watch import watcher
 
@@ -62,6 +64,11 @@ class _Listener(event.Listener):
 def report_progress() -> None:
     """From now on, report to watchers when something is compiled."""
     event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+
+
+def allow_first_class_functions() -> None:
+    """Kernels call step functions that they are given, which numba calls experimental."""
+    warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
 def _drop_old(parent: Path) -> None:

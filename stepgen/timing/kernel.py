@@ -18,17 +18,13 @@ cycle r is free from ``r + 1`` on, exactly as in the registers of the hardware.
 
 from __future__ import annotations
 
-import warnings
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 import numba as nb
-from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from ..ir.wire import KIND_BITS, KIND_MASK
-
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 _ARRAY = nb.types.Array(nb.types.int64, 1, "C")
 STEP = nb.types.int64(_ARRAY, nb.types.int64, nb.types.int64)

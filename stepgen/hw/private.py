@@ -1,0 +1,61 @@
+"""All that is used of Amaranth beside what it documents.
+
+``pyproject.toml`` names the one version in which these were read. ``tests/test_private.py`` has a
+test for each, which says what to look at where another version has changed it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil
+from amaranth.hdl import Elaboratable, Fragment, MemoryData, MemoryInstance
+
+__all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
+
+_PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
+_TOP = "attribute \\top 1\n"
+
+
+def yosys():
+    """Amaranth's Yosys: ``version()``, and ``run(arguments, input)`` for its output.
+
+    `amaranth._toolchain.yosys.find_yosys`
+    """
+    return find_yosys(lambda version: version >= (0, 40))
+
+
+def elaborated(top: Elaboratable, platform=None) -> Fragment:
+    """A circuit in Amaranth's own form, with all that is in it: `amaranth.hdl.Fragment`."""
+    return Fragment.get(top, platform)
+
+
+def memories(circuit: Fragment) -> Iterator[MemoryData]:
+    """All memories in a circuit, those of its parts included.
+
+    `Fragment.subfragments` and `MemoryInstance._data`
+    """
+    if isinstance(circuit, MemoryInstance):
+        yield circuit._data
+    for part, *_ in circuit.subfragments:
+        yield from memories(part)
+
+
+def reused(part: Elaboratable) -> None:
+    """Say that a part is not elaborated on purpose: `Elaboratable._MustUse__silence`."""
+    part._MustUse__silence = True
+
+
+def module(circuit: Elaboratable, name: str, platform=None) -> str:
+    """A circuit in RTLIL, as the top module: `amaranth.back.rtlil.convert`."""
+    return rtlil.convert(circuit, name=name, platform=platform, emit_src=False)
+
+
+def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set[str]]:
+    """A circuit in RTLIL that others instantiate, and the ports that it has got.
+
+    The text of `module`: the attribute of the top, and the declarations of ports.
+    """
+    text = module(circuit, name, platform).replace(_TOP, "")
+    own = text[text.index(f"module \\{name}\n") :]
+    return text, set(_PORT.findall(own[: own.index("\nend\n")]))
