@@ -1,6 +1,6 @@
-"""The functions that come with stepgen, and what functions of users' own are derived from.
+"""The functions of stepgen, and the base classes for functions of users' own.
 
-Each is one class: parameters, type rule, operations, golden model.
+Each is one class: parameters, type rule, operation counts, golden model.
 """
 
 from stepgen.functions import addressing, arithmetic, elementwise, reductions, retiling

@@ -1,4 +1,4 @@
-"""Functions of addresses, ranges of them, and selectors."""
+"""Functions of addresses, address ranges and selectors."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ RANGE = Tile(1, 2, address)
 class TileAddresses(Cut):
     """FlatMap only: a one-hot selector or a scalar address e becomes e*count .. e*count+count-1.
 
-    With it a region that several experts share finds the weights of the one that is to run
-    (paper, section 5.2), where the weights of all experts lie one after the other. Rank 0 strings
-    the addresses of all elements together, rank 1 keeps each element's. Addresses are the numbers
-    of tiles.
+    A region that several experts share loads the weights of the selected one with it (paper,
+    section 5.2); the weights of all experts are consecutive in memory. Rank 0 concatenates the
+    addresses of all elements, rank 1 keeps a group for each element. Addresses are tile numbers.
 
     Parameters
     ----------
     count : int
-        How many tiles there are for each e.
+        Number of tiles for each e.
     """
 
     count: int
@@ -83,16 +82,16 @@ class TileAddresses(Cut):
 class OneHot(Cut):
     """FlatMap only: a selector becomes one selector for each bit that is set, lowest first.
 
-    So what exists once per choice, such as the weight of an expert for a token, can be routed as
-    what exists once per token is: the consumers are selected equally often. A selector without bits
-    becomes nothing.
+    So data per choice, such as the weight of an expert for a token, can be routed like data per
+    token: each consumer is selected equally often. A selector without set bits gives an empty
+    group.
     """
 
     cuts_selectors: ClassVar[bool] = True
     structural: ClassVar[bool] = True
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """``[1, K]`` selectors, K being the number of bits set: ragged unless it is known."""
+        """``[1, K]`` selectors, K being the number of bits set: ragged unless `hot` is known."""
         selectors = call.inputs[0]
         if not isinstance(element, Selector):
             call.fail(f"{self} needs selectors, not {selectors}")
@@ -115,13 +114,13 @@ class OneHot(Cut):
 class Span(Cut):
     """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
-    A range of length 0 becomes an empty group. Streams made of the same ranges have the same dims.
+    A range of length 0 gives an empty group. Streams made from the same ranges have the same dims.
     """
 
     reads_numbers: ClassVar[bool] = True
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """``[1, L]`` scalars; L is ragged unless there is one range only."""
+        """``[1, L]`` scalars; L is ragged unless there is only one range."""
         ranges = _ranges(call, self, rank)
         length, total = call.graph.span(ranges)
         return Pieces((static(1), length), SCALAR, total)
@@ -134,7 +133,7 @@ class Span(Cut):
 
 @dataclass(frozen=True)
 class SpanEnd(Mapped):
-    """``(start, length)`` -> start + length - 1; the length has to be at least 1."""
+    """``(start, length)`` -> start + length - 1; the length must be at least 1."""
 
     elements: ClassVar = (address,)
     reads_numbers: ClassVar[bool] = True
@@ -153,12 +152,12 @@ class SpanEnd(Mapped):
 
 
 class _OneOfEach(Cut, abstract=True):
-    """Selectors over 2 consumers, one per address, that name consumer 0 once per range."""
+    """Selectors over 2 consumers, one per address, that select consumer 0 once per range."""
 
     reads_numbers: ClassVar[bool] = True
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """``[1, L]`` selectors, L being that of `span`; consumer 0 is named once per range."""
+        """``[1, L]`` selectors, with L as for `span`; consumer 0 is selected once per range."""
         ranges = _ranges(call, self, rank)
         length, total = call.graph.span(ranges)
         count = ranges.totals[0]
@@ -167,7 +166,7 @@ class _OneOfEach(Cut, abstract=True):
 
     @abstractmethod
     def special(self, length: int) -> int:
-        """Which address of a range consumer 0 is given."""
+        """Number of the address within a range for which consumer 0 is selected."""
 
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """As many selectors as the range is long."""
@@ -180,8 +179,8 @@ class _OneOfEach(Cut, abstract=True):
 class SpanFirst(_OneOfEach):
     """FlatMap only: ``(start, length)`` becomes consumer 0, then length-1 times consumer 1.
 
-    So a loop over a range takes what it starts from, and afterwards what comes back. A range has
-    to have a length of at least 1.
+    A loop over a range uses it to select its initial value first, and then what is fed back. The
+    length of a range must be at least 1.
     """
 
     def special(self, length: int) -> int:
@@ -193,8 +192,8 @@ class SpanFirst(_OneOfEach):
 class SpanLast(_OneOfEach):
     """FlatMap only: ``(start, length)`` becomes length-1 times consumer 1, then consumer 0.
 
-    So the last tile of a key cache, which is still being filled, goes its own way. A range has to
-    have a length of at least 1.
+    Used to route the last tile of a key cache, which is still being filled, separately. The length
+    of a range must be at least 1.
     """
 
     def special(self, length: int) -> int:
@@ -203,12 +202,12 @@ class SpanLast(_OneOfEach):
 
 
 def _ranges(call: Call, function: Function, rank: int) -> Stream:
-    """The stream of ranges that a use cuts.
+    """The stream of ranges that is the input.
 
     Raises
     ------
     StepError
-        Through `call`, if it carries something else or another rank is asked for.
+        Through `call`, if it has other elements or the rank is not 1.
     """
     ranges = call.inputs[0]
     if ranges.dtype != RANGE:

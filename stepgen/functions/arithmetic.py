@@ -199,14 +199,14 @@ class Scale(Constant):
 class Matmul(Mapped, Scanned):
     """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
 
-    Accum adds the products of a chunk up, over tiles of the K dim. Products go through a tree over
-    the lanes of a slice, then slices in increasing k; folding goes on with the same accumulators,
-    so tiles of K in a row add up like one long K.
+    Accum sums the products of a chunk, over tiles of the K dim. The order of sums is a tree over
+    the lanes of a slice, then slices in increasing k; folding continues with the same accumulators,
+    so consecutive tiles of K give the same sum as one long K.
 
     Parameters
     ----------
     transpose : bool
-        Whether the weight tile comes as ``[N, K]``.
+        Whether the weight tile is ``[N, K]``.
     """
 
     transpose: bool = False
@@ -277,7 +277,7 @@ class Matmul(Mapped, Scanned):
         return matmul.Matmul(k, n, x.element.bits, y.element.bits, stops=not without_stops[1])
 
     def keeps_rows(self, operand: int) -> bool:
-        """Those of the first operand; the weights' are summed over, or become columns."""
+        """Those of the first operand; rows of weights are summed over, or become columns."""
         return operand == 0
 
     def flops(self, *tiles: Tile) -> sympy.Expr:

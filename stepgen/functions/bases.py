@@ -1,4 +1,4 @@
-"""What functions have in common: type rules of those that work element by element."""
+"""Base classes of functions, with the type rules of element-wise ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Unary(Mapped, abstract=True):
         """All elements."""
 
     def keeps_rows(self, operand: int) -> bool:
-        """An element stays at its place."""
+        """An element stays at its position."""
         return True
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
@@ -60,7 +60,7 @@ class Constant(Unary, abstract=True):
 
 
 class Binary(Mapped, abstract=True):
-    """A function of two elements at the same place; extents of 1 are repeated as in numpy."""
+    """A function of two elements at the same position; extents of 1 are broadcast as in numpy."""
 
     arity: ClassVar[int] = 2
 
@@ -88,7 +88,7 @@ class Binary(Mapped, abstract=True):
                 raise StepError(f"{self} can't join tiles of {say(a)} and {say(b)}")
 
     def keeps_rows(self, operand: int) -> bool:
-        """Elements meet at their place."""
+        """Each result is at the position of its operands."""
         return True
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
@@ -100,7 +100,7 @@ class Binary(Mapped, abstract=True):
 
 
 class Folding(Binary, Scanned, abstract=True):
-    """A binary function that also folds: the accumulator has the input's shape."""
+    """A binary function for Accum and Scan too: the accumulator has the input's shape."""
 
     def state(self, call: Call, *tiles: Tile) -> Tile:
         """A tile like the input's."""
@@ -125,12 +125,12 @@ class Folding(Binary, Scanned, abstract=True):
 
 
 def of_products(tile: Tile) -> Tile:
-    """The tile that the products of such tiles' elements need: int8 multiplies into int32."""
+    """The type of products of this tile's elements: int8 multiplies into int32."""
     return Tile(tile.rows, tile.cols, int32) if tile.element == int8 else tile
 
 
 def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile, y: Tile) -> Dim:
-    """The common extent of two tiles in one dim; 1 is repeated.
+    """The common extent of two tiles in one dim; 1 is broadcast.
 
     Raises
     ------
@@ -145,5 +145,5 @@ def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile
 
 
 def say(tile: Array) -> str:
-    """The size of a tile as people read it."""
+    """The size of a tile for messages."""
     return f"{tile.shape[0]}x{tile.shape[1]}"

@@ -24,7 +24,7 @@ class Convert(Unary):
     Parameters
     ----------
     to : ElementType or its name
-        The type that comes out; 1 operation per element.
+        The resulting type; 1 operation per element.
     """
 
     to: ElementType | Literal["int8", "int32", "bf16", "f32"]
@@ -82,7 +82,7 @@ class Requantize(Unary):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> requantize.Requantize:
-        """A pipeline."""
+        """The requantize pipeline."""
         return requantize.Requantize(self.multiplier, self.shift)
 
 
@@ -102,7 +102,7 @@ class Square(Unary):
 
 
 class Tabulated(Unary, abstract=True):
-    """An elementary function by the table of its name in `stepgen.semantics.tables`."""
+    """An elementary function, by the table of the same name in `stepgen.semantics.tables`."""
 
     elements: ClassVar = FLOATS
 

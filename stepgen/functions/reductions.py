@@ -28,7 +28,7 @@ class _OfRows(Mapped, abstract=True):
         return Tile(tiles[0].rows, 1, tiles[0].element)
 
     def keeps_rows(self, operand: int) -> bool:
-        """Each gives one element."""
+        """Each row gives one element."""
         return True
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
@@ -52,7 +52,7 @@ class RowMax(_OfRows):
 class RowSum(_OfRows):
     """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
 
-    A tree over the lanes of a slice, then slice after slice, in the type that comes out.
+    A tree over the lanes of a slice, then slice after slice, in the result's type.
     """
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
@@ -70,8 +70,8 @@ class RowSum(_OfRows):
 class RunningMax(Constant):
     """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
-    2 operations per element. With 0 the plain running maximum; with the price of a gap it is what
-    dynamic programming does along a row. What decays is rounded, or wraps around, at every column.
+    2 operations per element. With 0 the plain running maximum; with a gap penalty the row update of
+    sequence alignment by dynamic programming. Each subtraction rounds, or wraps around.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class RunningMax(Constant):
 
 @dataclass(frozen=True)
 class Count(Scanned):
-    """Accum and Scan only: any tiles -> a scalar address, 1 more for every element."""
+    """Accum and Scan only: any tiles -> a scalar address, the number of elements."""
 
     structural: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Functions that move what tiles hold: tiles joined and cut, rows and columns placed."""
+"""Functions that move elements: join and split tiles, place rows and columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepgen.semantics.numbers import Array
 
 
 class _Joining(Folded, abstract=True):
-    """The tiles of a chunk as one; the state is the list of tiles so far."""
+    """Joins the tiles of a chunk; the state is the list of tiles so far."""
 
     elements: ClassVar = (*NUMBERS, bool_)
     gathers: ClassVar[bool] = True
@@ -30,7 +30,7 @@ class _Joining(Folded, abstract=True):
         return []
 
     def update(self, at: Setting, state: Any, x: Array) -> Any:
-        """One more tile, which must fit to the others."""
+        """One more tile, whose size must match the others."""
         same, other = (1, "cols") if self.grows == "rows" else (0, "rows")
         if state and state[0].shape[same] != x.shape[same]:
             raise StepError(
@@ -40,7 +40,7 @@ class _Joining(Folded, abstract=True):
         return state
 
     def finish(self, at: Setting, state: Any) -> Array:
-        """All tiles as one."""
+        """The joined tile."""
         return np.concatenate(state, axis=0 if self.grows == "rows" else 1)
 
 
@@ -90,13 +90,13 @@ class RetileCol(_Joining):
         return np.zeros((rows, 0), at.dtype)
 
     def keeps_rows(self, operand: int) -> bool:
-        """Each becomes wider."""
+        """Each row becomes wider."""
         return True
 
 
 @dataclass(frozen=True)
 class RetileStreamify(Cut):
-    """FlatMap only: rank 0 strings the pieces of all tiles together, rank 1 keeps each tile's.
+    """FlatMap only: rank 0 concatenates the pieces of all tiles, rank 1 keeps a group per tile.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class RetileStreamify(Cut):
 
 @dataclass(frozen=True)
 class RowBroadcast(Mapped):
-    """``[R, 1] -> [R, cols]``: the one element of each row, all along the row.
+    """``[R, 1] -> [R, cols]``: broadcasts the element of each row along the row.
 
     Parameters
     ----------
@@ -168,13 +168,13 @@ class RowBroadcast(Mapped):
         return np.repeat(x, self.cols, axis=1)
 
     def keeps_rows(self, operand: int) -> bool:
-        """Each becomes wider."""
+        """Each row becomes wider."""
         return True
 
 
 @dataclass(frozen=True)
 class PlaceRow(Mapped):
-    """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with that as its row i."""
+    """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with its row i replaced."""
 
     arity: ClassVar[int] = 3
     elements: ClassVar = (*NUMBERS, address)
@@ -211,8 +211,8 @@ class PlaceRow(Mapped):
 class MaskCols(Mapped):
     """``[R, C]`` and a scalar address n -> columns from n on are `value`.
 
-    Such as the scores of the places in a key cache that are not filled yet. The value is rounded
-    to the element type; a count past the last column masks nothing.
+    Used for the scores of entries of a key cache that are not filled yet. The value is rounded to
+    the element type; a count past the last column masks nothing.
 
     Parameters
     ----------
@@ -248,14 +248,14 @@ class MaskCols(Mapped):
 
 @dataclass(frozen=True)
 class ShiftCols(Mapped):
-    """``[R, C]`` -> the same, column j holding what column j - by held; the first are `fill`.
+    """``[R, C]`` -> the same shape, column j being column j - by; the first ones are `fill`.
 
-    What moves past the last column is gone.
+    Columns that move past the last one are dropped.
 
     Parameters
     ----------
     by : int
-        How many columns to the right.
+        Number of columns to shift by, to the right.
     fill : number
         A whole number where the elements are integers.
     """
@@ -274,7 +274,7 @@ class ShiftCols(Mapped):
         return tiles[0]
 
     def compute(self, at: Setting, x: Array) -> Array:
-        """The columns that stay, behind new ones."""
+        """The remaining columns, behind new ones."""
         fill = numbers.constant(self.fill, at.element)
         new = np.full((x.shape[0], min(self.by, x.shape[1])), fill[0, 0], at.dtype)
         return np.concatenate([new, x[:, : max(0, x.shape[1] - self.by)]], axis=1)

@@ -1,4 +1,4 @@
-"""What help says of a function: its own docstring, then what its class tells."""
+"""Docstrings of functions for `help`: the class's own, completed from its attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def appliers(kind: type[Function]) -> list[str]:
 
 @cache
 def about(kind: type[Function]) -> str:
-    """The docstring of what makes functions of this class.
+    """The docstring of the maker of a function class.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def about(kind: type[Function]) -> str:
 
 
 def _operands(kind: type[Function]) -> str:
-    """Tiles that Map takes, where one sentence tells; a docstring of its own tells the others."""
+    """The tiles that Map takes, where one sentence suffices; else the class's docstring has it."""
     if not issubclass(kind, Mapped) or kind.reads_numbers:
         return ""
     if kind.extents_of != "both" and kind.arity > 1:

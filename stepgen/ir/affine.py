@@ -1,4 +1,4 @@
-"""Affine reads: which tile comes when, which dims close with it, and how far they reach."""
+"""Affine reads: order of tiles, the dims that close with each, and the last tile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def affine(shape: Sequence[int], stride: Sequence[int]) -> Iterator[tuple[int, i
     number : int
         Sum of index times stride.
     stop : int
-        How many of the read's dims close; ``len(shape)`` for the last tile.
+        Number of the read's dims that close; ``len(shape)`` for the last tile.
     """
     for place in product(*map(range, shape)):
         stop = 0

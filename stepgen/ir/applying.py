@@ -1,4 +1,4 @@
-"""What the operators that apply functions have in common."""
+"""Common part of the operators that apply functions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Stream
 
 SYSTOLIC_ROWS = 16
-"""Rows of the paper's compute tile, which each hold a row of the operand."""
+"""Rows of the paper's compute tile, each with a row of the operand."""
 
 
 def tiles_of(call: Call, streams: Sequence[Stream]) -> list[Tile]:
-    """The tiles that a function is given; a tuple gives its items.
+    """The operand tiles of a function; of a tuple its items.
 
     Raises
     ------
     StepError
-        Through `call`, if a stream carries something else.
+        Through `call`, if a stream has other elements.
     """
     tiles: list[Tile] = []
     for stream in streams:
@@ -64,11 +64,11 @@ class Applying(Operator):
     """An operator that applies its function to every element of its inputs."""
 
     def steered_by(self, node: Node) -> Sequence[int]:
-        """Inputs with numbers that the function computes with."""
+        """Inputs whose numbers the function computes with."""
         return range(len(node.inputs)) if node.attrs["fn"].reads_numbers else ()
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
-        """What the function makes, of structure, of numbers or of data."""
+        """Whether the result depends on structure, on numbers or on data."""
         function: Function = node.attrs["fn"]
         if function.structural:
             return ()
@@ -79,7 +79,7 @@ class Applying(Operator):
         return sizes.element(node.outputs[0]) + sizes.operands(node)
 
     def flops(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Those of every element of the inputs."""
+        """The sum over all elements of the inputs."""
         function: Function = node.attrs["fn"]
         total = over_all(node.inputs, function.flops(*_tiles(node)))
         if policy.silu_per_inner and function.per_inner:
@@ -94,7 +94,7 @@ def _inner_of_producer(stream: Stream) -> sympy.Expr:
 
 
 def matmul_memory(node: Node, policy: Policy) -> sympy.Expr:
-    """Bytes of a matmul's weight tile and operand rows, where the policy counts them."""
+    """Bytes of a matmul's weight tile and operand rows, if the policy counts them."""
     function: Function = node.attrs["fn"]
     return function.held(*_tiles(node)) if policy.matmul_state else sympy.Integer(0)
 

@@ -1,8 +1,8 @@
-"""The door that every argument of a user comes through: it must be what the annotation says.
+"""Validation of users' arguments against annotations.
 
-What is written ``rank: int`` takes whatever Python and numpy call an integer and hands on an `int`;
-anything else is refused at the user's line. So a new operator, function or option is guarded by its
-signature alone, and only has to check what a type can't tell.
+A parameter ``rank: int`` accepts the integers of Python and numpy and is converted to `int`;
+anything else is an error at the user's line. So the signature of an operator, function or option
+checks types, and the code only has to check values.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from stepgen.ir.where import user_line
 C = TypeVar("C", bound=Callable[..., Any])
 
 MOST_BITS = 63
-"""Of an integer: larger ones mean nothing to memories, numpy and circuits."""
+"""Most bits of an integer: memories, numpy and circuits have no larger ones."""
 
 ADDRESS_BITS = 64
-"""Bits of the widest address of a byte off chip."""
+"""Most bits of an off-chip byte address."""
 
 Address = Annotated[int, ADDRESS_BITS]
-"""Of a byte off chip: an integer that may have more bits than others."""
+"""Off-chip byte address: an integer that may have more bits than others."""
 
 MOST_ITEMS = 1 << 16
-"""Of a sequence that makes its items as they are asked for, so that an endless one ends."""
+"""Most items of a lazy sequence, which may be endless."""
 
 
 class Unfit(Exception):
-    """A value is not what was expected; the message says what was: ``an integer``."""
+    """A value has another type; the message is the expected one: ``an integer``."""
 
 
 def checked(function: C, name: str | None = None) -> C:
-    """Let a function take its arguments through the door.
+    """Make a function validate its arguments.
 
     Parameters
     ----------
     function : callable
-        Its parameters are annotated; or a dataclass.
+        A function with annotated parameters, or a dataclass.
     name : str, optional
-        What it is called in messages, by default its own name.
+        Its name in messages, by default its own name.
     """
     called = name or function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
@@ -76,7 +76,7 @@ def checked(function: C, name: str | None = None) -> C:
             raise StepError(f"{called} at {user_line()}: {error}") from None
         for key, value in bound.arguments.items():
             if key == "name":
-                continue  # `stepgen.ir.names` says more about them
+                continue  # `stepgen.ir.names` checks names, with better messages
             bound.arguments[key] = take(value, hints[key], called, key)
         return function(*bound.args, **bound.kwargs)
 
@@ -85,18 +85,18 @@ def checked(function: C, name: str | None = None) -> C:
 
 
 def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) -> Any:
-    """One argument, as `fit` makes it.
+    """One argument, validated and converted by `fit`.
 
     Parameters
     ----------
     value : object
-        What the user gave.
+        The user's value.
     hint : type
-        What was asked for.
+        The annotation.
     called, key : str
         Names of the function and of the parameter, for messages.
     line : str, optional
-        The user's line, by default the one that is being executed.
+        The user's line, by default the current one.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) 
 
 
 def take_fields(made: Any) -> None:
-    """Take the fields of a dataclass that users make through the door, from `__post_init__`."""
+    """Validate the fields of a dataclass that users construct; called by `__post_init__`."""
     kind: Any = type(made)
     for key, hint in _fields(kind).items():
         value = take(getattr(made, key), hint, kind.__name__, key)
@@ -127,7 +127,7 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 class _Repr(reprlib.Repr):
     def repr_int(self, x: int, level: int) -> str:
-        """Python refuses to write integers of thousands of digits."""
+        """Python can't convert integers of thousands of digits to text."""
         return repr(x) if x.bit_length() <= 128 else f"an integer of {x.bit_length()} bits"
 
 
@@ -136,7 +136,7 @@ _REPR.maxstring = _REPR.maxother = 70
 
 
 def shown(value: Any) -> str:
-    """A value in a message: in one line, cut where it is long, whatever its `repr` does."""
+    """A value for a message: one line, shortened, also if its `repr` fails."""
     text = " ".join(_REPR.repr(value).split())
     return re.sub(" at 0x[0-9a-f]+", "", text)[:100]
 
@@ -176,7 +176,7 @@ def fit(value: Any, hint: Any) -> Any:
         or not isinstance(kind, type)
         or isinstance(value, kind)
     ):
-        return value  # of protocols, such as those of `numpy.typing.ArrayLike`, nothing is known
+        return value  # protocols, such as those of `numpy.typing.ArrayLike`, can't be checked
     raise Unfit(_instance(kind, value))
 
 
@@ -186,7 +186,7 @@ def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _instance(kind: type[Any], value: Any) -> str:
-    """What a class expects: ``a data type such as int8[1, 64]``."""
+    """Description of a class for messages: ``a data type such as int8[1, 64]``."""
     words = " ".join(re.findall("[A-Z][a-z0-9]*|[a-z0-9]+", kind.__name__)).lower()
     told = f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
     maker = getattr(value, "__wrapped__", None)
@@ -237,7 +237,7 @@ def _mapping(value: Any, key: Any = Any, item: Any = Any) -> dict[Any, Any]:
 
 
 def _told(hint: Any) -> str:
-    """What a type expects."""
+    """Description of a type for messages."""
     try:
         fit(_Nothing(), hint)
     except Unfit as unfit:
@@ -246,7 +246,7 @@ def _told(hint: Any) -> str:
 
 
 class _Nothing:
-    """Fits no type but `object`."""
+    """A value of no type but `object`."""
 
 
 def _integer(value: Any, most_bits: int = MOST_BITS) -> int:
@@ -254,7 +254,7 @@ def _integer(value: Any, most_bits: int = MOST_BITS) -> int:
         raise Unfit("an integer")
     try:
         whole = operator.index(value)
-    except Exception:  # an array of several, or an index of the user's own
+    except Exception:  # an array of several elements, or a user's own `__index__`
         raise Unfit("an integer") from None
     if whole.bit_length() > most_bits:
         raise Unfit(f"an integer of at most {most_bits} bits")

@@ -1,4 +1,4 @@
-"""What only the whole program can tell."""
+"""Checks of a complete program."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def check(graph: Graph) -> None:
     Parameters
     ----------
     graph : Graph
-        Left as it is.
+        The program.
 
     Raises
     ------
     StepError
-        If nothing leaves the program, a feedback is not connected, or nobody reads a stream.
+        If the program has no output or store, a feedback is not connected, or a stream is unused.
     """
     for feedback in graph.feedbacks:
         if feedback.source is None:
@@ -37,6 +37,6 @@ def check(graph: Graph) -> None:
             optional = port in face.optional_outputs and (face.is_sink or len(node.outputs) > 1)
             if stream not in used and not optional:
                 raise StepError(
-                    f"{node.op} at {node.where}: nobody reads {stream.name}, {stream}; use it or "
+                    f"{node.op} at {node.where}: nothing reads {stream.name}, {stream}; use it or "
                     f"make it an output of the graph"
                 )

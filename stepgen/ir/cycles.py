@@ -1,4 +1,4 @@
-"""Cycles of a graph: which nodes lie on one, and which of them would never come to an end."""
+"""Cycles of a graph: the nodes on cycles, and cycles that would never end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def on_cycles(graph: Graph) -> set[str]:
-    """Names of the nodes that read, through others, what they made."""
+    """Names of the nodes on cycles: they read, through others, their own outputs."""
     edges: nx.DiGraph = nx.DiGraph()
     edges.add_edges_from(
         (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
@@ -32,15 +32,15 @@ def endless(stream: Stream, uses: Iterable[tuple[Node, int]]) -> list[Stream]:
     Parameters
     ----------
     stream : Stream
-        What is to be read.
+        The stream that is fed back.
     uses : iterable of (Node, int)
-        Inputs of nodes that come before it.
+        Inputs of nodes upstream that are to read it.
 
     Returns
     -------
     list of Stream
-        From one of `uses` to `stream`, each waiting for the one before and the first for the last;
-        empty where the end comes from elsewhere.
+        From one of `uses` to `stream`: the end of each waits for that of the one before, and of the
+        first for that of the last; empty if there is no such cycle.
     """
     waits: nx.DiGraph = nx.DiGraph()
     for node in stream.graph.nodes:

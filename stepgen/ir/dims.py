@@ -1,9 +1,8 @@
-"""Dims: how long a dimension of a stream or of a tile is.
+"""Dims: extents of the dimensions of streams and tiles.
 
 A dim is *static* (an integer), *dynamic* (one number per run, a symbol or an expression) or
-*ragged* (takes several values within one stream; an expression that contains a ragged dim becomes
-a fresh ragged dim). Wherever the types give one, a dim knows its upper bound, which is what an
-on-chip buffer has to be made for.
+*ragged* (several values within one stream; an expression that contains a ragged dim becomes a fresh
+ragged dim). If the types give an upper bound, a dim has it; on-chip buffers are sized by it.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ class Dim:
     expr : sympy.Expr
         The extent; an Integer for static dims.
     kind : {"static", "dynamic", "ragged"}
-        What is known about it at compile time.
+        What is known at compile time.
     bound : int or None
-        No run exceeds it; None where the types give no bound.
+        Upper bound; None if the types give none.
     """
 
     expr: sympy.Expr
@@ -56,7 +55,7 @@ class Dim:
 
     @property
     def may_be_empty(self) -> bool:
-        """Whether the extent can be 0 as far as the type knows."""
+        """Whether, by the type, the extent can be 0."""
         return self.expr.is_positive is not True
 
     def __int__(self) -> int:
@@ -65,10 +64,10 @@ class Dim:
         Raises
         ------
         StepError
-            If it is decided at run time.
+            If it is known only at run time.
         """
         if self.static is None:
-            raise StepError(f"int at {user_line()}: the dim {self} is decided at run time")
+            raise StepError(f"int at {user_line()}: the dim {self} is known only at run time")
         return self.static
 
     def __eq__(self, other: object) -> bool:
@@ -104,7 +103,7 @@ class Dim:
 
 
 DimLike = int | str | Dim
-"""What a user may write for a dim: an extent, the name of a dynamic dim, or a `Dim`."""
+"""Ways to write a dim: an extent, the name of a dynamic dim, or a `Dim`."""
 
 
 @checked
@@ -183,7 +182,7 @@ def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Di
 
 
 def as_dim(value: DimLike) -> Dim:
-    """The dim that a user meant by an integer, a name or a `Dim`."""
+    """The dim of an integer, a name or a `Dim`."""
     if isinstance(value, Dim):
         return value
     given: int | str = take(value, int | str | Dim, "a dim", "it")
@@ -219,19 +218,19 @@ def _symbol(name: str, positive: bool) -> sympy.Symbol:
 
 
 class Symbols:
-    """The symbols of one graph: hands out names that nobody has used."""
+    """The symbols of one graph; makes new ones with unused names."""
 
     def __init__(self) -> None:
         self._taken: dict[str, Dim] = {}
         self._next: dict[str, int] = {}
 
     def claim(self, dim: Dim) -> Dim:
-        """Register the symbols of a dim that the user wrote.
+        """Register the symbols of a user's dim.
 
         Raises
         ------
         StepError
-            If the name stands for a dim of another kind, bound or assumption already.
+            If the name is already that of a dim of another kind, bound or assumption.
         """
         for symbol in dim.expr.free_symbols:
             known = self._taken.get(symbol.name)
@@ -271,7 +270,7 @@ class Symbols:
         return dim
 
     def absorbed(self, dims: Iterable[Dim], bound: int | None, *, positive: bool = False) -> Dim:
-        """A new ragged dim in place of an expression over `dims`, named after a ragged one."""
+        """A new ragged dim for an expression of `dims`, named after a ragged one."""
         dims = list(dims)
         names = [min(s.name for s in d.expr.free_symbols) for d in dims if d.expr.free_symbols]
         ragged_names = [str(d) for d in dims if d.is_ragged]
@@ -286,10 +285,10 @@ def product_bound(dims: Iterable[Dim]) -> int | None:
 
 
 def product(dims: Sequence[Dim], symbols: Symbols) -> Dim:
-    """The dim that several neighbouring dims become when they are flattened.
+    """The dim that results when adjacent dims are flattened.
 
-    Regular dims multiply. A ragged dim absorbs the others: the result is a fresh ragged dim
-    (paper, section 3), unless all others are 1.
+    Regular dims multiply. If one is ragged the result is a fresh ragged dim (paper, section 3),
+    unless all others are 1.
     """
     rest = [d for d in dims if d.static != 1]
     if not rest:
@@ -303,24 +302,24 @@ def product(dims: Sequence[Dim], symbols: Symbols) -> Dim:
         positive = not any(d.may_be_empty for d in rest)
         return symbols.absorbed(rest, bound, positive=positive)
     expr = times(d.expr for d in rest)
-    # min(1, E) * E is E, whose own bound can be tighter than the product of bounds.
+    # min(1, E) * E is E, whose bound can be tighter than the product of bounds.
     same = [d.bound for d in rest if d.expr == expr and d.bound is not None]
     return regular(expr, min([b for b in [bound, *same] if b is not None], default=None))
 
 
 def joined(dims: Sequence[Dim], total: sympy.Expr | None, symbols: Symbols) -> Dim:
-    """The product of dims where the result may become the outermost dim of a stream.
+    """The product of dims, if the result may be the outermost dim of a stream.
 
-    An outermost dim has one value per run, so it stays regular even if a ragged dim goes into it.
+    An outermost dim has one value per run, so it is regular even if one of `dims` is ragged.
 
     Parameters
     ----------
     dims : sequence of Dim
-        Neighbouring dims, outermost first.
+        Adjacent dims, outermost first.
     total : sympy.Expr or None
-        How many elements they have in all, if the result becomes the outermost dim.
+        Number of elements in all, if the result is the outermost dim.
     symbols : Symbols
-        Where a fresh ragged dim comes from.
+        For a fresh ragged dim.
     """
     if total is not None and len(dims) > 1 and any(d.is_ragged for d in dims):
         return regular(total, product_bound(dims))
@@ -335,7 +334,7 @@ def add(dims: Sequence[Dim]) -> Dim:
 
 
 def ceil_div(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
-    """How many chunks a dim falls into when its last chunk is padded."""
+    """Number of chunks of a dim whose last chunk is padded."""
     if chunk == 1:
         return dim
     bound = None if dim.bound is None else -(-dim.bound // chunk)
@@ -353,12 +352,12 @@ def nonempty(dim: Dim) -> Dim:
 
 
 def indicators(expr: sympy.Expr) -> list[sympy.Expr]:
-    """The factors of an extent that are 1 for "not empty" and 0 for "empty"."""
+    """The factors of an extent that are 1 if something is not empty, else 0."""
     return [f for f in sympy.Mul.make_args(expr) if _indicator(f) == f and not f.is_Integer]
 
 
 def times(factors: Iterable[sympy.Expr]) -> sympy.Expr:
-    """A product in which ``min(1, E) * E`` is ``E``, since both vanish together."""
+    """A product in which ``min(1, E) * E`` is simplified to ``E``."""
     flat = [part for factor in factors for part in sympy.Mul.make_args(factor)]
     plain = [f for f in flat if f.is_Integer or _indicator(f) != f]
     implied = {_indicator(f) for f in plain}
@@ -387,10 +386,10 @@ class _Show(sympy.printing.StrPrinter):  # type: ignore[misc]
 
 
 def show(expr: sympy.Expr) -> str:
-    """An extent as people read it: ``ceil(E0/4)``, ``min(1, E0)``."""
+    """Text of an extent: ``ceil(E0/4)``, ``min(1, E0)``."""
     return str(expr) if expr.is_Atom else str(_Show().doprint(expr))
 
 
 def show_shape(shape: Iterable[Dim]) -> str:
-    """A shape as people read it, outermost dim first: ``[E0, 1]``."""
+    """Text of a shape, outermost dim first: ``[E0, 1]``."""
     return f"[{', '.join(str(d) for d in shape)}]"

@@ -20,7 +20,7 @@ class ElementType:
     Attributes
     ----------
     name : str
-        How it is written.
+        Its name in programs.
     bits : int
         Width on a wire.
     bytes : int
@@ -74,7 +74,7 @@ def wide(narrow: ElementType) -> ElementType:
 
 
 def element(value: ElementType | str) -> ElementType:
-    """The element type that a user meant by a type or its name."""
+    """The element type, from a type or its name."""
     if isinstance(value, ElementType):
         return value
     if not isinstance(value, str) or value not in ELEMENTS:
@@ -84,11 +84,11 @@ def element(value: ElementType | str) -> ElementType:
 
 
 MOST_CONSUMERS = 1 << 14
-"""Of one stream: partitions and forks make a stream for each."""
+"""Most consumers of one stream: partitions and forks make a stream for each."""
 
 
 class DataType:
-    """What one element of a stream is."""
+    """Type of one element of a stream."""
 
     EXAMPLE: ClassVar[str] = "int8[1, 64]"
 
@@ -99,13 +99,13 @@ class DataType:
 
     @property
     def dims(self) -> tuple[Dim, ...]:
-        """Every dim that the type is made of."""
+        """All dims in the type."""
         return ()
 
 
 @dataclass(frozen=True)
 class Tile(DataType):
-    """A matrix, written ``sg.int8[1, 64]``; each extent static or decided at run time.
+    """A matrix, written ``sg.int8[1, 64]``; each extent static or known only at run time.
 
     Values are arrays ``[rows, cols]``.
 
@@ -114,7 +114,7 @@ class Tile(DataType):
     rows, cols : int, str or Dim
         Extents.
     element : ElementType
-        What it is made of. A scalar is a tile of 1 x 1.
+        Type of its elements. A scalar is a tile of 1 x 1.
 
     Raises
     ------
@@ -164,12 +164,12 @@ class Selector(DataType):
     n : int
         Number of consumers.
     hot : int, optional
-        How many bits are set in every selector, where that is known (top-k routing).
+        Number of bits set in every selector, if it is known (top-k routing).
 
     Raises
     ------
     StepError
-        If `n` is below 1 or beyond what a stream can have, or `hot` is not within ``0..n``.
+        If `n` is below 1 or above the most consumers of a stream, or `hot` is not within ``0..n``.
     """
 
     n: int
@@ -205,9 +205,9 @@ class Buffer(DataType):
     Parameters
     ----------
     tile : Tile
-        What it holds.
+        Type of its tiles.
     shape : tuple of Dim
-        Shape of what it holds, outermost first. Only the outermost may be ragged.
+        Shape of the chunk, outermost first. Only the outermost dim may be ragged.
 
     Raises
     ------
@@ -228,7 +228,7 @@ class Buffer(DataType):
 
     @property
     def bytes(self) -> sympy.Expr:
-        """Size in bytes of what is held."""
+        """Size of the content in bytes."""
         return sympy.Mul(self.tile.bytes, *(d.expr for d in self.shape))
 
     def __str__(self) -> str:
@@ -237,7 +237,7 @@ class Buffer(DataType):
 
 @dataclass(frozen=True)
 class TupleType(DataType):
-    """Several data types side by side, made by Zip.
+    """Tuple of data types, made by Zip.
 
     Parameters
     ----------
@@ -270,4 +270,4 @@ class TupleType(DataType):
 
 
 FLAG = Tile(1, 1, bool_)
-"""One bit: Reshape's padding and the acknowledgements of stores."""
+"""One bit: padding flags of Reshape, and acknowledgements of stores."""

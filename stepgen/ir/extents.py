@@ -1,6 +1,6 @@
-"""Extents of dims from their text: arithmetic over a graph's symbols, bounded in size and depth.
+"""Parses extents of dims: arithmetic over a graph's symbols, limited in size and depth.
 
-A file may come from anybody, so nothing in it may take more time or memory than its own length.
+Files are untrusted, so parsing must not take more time or memory than their length warrants.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from stepgen.ir.dims import Symbols
 from stepgen.ir.errors import StepError
 
 LONGEST = 10_000
-"""Characters of the text of one extent."""
+"""Most characters of an extent."""
 DEEPEST = 50
-"""How deep operations may lie in each other; terms of a sum lie side by side."""
+"""Most levels of nested operations; a sum of several terms is one level."""
 HIGHEST = 64
-"""Degree of an extent: how many symbols and numbers are multiplied with each other."""
+"""Highest degree of an extent: number of factors of its products."""
 LARGEST = 1 << 63
-"""Magnitude of a number."""
+"""Largest magnitude of a number."""
 
 _CALLS = {"ceiling": sympy.ceiling, "Min": sympy.Min, "Max": sympy.Max}
 _SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 
 def extent(text: str, symbols: Symbols) -> sympy.Expr:
-    """The extent that a text tells.
+    """The extent of a text.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def extent(text: str, symbols: Symbols) -> sympy.Expr:
     Raises
     ------
     StepError
-        If the text is none, or larger than any that stepgen writes.
+        If the text is not an extent, or exceeds a limit.
     """
     if len(text) > LONGEST:
         raise StepError(f"an extent must have at most {LONGEST} characters, not {len(text)}")

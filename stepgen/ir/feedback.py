@@ -1,4 +1,4 @@
-"""Streams that are used before they are made: cycles."""
+"""Feedback: streams that are used before they are made, for cycles."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from stepgen.ir.where import user_line
 class Feedback(Stream):
     """A stream whose producer follows later.
 
-    It stands in for the real stream until `connect`. The stand-in is never a node of the graph.
+    It is a placeholder of the real stream until `connect`, and never a node of the graph.
 
     Attributes
     ----------
     declared : StreamType
-        The type that its users rely on.
+        The type for its consumers.
     uses : list of (Node, int)
         The inputs that were written before the connection.
     made, connected : int
-        How many nodes the graph had when it was made and when it was connected.
+        Number of nodes of the graph when it was made and when it was connected.
     """
 
     def __init__(self, node: Node, type: StreamType) -> None:
@@ -42,10 +42,9 @@ class Feedback(Stream):
 
     @checked
     def connect(self, stream: Stream) -> None:
-        """Put the real stream in the place of this one, wherever it was used.
+        """Replace this placeholder by the real stream in all its uses.
 
-        Static dims must agree with the declared ones; whether dynamic dims do is known at run
-        time only.
+        Static dims must agree with the declared ones; dynamic dims are checked at run time.
 
         Parameters
         ----------

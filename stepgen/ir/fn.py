@@ -1,4 +1,4 @@
-"""The functions by name; type checkers and editors read ``fn.pyi``, which is generated."""
+"""Functions by name; for type checkers and editors there is ``fn.pyi``, which is generated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stepgen.ir.function import function_types, maker
 
 
 class Functions:
-    """``sg.fn``: every function under its name, also those of users' own."""
+    """``sg.fn``: every function by its name, also users' own."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():

@@ -86,7 +86,7 @@ class Functions:
         Parameters
         ----------
         to : ElementType or its name
-            The type that comes out; 1 operation per element.
+            The resulting type; 1 operation per element.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class Functions:
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def count(self) -> Function:
-        """Accum and Scan only: any tiles -> a scalar address, 1 more for every element.
+        """Accum and Scan only: any tiles -> a scalar address, the number of elements.
 
         Returns
         -------
@@ -155,8 +155,8 @@ class Functions:
     def mask_cols(self, value: float) -> Function:
         """``[R, C]`` and a scalar address n -> columns from n on are `value`.
 
-        Such as the scores of the places in a key cache that are not filled yet. The value is rounded
-        to the element type; a count past the last column masks nothing.
+        Used for the scores of entries of a key cache that are not filled yet. The value is rounded to
+        the element type; a count past the last column masks nothing.
 
         Parameters
         ----------
@@ -176,14 +176,14 @@ class Functions:
     def matmul(self, transpose: bool = False) -> Function:
         """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
 
-        Accum adds the products of a chunk up, over tiles of the K dim. Products go through a tree over
-        the lanes of a slice, then slices in increasing k; folding goes on with the same accumulators,
-        so tiles of K in a row add up like one long K.
+        Accum sums the products of a chunk, over tiles of the K dim. The order of sums is a tree over
+        the lanes of a slice, then slices in increasing k; folding continues with the same accumulators,
+        so consecutive tiles of K give the same sum as one long K.
 
         Parameters
         ----------
         transpose : bool
-            Whether the weight tile comes as ``[N, K]``.
+            Whether the weight tile is ``[N, K]``.
 
         Returns
         -------
@@ -262,9 +262,9 @@ class Functions:
     def one_hot(self) -> Function:
         """FlatMap only: a selector becomes one selector for each bit that is set, lowest first.
 
-        So what exists once per choice, such as the weight of an expert for a token, can be routed as
-        what exists once per token is: the consumers are selected equally often. A selector without bits
-        becomes nothing.
+        So data per choice, such as the weight of an expert for a token, can be routed like data per
+        token: each consumer is selected equally often. A selector without set bits gives an empty
+        group.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def place_row(self) -> Function:
-        """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with that as its row i.
+        """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with its row i replaced.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def retile_streamify(self, axis: Literal['row', 'col'] = 'row') -> Function:
-        """FlatMap only: rank 0 strings the pieces of all tiles together, rank 1 keeps each tile's.
+        """FlatMap only: rank 0 concatenates the pieces of all tiles, rank 1 keeps a group per tile.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class Functions:
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def row_broadcast(self, cols: int) -> Function:
-        """``[R, 1] -> [R, cols]``: the one element of each row, all along the row.
+        """``[R, 1] -> [R, cols]``: broadcasts the element of each row along the row.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ class Functions:
     def row_sum(self) -> Function:
         """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
 
-        A tree over the lanes of a slice, then slice after slice, in the type that comes out.
+        A tree over the lanes of a slice, then slice after slice, in the result's type.
 
         Returns
         -------
@@ -430,8 +430,8 @@ class Functions:
     def running_max(self, c: float = 0) -> Function:
         """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
-        2 operations per element. With 0 the plain running maximum; with the price of a gap it is what
-        dynamic programming does along a row. What decays is rounded, or wraps around, at every column.
+        2 operations per element. With 0 the plain running maximum; with a gap penalty the row update of
+        sequence alignment by dynamic programming. Each subtraction rounds, or wraps around.
 
         Parameters
         ----------
@@ -469,14 +469,14 @@ class Functions:
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def shift_cols(self, by: int = 1, fill: float = 0) -> Function:
-        """``[R, C]`` -> the same, column j holding what column j - by held; the first are `fill`.
+        """``[R, C]`` -> the same shape, column j being column j - by; the first ones are `fill`.
 
-        What moves past the last column is gone.
+        Columns that move past the last one are dropped.
 
         Parameters
         ----------
         by : int
-            How many columns to the right.
+            Number of columns to shift by, to the right.
         fill : number
             A whole number where the elements are integers.
 
@@ -506,7 +506,7 @@ class Functions:
     def span(self) -> Function:
         """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
-        A range of length 0 becomes an empty group. Streams made of the same ranges have the same dims.
+        A range of length 0 gives an empty group. Streams made from the same ranges have the same dims.
 
         Returns
         -------
@@ -519,7 +519,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def span_end(self) -> Function:
-        """``(start, length)`` -> start + length - 1; the length has to be at least 1.
+        """``(start, length)`` -> start + length - 1; the length must be at least 1.
 
         Returns
         -------
@@ -534,8 +534,8 @@ class Functions:
     def span_first(self) -> Function:
         """FlatMap only: ``(start, length)`` becomes consumer 0, then length-1 times consumer 1.
 
-        So a loop over a range takes what it starts from, and afterwards what comes back. A range has
-        to have a length of at least 1.
+        A loop over a range uses it to select its initial value first, and then what is fed back. The
+        length of a range must be at least 1.
 
         Returns
         -------
@@ -550,8 +550,8 @@ class Functions:
     def span_last(self) -> Function:
         """FlatMap only: ``(start, length)`` becomes length-1 times consumer 1, then consumer 0.
 
-        So the last tile of a key cache, which is still being filled, goes its own way. A range has to
-        have a length of at least 1.
+        Used to route the last tile of a key cache, which is still being filled, separately. The length
+        of a range must be at least 1.
 
         Returns
         -------
@@ -621,15 +621,14 @@ class Functions:
     def tile_addresses(self, count: int) -> Function:
         """FlatMap only: a one-hot selector or a scalar address e becomes e*count .. e*count+count-1.
 
-        With it a region that several experts share finds the weights of the one that is to run
-        (paper, section 5.2), where the weights of all experts lie one after the other. Rank 0 strings
-        the addresses of all elements together, rank 1 keeps each element's. Addresses are the numbers
-        of tiles.
+        A region that several experts share loads the weights of the selected one with it (paper,
+        section 5.2); the weights of all experts are consecutive in memory. Rank 0 concatenates the
+        addresses of all elements, rank 1 keeps a group for each element. Addresses are tile numbers.
 
         Parameters
         ----------
         count : int
-            How many tiles there are for each e.
+            Number of tiles for each e.
 
         Returns
         -------

@@ -1,8 +1,8 @@
-"""Functions: what Map, Accum, Scan and FlatMap do to tiles.
+"""Functions on tiles, for Map, Accum, Scan and FlatMap.
 
-A function is one class with its type rule, its operations and its golden model side by side. What
-it can be used for is what it derives from: `Mapped`, `Folded`, `Scanned`, `Cut`. Defining the class
-makes it known as ``sg.fn.<name>``, in stepgen and in a user's own file alike.
+A function is one class with its type rule, its operation count and its golden model. Its base
+classes say what it can be used for: `Mapped`, `Folded`, `Scanned`, `Cut`. Defining the class
+registers it as ``sg.fn.<name>``, in stepgen and in users' own files alike.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Pieces:
     dims : tuple of Dim
         Its shape, outermost first.
     dtype : DataType
-        What it is made of.
+        Type of its elements.
     total : sympy.Expr or None
-        How many pieces all elements of the run give, where the dims don't tell.
+        Number of pieces of all elements of the run, if it does not follow from the dims.
     routing : Routing or None
-        What is known about pieces that are selectors.
+        Routing of pieces that are selectors.
     """
 
     dims: tuple[Dim, ...]
@@ -59,14 +59,14 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a golden model is at work.
+    """The setting of a golden model: result type and lanes.
 
     Attributes
     ----------
     out : DataType
-        Type of what comes out; a tile's element type is what results are brought into.
+        Type of the result; results are converted to a tile's element type.
     dtype : numpy.dtype
-        numpy's type of the scalars that come out.
+        numpy's type of the resulting scalars.
     lanes : int
         Lanes L of a slice, for the order of sums.
     """
@@ -77,12 +77,12 @@ class Setting:
 
     @property
     def element(self) -> str:
-        """Name of the element type that comes out."""
+        """Name of the result's element type."""
         return self.tile.element.name
 
     @property
     def tile(self) -> Tile:
-        """Type of the tile that comes out."""
+        """Type of the resulting tile."""
         assert isinstance(self.out, Tile)
         return self.out
 
@@ -91,23 +91,23 @@ class Setting:
 class Function(ABC):
     """A function; its parameters are the fields of the dataclass.
 
-    A class that others derive from says so, ``class Unary(Mapped, abstract=True)``; any other is a
-    function of its own, called as its class is, in snake_case.
+    A base class is declared as ``class Unary(Mapped, abstract=True)``; any other class is a
+    function, whose name is that of the class in snake_case.
 
     Attributes
     ----------
     name : str
-        What programs call it.
+        Its name in programs.
     arity : int
-        Number of tiles that it takes.
+        Number of operand tiles.
     elements : tuple of ElementType
-        Element types that it works on.
+        Element types of operands.
     gathers : bool
-        Whether it only puts tiles together or apart: what comes out lies where the operand lay.
+        Whether it only joins or splits tiles: the result stays in the memory of the operand.
     structural : bool
-        Whether the structure of a stream alone decides what comes out, not what tiles hold.
+        Whether the result depends only on the structure of a stream, not on the contents of tiles.
     reads_numbers : bool
-        Whether it computes with the addresses that tiles hold.
+        Whether it computes with the addresses in tiles.
     per_inner : bool
         Whether the paper's published numbers count its operations once for every term of the sums
         that it is applied to.
@@ -133,9 +133,9 @@ class Function(ABC):
             _register(cls)
 
     def keeps_rows(self, operand: int) -> bool:
-        """Whether row i of the result has row i of an operand in it, and no other row of it.
+        """Whether row i of the result depends on row i of an operand, and on no other row of it.
 
-        An operand of one row is repeated for all of them.
+        An operand of one row is broadcast to all rows.
         """
         return False
 
@@ -144,7 +144,7 @@ class Function(ABC):
         return sympy.Integer(0)
 
     def inner(self, *tiles: Tile) -> sympy.Expr:
-        """How many terms each element of the result is the sum of."""
+        """Number of terms in the sum that each element of the result is."""
         return sympy.Integer(1)
 
     def held(self, *tiles: Tile) -> sympy.Expr:
@@ -157,7 +157,7 @@ class Function(ABC):
         Raises
         ------
         StepError
-            Through `call`, if they don't fit.
+            Through `call`, if they are not accepted.
         """
         if len(tiles) != self.arity:
             call.fail(f"{self} takes {self.arity} tiles, not {len(tiles)}")
@@ -167,7 +167,7 @@ class Function(ABC):
                 call.fail(f"{self} works on {names}, not on {tile}")
 
     def refuse(self, message: str) -> NoReturn:
-        """Raise that the parameters don't fit, from `__post_init__`."""
+        """Raise an error in the parameters, from `__post_init__`."""
         raise StepError(f"{self.name} at {user_line(self)}: {message}")
 
     def parameters(self) -> dict[str, Any]:
@@ -186,9 +186,9 @@ class Mapped(Function, abstract=True):
     Attributes
     ----------
     counted : frozenset of int
-        Operands whose beats the unit counts: it does not look at their stops.
+        Operands whose beats the unit counts: it ignores their stops.
     extents_of : str
-        Where the extents of the result come from: both operands ("both"), the first one
+        Origin of the extents of the result: both operands ("both"), the first one
         ("first"), the first one whose last row with data is the one that was placed ("placed"),
         the rows of the first and the columns of a weight ("product"), the rows of the first and
         one column ("rows") or as many as the parameter ``cols`` ("cols").
@@ -199,15 +199,15 @@ class Mapped(Function, abstract=True):
 
     @abstractmethod
     def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """The type of the tile that comes out."""
+        """The type of the resulting tile."""
 
-    # `named` lets classes give their tiles names: compute(self, at, x), compute(self, at, a, b).
+    # `named` lets classes name their tiles: compute(self, at, x), compute(self, at, a, b).
     @abstractmethod
     def compute(self, at: Setting, *tiles: Any, **named: Any) -> Array:
-        """The golden model: the tile that comes out of arrays of shape [rows, cols]."""
+        """The golden model: the resulting tile; operands are arrays of shape [rows, cols]."""
 
     def unit(self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]) -> Any:
-        """The unit that Map becomes; None where the function has no circuit.
+        """The unit of a Map; None if the function has no circuit.
 
         Parameters
         ----------
@@ -231,12 +231,12 @@ class Mapped(Function, abstract=True):
         return None
 
     def fit(self, *tiles: Array) -> None:
-        """Check extents that only a run tells.
+        """Check extents that are known only at run time.
 
         Raises
         ------
         StepError
-            If tiles do not go together.
+            If the tiles' sizes do not match.
         """
 
 
@@ -246,21 +246,21 @@ class Folded(Function, abstract=True):
     Attributes
     ----------
     grows : str or None
-        The extent of the state that every element adds to: "rows" or "cols".
+        The extent of the state that grows with every element: "rows" or "cols".
     """
 
     grows: ClassVar[Literal["rows", "cols"] | None] = None
 
     @abstractmethod
     def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
-        """The type of the tile that a chunk of these dims, outermost first, is folded into."""
+        """The type of the accumulator for a chunk of these dims, outermost first."""
 
     @abstractmethod
     def update(self, at: Setting, state: Any, *tiles: Any, **named: Any) -> Any:
         """The golden model: the state after one more element."""
 
     def identity(self, at: Setting) -> Any:
-        """The number that an accumulator starts from where the program gives none."""
+        """Initial value of an accumulator, if the program gives none."""
         return 0
 
     def start(self, at: Setting, rows: int, cols: int, init: float | None) -> Any:
@@ -283,7 +283,7 @@ class Folded(Function, abstract=True):
         Raises
         ------
         StepError
-            If its size is decided at run time.
+            If its size is not static.
         """
         rows, cols = at.tile.rows.static, at.tile.cols.static
         if rows is None or cols is None:
@@ -294,31 +294,31 @@ class Folded(Function, abstract=True):
 
 
 class Scanned(Folded, abstract=True):
-    """A function that folds into a state which keeps its size, for Accum and Scan."""
+    """A function that folds into a state of constant size, for Accum and Scan."""
 
     @abstractmethod
     def state(self, call: Call, *tiles: Tile) -> Tile:
         """The type of the state, which Scan emits at every element."""
 
     def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
-        """The state, whatever the chunk."""
+        """The state, for any chunk."""
         return self.state(call, *tiles)
 
 
 class Cut(Function, abstract=True):
-    """A function that makes a stream of one element, for FlatMap.
+    """A function that makes a stream of an element, for FlatMap.
 
     Attributes
     ----------
     cuts_selectors : bool
-        Whether it may be given selectors.
+        Whether it accepts selectors.
     """
 
     cuts_selectors: ClassVar[bool] = False
 
     @abstractmethod
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """The rank-`rank` stream that comes of one element."""
+        """The rank-`rank` stream of one element."""
 
     @abstractmethod
     def pieces(self, at: Setting, element: Array) -> list[Array]:
@@ -332,13 +332,13 @@ class Cut(Function, abstract=True):
 _USES = (Mapped, Folded, Cut)
 
 _KINDS: dict[str, type[Function]] = {}
-"""Every function by name, as far as its module is imported."""
+"""Every function by name, if its module is imported."""
 
 _HOMES: list[str] = []
 
 
 def home(package: str) -> None:
-    """Name a package that brings functions; it is imported when the first one is asked for."""
+    """Register a package with functions; it is imported when the first one is needed."""
     _HOMES.append(package)
 
 
@@ -348,18 +348,18 @@ def _load() -> None:
 
 
 def _register(kind: type[Function]) -> None:
-    """Make a class known by its name.
+    """Register a class by its name.
 
     Raises
     ------
     StepError
-        If it lacks a method, or another one has its name.
+        If it lacks a method, or another function has its name.
     """
     _load()
     if not issubclass(kind, _USES):
         raise StepError(
-            f"the function {kind.__name__} at {user_line()} can be used for nothing: derive it "
-            "from Mapped, Folded or Cut"
+            f"the function {kind.__name__} at {user_line()} has no use: derive it from Mapped, "
+            "Folded or Cut"
         )
     kind.name = registry.name_of(kind, "function", _KINDS)
     _KINDS[kind.name] = kind
@@ -377,7 +377,7 @@ def function(name: str, /, **parameters: Any) -> Function:
     Raises
     ------
     StepError
-        If there is none or the parameters don't fit.
+        If there is none or a parameter is not accepted.
     """
     if not isinstance(name, str) or name not in function_types():
         some = ", ".join(function_types())
@@ -390,12 +390,12 @@ def function(name: str, /, **parameters: Any) -> Function:
 
 @cache
 def maker(kind: type[Function]) -> Callable[..., Function]:
-    """What users call to make a function of this class.
+    """The callable with which users make a function of this class.
 
     Raises
     ------
     StepError
-        If its parameters are no fields of a dataclass.
+        If it has parameters and is not a dataclass.
     """
     own = vars(kind)
     said = [k for k, hint in own.get("__annotations__", {}).items() if "ClassVar" not in str(hint)]

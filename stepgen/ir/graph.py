@@ -1,4 +1,4 @@
-"""The graph of a program, and how operators join it."""
+"""The graph of a program."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Graph:
     Parameters
     ----------
     name : str
-        What the program is called: an ASCII identifier, as all names of a program.
+        Name of the program: an ASCII identifier, as all names of a program.
 
     Raises
     ------
     StepError
-        If the name is no identifier.
+        If the name is not an identifier.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Graph:
     symbols : Symbols
         The dims of the graph.
     routings : dict of Stream to Routing
-        Dims known for selector streams.
+        Counts known for selector streams.
     spans : dict of Stream to (Dim, sympy.Expr)
         Dims known for streams of address ranges: the length of a range, and of all together.
     """
@@ -66,22 +66,22 @@ class Graph:
 
     @property
     def ports(self) -> dict[str, Stream]:
-        """The streams that come from outside or leave the program, by name."""
+        """The inputs and outputs of the program, by name."""
         return {n.name: (*n.inputs, *n.outputs)[0] for n in self.nodes if n.face.port}
 
     @property
     def inputs(self) -> dict[str, Stream]:
-        """The streams that come from outside, by name."""
+        """The inputs of the program, by name."""
         return {n.name: n.outputs[0] for n in self.nodes if n.face.port == "in"}
 
     @property
     def outputs(self) -> dict[str, Stream]:
-        """The streams that leave the program, by name."""
+        """The outputs of the program, by name."""
         return {n.name: n.inputs[0] for n in self.nodes if n.face.port == "out"}
 
     @checked
     def input(self, name: str, dtype: DataType, shape: Iterable[DimLike]) -> Stream:
-        """A stream that comes from outside.
+        """Add an input stream.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Graph:
 
     @checked
     def output(self, stream: Stream, name: str) -> None:
-        """Let a stream leave the program under a name.
+        """Make a stream an output of the program.
 
         Parameters
         ----------
@@ -146,14 +146,14 @@ class Graph:
         shape : tuple of int
             Rows and columns.
         element : ElementType or its name
-            What it is made of.
+            Type of its elements.
         base : int, optional
-            Byte address; the compiler chooses one where it is missing.
+            Byte address; by default the compiler chooses one.
 
         Returns
         -------
         Tensor
-            Its tiles lie in memory one after the other, each row-major.
+            Its tiles are consecutive in memory, each row-major.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Graph:
         if min(shape) < 1:
             raise StepError(f"{prefix} its shape must be 2 positive extents, not {shape}")
         if base is not None and base < 0:
-            raise StepError(f"{prefix} it can't lie at the address {base}")
+            raise StepError(f"{prefix} its address can't be {base}")
         tensor = Tensor(self, name, shape, as_element(element), base)
         if (base or 0) + tensor.bytes > 1 << ADDRESS_BITS:
             where = "" if base is None else f" at {base}"
@@ -187,7 +187,7 @@ class Graph:
 
     @checked
     def feedback(self, dtype: DataType, shape: Iterable[DimLike], name: str) -> Feedback:
-        """A stream that is used before it is made: the way to write a cycle.
+        """A stream that is used before it is made, to write a cycle.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Graph:
         Returns
         -------
         Feedback
-            A stream; its `connect` puts the real stream in its place everywhere.
+            A placeholder, which its `connect` replaces by the real stream.
 
         Raises
         ------
@@ -231,20 +231,20 @@ class Graph:
         name: str | None = None,
         where: str | None = None,
     ) -> Node:
-        """Check one use of an operator and add it.
+        """Check one use of an operator and add its node.
 
         Parameters
         ----------
         op : str
             Name of the operator.
         inputs : sequence of Stream
-            What it reads.
+            Its inputs.
         attrs : dict
             Its parameters.
         name : str, optional
             Unique name; by default the operator's name and a number.
         where : str, optional
-            The user's line, by default the one that is being executed.
+            The user's line, by default the current one.
 
         Returns
         -------
@@ -253,7 +253,7 @@ class Graph:
         Raises
         ------
         StepError
-            If the use is wrong.
+            If the use is not valid.
         """
         line = where or user_line()
         call = operator.Call(self, op, tuple(s.resolved() for s in inputs), dict(attrs), line)
@@ -282,7 +282,7 @@ class Graph:
         Parameters
         ----------
         name : str
-            Such as ``partition_0``, or what the program gave.
+            Such as ``partition_0``, or a name given in the program.
 
         Returns
         -------
@@ -329,9 +329,9 @@ class Graph:
         return list(self._uses.get(stream.resolved(), ()))
 
     def routing(self, selectors: Stream) -> Routing:
-        """How often each consumer is selected; fresh dims for a stream that is not known yet.
+        """How often each consumer is selected; fresh dims if it is not known yet.
 
-        Forks of the same selectors have the same dims.
+        Forks of the same selectors have the same counts.
         """
         selectors = selectors.origin
         known = self.routings.get(selectors)
@@ -348,7 +348,7 @@ class Graph:
     def span(self, ranges: Stream) -> tuple[Dim, sympy.Expr]:
         """The length of a range, and of all ranges of a stream together.
 
-        Whatever is made of the same ranges, also of forks of them, has the same dims.
+        Streams that are made from the same ranges, or forks of them, have the same dims.
         """
         origin = ranges.origin
         if origin not in self.spans:
@@ -359,12 +359,12 @@ class Graph:
         return self.spans[origin]
 
     def check(self) -> None:
-        """Check what only the whole program can tell.
+        """Check that the program is complete.
 
         Raises
         ------
         StepError
-            If the graph has no output, a feedback is not connected, or nobody reads a stream.
+            If the graph has no output or store, a feedback is not connected, or a stream is unused.
         """
         from stepgen.ir.checks import check
 
@@ -392,15 +392,15 @@ class Graph:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"
 
     def _check_order(self, call: operator.Call) -> None:
-        """Refuse a second use of a tensor where nothing would say which of the two comes first."""
+        """Reject a second use of a tensor if the order of both accesses is undefined."""
         tensor, face = call.attrs.get("tensor"), operator.operators()[call.op]
         for node in self.nodes if tensor is not None else ():
             if node.attrs.get("tensor") != tensor:
                 continue
             if face.writes_unnoticed or node.face.writes_unnoticed:
                 call.fail(
-                    f"{node.name} at {node.where} uses tensor {tensor} too, and nothing says which "
-                    f"of the two comes first; a linear store needs a tensor of its own"
+                    f"{node.name} at {node.where} uses tensor {tensor} too, and their order is "
+                    f"undefined; a linear store needs a tensor of its own"
                 )
 
     def _claim(self, op: str, name: object, line: str) -> str:
@@ -433,7 +433,7 @@ def build(
     Raises
     ------
     StepError
-        If there is no input or the use is wrong.
+        If there is no input or the use is not valid.
     """
     if not inputs:
         raise StepError(f"{op} at {user_line()}: it needs at least 1 stream")

@@ -1,4 +1,4 @@
-"""When the off-chip memory answers: the settings shared by the simulation and the cycle model."""
+"""Timing parameters of the off-chip memory, for simulation and cycle model."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class MemoryTiming:
     Parameters
     ----------
     read_latency : int
-        From the handshake of a read address to the first cycle in which its data may move.
+        From the handshake of a read address to the first cycle in which its data may be sent.
     read_interval : int
-        Between two beats of read data: one bus word in so many cycles.
+        Initiation interval of read data: one bus word every `read_interval` cycles.
     read_outstanding : int
-        Bursts accepted whose last beat has not moved.
+        Most bursts accepted whose last beat has not been sent.
     write_latency : int
-        From the last beat of a burst to the first cycle in which its response may move.
+        From the last beat of a burst to the first cycle in which its response may be sent.
     write_interval : int
-        Between two beats of write data.
+        Initiation interval of write data.
     write_outstanding : int
-        Bursts accepted whose response has not moved.
+        Most bursts accepted whose response has not been sent.
 
     Raises
     ------
     StepError
-        Where a setting is below 1, or more bursts are outstanding than the memory can hold.
+        If a setting is below 1, or too many bursts are outstanding for the memory.
     """
 
     read_latency: int = 16

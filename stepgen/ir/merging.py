@@ -1,4 +1,4 @@
-"""What Reassemble and EagerMerge know about the streams that they merge."""
+"""Type rules of merged streams, for Reassemble and EagerMerge."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def common_type(
     call : Call
         The use that is being checked.
     xs : sequence of Stream
-        What is merged.
+        The merged streams.
     rank : int
         Rank that all of them must have.
 
     Returns
     -------
     tuple of Dim, DataType, dict
-        Inner dims, data type, and for each dim made here the dim of each stream that it stands for.
+        Inner dims, data type, and for each new dim the dim of each stream that it replaces.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""The operators as methods; type checkers and editors read ``methods.pyi``, which is generated."""
+"""Operators as methods; for type checkers and editors there is ``methods.pyi``, generated."""
 
 
 class Methods:
-    """What `Stream` derives from: `stepgen.ir.operator.public` puts the operators here."""
+    """Base class of `Stream`, to which `stepgen.ir.operator.public` adds the operators."""

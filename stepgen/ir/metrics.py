@@ -1,7 +1,7 @@
-"""Symbolic metrics: what a program costs, without running it (paper, section 4.2).
+"""Symbolic metrics: costs of a program without running it (paper, section 4.2).
 
-Costs are expressions over the dynamic dims; substituting how many tokens each expert gets, or how
-long each request is, gives numbers.
+Costs are expressions over the dynamic dims; substituting the number of tokens of each expert, or
+the length of each request, gives numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Provider = Callable[[Graph, Any], "Metrics"]
 
 @dataclass(frozen=True)
 class Cost:
-    """What one node costs over a run.
+    """Cost of one node over a run.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Metrics:
-    """What a program costs under one policy.
+    """Costs of a program under one accounting model.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Metrics:
         Raises
         ------
         StepError
-            If a dim is missing, a value is no extent, or arrays differ in their number of runs.
+            If a dim is missing, a value is not an extent, or arrays differ in their number of runs.
         """
         given = {_name(key): _extent(key, value) for key, value in (values or {}).items()}
         missing = [s.name for s in self.symbols if s.name not in given]
@@ -148,7 +148,7 @@ class Metrics:
 
 
 class _Exact(NumPyPrinter):  # type: ignore[misc]
-    """Integer arithmetic stays in integers."""
+    """Prints integer arithmetic without floats."""
 
     def _print_ceiling(self, expr: sympy.Expr) -> str:
         above, below = expr.args[0].as_numer_denom()
@@ -173,7 +173,7 @@ _providers: dict[str, Provider] = {}
 
 
 def register_policy(name: str, provider: Provider) -> None:
-    """Add a policy that counts in its own way, such as ``hardware``.
+    """Register an accounting model with its own code, such as ``hardware``.
 
     Parameters
     ----------
@@ -187,17 +187,17 @@ def register_policy(name: str, provider: Provider) -> None:
 
 @checked
 def metrics(graph: Graph, policy: str = "paper", design: Any = None) -> Metrics:
-    """What a program costs.
+    """Costs of a program.
 
     Parameters
     ----------
     graph : Graph
         The program.
     policy : str
-        ``paper`` (the text's formulas), ``published`` (what its figures plotted) or the name of a
-        registered policy.
+        The accounting model: ``paper`` (the text's formulas), ``published`` (as in its figures) or
+        a registered one.
     design : optional
-        Handed to a registered policy: the design table whose units are counted.
+        For a registered policy: the design table whose units are counted.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
     Returns
     -------
     dict of str to int or array
-        From the name of each consumer's dim to how many selectors have its bit set.
+        From the name of each consumer's dim to the number of selectors with its bit set.
 
     Raises
     ------
@@ -267,9 +267,9 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
 
 
 def _largest(graph: Graph) -> dict[sympy.Expr, sympy.Expr]:
-    """For a ragged dim of merged streams the largest of those that it stands for.
+    """For a ragged dim of merged streams the largest of the dims that it replaces.
 
-    So much memory has to be there for whatever the merge lets through.
+    Memory must suffice for the elements of any of the streams.
     """
     largest: dict[sympy.Expr, sympy.Expr] = {}
     for routing in graph.routings.values():

@@ -1,4 +1,4 @@
-"""What graphs, nodes, tensors and dims may be called."""
+"""Rules for the names of graphs, nodes, tensors and dims."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from stepgen.ir.arguments import shown
 from stepgen.ir.errors import StepError
 
 LONGEST = 100
-"""Characters of a name; it becomes part of the names of files, modules and signals."""
+"""Most characters of a name; it becomes part of the names of files, modules and signals."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def identifier(name: object, what: str, *, longest: int | None = LONGEST) -> str:
-    """A name that a user gave, checked: every name of a program comes through here.
+    """A user's name, checked; used for all names of a program.
 
     Names of graphs become names of files, names of ports those of signals and of arrays in
-    ``.npz`` files, so they are plain identifiers in every language that stepgen writes.
+    ``.npz`` files, so they must be identifiers in every language that stepgen writes.
 
     Parameters
     ----------
     name : object
-        What was given.
+        The user's value.
     what : str
-        What it names, and where it was written: the beginning of the message.
+        What it names, and the line: the beginning of the message.
     longest : int or None
-        Characters that it may have; None for a name that stays inside.
+        Most characters; None for a name that is not used in files.
 
     Raises
     ------
     StepError
-        If it is no ASCII identifier, or too long.
+        If it is not an ASCII identifier, or too long.
     """
     if isinstance(name, str) and _IDENTIFIER.fullmatch(name):
         if longest is None or len(name) <= longest:

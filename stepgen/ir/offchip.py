@@ -1,4 +1,4 @@
-"""What the off-chip operators check alike."""
+"""Common checks of the off-chip operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stepgen.ir.stream import Stream
 
 
 def tensor_tile(call: Call) -> Tile:
-    """The tile type of the node's tensor, cut into tiles of the parameter ``tile``.
+    """The tile type of the node's tensor, for the parameter ``tile``.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def tensor_tile(call: Call) -> Tile:
 
 
 def check_addresses(call: Call, stream: Stream) -> None:
-    """Check that a stream carries addresses.
+    """Check that a stream has addresses.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every operator is made of, and how operators are found.
+"""Base class of operators' type rules, and how operators are found.
 
 An operator is one file in ``stepgen/ir/ops``, named as the operator. It defines one subclass of
 `Operator` (the type face) and one function of the same name, which is what users call.
@@ -35,16 +35,16 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Call:
-    """One use of an operator while it is being checked.
+    """One use of an operator, for its type rule.
 
     Attributes
     ----------
     graph : Graph
-        The graph that the node is to join.
+        The graph of the node.
     op : str
         Name of the operator.
     inputs : tuple of Stream
-        What it reads.
+        Its inputs.
     attrs : dict
         Its parameters.
     where : str
@@ -59,21 +59,21 @@ class Call:
 
     @property
     def symbols(self) -> Symbols:
-        """Where fresh dims come from."""
+        """The graph's symbols, for fresh dims."""
         return self.graph.symbols
 
     def fail(self, message: str) -> NoReturn:
-        """Raise the user's mistake, with the operator's name and the line in front."""
+        """Raise a user's mistake, with the operator's name and the line as prefix."""
         raise StepError(f"{self.op} at {self.where}: {message}")
 
     def tile(self, stream: Stream) -> Tile:
-        """The tile type of a stream, or an error that it carries none."""
+        """The tile type of a stream, or an error if it has no tiles."""
         if not isinstance(stream.dtype, Tile):
             self.fail(f"{stream.name} must be a stream of tiles, not {stream}")
         return stream.dtype
 
     def selector(self, stream: Stream) -> Selector:
-        """The selector type of a stream, or an error that it carries none."""
+        """The selector type of a stream, or an error if it has no selectors."""
         if not isinstance(stream.dtype, Selector):
             self.fail(f"{stream.name} must be a stream of selectors, not {stream}")
         return stream.dtype
@@ -96,7 +96,7 @@ class Call:
         return value
 
     def constant(self, what: str, value: float, element: ElementType) -> None:
-        """Check that a number is one of an element type; floats are rounded."""
+        """Check that a number is representable in an element type; floats are rounded."""
         if element.limits is None:
             return
         low, high = element.limits
@@ -112,7 +112,7 @@ class Call:
             )
 
     def level(self, name: str, stream: Stream, low: int = 0) -> int:
-        """The parameter `name`, checked to be a rank that chunks of `stream` can have."""
+        """The parameter `name`, checked to be a rank of chunks of `stream`."""
         value: int = self.attrs[name]
         if stream.rank < low:
             self.fail(
@@ -127,7 +127,7 @@ class Call:
         return value
 
     def same_shape(self, a: Stream, b: Stream) -> None:
-        """Check that two streams have one shape."""
+        """Check that two streams have the same shape."""
         self.same_dims(a.shape, b.shape, a.name, b.name)
 
     def same_dims(
@@ -146,7 +146,7 @@ class Call:
         a, b : sequence of Dim
             Outermost first.
         a_name, b_name : str
-            What they are the shape of.
+            Names for the message.
         lowest : int
             Level of the last dim, for the message.
         """
@@ -160,11 +160,11 @@ class Call:
 
 
 class Sizes(Protocol):
-    """What a run told about sizes that are decided at run time."""
+    """Sizes of one run, for dims that are known only at run time."""
 
     @property
     def policy(self) -> Policy:
-        """How bytes are counted."""
+        """The accounting model."""
 
     @property
     def tokens(self) -> int:
@@ -181,32 +181,32 @@ class Sizes(Protocol):
 
 
 class Operator(ABC):
-    """The type face of an operator: shapes, checks, symbolic costs, and what it does to streams.
+    """Type rule, symbolic costs and properties of an operator.
 
     Attributes
     ----------
     port : "in" or "out" or None
-        Whether a stream comes from outside or leaves the program here.
+        Whether it is an input or an output of the program.
     reads, writes : "tensor" or "buffer" or None
-        What it takes its tiles out of, and what it puts them into: off-chip memory, or a buffer on
+        Memory that it reads its tiles from, and writes them to: a tensor off chip, or a buffer on
         chip.
     copies : bool
-        Whether every output is its input.
+        Whether every output is a copy of its input.
     keeps_tiles : bool
-        Whether it hands on the tiles of its first input where they lie.
+        Whether it passes on the tiles of its first input without moving them.
     computes : bool
-        Whether it is given compute units for its function.
+        Whether compute units are allocated to it.
     is_main : bool
-        Whether it computes, loads, stores, routes or merges, so that pictures show it; the others
-        follow these.
+        Whether it computes, loads, stores, routes or merges, so that figures show it; other
+        operators only pass elements on.
     circuit_needs : str or None
-        What it takes to build it, where it has no circuit yet.
+        What its circuit requires, if it has none yet.
     optional_outputs : frozenset of int
         Outputs that a program need not use.
     is_sink : bool
-        Whether the operator has an effect of its own, so that nobody has to read its outputs.
+        Whether the operator has a side effect, so that its outputs need not be used.
     writes_unnoticed : bool
-        Whether it writes a tensor and nobody learns when, so that no other may use the tensor.
+        Whether it writes a tensor without acknowledgement, so that no other may use the tensor.
     """
 
     port: ClassVar[Literal["in", "out"] | None] = None
@@ -223,74 +223,74 @@ class Operator(ABC):
 
     @abstractmethod
     def infer(self, call: Call) -> Sequence[Out]:
-        """Check one use and say what comes out.
+        """Type rule: check one use and return the types of its outputs.
 
         Raises
         ------
         StepError
-            If the inputs or parameters don't fit.
+            If inputs or parameters are not accepted.
         """
 
     def ends_with(self, node: Node) -> Sequence[int]:
-        """The inputs that must have ended before what comes out ends.
+        """The inputs that must have ended before the outputs end.
 
-        The run lasts until the others have ended as well.
+        The run lasts until the others have ended too.
         """
         return range(len(node.inputs))
 
     def steers(self, node: Node, index: int) -> bool:
-        """Whether an input only says where, or how often, something else comes out."""
+        """Whether an input only determines where, or how often, elements of another are sent."""
         return False
 
     def steered_by(self, node: Node) -> Sequence[int]:
-        """The inputs whose numbers or flags decide what a use does; selectors are not meant."""
+        """The inputs whose numbers or flags control a use; selectors do not count."""
         return ()
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
         """The inputs whose contents an output has, by default all that do not steer.
 
-        None where they are computed of data, and no input where the structure tells them.
+        None if the contents are computed from data; empty if they follow from structure.
         """
         return [index for index in range(len(node.inputs)) if not self.steers(node, index)]
 
     def chunks(self, node: Node, rank: int) -> int | None:
-        """Rank of the chunks of inputs of which each rank-`rank` chunk of an output is made.
+        """Rank of the chunks of inputs from which each rank-`rank` chunk of an output is made.
 
-        None where chunks are made of several, or nothing is known of them.
+        None if a chunk is made from several, or it is unknown.
         """
         return None
 
     def repeats(self, node: Node) -> int:
-        """Rank of the chunks that are one element of the input again and again; 0 without any."""
+        """Rank of the chunks that are repetitions of one element of the input; 0 for none."""
         return 0
 
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Off-chip bytes that a use moves (paper, table of metrics)."""
+        """Off-chip traffic of a use in bytes (paper, table of metrics)."""
         return sympy.Integer(0)
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
-        """On-chip bytes that a use needs."""
+        """On-chip memory of a use in bytes."""
         return sympy.Integer(0)
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
-        """`memory` in the numbers of a run, where its extents are decided at run time.
+        """`memory` for the sizes of a run, if it depends on extents known only at run time.
 
         By default an element of the first output.
         """
         return sizes.element(node.outputs[0])
 
     def measured_element(self, node: Node, sizes: Sizes) -> int:
-        """Bytes of the largest buffer or tuple that came out of a use, by default as it went in."""
+        """Bytes of the largest buffer or tuple of the outputs, by default as of the inputs."""
         kind = type(node.outputs[0].dtype)
         return max(sizes.element(s) for s in node.inputs if isinstance(s.dtype, kind))
 
     def flops(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Arithmetic operations that a use does over the whole run."""
+        """Arithmetic operations of a use over the run."""
         return sympy.Integer(0)
 
 
 class StandIn(Operator):
-    """What makes a stream that is fed back, until it is connected: nothing is known of it."""
+    """Placeholder for the producer of a feedback that is not connected yet."""
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Its type is declared (`Graph.feedback`)."""
@@ -301,7 +301,7 @@ _STAND_IN = StandIn()
 
 
 def face_of(node: Node) -> Operator:
-    """The type face of a node's operator."""
+    """The `Operator` of a node."""
     shipped = _shipped()
     return shipped[node.op] if node.op in shipped else own_operators().get(node.op, _STAND_IN)
 
@@ -312,7 +312,7 @@ def operators() -> dict[str, Operator]:
 
 
 OWN: dict[str, type[Operator]] = {}
-"""Operators of users' own by name, as far as their modules are imported (`stepgen.ir.own`)."""
+"""Users' own operators by name, if their modules are imported (`stepgen.ir.own`)."""
 
 
 def own_operators() -> dict[str, Operator]:
@@ -342,10 +342,9 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 
 def public(function: C) -> C:
-    """Let users call an operator: guarded by the door of arguments, and also as a method.
+    """Make an operator callable by users: with validated arguments, and also as a method.
 
-    It becomes a method where the first of its parameters that has to do with streams is a `Stream`,
-    not several or an optional one.
+    It becomes a method if the first of its stream parameters is a single, required `Stream`.
     """
     place = _place(inspect.signature(function))
     if place is not None:
@@ -354,7 +353,7 @@ def public(function: C) -> C:
 
 
 def as_method(signature: inspect.Signature) -> inspect.Signature:
-    """The signature of the method that an operator of this one becomes.
+    """The signature of an operator as a method.
 
     ``*xs`` stays, for further streams.
     """

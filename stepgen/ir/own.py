@@ -1,4 +1,4 @@
-"""Operators of users' own: one class with all faces, in a file of theirs."""
+"""Users' own operators: one class with type rule, reference and, if wanted, circuit and timing."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from stepgen.ir.where import placed, user_line
 
 
 class OwnOperator(operator.Operator):
-    """An operator that is not part of stepgen; defining the class makes it known.
+    """An operator that is not part of stepgen; defining the class registers it.
 
-    `infer` is its type rule, `run` its golden model, and `__call__` what users write, whose
-    parameters are also those that a saved graph may have. What derives from
-    `stepgen.compile.circuit.Circuit` too is built, what has `build` is timed on tiles. Costs and
-    what else is asked of an operator have the defaults of `Operator`.
+    `infer` is its type rule, `run` its golden model, and `__call__` is what users call; its
+    parameters are also those of the operator in a saved graph. A class that also derives from
+    `stepgen.compile.circuit.Circuit` has a circuit, one with `build` is timed on tiles. Costs and
+    other properties have the defaults of `Operator`.
 
     Attributes
     ----------
     name : str
-        What graphs call it: the name of the class in snake_case.
+        Its name in graphs: the name of the class in snake_case.
 
     Raises
     ------
@@ -40,10 +40,10 @@ class OwnOperator(operator.Operator):
         cls.name = registry.name_of(cls, "operator", known)
         operator.OWN[cls.name] = cls
 
-    # Subclasses give their streams and parameters names.
+    # Subclasses name their streams and parameters.
     @abstractmethod
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Use the operator: hand streams and parameters on to `add`."""
+        """Use the operator: pass streams and parameters to `add`."""
 
     @abstractmethod
     def run(self, use: Any) -> Any:
@@ -68,11 +68,11 @@ class OwnOperator(operator.Operator):
     def add(
         self, inputs: Sequence[Stream], parameters: dict[str, Any], name: str | None = None
     ) -> tuple[Stream, ...]:
-        """Add a use to the graph of its inputs; returns what comes out.
+        """Add a use to the graph of its inputs; returns its outputs.
 
         Raises
         ------
         StepError
-            At the line of the use, if the streams or parameters don't fit.
+            At the line of the use, if streams or parameters are not accepted.
         """
         return placed(user_line(self), lambda: build(self.name, inputs, parameters, name))

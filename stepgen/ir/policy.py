@@ -1,4 +1,4 @@
-"""Policies: how bytes are counted in the symbolic metrics."""
+"""Accounting models (policies): how bytes are counted in the symbolic metrics."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from stepgen.ir.dtypes import DataType, Tile
 
 @dataclass(frozen=True)
 class Policy:
-    """One way to count.
+    """An accounting model.
 
     Attributes
     ----------
     name : str
         ``paper`` or ``published``.
     buffering : int
-        Copies of what off-chip operators and Bufferize hold on chip: 2 for double buffers.
+        On-chip copies of the data of off-chip operators and Bufferize: 2 for double buffers.
     element_bytes : int or None
-        Bytes per tile element on chip and in stores, whatever the element type; None counts the
-        type's own. What a load fetches is always counted in the type's own bytes.
+        Bytes per tile element on chip and in stores, for any element type; None: those of the type.
+        Traffic of loads is always counted in bytes of the type.
     matmul_state : bool
         Whether matmuls count their weight tile and operand registers.
     idle_loads_are_free : bool
-        Whether a load that is triggered once per non-empty group needs no memory where the group
-        is empty.
+        Whether the memory of a load that is triggered once per non-empty group is not counted if
+        the group is empty.
     silu_per_inner : bool
-        Whether SiLU is charged once per element of the inner dim of the matmul that feeds it.
+        Whether SiLU is counted once per element of the inner dim of the matmul before it.
     """
 
     name: str
@@ -53,6 +53,6 @@ PAPER = Policy("paper", 2, None, True, False, False)
 """The formulas in the paper's text (section 4.2)."""
 
 PUBLISHED = Policy("published", 1, 4, False, True, True)
-"""What the paper's figures plotted: loads in their own bytes, single-buffered, all tiles on chip
+"""As in the paper's figures: loads in bytes of their type, single-buffered, all tiles on chip
 and all stores in 4 bytes per element, no memory for matmul operands, SiLU's operations counted
 once per column of the model."""

@@ -1,4 +1,4 @@
-"""Records from files: JSON becomes dataclasses through the same door as arguments."""
+"""Dataclasses from JSON files, with the same validation as arguments."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
     ----------
     text : str
     what : str
-        What it is to describe and where it is from, for messages.
+        What it describes and its origin, for messages.
     infinite : bool
         Whether numbers may be infinite.
 
     Raises
     ------
     StepError
-        If it is no JSON, nests too deeply, names a key twice or holds what is no number.
+        If it is not JSON, is nested too deeply, has a key twice or a number that is none.
     """
 
     def constant(name: str) -> float:
@@ -64,7 +64,7 @@ def record(data: Any, kind: type[T], what: str) -> T:
     kind : type
         A dataclass whose fields are numbers, texts, dataclasses, and tuples and mappings of them.
     what : str
-        What is made, for messages.
+        Its name for messages.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def record(data: Any, kind: type[T], what: str) -> T:
 
 @cache
 def _hints(kind: Any) -> dict[str, tuple[Any, bool]]:
-    """Of every field its type, and whether it has to be there."""
+    """Type of every field, and whether it is required."""
     hints, missing = typing.get_type_hints(kind, include_extras=True), dataclasses.MISSING
     return {
         f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
@@ -95,7 +95,7 @@ def _hints(kind: Any) -> dict[str, tuple[Any, bool]]:
 
 
 def _nested(value: Any, kind: Any, what: str) -> Any:
-    """A record inside another, by the ``from_record`` of its class where that has one."""
+    """A record inside another, by the ``from_record`` of its class if it has one."""
     return getattr(kind, "from_record", lambda v, w: record(v, kind, w))(value, what)
 
 

@@ -1,4 +1,4 @@
-"""Finding what lives in a package by the name of its file, and what users define by its class."""
+"""Finds modules and classes of a package by file name, and names users' own classes."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ def the_one(module: ModuleType, base: type[T]) -> type[T]:
 
 
 def name_of(kind: type, what: str, known: Mapping[str, type]) -> str:
-    """The name under which a class that is being defined becomes known: its own in snake_case.
+    """The name under which a new class is registered: its own in snake_case.
 
     Parameters
     ----------
     kind : type
         The class.
     what : str
-        What it defines, for messages.
+        Its category, for messages.
     known : mapping of str to type
-        The classes that there are by name.
+        Registered classes by name.
 
     Raises
     ------
     StepError
-        If it lacks a method, or another one has its name.
+        If it lacks a method, or another class has its name.
     """
     told = f"the {what} {kind.__name__} at {user_line()}"
     lacking = [name for name, value in inspect.getmembers(kind) if _is_abstract(value)]
@@ -115,6 +115,6 @@ def _is_abstract(value: Any) -> bool:
 
 
 def _place(kind: type) -> tuple[str, str]:
-    """Where a class is written: a module that is imported again defines the same ones anew."""
+    """File and name of a class: a module that is imported again defines the same class again."""
     module = sys.modules.get(kind.__module__)
     return getattr(module, "__file__", None) or kind.__module__, kind.__qualname__

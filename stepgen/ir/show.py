@@ -1,4 +1,4 @@
-"""Graphs as people read them."""
+"""Graphs and streams as text and HTML."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def graph_table(graph: Graph) -> str:
 
 
 def stream_table(stream: Stream) -> str:
-    """A stream for notebooks: a table in HTML with its type and where it comes from.
+    """A stream for notebooks: a table in HTML with its type and origin.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Random stalls that everybody agrees on: a pure function of a key and the cycle.
+"""Reproducible pseudo-random stalls: a pure function of a key and the cycle.
 
-The simulation's memory, the drivers of its stream ports and the cycle model all decide with
-`stalled` whether a channel holds back in a cycle, so a prediction under random stalls is as exact
-as one without. The function is written in three languages: here, in ``sim/verilator/stalls.svh``
-and in ``sim/verilator/driver.cpp``; a test pits them against each other.
+Simulated memory, drivers of stream ports and the cycle model all use `stalled` to decide whether a
+channel stalls in a cycle, so predictions with stalls are exact too. The function exists in three
+languages: here, in ``sim/verilator/stalls.svh`` and in ``sim/verilator/driver.cpp``; a test
+compares them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .errors import StepError
 
 MASK = 0xFFFFFFFF
 MEMORY_CHANNELS = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
-"""Names under which the five channels of the off-chip memory stall."""
+"""Names of the five channels of the off-chip memory."""
 
 
 @register_jitable
@@ -34,14 +34,14 @@ def mix(x: int) -> int:
 
 @register_jitable
 def stalled(key: int, threshold: int, cycle: int) -> bool:
-    """Whether a channel holds back in a cycle; also callable from numba code.
+    """Whether a channel stalls in a cycle; also callable from numba code.
 
     Parameters
     ----------
     key, threshold : int
         From `Stalls.of`.
     cycle : int
-        Cycle of the run; its low 32 bits count.
+        Cycle of the run; only its low 32 bits are used.
     """
     return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
 
@@ -75,15 +75,15 @@ class Stalls:
     Parameters
     ----------
     seed : int
-        Another seed, other cycles.
+        Selects the stalled cycles.
     probability : mapping of str to float
         Share of stalled cycles by name: a stream port's name, or one of `MEMORY_CHANNELS`.
-        A channel that is not named never stalls.
+        Other channels never stall.
 
     Raises
     ------
     StepError
-        Where a share is not in [0, 1): a channel that always stalls would never move.
+        If a share is not in [0, 1): a channel that always stalls would deadlock.
     """
 
     seed: int = 0

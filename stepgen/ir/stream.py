@@ -46,14 +46,14 @@ class StreamType:
 
 @dataclass(frozen=True)
 class Routing:
-    """What is known about the selectors of one stream.
+    """Counts known of the selectors of one stream.
 
     Attributes
     ----------
     counts : tuple of Dim
-        How many selectors have bit i set.
+        Number of selectors with bit i set.
     merged : dict of Dim to tuple of Dim
-        For a merge's selector: which dim of each input a ragged dim of the merged data stands for.
+        For a merge's selector: by ragged dim of the merged data, the dim of each input.
     """
 
     counts: tuple[Dim, ...]
@@ -62,7 +62,7 @@ class Routing:
 
 @dataclass(frozen=True)
 class Out:
-    """What an operator says about one of its outputs.
+    """Type of one output of an operator.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class Out:
     dtype : DataType
         Type of one element.
     totals : mapping of int to sympy.Expr
-        How many rank-k groups the whole stream has, for the levels k where the product of dims
-        would not tell because a dim is ragged.
+        Number of rank-k groups of the stream, for the levels k for which it is not the product of
+        dims because one is ragged.
     volume : sympy.Expr, optional
-        How many scalars the tiles of the whole stream have, where a tile dim is ragged.
+        Number of scalars in all tiles of the stream, if a tile dim is ragged.
     routing : Routing, optional
-        What is known about the selectors that come out.
+        Counts known of selectors.
     """
 
     shape: tuple[Dim, ...]
@@ -99,15 +99,15 @@ class Node:
     name : str
         Unique in the graph.
     inputs : tuple of Stream
-        What it reads; each handle carries the FIFO depth that this use asks for.
+        Its inputs; each handle has the FIFO depth of this use.
     attrs : dict
         Parameters of the operator: JSON values and functions.
     where : str
         ``file.py:12``, the user's line that made it.
     outputs : tuple of Stream
-        What it writes.
+        Its outputs.
     stands_for : Stream or None
-        For the stand-in of a feedback that is connected: the real stream.
+        For the placeholder of a connected feedback: the real stream.
     """
 
     graph: Graph
@@ -121,7 +121,7 @@ class Node:
 
     @property
     def face(self) -> operator.Operator:
-        """What its operator says of itself."""
+        """Its operator."""
         return operator.face_of(self)
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Stream(Methods):
     Attributes
     ----------
     node, port
-        The output that the handle means.
+        The output.
     type : StreamType
         Its shape and data type.
     totals : tuple of sympy.Expr
@@ -146,7 +146,7 @@ class Stream(Methods):
     volume : sympy.Expr
         Number of scalars in all tiles of the stream.
     depth : int or None
-        Beats that the FIFO of this use must hold at least; None leaves it to the compiler.
+        Least depth of the FIFO of this use in beats; None leaves it to the compiler.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Stream(Methods):
         Raises
         ------
         StepError
-            If the stream carries something else.
+            If the stream has other elements.
         """
         if not isinstance(self.dtype, Tile):
             raise StepError(f"tile at {user_line()}: {self.name} carries no tiles but is {self}")
@@ -229,7 +229,7 @@ class Stream(Methods):
 
     @checked
     def fifo(self, depth: int) -> Stream:
-        """The same stream for a use that asks for a FIFO of at least `depth` beats.
+        """The same stream, with a FIFO of at least `depth` beats for one use.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class Stream(Methods):
         Returns
         -------
         Stream
-            Equal to this one, for one use.
+            Equal to this one.
 
         Raises
         ------
@@ -259,12 +259,12 @@ class Stream(Methods):
         return stream_table(self)
 
     def resolved(self) -> Stream:
-        """The real stream, where this handle means a feedback that is connected by now.
+        """The real stream, if this handle is that of a connected feedback.
 
         Returns
         -------
         Stream
-            This one, where it means no such feedback.
+            Else this one.
         """
         source = self.node.stands_for
         if source is None:
@@ -274,7 +274,7 @@ class Stream(Methods):
 
     @property
     def origin(self) -> Stream:
-        """The stream that this one is a copy of: what goes into the first of its forks."""
+        """The stream that this one is a copy of: the input of the first of its forks."""
         stream = self
         while stream.node.face.copies:
             stream = stream.node.inputs[0]

@@ -1,7 +1,7 @@
-"""What type checkers and editors read of operators and functions, generated from the code.
+"""Generates stubs of operators and functions for type checkers and editors.
 
-``python -m stepgen.ir.stubs`` writes it anew after an operator or a function was added or changed.
-Functions of users' own have no part in it.
+``python -m stepgen.ir.stubs`` must be run after an operator or a function is added or changed.
+Users' own functions are not included.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 @dataclass(frozen=True)
 class _Written:
-    """An annotation as its author wrote it."""
+    """An annotation as in the source."""
 
     code: str
 
@@ -41,7 +41,7 @@ class _Written:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One method of a stub: its name, signatures, docstring, and what annotations mean."""
+    """One method of a stub: its name, signatures, docstring, and the scope of its annotations."""
 
     name: str
     signatures: list[inspect.Signature]
@@ -50,7 +50,7 @@ class _Entry:
 
 
 def stubs() -> dict[Path, str]:
-    """The text of every file that is generated, or that has lines which are."""
+    """The text of every file that is generated, or has generated lines."""
     root = (_ROOT / "__init__.py").read_text()
     imports = "".join(f"from stepgen.ir.ops.{n} import {n} as {n}\n" for n in functions())
     operators = [_of_operator(n, f) for n, f in functions().items() if hasattr(Methods, n)]
@@ -119,7 +119,7 @@ def shown(signature: inspect.Signature) -> str:
 
 
 def _origins(signature: inspect.Signature, scope: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Modules and names that the annotations of a signature need."""
+    """Modules and names that the annotations of a signature use."""
     hints = [p.annotation for p in signature.parameters.values()]
     hints = [h for h in (*hints, signature.return_annotation) if isinstance(h, str)]
     used = {n.id for h in hints for n in ast.walk(ast.parse(h)) if isinstance(n, ast.Name)}

@@ -27,7 +27,7 @@ class Tensor:
     shape : tuple of int
         Rows and columns.
     element : ElementType
-        What it is made of.
+        Type of its elements.
     base : int or None
         Byte address; None leaves it to the compiler.
     """
@@ -45,7 +45,7 @@ class Tensor:
 
     @checked
     def grid(self, tile: tuple[int, int]) -> tuple[int, int]:
-        """How many tiles of this shape it has.
+        """Number of tiles of this shape, in both directions.
 
         Parameters
         ----------

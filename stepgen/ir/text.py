@@ -1,7 +1,7 @@
-"""Programs as text: JSON that comes back as an equal graph.
+"""Saves programs as JSON, and loads them as equal graphs.
 
-The text holds what the user wrote: tensors, nodes with parameters and inputs, feedbacks. Types
-follow from it and are checked anew when it is loaded.
+The text has what the user wrote: tensors, nodes with parameters and inputs, feedbacks. Types follow
+from it and are checked again when it is loaded.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def loads(text: str, place: str = "the text") -> Graph:
     Parameters
     ----------
     text : str
-        As `dumps` made it.
+        Written by `dumps`.
     place : str
-        Where the text is from, for messages.
+        Origin of the text, for messages.
 
     Raises
     ------
     StepError
-        If the text is none of `dumps` or of a newer format, or the program in it is wrong.
+        If the text has not the format of `dumps` or a newer one, or the program is not valid.
     """
     data = parsed(text, f"{place} is no stepgen program", infinite=True)
     if isinstance(data, dict) and type(data.get("stepgen")) is int:
@@ -103,7 +103,7 @@ def loads(text: str, place: str = "the text") -> Graph:
 
 
 def _field(entry: Any, key: str, kind: type | tuple[type, ...], what: str) -> Any:
-    """One field of an object of a text, checked to be of a kind."""
+    """One field of a JSON object, with its type checked."""
     if not isinstance(entry, dict) or key not in entry:
         raise StepError(f"{what} lacks {key!r}")
     value = entry[key]
@@ -121,7 +121,7 @@ def save(graph: Graph, path: str | Path) -> None:
     graph : Graph
         Complete or not.
     path : str or Path
-        The file; one that is there already is replaced.
+        The file; an existing one is replaced.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def load(path: str | Path) -> Graph:
     Raises
     ------
     StepError
-        If the file can't be read or holds no program.
+        If the file can't be read or is not a program.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -166,7 +166,7 @@ def _place(path: str | Path) -> str:
 
 
 class _Loader:
-    """Builds a graph again in the order in which it was built first, so dims get their names."""
+    """Rebuilds a graph in the original order, so that dims get the same names."""
 
     def __init__(self, place: str) -> None:
         self.place = self.what = place
@@ -174,7 +174,7 @@ class _Loader:
         self.feedbacks: dict[str, Feedback] = {}
 
     def load(self, data: dict[str, Any]) -> None:
-        """Build the graph that a text holds; `what` tells the part at work."""
+        """Build the graph; `what` is the current part, for messages."""
         self.graph = Graph(_field(data, "name", object, self.place))
         for number, entry in enumerate(_field(data, "tensors", list, self.place)):
             self.what = f"tensor {number} of {self.place}"
@@ -226,7 +226,7 @@ class _Loader:
         return outputs[origin[1]]
 
     def _feedback(self, entry: Any, what: str) -> None:
-        """Make a feedback, or connect it, if it was this late that its user did so."""
+        """Make a feedback, or connect it, if the user did so at this point."""
         made, connected = (_field(entry, key, int, what) for key in ("made", "connected"))
         name = identifier(_field(entry, "name", object, what), f"feedback at {what}: its name")
         source = _field(entry, "from", (str, list, NoneType), what)

@@ -1,7 +1,7 @@
-"""Which tiles of a stream have one size, where their size takes several values in the stream.
+"""Whether the tiles of a chunk have the same size, in streams whose tiles differ in size.
 
-A dynamic tile of each expert goes through a region that all share, so the rows of its tiles are
-ragged; yet all pieces that one of them is repeated for have the same rows, and can be joined again.
+If the dynamic tiles of several experts share a region, the rows of its tiles are ragged; but all
+repetitions of one of them have the same number of rows, so their results can be joined or added.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def one_size(call: Call, dims: Sequence[Dim]) -> bool:
-    """Whether tile dims take one value within each chunk that a use folds."""
+    """Whether tile dims have one value within each chunk that a use folds."""
     rank = call.attrs["rank"]
     return all(not d.is_ragged or any(_uniform(s, d, rank) for s in call.inputs) for d in dims)
 
 
 def _uniform(stream: Stream, dim: Dim, rank: int) -> bool:
-    """Whether `dim` is a tile dim of a stream and takes one value within each rank-`rank` chunk."""
+    """Whether `dim` is a tile dim of a stream and has one value within each rank-`rank` chunk."""
     if dim not in stream.dtype.dims:
         return False
     if rank == 0:

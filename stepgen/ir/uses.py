@@ -1,7 +1,7 @@
-"""What a use of an operator must bring: as many streams, and the parameters, of its function.
+"""Checks the inputs and parameters of a use against the signature of its operator.
 
-Programs in files have no call that Python could check, so what they bring is held to the same
-signatures as what users write.
+Programs from files are not calls that Python checks, so they are checked here by the same
+signatures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepgen.ir.tensor import Tensor
 
 @cache
 def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str, tuple[Any, Any]]]:
-    """Fewest and most streams, and of every other parameter its annotation and default."""
+    """Least and most streams, and annotation and default of every other parameter."""
     plain = inspect.unwrap(function)
     hints = typing.get_type_hints(plain)
     least, most, many = 0, 0, False
@@ -51,7 +51,7 @@ def _function(op: str) -> Callable[..., Any]:
 
 
 def conform(call: Call) -> None:
-    """Hold a use to the signature of its operator; parameters get their plain form.
+    """Check a use against the signature of its operator; converts parameters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The line of the user's own code that is being executed."""
+"""The current line of the user's code, for messages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 def user_line(inside: object = None) -> str:
     """``file.py:12`` of the innermost frame outside stepgen; shipped examples count as outside.
 
-    What `placed` calls is at the place that it was given, unless it calls code of the user in turn.
+    Within a call by `placed` it is the given place, unless that calls the user's code in turn.
 
     Parameters
     ----------
     inside : object, optional
-        Its methods do not count as outside, also where its class is the user's own.
+        Methods of this object do not count as outside, also if its class is the user's own.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and (_is_ours(frame) or _is_of(frame, inside)):
@@ -33,14 +33,14 @@ def user_line(inside: object = None) -> str:
 
 
 def placed(place: str, call: Callable[[], T]) -> T:
-    """Call something on behalf of a user who wrote no Python: in a file, or a command line.
+    """Call a function for a user's input that is not Python: a file, or a command line.
 
     Parameters
     ----------
     place : str
-        What stands for the user's line in messages.
+        Shown in messages instead of the user's line.
     call : callable
-        What to do.
+        The function.
     """
     return call()
 

@@ -1,8 +1,8 @@
-"""Beats: a stream as it travels on a hardware channel.
+"""Beats: encoding of a stream on a hardware channel.
 
-A rank-a stream of ``[R, C]`` tiles travels as beats of L lanes, one row slice each. Wire level 1
-ends a row, 2 ends a tile, ``2 + k`` is S_k. Streams of selectors and of flags have no tile
-dims: their wire level is S_k itself. ``DONE`` is a beat of its own at the end of a run.
+A rank-a stream of ``[R, C]`` tiles is sent as beats of L lanes, one row slice each. Wire level 1
+ends a row, 2 ends a tile, ``2 + k`` is S_k. Streams of selectors and of flags have no tile dims:
+their wire level is S_k itself. ``DONE`` is a separate beat at the end of a run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2
 KIND_MASK = (1 << KIND_BITS) - 1
 TILE_LEVELS = 2
-"""Wire levels that the two dims of a tile take below S_0."""
+"""Wire levels of the two dims of a tile, below S_0."""
 LANES = 4
-"""Lanes of a beat where nobody asks for another number: the order of floating-point sums."""
+"""Default of the lanes of a beat, which determine the order of floating-point sums."""
 
 
 def wire_levels(dtype: DataType) -> int:
@@ -42,11 +42,11 @@ class Beats:
     kind : uint8 array of shape [n]
         ``VALUE``, ``BARE`` or ``DONE``.
     stop : uint8 array of shape [n]
-        How many innermost wire dims close with the beat; 0 for ``DONE``.
+        Number of innermost wire dims that close with the beat; 0 for ``DONE``.
     low : uint8 array of shape [n]
-        For ``BARE`` the lowest wire level that is empty, else 0.
+        For ``BARE`` (an empty token) the wire level of the empty group, else 0.
     data : array of shape [n, lanes]
-        Lanes of the element type; bits of the mask for selectors; zero where there is no value.
+        Lanes of the element type; for selectors the bits of the mask; zero if there is no value.
     """
 
     kind: npt.NDArray[np.uint8]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..ir.dtypes import DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from ..ir.room import need
+from ..ir.host import check_memory
 from ..ir.stream import Node, Stream
 from ..semantics import streamfile
 from ..semantics.arrays import ALONE, read
@@ -108,7 +108,7 @@ def _stream(rng: np.random.Generator, name: str, stream: Stream) -> Array:
             f"give it in a file with --inputs"
         )
     if isinstance(dtype, Selector):
-        need(8 * dtype.n * math.prod(shape), f"drawing {name}, {stream},")
+        check_memory(8 * dtype.n * math.prod(shape), f"drawing {name}, {stream},")
         return _masks(rng, shape, dtype)
     return _numbers(rng, name, tuple(shape), dtype.element.name)
 
@@ -120,7 +120,7 @@ def _masks(rng: np.random.Generator, shape: Sequence[int], dtype: Selector) -> A
 
 
 def _numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], element: str) -> Array:
-    need(8 * math.prod(shape), f"drawing {name} of {'x'.join(map(str, shape))} numbers")
+    check_memory(8 * math.prod(shape), f"drawing {name} of {'x'.join(map(str, shape))} numbers")
     if element == "bool":
         return rng.random(shape) < 0.5
     if element in ("bf16", "f32"):

@@ -1,1 +1,1 @@
-"""Meaning: which tokens come out of a program, bit for bit."""
+"""The reference (golden model): the tokens of every stream of a program, bit for bit."""

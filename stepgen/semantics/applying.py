@@ -1,4 +1,4 @@
-"""What the operators that apply functions have in common."""
+"""Common part of the operators that apply functions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from stepgen.semantics.tokens import Token
 
 
 def setting(use: Use) -> Setting:
-    """Where the function of a node is applied."""
+    """The setting in which the function of a node is applied."""
     out = use.outputs[0].stream.dtype
     return Setting(out, DTYPES[out.element.name if isinstance(out, Tile) else "bool"], use.lanes)
 
 
 def tiles(tokens: Iterable[Token]) -> list[Array]:
-    """The tiles of several tokens; a tuple gives its items."""
+    """The tiles of several tokens; of a tuple its items."""
     return [tile for token in tokens for tile in _flat(token.value)]
 
 

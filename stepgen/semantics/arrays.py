@@ -1,4 +1,4 @@
-"""Arrays from files of others: one door for ``.npz`` and ``.npy``."""
+"""Reads arrays from untrusted ``.npz`` and ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stepgen.ir.errors import StepError
-from stepgen.ir.room import need
+from stepgen.ir.host import check_memory
 from stepgen.semantics.numbers import Array
 
 ALONE = ""
@@ -20,16 +20,16 @@ def read(path: Path, what: str, otherwise: str) -> dict[str, Array]:
     Parameters
     ----------
     path : Path
-        An ``.npz`` or ``.npy`` file; nothing in it is run.
+        An ``.npz`` or ``.npy`` file; pickles are not loaded.
     what : str
-        What it is to hold, for messages: ``the inputs``.
+        What the file contains, for messages: ``the inputs``.
     otherwise : str
-        What is said of a file that holds something else.
+        The message for a file with something else.
 
     Raises
     ------
     StepError
-        If it can't be read, or holds something else than plain arrays.
+        If it can't be read, or contains something else than plain arrays.
     """
     try:
         found = np.load(path, allow_pickle=False)
@@ -37,7 +37,7 @@ def read(path: Path, what: str, otherwise: str) -> dict[str, Array]:
             return {ALONE: np.asarray(found)}
         with found as file:
             entries = file.zip.infolist() if file.zip else []
-            need(sum(int(e.file_size) for e in entries), f"{what} {path}")
+            check_memory(sum(int(e.file_size) for e in entries), f"{what} {path}")
             return dict(file)
     except StepError:
         raise
@@ -47,5 +47,5 @@ def read(path: Path, what: str, otherwise: str) -> dict[str, Array]:
         raise StepError(
             f"can't read {what} {path}: it says that it is larger than memory"
         ) from None
-    except Exception:  # whatever zip, zlib and numpy find in a file that is none
+    except Exception:  # zip, zlib and numpy raise many kinds for a file of another format
         raise StepError(otherwise) from None

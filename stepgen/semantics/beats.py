@@ -1,8 +1,8 @@
-"""Tokens to beats and back: how the values of a stream lie on the lanes of a channel.
+"""Conversion between tokens and beats, the encoding of a stream on the lanes of a channel.
 
-A tile of R x C elements is R * C / L beats in row-major order; wire level 1 rides on the last beat
-of a row, 2 on the last of the tile, ``2 + k`` on the last of a level-k group. A tile without rows
-is a bare beat of level 2. Selectors and flags are one beat each and have no tile levels.
+A tile of R x C elements is R * C / L beats in row-major order; the last beat of a row has wire
+level 1, the last of the tile 2, the last of a level-k group ``2 + k``. A tile without rows is an
+empty token of level 2. Selectors and flags are one beat each and have no tile levels.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from stepgen.semantics.tokens import END, Token, bare, validate, value
 
 
 def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int, np.dtype[Any]]:
-    """Return how many lanes a beat of this stream has, and their type.
+    """Return the number of lanes of a beat of this stream, and their type.
 
     Raises
     ------
     StepError
-        If values of this type do not travel as beats.
+        If values of this type have no beats.
     """
     if isinstance(type.dtype, Selector):
         return type.dtype.n, DTYPES["bool"]
@@ -38,7 +38,7 @@ def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int,
 
 
 def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "stream") -> Beats:
-    """Return the beats of a whole stream.
+    """Return the beats of a stream.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
     Raises
     ------
     StepError
-        If a tile's columns are no multiple of `lanes`, or the type has no beats.
+        If a tile's columns are not a multiple of `lanes`, or the type has no beats.
     """
     base = wire_levels(type.dtype)
     width, dtype = wire_lanes(type, lanes, name)
@@ -81,7 +81,7 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
             tile = token.value
             if tile.shape[1] == 0 or tile.shape[1] % width:
                 raise StepError(
-                    f"{name}: a tile of {tile.shape[0]}x{tile.shape[1]} does not travel on "
+                    f"{name}: a tile of {tile.shape[0]}x{tile.shape[1]} does not fit on "
                     f"{width} lanes, its columns must be a positive multiple of {width}"
                 )
             if len(tile) == 0:
@@ -105,13 +105,13 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
 
 
 def from_beats(beats: Beats, type: StreamType, name: str = "stream") -> list[Token]:
-    """Return the tokens that travelled as `beats`.
+    """Return the tokens that `beats` encode.
 
     Raises
     ------
     StepError
         If the beats are not the canonical encoding of a stream of tiles with equally long rows,
-        or a tile without rows has columns that its type does not tell.
+        or a tile without rows has columns that are not static in its type.
     """
     base = wire_levels(type.dtype)
     wire = [

@@ -1,7 +1,7 @@
-"""The reference executor: runs a program on numpy and says which tokens come out.
+"""The reference executor: runs a program on numpy and records the tokens of every stream.
 
-Every node is a process of its own, so cycles run as well as chains. Processes go on as long as any
-can; the order in which they do has no influence on what comes out.
+Every node is a separate process, so cycles can run. Processes run as long as any can; their order
+does not affect the result.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from stepgen.semantics.tokens import Token, decode
 _PACKAGE = "stepgen.semantics.ops"
 
 MOST_LANES = 1 << 16
-"""Of a slice: a beat is as wide as all its lanes."""
+"""Most lanes of a slice: a beat has all of them."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run gave.
+    """Result of a run.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Result:
     tensors : dict of str to array
         Every off-chip tensor after the run, as a matrix.
     images : dict of str to array
-        The same as it lies in memory, element after element.
+        The same in memory order, element after element.
     """
 
     streams: dict[str, list[Token]]
@@ -61,7 +61,7 @@ class Result:
 
     @checked
     def beats(self, name: str, lanes: int) -> Beats:
-        """Return a stream as it travels on a channel of `lanes` lanes."""
+        """Return a stream as beats on a channel of `lanes` lanes."""
         self._check(name)
         _check_lanes(lanes)
         return to_beats(self.streams[name], self.types[name], lanes, name)
@@ -93,10 +93,10 @@ def run(
         `stepgen.semantics.inputs.to_tokens` takes them) and of every tensor that is read
         (a matrix).
     lanes : int
-        Lanes L of a slice: they decide in what order floating-point sums are made.
+        Lanes L of a slice: they determine the order of floating-point sums.
     choices : mapping of str to sequence of int, optional
-        For merges in order of arrival, by the node's name: which input each chunk came from.
-        Without it chunks come in the order of the inputs.
+        For merges in order of arrival, by the node's name: the input that each chunk came from.
+        By default chunks come in the order of the inputs.
 
     Returns
     -------
@@ -105,8 +105,8 @@ def run(
     Raises
     ------
     StepError
-        If inputs are missing or do not fit, streams disagree at run time, or the program gets
-        stuck; the message names the operator and the stream.
+        If inputs are missing or do not fit, streams disagree at run time, or the program
+        deadlocks; the message names the operator and the stream.
     """
     _check_lanes(lanes)
     given = _given(graph, inputs)
@@ -122,7 +122,7 @@ def _check_lanes(lanes: int) -> None:
 
 
 def processes() -> dict[str, Any]:
-    """What has the golden model `run` of every operator, by the operator's name."""
+    """The module or object with the golden model `run` of every operator, by its name."""
     return {**registry.modules(_PACKAGE), **own_operators()}
 
 
@@ -199,7 +199,7 @@ class _Scheduler:
             self._explain()
 
     def _step(self, index: int) -> None:
-        """Let a process go on until it waits or ends."""
+        """Run a process until it waits or ends."""
         process = self._processes[index]
         try:
             wait = next(process)
@@ -220,7 +220,7 @@ class _Scheduler:
         self._ready.append(index)
 
     def _choose(self) -> bool:
-        """When nothing moves, let the first process choose that waited for this moment."""
+        """When no process can run, wake the first that waits for an idle program, to choose."""
         for index, wait in sorted(self._waits.items()):
             if wait.idle and any(reader.queue for reader in wait.readers):
                 del self._waits[index]
@@ -238,7 +238,7 @@ class _Scheduler:
 
 
 def _placed(error: StepError, node: Node) -> StepError:
-    """The error with the node's name in front, unless it is there already."""
+    """The error with the node's name as prefix, unless it has it already."""
     if str(error).startswith(f"{node.name} "):
         return error
     return StepError(f"{node.name} ({node.where}): {error}")

@@ -9,16 +9,16 @@ from stepgen.semantics.numbers import Array
 
 
 class Fold:
-    """One state, chunk after chunk.
+    """The state of one node, for one chunk after the other.
 
     Parameters
     ----------
     function : Folded
-        What is applied.
+        The function.
     at : Setting
-        Where.
+        Its setting.
     init : number or None
-        Value of every element of the first state; None leaves it to the function.
+        Value of every element of the initial state; None for the function's default.
     """
 
     def __init__(self, function: Folded, at: Setting, init: float | None) -> None:
@@ -26,12 +26,12 @@ class Fold:
         self._state: Any = None
 
     def update(self, tiles: list[Array]) -> None:
-        """Take one more element in.
+        """Fold one more element.
 
         Raises
         ------
         StepError
-            If its size differs from what was folded before.
+            If its size differs from that of the elements before.
         """
         rows, cols = self._function.extents(*tiles)
         if self._state is None:
@@ -39,12 +39,12 @@ class Fold:
         self._state = self._function.update(self._at, self._state, *tiles)
 
     def tile(self) -> Array:
-        """Return the state as a tile; what was folded before stays.
+        """Return the state as a tile, without changing it.
 
         Raises
         ------
         StepError
-            If nothing was folded and the size of the state is decided at run time.
+            If no element was folded and the size of the state is not static.
         """
         if self._state is None:
             return self._function.empty(self._at, self._init)

@@ -1,4 +1,4 @@
-"""What a user gives as a stream, brought into tokens and checked against the stream's type."""
+"""Converts a user's input to tokens, and checks it against the stream's type."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def to_tokens(content: Any, type: StreamType, name: str = "input") -> list[Token
     Parameters
     ----------
     content : nested lists, array or list of Token
-        Nested ``rank + 1`` deep around the values; what is deeper is a value: a tile is a matrix
-        (or a number where it is 1x1), a selector a vector of booleans, a tuple a Python tuple.
+        Nested ``rank + 1`` deep; deeper levels are values: a tile is a matrix (or a number if it is
+        1x1), a selector a vector of booleans, a tuple a Python tuple.
     type : StreamType
-        What the program expects.
+        The expected type.
     name : str
         The stream's name for messages.
 
@@ -56,7 +56,7 @@ def to_value(item: Any, dtype: DataType, name: str) -> Any:
     Raises
     ------
     StepError
-        If it is no such value.
+        If it is not a value of this type.
     """
     if isinstance(dtype, Tile):
         tile = as_element(item, dtype.element.name, f"a tile of {name}")
@@ -86,18 +86,18 @@ def to_value(item: Any, dtype: DataType, name: str) -> Any:
             to_value(part, kind, name) for part, kind in zip(item, dtype.items, strict=True)
         )
     assert isinstance(dtype, Buffer)
-    raise StepError(f"{name} is made of buffers, which live on chip and can't be given")
+    raise StepError(f"{name} is made of buffers, which exist only on chip and can't be given")
 
 
 def multi_hot(chosen: Sequence[Sequence[int]] | Array, consumers: int) -> Array:
-    """Turn numbers of chosen consumers into selectors.
+    """Convert numbers of chosen consumers to selectors.
 
     Parameters
     ----------
     chosen : sequence of sequences of int
         For each selector the consumers that it selects, as in a routing trace ``[tokens, k]``.
     consumers : int
-        How many consumers there are.
+        Number of consumers.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Off-chip memory: how tensors lie in it, and what operators read and write.
+"""Off-chip memory: layout of tensors, and reads and writes of operators.
 
-A tensor that is used with tiles of R x C lies as tiles: the grid of tiles is row-major, each tile
-is contiguous and row-major inside. Where C is the tensor's whole width this is the plain row-major
-matrix, whatever R is.
+A tensor that is used with tiles of R x C is stored by tiles: the grid of tiles is row-major, each
+tile is contiguous and row-major inside. If C is the tensor's width this is the plain row-major
+matrix, for any R.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from stepgen.ir.tensor import Tensor
 from stepgen.semantics.numbers import DTYPES, Array, as_element
 
 Layout = tuple[int, int] | None
-"""Tile in which a tensor lies; None for plain rows."""
+"""Shape of the tiles of a tensor's layout; None for row-major."""
 
 
 def as_matrix(tensor: Tensor, contents: Any) -> Array:
-    """Return what a user gives for a tensor, as elements of its type.
+    """Return a user's contents of a tensor as elements of its type.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def as_matrix(tensor: Tensor, contents: Any) -> Array:
 
 
 def to_image(matrix: Array, layout: Layout) -> Array:
-    """Return the elements of a matrix in the order in which they lie in memory."""
+    """Return the elements of a matrix in memory order."""
     if layout is None:
         return matrix.ravel()
     (rows, cols), (r, c) = matrix.shape, layout
@@ -49,7 +49,7 @@ def to_image(matrix: Array, layout: Layout) -> Array:
 
 
 def from_image(image: Array, shape: tuple[int, int], layout: Layout) -> Array:
-    """Return the matrix whose elements lie in memory as `image`."""
+    """Return the matrix whose elements in memory order are `image`."""
     if layout is None:
         return image.reshape(shape)
     (rows, cols), (r, c) = shape, layout
@@ -57,7 +57,7 @@ def from_image(image: Array, shape: tuple[int, int], layout: Layout) -> Array:
 
 
 def layouts(graph: Graph) -> dict[str, Layout]:
-    """Return the layout of every tensor, as its uses ask for it.
+    """Return the layout of every tensor, as its uses require it.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def layouts(graph: Graph) -> dict[str, Layout]:
         if tensor.name in asked and asked[tensor.name][0] != layout:
             other, its = asked[tensor.name]
             raise StepError(
-                f"tensor {tensor.name} can't lie {_say(other)} for {its.name} and "
+                f"tensor {tensor.name} can't be stored {_say(other)} for {its.name} and "
                 f"{_say(layout)} for {node.name} at once; declare two tensors"
             )
         asked[tensor.name] = layout, node
@@ -136,7 +136,7 @@ class Memory:
                 self.images[name] = np.zeros(size, DTYPES[tensor.element.name])
 
     def tiles(self, name: str, tile: tuple[int, int]) -> int:
-        """How many tiles of this shape a tensor has."""
+        """Number of tiles of this shape in a tensor."""
         return self.images[name].size // (tile[0] * tile[1])
 
     def read(self, name: str, tile: tuple[int, int], index: int) -> Array:

@@ -1,4 +1,4 @@
-"""Number formats: what every arithmetic unit and its reference agree on bit for bit.
+"""Number formats and arithmetic, common to arithmetic units and the reference, bit for bit.
 
 Floating point rounds to nearest even; a result that is subnormal *after* rounding to the format's
 width is flushed to zero with its sign; subnormal operands count as zero; there is one NaN.
@@ -66,8 +66,8 @@ def round_to(x: npt.NDArray[np.float64], name: str) -> Array:
     Parameters
     ----------
     x : float64 array
-        A double carries any product, and the doubly rounded sum, quotient and root of two f32
-        correctly, since ``53 >= 2 * 24 + 2``.
+        Doubles represent products of two f32 exactly, and rounding their sums, quotients and roots
+        twice is correct, since ``53 >= 2 * 24 + 2``.
     name : str
         ``"bf16"`` or ``"f32"``.
 
@@ -84,14 +84,14 @@ def round_to(x: npt.NDArray[np.float64], name: str) -> Array:
     y = bits.view(np.float64)
     y = np.where(np.abs(y) < SMALLEST, np.copysign(0.0, x), y)
     with np.errstate(all="ignore"):
-        # What rounded up to 2**128 or more becomes an infinity here.
+        # Values that rounded up to 2**128 or more become an infinity here.
         narrow: Array = y.astype(np.float32).astype(DTYPES[name])
     narrow[np.isnan(x)] = _NAN[name]
     return narrow
 
 
 def canonical(x: Array) -> Array:
-    """Flush subnormals and unify NaNs; integers and booleans pass as they are."""
+    """Flush subnormals and unify NaNs; integers and booleans are returned unchanged."""
     name = name_of(x)
     if not is_float(name):
         return x
@@ -114,7 +114,7 @@ def as_element(data: Any, name: str, what: str = "value") -> Array:
     Raises
     ------
     StepError
-        If a number has no such element or the data are no numbers; `what` names them.
+        If a number is not representable or the data are not numbers; `what` names them.
     """
     raw = _numbers(data, what)
     dtype = DTYPES[name]
@@ -146,7 +146,7 @@ def as_element(data: Any, name: str, what: str = "value") -> Array:
 
 
 def _numbers(data: Any, what: str) -> Array:
-    """An array of booleans, integers or floats of whatever width."""
+    """An array of booleans, integers or floats of any width."""
     try:
         raw = np.asarray(data)
     except (ValueError, TypeError, RuntimeError):
@@ -214,10 +214,10 @@ def shift_round(x: npt.NDArray[np.int64], shift: int) -> npt.NDArray[np.int64]:
 
 
 def convert(x: Array, name: str) -> Array:
-    """Bring numbers into another type.
+    """Convert numbers to another type.
 
-    Floats round to nearest even on the way to a narrower float or an integer; integers saturate; a
-    NaN becomes integer 0; a boolean is 0 or 1; whatever is not zero becomes True.
+    Floats round to nearest even when converted to a narrower float or an integer; integers
+    saturate; a NaN becomes integer 0; a boolean is 0 or 1; nonzero numbers become True.
     """
     source = name_of(x)
     if source == name:
@@ -241,12 +241,12 @@ def constant(number: float, name: str) -> Array:
 
 
 def elementwise(fn: Callable[..., Any], out: str, *xs: Array) -> Array:
-    """Apply `fn` exactly and bring the result into type `out`, broadcasting rows and columns.
+    """Apply `fn` exactly and convert the result to type `out`, broadcasting rows and columns.
 
     Parameters
     ----------
     fn : callable
-        Works on int64 or float64 arrays; on doubles its result must be exact or correctly rounded.
+        Takes int64 or float64 arrays; on doubles its result must be exact or correctly rounded.
     out : str
         Element type of the result: integers wrap, floats round.
     *xs : arrays
@@ -282,12 +282,12 @@ def ordered(x: Array) -> npt.NDArray[np.int64]:
 
 
 def maximum(a: Array, b: Array) -> Array:
-    """Larger of two; -0 counts as less than +0 and a NaN makes a NaN."""
+    """Larger of two; -0 is less than +0, and NaN if one is NaN."""
     return _select(a, b, ordered(a) >= ordered(b))
 
 
 def minimum(a: Array, b: Array) -> Array:
-    """Smaller of two; -0 counts as less than +0 and a NaN makes a NaN."""
+    """Smaller of two; -0 is less than +0, and NaN if one is NaN."""
     return _select(a, b, ordered(a) <= ordered(b))
 
 
@@ -304,7 +304,7 @@ def _select(a: Array, b: Array, first: Array) -> Array:
 def tree_sum(x: Array, axis: int = -1) -> Array:
     """Sum along an axis as a balanced tree of adjacent pairs, in the type of `x`.
 
-    Lanes that are missing to the next power of two are simply absent from the tree.
+    If the number is not a power of two, the missing lanes are left out of the tree.
     """
     x = np.moveaxis(x, axis, 0)
     name = name_of(x)
@@ -324,7 +324,7 @@ def lane_sum(x: Array, lanes: int, start: Array) -> Array:
     lanes : int
         Lanes L of a slice; the last slice may be shorter.
     start : array of shape [...]
-        What the accumulators hold before the first slice, in the type of `x`.
+        Initial values of the accumulators, in the type of `x`.
     """
     name = name_of(x)
     if not is_float(name):
@@ -367,7 +367,7 @@ def matmul(a: Array, b: Array, lanes: int, start: Array) -> Array:
 
 
 def _f32_products(a: Array, b: Array) -> Array:
-    """Products in f32; native multiplication is right but for results at the edge of flushing."""
+    """Products in f32; native multiplication is correct except near the flushing threshold."""
     with np.errstate(all="ignore"):
         fast = a * b
     if (np.abs(fast) <= SMALLEST).any():

@@ -1,9 +1,9 @@
-"""Piecewise polynomials in fixed point: the tables that hardware and reference share.
+"""Piecewise polynomials in fixed point: tables that hardware and reference share.
 
 The argument is an unsigned fixed-point number. Octave 0 covers [0, 1), octave i >= 1 covers
-[2**(i-1), 2**i); each is cut into equal segments, and each segment holds the coefficients of the
-polynomial through equally spaced points of the function (both ends included, so neighbours meet).
-Everything after the making of a table is integer arithmetic.
+[2**(i-1), 2**i); each is divided into equal segments, and each segment has the coefficients of the
+polynomial through equally spaced points of the function (both ends included, so it is continuous).
+Evaluation uses integer arithmetic only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Function = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Precision:
-    """How finely a number format's functions are tabulated.
+    """Resolution of the tables for a number format.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Precision:
     degree : int
         1 interpolates linearly, 2 quadratically.
     reduction : int
-        Fraction bits in which exp reduces its argument.
+        Fraction bits of exp's argument reduction.
     """
 
     argument: int
@@ -51,7 +51,7 @@ PRECISION = {
     "f32": Precision(argument=30, result=30, segments=8, degree=2, reduction=38),
     "bf16": Precision(argument=16, result=16, segments=6, degree=1, reduction=24),
 }
-"""Chosen so that a table's own error is small beside half a unit in the last place."""
+"""Chosen so that a table's error is small compared with half a unit in the last place."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Table:
         Parameters
         ----------
         argument : int64 array
-            Fixed point with ``precision.argument`` fraction bits, at least 0; beyond the last
-            octave the last point counts.
+            Fixed point with ``precision.argument`` fraction bits, at least 0; clamped to the end of
+            the last octave.
         """
         bits, cut = self.precision.argument, self.precision.segments
         octaves = len(self.functions)

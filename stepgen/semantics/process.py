@@ -1,7 +1,7 @@
-"""Operators as processes that pull tokens from their inputs and push tokens to their outputs.
+"""Operators as processes that take tokens from their inputs and send tokens to their outputs.
 
-A process is a Python generator. It yields a `Wait` when it needs a token that is not there, and
-goes on when one has arrived. Queues are unbounded, so pushing never waits.
+A process is a Python generator. It yields a `Wait` when it needs a token that is not there, and is
+resumed when one has arrived. Queues are unbounded, so sending never waits.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Wait:
     Attributes
     ----------
     readers : tuple of Reader
-        A token on any of them lets the process go on.
+        A token on any of them resumes the process.
     idle : bool
-        Go on only when nothing else in the program can move, so that a choice between them does
-        not depend on the order in which processes happen to run.
+        Resume only when no other process can run, so that a choice between them does not depend on
+        the order in which processes run.
     """
 
     readers: tuple[Reader, ...]
@@ -38,9 +38,9 @@ class Wait:
 
 
 Steps = Generator[Wait, None, T]
-"""A piece of a process that returns a T."""
+"""A part of a process that returns a T."""
 Process = Generator[Wait, None, None]
-"""A whole process."""
+"""A process."""
 
 
 class Reader:
@@ -51,9 +51,9 @@ class Reader:
     stream : Stream
         The stream that is read.
     queue : deque of Token
-        What has arrived and was not taken.
+        Tokens that have arrived and were not taken.
     taken : int
-        How many tokens were taken.
+        Number of tokens taken.
     """
 
     __slots__ = ("_wait", "queue", "stream", "taken", "wake")
@@ -84,14 +84,14 @@ class Reader:
         return self.queue[0]
 
     def put(self, token: Token) -> None:
-        """Let a token arrive."""
+        """Add a token that arrives."""
         self.queue.append(token)
         if self.wake is not None:
             self.wake()
 
 
 class Writer:
-    """One output of one operator: fans out to its readers and keeps a record.
+    """One output of one operator: sends to all readers and keeps a record.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Writer:
         Raises
         ------
         StepError
-            If the stream would no longer be canonical.
+            If the encoding would not be canonical.
         """
         self._check(token)
         self.log.append(token)
@@ -138,14 +138,14 @@ class Writer:
 
 
 class Holding:
-    """A writer that can hold its last token back, to raise the stop when a group ends late.
+    """A writer with a holding register for its last token, whose stop may be raised later.
 
     Parameters
     ----------
     writer : Writer
-        Where tokens go.
+        The output.
     hold : bool
-        Whether tokens are held at all: only where the type says that what follows can be empty.
+        Whether tokens are held: only if, by the type, what follows can be empty.
     """
 
     def __init__(self, writer: Writer, hold: bool) -> None:
@@ -162,9 +162,9 @@ class Holding:
             self._writer.put(token)
 
     def close(self, low: int, stop: int) -> None:
-        """Close the levels ``low..stop``: on the held token, or as an empty group if there is none.
+        """Close the levels ``low..stop``: on the token held, or as an empty group if there is none.
 
-        `low` is the level of the group that is being collected, whose last token would be held.
+        `low` is the level of the current group, whose last token would be held.
         """
         if self._held is None:
             self._writer.bare(low, stop)
@@ -173,7 +173,7 @@ class Holding:
             self._writer.put(Token(held.kind, held.value, stop, held.low))
 
     def flush(self) -> None:
-        """Let the held token go as it is."""
+        """Emit the token held as it is."""
         if self._held is not None:
             self._writer.put(self._held)
             self._held = None
@@ -186,7 +186,7 @@ class Holding:
 
 @dataclass
 class Use:
-    """What the process of a node has to work with.
+    """The inputs, outputs and environment of a node's process.
 
     Attributes
     ----------
@@ -197,15 +197,15 @@ class Use:
     outputs : list of Writer
         One per output.
     lanes : int
-        Lanes L, which decide in what order sums are made.
+        Lanes L, which determine the order of sums.
     memory : Memory
         Off-chip memory.
     given : list of Token or None
-        For a source: what comes from outside.
+        For a source: its tokens.
     choices : iterator of int or None
-        For a merge: which input each chunk is to come from.
+        For a merge: the input of each chunk.
     cyclic : bool
-        Whether the node lies on a cycle of the graph.
+        Whether the node is on a cycle of the graph.
     """
 
     node: Node
@@ -222,11 +222,11 @@ class Use:
         return self.node.attrs[attribute]
 
     def fail(self, message: str) -> NoReturn:
-        """Raise a mistake of the program or its inputs, with the node's name in front."""
+        """Raise an error in the program or its inputs, with the node's name as prefix."""
         raise StepError(f"{self.node.name} ({self.node.where}): {message}")
 
     def mismatch(self, a: Reader, x: Token, b: Reader, y: Token, lift: int = 0) -> NoReturn:
-        """Raise that two inputs disagree; the levels of `a` are `lift` below those of `b`."""
+        """Raise the error that two inputs disagree; levels of `a` are `lift` below those of `b`."""
         above = f", {lift} levels apart," if lift else ""
         self.fail(
             f"its inputs{above} do not match at run time: {a.name} gives {describe(x)} at token "
@@ -246,7 +246,7 @@ class Use:
 
 
 def describe(token: Token) -> str:
-    """Say what a token is without its value."""
+    """Text of a token without its value."""
     if token.kind == DONE:
         return "the end"
     if token.kind == BARE:
@@ -255,7 +255,7 @@ def describe(token: Token) -> str:
 
 
 def lowered(token: Token, rank: int) -> tuple[int, int, int]:
-    """Structure of what a closing chunk of rank `rank` is in the stream of its references."""
+    """Structure of a chunk's last token as one element, in a stream of rank `rank` less."""
     if token.kind == BARE and token.low > rank:
         return BARE, token.stop - rank, token.low - rank
     return VALUE, token.stop - rank, 0

@@ -1,7 +1,7 @@
-"""Types against runs: which extents the dims of a program had, and whether its types hold.
+"""Measures the extents of dims in a run, and checks the run against the types.
 
-This is where the type face and the meaning face of operators meet: the numbers that are measured
-here, put into the symbolic metrics, give traffic, memory and operations of a run.
+The measured numbers, substituted in the symbolic metrics, give traffic, memory and operations of
+the run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def extents(tokens: Sequence[Token], rank: int) -> Extents:
 
 
 def totals(tokens: Sequence[Token], rank: int) -> list[int]:
-    """Return how many rank-k groups a stream has, for k from 0 (elements) to `rank`."""
+    """Return the number of rank-k groups of a stream, for k from 0 (elements) to `rank`."""
     count = [0] * (rank + 1)
     for token in tokens:
         if token.kind != DONE:
@@ -56,7 +56,7 @@ def totals(tokens: Sequence[Token], rank: int) -> list[int]:
 
 
 def check_shape(tokens: Sequence[Token], type: StreamType, name: str) -> None:
-    """Check that a stream keeps to the static dims of its type, and is not empty where it can't be.
+    """Check that a stream conforms to the dims of its type.
 
     Raises
     ------
@@ -84,22 +84,22 @@ def check_shape(tokens: Sequence[Token], type: StreamType, name: str) -> None:
 
 
 def measure(graph: Graph, result: Result) -> dict[sympy.Symbol, int]:
-    """Return the value that every symbol of the program's types had in a run.
+    """Return the value of every symbol of the program's types in a run.
 
-    Ragged dims have no single value and are left out; their totals are there.
+    Ragged dims have no single value and are left out; their totals are included.
 
     Parameters
     ----------
     graph : Graph
         The program.
     result : Result
-        What `stepgen.semantics.executor.run` returned for it.
+        Result of `stepgen.semantics.executor.run`.
 
     Raises
     ------
     StepError
-        If the run contradicts a type: a symbol with two values, or an expression that does not give
-        what was counted.
+        If the run contradicts a type: a symbol with two values, or an expression that differs from
+        the count.
     """
     known: dict[sympy.Symbol, int] = {}
     facts: list[tuple[str, sympy.Expr, int]] = []

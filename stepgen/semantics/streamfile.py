@@ -2,17 +2,17 @@
 
 | array | shape | what |
 |---|---|---|
-| ``stops`` | uint8 [t] | how many innermost dims close with token 0 .. t-1 |
-| ``empties`` | uint8 [t] | 0 for a value, else the level of the empty group; may be left out |
+| ``stops`` | uint8 [t] | number of innermost dims that close with token 0 .. t-1 |
+| ``empties`` | uint8 [t] | 0 for a value, else the level of the empty group; optional |
 | ``values`` | [n, R, C] | tiles of the n tokens whose ``empties`` is 0, in order |
 | | [n, bits] bool | selectors |
-| | flat | elements of all tiles, where their sizes differ (then ``shapes``) |
-| ``shapes`` | int64 [n, 2] | rows and columns of each tile; only where sizes differ |
-| ``rank`` | int | rank of the stream; may be left out where the reader knows it |
-| ``element`` | str | element type; ``bf16`` values are stored as float32. May be left out |
+| | flat | elements of all tiles, if their sizes differ (then ``shapes``) |
+| ``shapes`` | int64 [n, 2] | rows and columns of each tile; only if sizes differ |
+| ``rank`` | int | rank of the stream; optional if the reader knows it |
+| ``element`` | str | element type; ``bf16`` values are stored as float32. Optional |
 
 A stream of tuples has ``values.0``, ``shapes.0``, ``element.0``, ``values.1``, ... instead. DONE is
-not stored: it follows the last token. Buffers live on chip and cannot be stored.
+not stored: it follows the last token. Buffers exist only on chip and cannot be stored.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from stepgen.semantics.numbers import DTYPES, Array, as_element, bfloat16, name_
 from stepgen.semantics.tokens import END, Token, bare, validate, value
 
 MOST_EXTENT = 1 << 31
-"""Of a tile in a file, so that products of two fit into numpy's integers."""
+"""Largest extent of a tile in a file, so that products of two fit into numpy's integers."""
 
 
 def save(path: str | Path, tokens: list[Token], rank: int) -> None:
-    """Write a stream to a file, whole or not at all.
+    """Write a stream to a file (an atomic write: after an error the previous file is unchanged).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def pack(tokens: list[Token], rank: int, what: str) -> dict[str, Any]:
     rank : int
         Rank of the stream.
     what : str
-        The stream's place for messages.
+        The stream's origin for messages.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def pack(tokens: list[Token], rank: int, what: str) -> dict[str, Any]:
 
 def _pack(items: list[Any], what: str) -> dict[str, Any]:
     if any(not isinstance(item, np.ndarray) for item in items):
-        raise StepError(f"can't write {what}: a {type(items[0]).__name__} lives on chip only")
+        raise StepError(f"can't write {what}: a {type(items[0]).__name__} exists only on chip")
     if not items:
         return {"values": np.zeros((0, 0, 0), np.uint8)}
     name = name_of(items[0])
@@ -120,9 +120,9 @@ def load(path: str | Path, rank: int | None = None, element: str | None = None) 
     ----------
     path : path
     rank : int, optional
-        Rank that the reader expects; needed where the file does not tell.
+        Rank that the reader expects; required if the file has none.
     element : str, optional
-        Element type of the values, where the file does not tell.
+        Element type of the values, if the file has none.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def load(path: str | Path, rank: int | None = None, element: str | None = None) 
     Raises
     ------
     StepError
-        If the file is missing, is no stream file, or holds a stream of another rank.
+        If the file is missing, is not a stream file, or has a stream of another rank.
     """
     path = Path(path)
     arrays = read(path, "the stream file", f"{path} is no stream file (.npz with stops and values)")
@@ -147,22 +147,22 @@ def unpack(
     Parameters
     ----------
     arrays : mapping of str to array
-        By the names that they have in a file.
+        By their names in a file.
     what : str
-        The stream's place for messages.
+        The stream's origin for messages.
     rank, element
         As in `load`.
 
     Raises
     ------
     StepError
-        If the arrays are no stream, or one of another rank.
+        If the arrays are not a stream, or one of another rank.
     """
     if "stops" not in arrays or not {"values", "values.0"} & set(arrays):
         raise StepError(f"{what} is no stream file: it lacks stops or values")
     stored = int(_levels(arrays, "rank", 0, what)) if "rank" in arrays else rank
     if stored is None:
-        raise StepError(f"{what} does not tell its rank")
+        raise StepError(f"{what} has no rank")
     if rank is not None and stored != rank:
         raise StepError(f"{what} holds a stream of rank {stored}, not {rank}")
     stops = _levels(arrays, "stops", 1, what)

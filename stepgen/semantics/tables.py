@@ -1,9 +1,9 @@
-"""Elementary functions as tables with interpolation, in integer arithmetic from end to end.
+"""Elementary functions by tables with interpolation, in integer arithmetic.
 
-A number is taken apart into sign, exponent and mantissa, the mantissa (or a fixed-point image of
-the number) goes through `piecewise` tables, and the product of mantissas is rounded **once** to the
-format. `MAX_ULP` states the largest error against the true function in units in the last place
-(0.5 is a correctly rounded result); the tests hold it to that.
+A number is split into sign, exponent and mantissa, the mantissa (or a fixed-point image of the
+number) is the argument of `piecewise` tables, and the product of mantissas is rounded **once** to
+the format. `MAX_ULP` is the largest error compared with the exact function in units in the last
+place (0.5 is a correctly rounded result); tests check it.
 
 | function | by |
 |---|---|
@@ -49,7 +49,7 @@ GELU_OCTAVES: Final = 5
 
 @dataclass(frozen=True)
 class Parts:
-    """Numbers taken apart: ``sign * mantissa * 2**(exponent - bits)``, mantissa in [1, 2)."""
+    """Numbers as ``sign * mantissa * 2**(exponent - bits)``, mantissa in [1, 2)."""
 
     negative: npt.NDArray[np.bool_]
     mantissa: Ints
@@ -57,14 +57,14 @@ class Parts:
     bits: int
 
     def fixed(self, fraction: int) -> Ints:
-        """Return the magnitudes in fixed point, floored; meant for magnitudes below 2**24."""
+        """Return the magnitudes in fixed point, floored; for magnitudes below 2**24."""
         shift = np.clip(self.exponent, -64, 24) - self.bits + fraction
         left = self.mantissa << np.clip(shift, 0, 62)
         return np.where(shift >= 0, left, self.mantissa >> np.clip(-shift, 0, 63))
 
 
 def take_apart(x: Array) -> Parts:
-    """Take canonical numbers apart; zeros, infinities and NaNs are the caller's business."""
+    """Split canonical numbers; the caller handles zeros, infinities and NaNs."""
     name = name_of(x)
     bits = np.ascontiguousarray(x, dtype=np.float32).view(np.uint32).astype(np.int64)
     mantissa = ((bits & 0x7FFFFF) | 0x800000) >> (23 - MANTISSA[name])
@@ -74,7 +74,8 @@ def take_apart(x: Array) -> Parts:
 def put_together(negative: Array, mantissa: Ints, exponent: Ints, bits: int) -> Array:
     """Return ``±mantissa * 2**(exponent - bits)`` as doubles ready for one rounding.
 
-    Mantissas beyond 53 bits lose low bits into a sticky bit, which no rounding to f32 can tell.
+    Of mantissas beyond 53 bits the low bits become a sticky bit, which does not change the rounding
+    to f32.
     """
     wide = mantissa >= 1 << 53
     sticky = (mantissa >> 4) | ((mantissa & 15) != 0)
@@ -147,7 +148,7 @@ def _unit_fraction(parts: Parts, precision: Precision) -> Ints:
 
 
 def _finish(x: Array, y: Array, special: list[tuple[Array, Any]]) -> Array:
-    """Round, then put special results where their conditions hold; NaN begets NaN."""
+    """Insert special results where their conditions hold, then round; NaN gives NaN."""
     with np.errstate(all="ignore"):
         for where, what in special:
             y = np.where(where, what, y)

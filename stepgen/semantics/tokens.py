@@ -1,11 +1,11 @@
 """Tokens: the canonical encoding of nested lists as a stream.
 
-A rank-N stream is a sequence of rank-N tensors. A token is a value with a stop level 0..N, a bare
-token for an empty group, or the closing `DONE`. There is exactly one encoding of each content:
+A rank-N stream is a sequence of rank-N tensors. A token is a value with a stop level 0..N, an empty
+token (`BARE`) for an empty group, or the closing `DONE`. Each content has exactly one encoding:
 
-- a stop rides on the last element of the group that it closes, and only the highest one is sent;
-- ``BARE(low, stop)`` stands for one empty group of level `low`, which is at once the last item of
-  the levels ``low + 1 .. stop``;
+- the last element of a group has the group's stop, and only the highest one is sent;
+- ``BARE(low, stop)`` is one empty group of level `low`, which is also the last item of the levels
+  ``low + 1 .. stop``;
 - `DONE` follows when every tensor is closed.
 
 Level k closes the k innermost dims; the outermost dim of a stream is closed by `DONE` alone.
@@ -46,11 +46,11 @@ class Token:
     kind : int
         ``VALUE``, ``BARE`` or ``DONE`` of `stepgen.ir.wire`.
     value : object
-        Tile (2-D array), selector (1-D bool array), tuple or buffer; None where there is none.
+        Tile (2-D array), selector (1-D bool array), tuple or buffer; None if there is none.
     stop : int
-        How many innermost dims close with the token.
+        Number of innermost dims that close with the token.
     low : int
-        The level of the empty group that a bare token stands for, else 0.
+        Of an empty token the level of its group, else 0.
     """
 
     __slots__ = ("kind", "low", "stop", "value")
@@ -107,7 +107,7 @@ def encode(nested: Nested, rank: int) -> list[Token]:
     Parameters
     ----------
     nested : list, tuple or array
-        The tensors of the stream: sequences nested ``rank + 1`` deep. What lies deeper is a value.
+        The tensors of the stream: sequences nested ``rank + 1`` deep. Deeper levels are values.
     rank : int
         Rank of the stream.
 
@@ -129,7 +129,7 @@ def encode(nested: Nested, rank: int) -> list[Token]:
         if not isinstance(item, list | tuple | np.ndarray) or (
             isinstance(item, np.ndarray) and item.ndim == 0
         ):
-            place = "".join(f"[{i}]" for i in path) or "the whole"
+            place = "".join(f"[{i}]" for i in path) or "the input"
             raise StepError(
                 f"encode: a rank-{rank} stream needs lists nested {rank + 1} deep, but {place} "
                 f"at depth {depth} is a {type(item).__name__}"
@@ -153,14 +153,14 @@ def encode(nested: Nested, rank: int) -> list[Token]:
 
 
 class Check:
-    """Follows a stream token by token and refuses what is not canonical.
+    """Checks token by token that a stream is canonical.
 
     Parameters
     ----------
     rank : int
         Rank of the stream.
     name : callable
-        Gives the stream's name for messages; called only when there is something to say.
+        Returns the stream's name for messages; called only for an error.
     """
 
     __slots__ = ("closed", "count", "done", "name", "rank")
@@ -178,7 +178,7 @@ class Check:
         Raises
         ------
         StepError
-            If no nested list has an encoding that goes on with this token.
+            If no canonical encoding continues with this token.
         """
         if self.done:
             raise self._error(f"{token!r} follows DONE")
@@ -201,7 +201,7 @@ class Check:
         self.count += 1
 
     def finish(self) -> None:
-        """Tell that no token follows.
+        """Check that the stream may end here.
 
         Raises
         ------
@@ -221,7 +221,7 @@ def validate(tokens: Iterable[Token], rank: int, name: str = "stream") -> None:
     Raises
     ------
     StepError
-        Naming the stream, the place and the rule that is broken.
+        Names the stream, the token and the rule that is broken.
     """
     check = Check(rank, lambda: name)
     for token in tokens:

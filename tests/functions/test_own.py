@@ -141,7 +141,7 @@ def test_a_type_rule_without_a_golden_model_is_found() -> None:
 
 
 def test_a_function_without_a_use_is_found() -> None:
-    told = "the function Sculpt at .* can be used for nothing: derive it from Mapped, Folded or Cut"
+    told = "the function Sculpt at .* has no use: derive it from Mapped, Folded or Cut"
     with pytest.raises(sg.StepError, match=told):
 
         class Sculpt(Function):

@@ -309,7 +309,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _g().tensor("t", (4, 4), sg.int8, base=-64),
-        "tensor t: it can't lie at the address -64",
+        "tensor t: its address can't be -64",
     ),
     # buffers
     (

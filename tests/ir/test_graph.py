@@ -188,7 +188,7 @@ def test_a_stream_that_nobody_reads_is_found() -> None:
     g.output(x, "y")
     with pytest.raises(
         sg.StepError,
-        match=rf"reshape at test_graph.py:{int(lost[1]) - 1}: nobody reads reshape_0.0, "
+        match=rf"reshape at test_graph.py:{int(lost[1]) - 1}: nothing reads reshape_0.0, "
         r"Stream\[int8 1x4; 2, 4\]; use it or make it an output",
     ):
         g.check()

@@ -226,7 +226,7 @@ def test_numbers_of_types() -> None:
     g = sg.Graph()
     x = g.input("x", sg.int8["R", 4], (2,))
     assert int(x.tile.cols) == 4
-    with pytest.raises(sg.StepError, match=r"int at test_surface.py:\d+: the dim R is decided at"):
+    with pytest.raises(sg.StepError, match=r"int at test_surface.py:\d+: the dim R is known only"):
         int(x.tile.rows)
     route = g.input("route", sg.Selector(2), (2,))
     with pytest.raises(sg.StepError, match=r"tile at test_surface.py:\d+: route.0 carries no til"):

@@ -117,7 +117,7 @@ def test_an_empty_stream_is_done_alone() -> None:
 
 def test_columns_that_do_not_fit_the_lanes() -> None:
     kind = StreamType(dims("N"), sg.int8[1, 6])
-    with pytest.raises(sg.StepError, match=r"x\.0: a tile of 1x6 does not travel on 4 lanes"):
+    with pytest.raises(sg.StepError, match=r"x\.0: a tile of 1x6 does not fit on 4 lanes"):
         to_beats(encode([np.zeros((1, 6), np.int8)], 0), kind, 4, "x.0")
 
 

@@ -106,7 +106,9 @@ def test_a_tensor_lies_in_one_way_only() -> None:
         g.output(
             sg.linear_offchip_load(tensor, tile=tile, shape=(1,), stride=(1,), name=name), name * 2
         )
-    with pytest.raises(sg.StepError, match=r"m can't lie in tiles of 2x4 for a and .* 6x2 for b"):
+    with pytest.raises(
+        sg.StepError, match=r"m can't be stored in tiles of 2x4 for a and .* 6x2 for b"
+    ):
         execute(g, {"m": MATRIX})
 
 

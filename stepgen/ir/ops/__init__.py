@@ -1,1 +1,1 @@
-"""The type face of every operator, one file each, found by the name of the file."""
+"""The type rule of every operator, one file each, found by the name of the file."""

@@ -1,4 +1,4 @@
-"""accum: each chunk folded into one element."""
+"""accum: folds each chunk into one element."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Accum(Applying):
     is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """The function says what the accumulator is for chunks of these dims."""
+        """The function gives the type of the accumulator for chunks of these dims."""
         function: Function = call.attrs["fn"]
         x = call.inputs[0]
         for other in call.inputs[1:]:
@@ -42,16 +42,16 @@ class Accum(Applying):
         return [Out(x.shape[:split], tile, dict(enumerate(x.totals[rank:])), volume)]
 
     def chunks(self, node: Node, rank: int) -> int | None:
-        """What is folded lies inside of each."""
+        """The folded dims are inside of each element."""
         return rank + int(node.attrs["rank"])
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
-        """The accumulator, and the operands of a matmul where the policy counts them."""
+        """The accumulator, and the operands of a matmul if the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
 
 
 def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> sympy.Expr | None:
-    """Scalars of all results, where the tiles of a chunk of known length have one ragged size."""
+    """Scalars of all results, if tiles of a chunk of known length have the same ragged size."""
     if not any(d.is_ragged for d in tile.dims) or any(d.static in (None, 0) for d in chunk):
         return None
     return over_all(xs, tile.elements) / times(d.expr for d in chunk)

@@ -1,4 +1,4 @@
-"""bufferize: chunks stored in on-chip memory."""
+"""bufferize: stores chunks in on-chip memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bufferize(Operator):
         return [Out(x.shape[:split], Buffer(tile, held), dict(enumerate(x.totals[rank:])))]
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
-        """The buffers in use, and one tile on its way in (paper, table of metrics)."""
+        """The buffers in use, and one tile at the input (paper, table of metrics)."""
         buffer = node.outputs[0].dtype
         assert isinstance(buffer, Buffer)
         tile = policy.on_chip(buffer.tile)
@@ -46,7 +46,7 @@ class Bufferize(Operator):
         return tile + policy.buffering * tiles * tile
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
-        """The same, each buffer as large as the largest."""
+        """The same, with each buffer of the largest size."""
         buffer, policy = node.outputs[0].dtype, sizes.policy
         assert isinstance(buffer, Buffer)
         each = policy.bytes_per_element(buffer.tile)

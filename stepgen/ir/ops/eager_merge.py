@@ -1,4 +1,4 @@
-"""eager_merge: chunks of several streams as they come."""
+"""eager_merge: merges chunks of several streams in order of arrival."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EagerMerge(Operator):
         totals, volume = merged_totals(call.inputs, rank)
         count = add([x.shape[0] for x in call.inputs])
         selector = Selector(len(call.inputs), hot=1)
-        # Behind the selector, what came from an input has that input's dims again.
+        # Behind a Partition by the selector, chunks of an input have that input's dims again.
         routing = Routing(tuple(x.shape[0] for x in call.inputs), merged)
         return [
             Out((count, *inner), dtype, totals, volume),
@@ -38,7 +38,7 @@ class EagerMerge(Operator):
         ]
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
-        """The time of arrival decides the selectors."""
+        """The order of arrival determines the selectors."""
         return () if port == 1 else super().contents(node, port)
 
 

@@ -1,4 +1,4 @@
-"""expand: elements repeated."""
+"""expand: repeats elements."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Expand(Operator):
         return [Out(ref.shape, x.dtype, totals, _volume(x, ref.shape[outer:]))]
 
     def repeats(self, node: Node) -> int:
-        """What the dims of 1 become."""
+        """The dims of 1 are repeated."""
         return int(node.attrs["rank"])
 
     def chunks(self, node: Node, rank: int) -> int | None:
@@ -65,12 +65,12 @@ class Expand(Operator):
         return index == 1
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
-        """The element that is repeated."""
+        """The repeated element."""
         return policy.on_chip(node.outputs[0].dtype)
 
 
 def _volume(x: Stream, dims: Sequence[Dim]) -> sympy.Expr | None:
-    """Scalars of all tiles when each is repeated over `dims`, where that is known."""
+    """Scalars of all tiles when each is repeated over `dims`, if that is known."""
     if any(d.is_ragged for d in dims):
         return None
     return times([x.volume, *(d.expr for d in dims)])

@@ -1,4 +1,4 @@
-"""flat_map: each element becomes a stream, and these are strung together."""
+"""flat_map: makes a stream of each element, and concatenates the streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FlatMap(Applying):
     """
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """The function says what stream it makes of an element; flags take pieces out of it."""
+        """The function gives the stream of an element; flags drop pieces of it."""
         function: Function = call.attrs["fn"]
         x = call.inputs[0]
         rank = call.integer("rank", 0)
@@ -58,7 +58,7 @@ class FlatMap(Applying):
 
 
 def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:
-    """How many pieces come out in all, where that is known."""
+    """Number of pieces in all, if it is known."""
     if pieces.total is not None:
         return pieces.total
     piece = pieces.dtype
@@ -70,7 +70,7 @@ def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:
 def _kept(
     call: Call, x: Stream, flags: Stream, pieces: Dim, rank: int
 ) -> tuple[Dim, sympy.Expr | None]:
-    """The innermost dim without what the flags drop, and how many pieces stay in all."""
+    """The innermost dim without the dropped pieces, and the number of the others in all."""
     if flags.dtype != FLAG:
         call.fail(f"padding must be a stream of flags ({FLAG}), but {flags.name} is {flags}")
     call.same_dims((*x.shape, pieces), flags.shape, f"{x.name} cut into pieces", flags.name)

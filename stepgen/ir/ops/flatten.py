@@ -1,4 +1,4 @@
-"""flatten: several neighbouring dims become one."""
+"""flatten: merges adjacent dims into one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Flatten(Operator):
     keeps_tiles: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """Regular dims multiply, ragged ones absorb.
+        """Regular dims multiply, with a ragged one the result is ragged.
 
-        An outermost dim has one value per run, so it is regular even if a ragged dim goes into it.
+        An outermost dim has one value per run, so it is regular even if one of the dims is ragged.
         """
         x = call.inputs[0]
         lo = call.level("lo", x)
@@ -34,7 +34,7 @@ class Flatten(Operator):
         return [Out(shape, x.dtype, dict(enumerate(totals)), x.volume)]
 
     def chunks(self, node: Node, rank: int) -> int | None:
-        """More by the dims that were joined."""
+        """Larger by the number of merged dims."""
         lo, hi = node.attrs["lo"], node.attrs["hi"]
         return rank if rank <= lo else rank + int(hi) - int(lo)
 

@@ -1,4 +1,4 @@
-"""fork: one stream for several consumers."""
+"""fork: copies a stream for several consumers."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class LinearOffchipLoad(Operator):
     is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """Check that every read lies inside the tensor."""
+        """Check that every read is inside the tensor."""
         tensor = call.graph.tensors[call.attrs["tensor"]]
         tile = tensor_tile(call)
         shape, stride = call.integers("shape", 1), call.integers("stride", 0)
@@ -59,7 +59,7 @@ class LinearOffchipLoad(Operator):
         return held
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
-        """None, where the policy counts no load that fetched nothing."""
+        """0 for a load that reads nothing, if the policy does not count those."""
         if sizes.policy.idle_loads_are_free and sizes.tokens == 0:
             return 0
         return int(node.outputs[0].dtype.bytes) * sizes.policy.buffering

@@ -1,4 +1,4 @@
-"""linear_offchip_store: tiles written to off-chip memory one after the other."""
+"""linear_offchip_store: writes tiles to off-chip memory one after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LinearOffchipStore(Operator):
     writes_unnoticed: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """Check the element type, and the size where it is known."""
+        """Check the element type, and the size if it is known."""
         tensor, x = call.graph.tensors[call.attrs["tensor"]], call.inputs[0]
         tile = call.tile(x)
         if tile.element != tensor.element:

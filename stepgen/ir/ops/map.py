@@ -1,4 +1,4 @@
-"""map: a function of each element."""
+"""map: applies a function to each element."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Map(Applying):
     is_main: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """The shape of the inputs, the tile of the function."""
+        """The shape of the inputs, with the function's tile."""
         function: Function = call.attrs["fn"]
         x = call.inputs[0]
         for other in call.inputs[1:]:
@@ -39,11 +39,11 @@ class Map(Applying):
         return rank
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
-        """Operands of a matmul, where the policy counts them."""
+        """Operands of a matmul, if the policy counts them."""
         return matmul_memory(node, policy)
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
-        """The operands alone."""
+        """Only the operands."""
         return sizes.operands(node)
 
 

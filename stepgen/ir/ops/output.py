@@ -16,5 +16,5 @@ class Output(Operator):
     is_sink: ClassVar[bool] = True
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """Nothing comes out."""
+        """It has no outputs."""
         return []

@@ -1,4 +1,4 @@
-"""partition: chunks routed to the consumers that a selector names."""
+"""partition: routes chunks to the consumers that their selector names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Partition(Operator):
         return index == 1
 
     def ends_with(self, node: Node) -> Sequence[int]:
-        """What is routed, so that a loop through the selectors ends."""
+        """The routed stream, so that a loop through the selectors ends."""
         return (0,)
 
 
@@ -57,7 +57,7 @@ def _out(x: Stream, rank: int, routing: Routing, index: int) -> Out:
 
 
 def _of_input(dim: Dim, routing: Routing, index: int) -> Dim:
-    """Behind the selector of a merge, what came from input i has the dims of input i again."""
+    """For the selector of a merge, chunks of input i have the dims of input i again."""
     return routing.merged[dim][index] if dim in routing.merged else dim
 
 

@@ -1,4 +1,4 @@
-"""promote: a new dim of 1."""
+"""promote: adds a dim of 1."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Promote(Operator):
         return [Out((*x.shape[:split], new, *x.shape[split:]), x.dtype, totals, x.volume)]
 
     def chunks(self, node: Node, rank: int) -> int | None:
-        """One dim less above the new one."""
+        """Above the new dim smaller by 1."""
         return rank - 1 if rank > node.attrs["level"] else rank
 
 

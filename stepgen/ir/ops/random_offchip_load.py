@@ -1,4 +1,4 @@
-"""random_offchip_load: one tile of off-chip memory per address."""
+"""random_offchip_load: reads one tile of off-chip memory per address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""random_offchip_store: one tile written to off-chip memory per address."""
+"""random_offchip_store: writes one tile to off-chip memory per address."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RandomOffchipStore(Operator):
         return [Out(addresses.shape, FLAG, dict(enumerate(addresses.totals)))]
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
-        """Acknowledgements are all alike."""
+        """All acknowledgements are equal."""
         return ()
 
     def steered_by(self, node: Node) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""reassemble: chunks of several streams put back together as a selector says."""
+"""reassemble: merges chunks of the streams that a selector names."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class Reassemble(Operator):
 
 
 def _check_counts(call: Call, xs: Sequence[Stream], sel: Stream, counts: Sequence[Dim]) -> None:
-    """Every chunk must be taken: an input of another length is a mistake, such as padding left in.
+    """Check that every chunk is consumed: an input of another length is a mistake.
 
-    Only what differs for some value of the same symbols is known to be wrong.
+    Lengths are an error only if they differ for some value of the same symbols.
     """
     for x, count in zip(xs, counts, strict=True):
         mine, its = x.dim(x.rank), count

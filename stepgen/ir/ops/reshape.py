@@ -1,4 +1,4 @@
-"""reshape: one dim becomes two, the inner of a fixed length."""
+"""reshape: splits a dim into two, the inner of a fixed length."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Reshape(Operator):
         return [Out(shape, x.dtype, above), Out(shape, FLAG, above)]
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
-        """The structure decides the flags."""
+        """The structure determines the flags."""
         return () if port == 1 else super().contents(node, port)
 
     def chunks(self, node: Node, rank: int) -> int | None:
-        """One dim less above the one that was split."""
+        """Above the split dim smaller by 1."""
         return rank if rank <= node.attrs["dim"] + 1 else rank - 1
 
 
-# What comes back depends on the dim, which a type checker knows where it is written as a number.
+# The return type depends on the dim, which a type checker knows if it is a literal.
 @overload
 def reshape(
     x: Stream, *, dim: Literal[0] = 0, chunk: int, pad: float = 0, name: str | None = None

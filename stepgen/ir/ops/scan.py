@@ -23,7 +23,7 @@ class Scan(Applying):
     circuit_needs = "planned with the pipelines for element-wise functions"
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """The function says what its state is; it keeps its size."""
+        """The function gives the type of its state, which has a constant size."""
         function: Function = call.attrs["fn"]
         x = call.inputs[0]
         for other in call.inputs[1:]:
@@ -40,7 +40,7 @@ class Scan(Applying):
         return [Out(x.shape, tile, dict(enumerate(x.totals)))]
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
-        """The state, and the operands of a matmul where the policy counts them."""
+        """The state, and the operands of a matmul if the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
 
 

@@ -1,4 +1,4 @@
-"""source: a stream that comes from outside (`Graph.input`)."""
+"""source: an input of the program (`Graph.input`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""streamify: buffers read back."""
+"""streamify: reads buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Streamify(Operator):
     circuit_needs = "needs run-time allocation of on-chip memory in pages"
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """The reference repeats inside of the buffers' dims; reads must stay inside a buffer."""
+        """The reference's additional dims are inside the buffers' dims; checks affine reads."""
         buffers, ref = call.inputs[0], call.inputs[1] if len(call.inputs) > 1 else None
         buffer = buffers.dtype
         if not isinstance(buffer, Buffer):
@@ -60,7 +60,7 @@ class Streamify(Operator):
 def _read_once(
     buffers: Stream, totals: dict[int, sympy.Expr]
 ) -> tuple[dict[int, sympy.Expr], sympy.Expr | None]:
-    """What went into the buffers comes out of them when each of them is read once."""
+    """If each buffer is read once, the totals are those of the stored stream."""
     made = buffers.origin.node
     if made.face.writes != "buffer":
         return totals, None

@@ -1,4 +1,4 @@
-"""zip: two streams side by side."""
+"""zip: pairs the elements of two streams."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The meaning of every operator, one file each, found by the name of the file."""
+"""The golden model of every operator, one file each, found by the name of the file."""

@@ -1,4 +1,4 @@
-"""accum: each chunk folded into one element; an empty chunk gives what folding starts from."""
+"""accum: folds each chunk into one element; an empty chunk gives the initial state."""
 
 from __future__ import annotations
 

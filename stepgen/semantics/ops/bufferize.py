@@ -1,4 +1,4 @@
-"""bufferize: each chunk kept in on-chip memory; a reference goes on."""
+"""bufferize: stores each chunk in on-chip memory and sends a reference."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from stepgen.semantics.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A reference to a chunk in on-chip memory: it may be routed, multicast and read many times.
+    """A reference to a chunk in on-chip memory; may be routed, multicast and read several times.
 
     Attributes
     ----------
     tokens : tuple of Token
-        The one rank-`rank` tensor that the chunk is, without DONE.
+        The rank-`rank` tensor of the chunk, without DONE.
     rank : int
         Rank of the chunk.
     """
@@ -26,7 +26,7 @@ class Reference:
 
 
 def run(use: Use) -> Process:
-    """A reference closes what its chunk closed above `rank`."""
+    """A reference has the stop of its chunk, less `rank`."""
     x, out, rank = use.inputs[0], use.outputs[0], use["rank"]
     chunk: list[Token] = []
     while True:

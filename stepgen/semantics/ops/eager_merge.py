@@ -1,4 +1,4 @@
-"""eager_merge: chunks of several streams in the order in which they arrive."""
+"""eager_merge: merges chunks of several streams in order of arrival."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from stepgen.semantics.process import Process, Reader, Steps, Use, Wait
 
 
 def run(use: Use) -> Process:
-    """Each chunk comes with a one-hot selector that names its input.
+    """For each chunk also sends a one-hot selector of its input.
 
-    The order is what `choices` says, where it is given. Otherwise the inputs come one after the
-    other, each as a whole; on a cycle, where one input may need what another gives, they take
-    turns.
+    The order is that of `choices`, if given. Otherwise the inputs are read one after the other,
+    each to its end; on a cycle, where one input may depend on another, round robin.
     """
     data, names = use.outputs
     rank = use["rank"]
@@ -37,9 +36,9 @@ def run(use: Use) -> Process:
 
 
 def _choose(use: Use, waiting: list[int]) -> Steps[int | None]:
-    """The input that the next chunk comes from, None at the end of all.
+    """The input of the next chunk, None when all have ended.
 
-    `waiting` lists the inputs that have not ended, those whose turn is next in front.
+    `waiting` lists the inputs that have not ended, the next in turn first.
     """
     while True:
         for i in [i for i in waiting if _ended(use.inputs[i])]:

@@ -1,4 +1,4 @@
-"""expand: elements repeated, as a reference stream says or a known number of times."""
+"""expand: repeats elements, by a reference stream or a count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _counted(use: Use) -> Process:
 
 
 def _by_reference(use: Use) -> Process:
-    """One element of x goes with each rank-`rank` group of ref, even if the group is empty."""
+    """One element of x belongs to each rank-`rank` group of ref, also to an empty one."""
     (x, ref), out, rank = use.inputs, use.outputs[0], use["rank"]
     while True:
         mark = yield from ref.peek()

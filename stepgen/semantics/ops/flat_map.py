@@ -1,4 +1,4 @@
-"""flat_map: each element becomes a stream, and these are strung together."""
+"""flat_map: makes a stream of each element, and concatenates the streams."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from stepgen.semantics.tokens import Token, encode
 
 
 def run(use: Use) -> Process:
-    """The stream of an element goes out without its end; the element's stop closes what it closes.
+    """Sends the stream of each element without its end; the last token gets the element's stop.
 
-    The last token is held back where an element can give nothing, since the group may end with it.
+    The last token is held where elements may give an empty stream, since the group may end with it.
     """
     function: Cut = use["fn"]
     at, rank = setting(use), use["rank"]
@@ -72,7 +72,7 @@ def _keep(use: Use, x: Reader, token: Token, flags: Reader, pieces: list[Any]) -
 
 
 def _follow(use: Use, x: Reader, token: Token, flags: Reader) -> Process:
-    """Take from the flags what belongs to an empty group or the end."""
+    """Take the token of the flags that corresponds to an empty group or the end."""
     flag = yield from flags.take()
     up = 1 if token.kind == BARE else 0
     if structure(flag) != (token.kind, token.stop + up, token.low + up):

@@ -1,4 +1,4 @@
-"""flatten: several neighbouring dims become one."""
+"""flatten: merges adjacent dims into one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from stepgen.semantics.tokens import Token
 
 
 def run(use: Use) -> Process:
-    """Levels up to `lo` stay, those of the joined dims vanish, those above come down.
+    """Levels up to `lo` stay, those of the merged dims vanish, those above are lowered.
 
-    An empty group within the joined dims adds nothing to the joined group, but may end it: then the
-    stop goes to the token that was held back, or the joined group is empty.
+    An empty group within the merged dims adds nothing to the merged group, but may end it: then the
+    token held gets its stop, or the merged group is empty.
     """
     x, lo, hi = use.inputs[0], use["lo"], use["hi"]
     inner = [x.stream.dim(level) for level in range(lo, hi)]

@@ -1,4 +1,4 @@
-"""linear_offchip_store: tiles written to off-chip memory one after the other."""
+"""linear_offchip_store: writes tiles to off-chip memory one after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
-    """Structure is ignored; the tensor must have room."""
+    """Structure is ignored; the tensor must be large enough."""
     x, name = use.inputs[0], use["tensor"]
     start, room = 0, use.memory.images[name].size
     while True:

@@ -1,4 +1,4 @@
-"""map: a function of each element; empty groups pass."""
+"""map: applies a function to each element; empty groups are passed on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""output: the tokens that leave the program."""
+"""output: consumes a stream that leaves the program."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
-    """Take everything; the stream that is read keeps the record."""
+    """Take all tokens; the stream's writer has the record."""
     while (yield from use.inputs[0].take()).kind != DONE:
         pass

@@ -1,4 +1,4 @@
-"""partition: chunks routed to the consumers that a selector names."""
+"""partition: routes chunks to the consumers that their selector names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from stepgen.semantics.tokens import Token
 
 
 def run(use: Use) -> Process:
-    """Chunks go out whole with the closing level `rank`; groups above chunks vanish.
+    """Sends complete chunks, which close level `rank`; the structure above chunks is dropped.
 
-    On a cycle selectors may outnumber the chunks, since the loop goes on naming consumers until it
-    hears of the end: what is left over is dropped.
+    In a loop there may be more selectors than chunks, since the loop keeps naming consumers until
+    the end reaches it: the rest is dropped.
     """
     (x, sel), rank = use.inputs, use["rank"]
     while True:

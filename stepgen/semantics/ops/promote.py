@@ -1,4 +1,4 @@
-"""promote: a new dim of 1."""
+"""promote: adds a dim of 1."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from stepgen.semantics.tokens import Token
 def run(use: Use) -> Process:
     """Levels from `level` on rise by one.
 
-    A new outermost dim ends with the stream, so the last token is held back until it is known not
-    to be the last; an empty stream stays empty.
+    A new outermost dim ends with the stream, so a token is held until it is known not to be the
+    last; an empty stream stays empty.
     """
     x, level = use.inputs[0], use["level"]
     outermost = level == x.stream.rank + 1

@@ -1,4 +1,4 @@
-"""random_offchip_load: one tile per address."""
+"""random_offchip_load: reads one tile per address."""
 
 from __future__ import annotations
 

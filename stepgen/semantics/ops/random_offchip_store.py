@@ -1,4 +1,4 @@
-"""random_offchip_store: one tile written per address, acknowledged after the write."""
+"""random_offchip_store: writes one tile per address, and acknowledges the write."""
 
 from __future__ import annotations
 

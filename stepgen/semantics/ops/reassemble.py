@@ -1,4 +1,4 @@
-"""reassemble: chunks of several streams put back together as a selector says."""
+"""reassemble: merges chunks of the streams that a selector names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from stepgen.semantics.tokens import Token
 
 
 def run(use: Use) -> Process:
-    """The last chunk of a group closes it and what the selector closes; no bit set: an empty group.
+    """The last chunk of a group gets the selector's stop; without a set bit the group is empty.
 
-    In order of arrival the chunks of a group come as `choices` says, where it is given.
+    In order of arrival the chunks of a group have the order of `choices`, if given.
     """
     *xs, sel = use.inputs
     rank, out = use["rank"], use.outputs[0]

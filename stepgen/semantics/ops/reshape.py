@@ -1,4 +1,4 @@
-"""reshape: one dim becomes two, the inner of a fixed length; D0 is padded group by group."""
+"""reshape: splits a dim into two, the inner of a fixed length; D0 is padded group by group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
-    """Dim 0 counts elements and pads, a dim above counts its closings."""
+    """For dim 0 counts elements and pads, for a dim above counts its groups."""
     return _innermost(use) if use["dim"] == 0 else _above(use)
 
 

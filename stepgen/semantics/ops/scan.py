@@ -1,4 +1,4 @@
-"""scan: as accum, but every element gives the state; empty groups pass."""
+"""scan: as accum, but sends the state after every element; empty groups are passed on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
-    """The state begins anew after each chunk."""
+    """The state is reset after each chunk."""
     rank, out = use["rank"], use.outputs[0]
     fold = Fold(use["fn"], setting(use), use["init"])
     while True:

@@ -1,4 +1,4 @@
-"""source: the tokens that come from outside."""
+"""source: sends the tokens of an input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
-    """Emit what was given."""
+    """Emit the given tokens."""
     if use.given is None:
         use.fail("no tokens were given for this input")
     for token in use.given:

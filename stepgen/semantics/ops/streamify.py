@@ -1,4 +1,4 @@
-"""streamify: buffers read back, as often as a reference stream or a count says."""
+"""streamify: reads buffers, as often as a reference stream or a count says."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _counted(use: Use) -> Process:
 
 
 def _by_reference(use: Use) -> Process:
-    """One buffer goes with each group of the reference stream, even if the group is empty."""
+    """One buffer belongs to each group of the reference stream, also to an empty one."""
     (buffers, ref), out, levels = use.inputs, use.outputs[0], _levels(use)
     rank = ref.stream.rank - buffers.stream.rank
     while True:

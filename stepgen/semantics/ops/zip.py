@@ -1,4 +1,4 @@
-"""zip: two streams of one shape side by side."""
+"""zip: pairs the elements of two streams of the same shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
-    """Structures must agree token by token; empty groups pass."""
+    """Structures must agree token by token; empty groups are passed on."""
     out = use.outputs[0]
     while True:
         tokens = yield from use.take_all(use.inputs)

@@ -1,0 +1,27 @@
+"""Checks that data fit into the host's memory, before they are allocated."""
+
+from __future__ import annotations
+
+import os
+
+from stepgen.ir.errors import StepError
+
+
+def check_memory(size: int, what: str) -> None:
+    """Reject data that are larger than the host's memory.
+
+    Parameters
+    ----------
+    size : int
+        Size of the data in bytes.
+    what : str
+        Their name, the beginning of the message.
+
+    Raises
+    ------
+    StepError
+        If they do not fit.
+    """
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if size > there:
+        raise StepError(f"{what} takes {size:,} bytes, but this host has {there:,} bytes")
