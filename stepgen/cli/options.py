@@ -52,6 +52,13 @@ class ProgramOptions:
     inputs: Path | None = option(
         "Inputs of the program; missing ones are drawn.", type=INPUT, metavar="FILE.npz"
     )
+    imports: Sequence[Path] = option(
+        "A Python file of yours whose functions and operators a saved graph has; repeatable.",
+        "--import",
+        type=INPUT,
+        multiple=True,
+        metavar="FILE.py",
+    )
     seed: int = option("Seed of drawn inputs and of stalls.", default=0, type=click.IntRange(0))
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
@@ -65,6 +72,7 @@ class ProgramOptions:
             routing=None if self.routing is None else traces.load_routing(self.routing),
             lengths=None if self.lengths is None else traces.load_lengths(self.lengths),
             inputs=self.inputs,
+            imports=self.imports,
             seed=self.seed,
             draw=draw,
             tensors=tensors,

@@ -63,6 +63,8 @@ def check(values: Mapping[str, Any], parameters: Iterable[click.Parameter]) -> l
             places[parameter.opts[-1]] = value, kind
         elif isinstance(value, Path):
             inputs.append(value)
+        elif kind is INPUT and isinstance(value, tuple):
+            inputs += value
     taken: dict[str, Path] = {}
     for option, (path, output) in places.items():
         if path.suffix not in output.suffixes:

@@ -382,8 +382,7 @@ def function(name: str, /, **parameters: Any) -> Function:
     if not isinstance(name, str) or name not in function_types():
         some = ", ".join(function_types())
         raise StepError(
-            f"there is no function {shown(name)}, those are {some}; "
-            "one of your own is known once its module is imported"
+            f"there is no function {shown(name)}, those are {some}; {registry.ONES_OWN}"
         )
     return maker(_KINDS[name])(**parameters)
 

@@ -17,6 +17,9 @@ from stepgen.ir.where import user_line
 
 T = TypeVar("T")
 
+ONES_OWN = "one of your own is known once its module is imported, as by --import FILE.py"
+"""What to say where something is asked for by a name that is not known."""
+
 
 @cache
 def modules(package: str) -> dict[str, ModuleType]:

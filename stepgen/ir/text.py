@@ -23,6 +23,7 @@ from stepgen.ir.graph import Graph
 from stepgen.ir.names import identifier
 from stepgen.ir.operator import operators
 from stepgen.ir.records import parsed
+from stepgen.ir.registry import ONES_OWN
 from stepgen.ir.stream import Stream
 from stepgen.ir.versions import stamped, unstamped
 from stepgen.ir.where import placed
@@ -197,7 +198,7 @@ class _Loader:
     def _node(self, entry: Any, what: str) -> None:
         op, attrs = _field(entry, "op", str, what), _field(entry, "attrs", dict, what)
         if op not in operators():
-            raise StepError(f"{what}: there is no operator {shown(op)}")
+            raise StepError(f"{what}: there is no operator {shown(op)}; {ONES_OWN}")
         where = entry.get("where", self.place)
         if not isinstance(where, str) or not where.isprintable():
             raise StepError(f"{what}: its line must be a text, not {shown(where)}")

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -64,6 +64,7 @@ def load(
     routing: Routing | None = None,
     lengths: Lengths | None = None,
     inputs: Path | None = None,
+    imports: Iterable[Path] = (),
     seed: int = 0,
     draw: bool = True,
     tensors: bool = True,
@@ -83,6 +84,8 @@ def load(
         For a function with a parameter of this name.
     inputs : Path, optional
         An ``.npz`` file with inputs; they replace those that the function returns.
+    imports : iterable of Path
+        Python files that define functions, operators and units of a saved graph or design.
     seed : int
         Seed of drawn inputs; passed to a function with a parameter of this name.
     draw : bool
@@ -114,6 +117,11 @@ def load(
             found = program_inputs.complete(graph, given, seed, tensors=tensors)
         return Program(graph, found, name, frozenset(given), design)
 
+    with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
+        for path in imports:
+            if not path.is_file():
+                raise StepError(f"there is no file {path}")
+            _import(path)
     place = folder_of(spec)
     if place is not None:
         _take_nothing(spec, "design", settings or {}, traces)
@@ -124,7 +132,7 @@ def load(
         return complete(text.load(spec), {}, Path(spec).name)
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
-    with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
+    with contextlib.redirect_stdout(sys.stderr):
         function = _function(_import(path), path, function_name)
         given: dict[str, Any] = {}
         known = parameters(function)

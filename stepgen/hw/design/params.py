@@ -131,5 +131,7 @@ def params_class(kind: str) -> type[UnitParams]:
     load_all()
     if kind not in UnitParams.kinds:
         known = ", ".join(sorted(UnitParams.kinds))
-        raise StepError(f"there is no kind of unit {shown(kind)}, only {known}")
+        raise StepError(
+            f"there is no kind of unit {shown(kind)}, only {known}; {registry.ONES_OWN}"
+        )
     return UnitParams.kinds[kind]

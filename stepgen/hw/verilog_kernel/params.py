@@ -58,6 +58,8 @@ class VerilogKernel(UnitParams):
         one: its values are checked then, and cycles are not.
     signals : tuple of str
         Which of `SIGNALS` the module has.
+    paths : tuple of Path
+        Where the sources are, as found when the class that names them was defined.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class VerilogKernel(UnitParams):
     top: ClassVar[str]
     model: ClassVar[Model | None]
     signals: ClassVar[tuple[str, ...]] = ()
+    paths: ClassVar[tuple[Path, ...]]
 
     def __init_subclass__(cls) -> None:
         load_all()
@@ -141,7 +144,7 @@ class VerilogKernel(UnitParams):
         StepError
             If one can't be read.
         """
-        return {path.name: _text(path, cls.__name__) for path in _paths(cls)}
+        return {path.name: _text(path, cls.__name__) for path in cls.paths}
 
 
 def channels_of(unit: Unit, design: Design) -> dict[str, Channel]:
@@ -185,7 +188,7 @@ def sources_of(design: Design) -> dict[str, str]:
 
 
 def _check(cls: type[VerilogKernel], told: str) -> None:
-    """Check what the class says of its module."""
+    """Check what the class says of its module, and find its files."""
     sources = getattr(cls, "sources", None)
     if (
         not isinstance(sources, tuple)
@@ -193,19 +196,17 @@ def _check(cls: type[VerilogKernel], told: str) -> None:
         or not all(isinstance(s, str) for s in sources)
     ):
         raise StepError(f'{told} needs its files of Verilog, as in sources = ("{cls.kind}.sv",)')
-    for path in _paths(cls):
+    if "sources" in vars(cls):
+        python = getattr(sys.modules.get(cls.__module__), "__file__", None) or "."
+        cls.paths = tuple(Path(python).resolve().parent / source for source in sources)
+    for path in cls.paths:
         if not path.is_file():
             raise StepError(f"{told} names {path.name}, but there is no file {path}")
+    if not any(path.suffix in COMPILED for path in cls.paths):
+        raise StepError(f"{told} needs a file that ends in {' or '.join(COMPILED)}")
     unknown = [name for name in cls.signals if name not in SIGNALS]
     if unknown:
         raise StepError(f"{told}: signals may be {' and '.join(SIGNALS)}, not {unknown[0]!r}")
-    if not any(path.suffix in COMPILED for path in _paths(cls)):
-        raise StepError(f"{told} needs a file that ends in {' or '.join(COMPILED)}")
-
-
-def _paths(cls: type[VerilogKernel]) -> list[Path]:
-    python = getattr(sys.modules.get(cls.__module__), "__file__", None) or "."
-    return [Path(python).resolve().parent / source for source in cls.sources]
 
 
 def _text(path: Path, kernel: str) -> str:
