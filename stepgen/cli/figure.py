@@ -33,10 +33,8 @@ from stepgen.cli.outputs import INPUT, Output
     "traces are drawn.",
 )
 @click.option("--view", default="both", help="published (the paper's settings), fair, or both.")
-@click.option(
-    "--executor", default="processes", help="serial, processes, dask, or dask://HOST:PORT."
-)
-@click.option("-j", "--jobs", type=click.IntRange(1), default=1, help="Processes or workers.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, help="Processes that work.")
+@click.option("--dask", metavar="HOST:PORT", help="Scheduler of a Dask cluster that works instead.")
 @click.option("--claims", is_flag=True, help="Print the claims about the results, in markdown.")
 @click.option(
     "--page",
@@ -52,28 +50,29 @@ def command(
     out: Path,
     data: Path | None,
     view: str,
-    executor: str,
     jobs: int,
+    dask: str | None,
     claims: bool,
     page: Path | None,
     json: bool,
 ) -> None:
     """Run the timing simulations of a figure of the paper; write its table and picture."""
     from stepgen.report import console
-    from stepgen.study import evaluate, executors, study, traces
+    from stepgen.study import evaluate, study, traces
     from stepgen.study.page import Page, marked, names
     from stepgen.study.page import claims as claimed
+    from stepgen.study.workers import ALONE, Workers
     from stepgen.tools import waiting
 
     wanted, views = study.chosen(figure), study.views(view)
     claiming = names(wanted, views) if claims or page is not None else []
     carrier = Page.read(page, claiming) if page is not None else None
-    who, inputs = executors.named(executor, jobs), traces.found(data)
+    workers, inputs = Workers(jobs, dask), traces.found(data)
     unused = list(inputs.unused())
     for sentence in unused:
         console.warn(sentence)
     with waiting.progress(quiet=json) as progress:
-        if who != executors.Serial():
+        if workers != ALONE:
             progress("getting ready", 0.0)
             evaluate.compile_engines()  # once, instead of in every process
         outcomes = study.run(
@@ -81,7 +80,7 @@ def command(
             inputs,
             out,
             views=views,
-            executor=who,
+            workers=workers,
             progress=progress,
             evaluate=functools.partial(evaluate.evaluate, limit=limit.cycles),
         )

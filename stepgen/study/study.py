@@ -11,13 +11,13 @@ from ..tools.atomic import atomic_folder
 from ..tools.waiting import Progress, quiet
 from . import evaluate as timing
 from .evaluate import Numbers
-from .executors import Executor
 from .figure import Figure, Result, Views
 from .figures import figures
 from .point import VIEWS, Point
 from .report import Outcome, write
 from .sweep import sweep
 from .traces import Traces
+from .workers import ALONE, Workers
 
 ALL = "all"
 
@@ -58,7 +58,7 @@ def measured(
     traces: Traces,
     *,
     views: Sequence[str] = VIEWS,
-    executor: Executor | None = None,
+    workers: Workers = ALONE,
     progress: Progress = quiet,
     evaluate: Callable[[Point], Numbers] = timing.evaluate,
 ) -> list[tuple[Figure, Views]]:
@@ -71,7 +71,7 @@ def measured(
         Where their inputs come from.
     views : sequence of str
         Of `VIEWS`.
-    executor : Executor, optional
+    workers : Workers
         Who evaluates points.
     progress : Progress
     evaluate : callable
@@ -84,7 +84,7 @@ def measured(
     """
     rows = [(figure, view, figure.rows(traces, view)) for figure in wanted for view in views]
     points = [row.point for _, _, some in rows for row in some]
-    numbers = iter(sweep(points, executor=executor, evaluate=evaluate, progress=progress))
+    numbers = iter(sweep(points, workers=workers, evaluate=evaluate, progress=progress))
     by_figure: dict[str, dict[str, list[Result]]] = {figure.name: {} for figure in wanted}
     for figure, view, some in rows:
         results = [Result(row, next(numbers)) for row in some]

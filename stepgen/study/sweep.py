@@ -12,8 +12,8 @@ from ..tools.cache import cache_folder, digest, prune
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from .evaluate import Numbers, evaluate
-from .executors import Executor, Serial
 from .point import Point
+from .workers import ALONE, Workers
 
 KEPT_VERSIONS = 4
 """Versions of stepgen whose results are kept."""
@@ -47,7 +47,7 @@ def folder() -> Path:
 def sweep(
     points: Sequence[Point],
     *,
-    executor: Executor | None = None,
+    workers: Workers = ALONE,
     evaluate: Callable[[Point], Numbers] = evaluate,
     progress: Progress = quiet,
     place: Path | None = None,
@@ -60,7 +60,7 @@ def sweep(
     Parameters
     ----------
     points : sequence of Point
-    executor : Executor, optional
+    workers : Workers
         Who evaluates; by default this process.
     evaluate : callable
         From a point to its numbers.
@@ -88,7 +88,7 @@ def sweep(
         place.mkdir(parents=True, exist_ok=True)
         prune(place.parent, KEPT_VERSIONS)
     progress(_said(done, wanted), len(done) / max(1, len(wanted)))
-    for key, numbers in _evaluated(executor or Serial(), evaluate, missing, wanted):
+    for key, numbers in _evaluated(workers, evaluate, missing, wanted):
         done[key] = numbers
         _keep(place, key, wanted[key], numbers)
         progress(_said(done, wanted), len(done) / len(wanted))
@@ -96,13 +96,13 @@ def sweep(
 
 
 def _evaluated(
-    executor: Executor,
+    workers: Workers,
     evaluate: Callable[[Point], Numbers],
     missing: list[str],
     wanted: dict[str, Point],
 ) -> Iterator[tuple[str, Numbers]]:
     if missing:
-        for index, numbers in executor.run(evaluate, [wanted[key] for key in missing]):
+        for index, numbers in workers.run(evaluate, [wanted[key] for key in missing]):
             yield missing[index], numbers
 
 

@@ -212,7 +212,10 @@ def test_published_points_are_compared_under_published_settings_only():
     [
         ("figure 11", "there is no figure '11', only 8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, "),
         ("figure 9 --view fairer", "there is no view 'fairer', only published, fair and both"),
-        ("figure 9 --executor slurm", "there is no executor 'slurm', only serial, processes"),
+        (
+            "figure 9 -j 2 --dask x:1",
+            "work is done by 2 processes or by the cluster at x:1, not by both",
+        ),
         ("figure 9 --data nix", "there is no folder nix of routings and KV lengths"),
         ("figure", "Missing argument 'FIGURE'."),
         ("figure 9 -j 0", "Invalid value for '-j' / '--jobs': "),

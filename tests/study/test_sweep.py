@@ -1,4 +1,4 @@
-"""Sweeps: every point once, kept as soon as it is there, the same under every executor."""
+"""Sweeps: every point once, kept as soon as it is there, the same whoever works."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from stepgen.ir.errors import StepError
-from stepgen.study import executors, sweep
-from stepgen.study.executors import Dask, Processes, Serial
+from stepgen.study import sweep
 from stepgen.study.point import Point
+from stepgen.study.workers import Workers
 
 POINTS = [Point("square", {"n": n}) for n in (3, 1, 2, 3)]
 
@@ -76,11 +76,48 @@ def test_results_belong_to_the_version_of_the_sources():
     assert sweep.folder().name == sweep.sources()
 
 
-@pytest.mark.parametrize("executor", [Processes(2), Dask(None, 2)], ids=["processes", "dask"])
-def test_every_executor_gives_what_one_process_gives(tmp_path, executor):
-    serial = sweep.sweep(POINTS, executor=Serial(), evaluate=square, place=tmp_path / "a")
-    other = sweep.sweep(POINTS, executor=executor, evaluate=square, place=tmp_path / "b")
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster:
+        yield cluster.scheduler_address.removeprefix("tcp://")
+
+
+@pytest.mark.parametrize("jobs", [2, 8])
+def test_processes_give_what_this_one_gives(tmp_path, jobs):
+    serial = sweep.sweep(POINTS, evaluate=square, place=tmp_path / "a")
+    other = sweep.sweep(POINTS, workers=Workers(jobs), evaluate=square, place=tmp_path / "b")
     assert other == serial
+
+
+def test_so_does_a_cluster(tmp_path, cluster):
+    serial = sweep.sweep(POINTS, evaluate=square, place=tmp_path / "a")
+    workers = Workers(cluster=cluster)
+    assert sweep.sweep(POINTS, workers=workers, evaluate=square, place=tmp_path / "b") == serial
+
+
+def odd(point):
+    """Some points can't be evaluated."""
+    if point.options["n"] == 2:
+        raise StepError("this point is odd")
+    return square(point)
+
+
+def ends(item):
+    """As where a machine has no memory left."""
+    os._exit(item)
+
+
+def test_an_error_is_that_of_one_process(tmp_path, cluster):
+    for workers in (Workers(2), Workers(cluster=cluster)):
+        with pytest.raises(StepError, match=r"^this point is odd$"):
+            sweep.sweep(POINTS, workers=workers, evaluate=odd, place=tmp_path)
+
+
+def test_workers_that_end_are_told():
+    with pytest.raises(StepError, match="workers of the sweep ended from outside; run it again"):
+        list(Workers(2).run(ends, [3, 3]))
 
 
 def slow(item):
@@ -93,8 +130,8 @@ def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     """As on a terminal, every process of the group is told; only the first one may speak."""
     marks = [str(tmp_path / name) for name in "ab"]
     script = (
-        "from stepgen.study.executors import Processes; from test_sweep import slow\n"
-        f"if __name__ == '__main__': list(Processes(2).run(slow, {marks!r}))"
+        "from stepgen.study.workers import Workers; from test_sweep import slow\n"
+        f"if __name__ == '__main__': list(Workers(2).run(slow, {marks!r}))"
     )
     (tmp_path / "main.py").write_text(script)
     paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
@@ -116,27 +153,12 @@ def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     assert "SpawnProcess" not in said
 
 
-def test_a_cluster_that_runs_is_reached_by_its_address(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**options) as cluster:
-        address = cluster.scheduler_address.removeprefix("tcp://")
-        executor = executors.named(f"dask://{address}", 1)
-        found = sweep.sweep(POINTS, executor=executor, evaluate=square, place=tmp_path)
-    assert [n["cycles"] for n in found] == [9, 1, 4, 9]
-
-
 def test_a_missing_dask_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(StepError, match=r"^the dask executor needs the extra dask: .*"):
-        list(Dask().run(square, POINTS))
+    with pytest.raises(StepError, match=r"^a cluster needs the extra dask: .*"):
+        list(Workers(cluster="host:8786").run(square, POINTS))
 
 
-def test_names_of_executors():
-    assert executors.named("serial", 4) == Serial()
-    assert executors.named("processes", 1) == Serial()
-    assert executors.named("processes", 3) == Processes(3)
-    assert executors.named("dask", 2) == Dask(None, 2)
-    assert executors.named("dask://host:8786", 2) == Dask("tcp://host:8786", 2)
-    with pytest.raises(StepError, match="there is no executor 'slurm', only serial, processes"):
-        executors.named("slurm", 1)
+def test_processes_and_a_cluster_exclude_each_other():
+    with pytest.raises(StepError, match=r"^work is done by 2 processes or by the cluster at h:1, "):
+        Workers(2, "h:1")

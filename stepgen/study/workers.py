@@ -1,0 +1,126 @@
+"""Who evaluates the points of a sweep: this process, others of this machine, or a Dask cluster."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import multiprocessing
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+
+from ..ir.errors import StepError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Apply a function to many items.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes of this machine; 1 is this process.
+    cluster : str or None
+        Address of the scheduler of a Dask cluster, which works instead: ``host:8786``.
+
+    Raises
+    ------
+    StepError
+        If both are given.
+    """
+
+    jobs: int = 1
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cluster is not None and self.jobs != 1:
+            raise StepError(
+                f"work is done by {self.jobs} processes or by the cluster at {self.cluster}, "
+                "not by both"
+            )
+
+    def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the index and the result of every item, in the order in which they are done.
+
+        Raises
+        ------
+        StepError
+            If the cluster can't be reached, or workers end while they work.
+        """
+        if self == ALONE:
+            yield from ((index, function(item)) for index, item in enumerate(items))
+            return
+        with self._pool(len(items)) as pool:
+            with _deaf_to_interrupts():
+                waiting = {pool.submit(function, item): i for i, item in enumerate(items)}
+            try:
+                for future in concurrent.futures.as_completed(waiting):
+                    yield waiting[future], future.result()
+            except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError):
+                raise StepError(
+                    "workers of the sweep ended from outside; run it again, finished points are "
+                    "kept"
+                ) from None
+
+    def _pool(self, items: int) -> Any:
+        return _processes(min(self.jobs, items)) if self.cluster is None else _dask(self.cluster)
+
+
+ALONE = Workers()
+"""This process."""
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[concurrent.futures.Executor]:
+    """Processes of this machine, which end with the block."""
+    # Spawned, so that no lock of numba or matplotlib is inherited half-way.
+    context = multiprocessing.get_context("spawn")
+    pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context)
+    others = set(multiprocessing.active_children())
+    try:
+        yield pool
+    except BaseException:
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never see Ctrl-C, which each would answer with a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[concurrent.futures.Executor]:
+    """A Dask cluster; what it has not begun when the block ends is not begun."""
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise StepError("a cluster needs the extra dask: pip install 'stepgen[dask]'") from None
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise StepError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        try:
+            yield client.get_executor(pure=False)
+        except distributed.KilledWorker as error:
+            raise StepError(
+                f"workers of the cluster at {address} ended while they worked: {error}"
+            ) from None
