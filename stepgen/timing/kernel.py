@@ -44,7 +44,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def step(function: Step) -> Step:
     """Compile a step function to the type that all step functions have."""
-    compiled: Step = nb.njit(STEP, cache=True)(function)
+    compiled: Step
+    try:
+        compiled = nb.njit(STEP, cache=True)(function)
+    except ModuleNotFoundError:
+        # The cache names the module of whoever compiled it, and a user's file has several names.
+        compiled = nb.njit(STEP)(function)
     return compiled
 
 

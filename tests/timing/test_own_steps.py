@@ -1,0 +1,36 @@
+"""Step functions in a file of a user's own, which programs import under different names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+STEP = """
+from stepgen.timing.kernel import acted, step
+
+
+@step
+def turn(M, a, t):
+    M[a] += 1
+    return acted(M, t)
+"""
+MAIN = """
+import importlib.util, sys
+import numpy as np
+
+spec = importlib.util.spec_from_file_location(sys.argv[1], "turning.py")
+module = sys.modules[sys.argv[1]] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+M = np.zeros(32, np.int64)
+print(module.turn(M, 20, 7), M[20])
+"""
+
+
+def test_a_step_is_compiled_whatever_its_module_is_called(tmp_path: Path) -> None:
+    """As by ``stepgen time turning.py:layer``, and later by ``import turning``."""
+    (tmp_path / "turning.py").write_text(STEP)
+    for name in ("stepgen_program_turning", "turning_of_a_user"):
+        command = [sys.executable, "-c", MAIN, name]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout == "8 1\n", done.stderr
