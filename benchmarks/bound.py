@@ -70,7 +70,7 @@ def measure() -> Table:
         "multipliers). demo: 64 x 256 weights in tiles of 64 columns; wider: 512 x 256 in tiles "
         "of 16. What the bound leaves out weighs in the demo: all tokens must be there before a "
         "dynamic tile ends, and all columns before a row of results leaves through the one merge "
-        "(8,192 beats); with 512 columns per dot product it is within 10 %.",
+        "(8,192 beats); with 512 columns per dot product it weighs less.",
         ("size", "skew", "tiling", "weights", "products", "cycles", "cycles / bound"),
         rows,
     )

@@ -53,7 +53,7 @@ class Case:
 
 
 def measure() -> Table:
-    """Synthesize, place and route everything; takes about an hour, half of it for the MoE."""
+    """Synthesize, place and route everything."""
     with tempfile.TemporaryDirectory(prefix="stepgen_bench_") as folder:
         rows = [_row(case, Path(folder)) for case in CASES]
     return Table(

@@ -11,10 +11,7 @@ T = TypeVar("T")
 
 
 def worked(do: Callable[[], T]) -> tuple[T, int]:
-    """What a call returns, and how many functions of Python were called on the way.
-
-    A million calls take about a second where nothing else runs.
-    """
+    """What a call returns, and how many functions of Python were called on the way."""
     count = 0
 
     def called(frame: FrameType, event: str, argument: Any) -> None:

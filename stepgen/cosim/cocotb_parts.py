@@ -65,7 +65,7 @@ def environment(module: str, top: str, results: Path, seed: int) -> dict[str, st
         "TOPLEVEL_LANG": "verilog",
         "COCOTB_RESULTS_FILE": str(results),
         "COCOTB_TRUST_INERTIAL_WRITES": "1",
-        "COCOTB_REWRITE_ASSERTION_FILES": "",  # else pytest rewrites all that is imported: 2 s
+        "COCOTB_REWRITE_ASSERTION_FILES": "",  # else pytest rewrites all that is imported
         "GPI_USERS": f"{library};{config.pygpi_entry_point()}",
         "PYGPI_PYTHON_BIN": sys.executable,
     }

@@ -41,9 +41,10 @@ class Control(wiring.Component):
 
     Notes
     -----
-    A read takes 6 cycles. After a run and after a reset, reads and starts wait until the counters
-    have settled; a start also waits for a soft reset. Error code and counters are pipelined, so
-    that the clock frequency does not depend on the number of units and channels.
+    The data of a read come `READ_CYCLES` + 2 cycles after its address. After a run and after a
+    reset, reads and starts wait until the counters have settled; a start also waits for a soft
+    reset. Error code and counters are pipelined, so that the clock frequency does not depend on the
+    number of units and channels.
     """
 
     def __init__(self, channels: int, units: int, *, counters: bool, part=inline):

@@ -48,8 +48,7 @@ class Counters(wiring.Component):
     Notes
     -----
     After a run, and after a reset, it takes as many cycles as there are channels until `settled`;
-    before the first run all counters are zero. About 55 LUTs and 36
-    flip-flops per channel where there are some hundred.
+    before the first run all counters are zero.
     """
 
     def __init__(self, channels: int, *, part=inline):

@@ -36,9 +36,7 @@ class Fifo(wiring.Component):
     -----
     Latency 1 + delay from a register (depth 2) or LUT RAM, 4 + delay from block RAM (write, read,
     output register of the RAM, output register of the FIFO). One beat per cycle when the depth is
-    at least the latency + 1. On an ECP5 with beats of 36 bits, speed grade 8: 55 LUTs and 469 MHz
-    for 2 beats, 117 and 392 MHz for 4, 443 and 274 MHz for 64, 231 and a block RAM at its 270 MHz
-    for 512.
+    at least the latency + 1. Resources and clock: ``benchmarks/RESULTS.md``, d.
     """
 
     def __init__(self, channel: Channel):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..emit.registers import markdown_table
-from . import reference, status
+from . import machines, reference, status
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,6 +16,11 @@ _PAGES: Mapping[str, Callable[[], str]] = {"docs/reference.md": reference.page}
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "README.md": {"operators": status.table},
     "docs/registers.md": {"registers": markdown_table},
+    "docs/machines.md": {
+        "timings": machines.timings,
+        "bandwidth": machines.reached,
+        "alone": machines.alone,
+    },
 }
 """By page what writes each of its blocks."""
 

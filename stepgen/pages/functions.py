@@ -16,6 +16,7 @@ from ..ir.dims import Dim
 from ..ir.dtypes import DataType, Selector, Tile
 from ..ir.function import Cut, Folded, Function, Setting, function_types
 from ..ir.wire import LANES
+from ..semantics import tables
 from ..semantics.numbers import DTYPES
 from . import docstrings, probe
 from .probe import Operand, Use
@@ -175,6 +176,10 @@ def _facts(kind: type[Function], uses: Sequence[Use]) -> Iterator[str]:
         yield "Extents of 1 are repeated."
     if issubclass(kind, Folded):
         yield f"State of a fold: {_state(uses)}"
+    errors = tables.MAX_ULP.get(kind.name, {})
+    if errors:
+        told = ", ".join(f"{error} in {name}" for name, error in errors.items())
+        yield f"Largest error in units in the last place: {told}; 0.5 is correctly rounded."
     held = {
         f"`{bytes_}` ({use.operands[0].element})": None
         for use in uses

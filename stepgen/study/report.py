@@ -157,7 +157,7 @@ def signed(error: float | None) -> str | None:
 
 
 _SMALL = 0.0005
-"""Relative differences below would be shown as 0.0 %."""
+"""Relative differences below would be shown as nothing."""
 
 
 def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) -> Outcome:

@@ -19,7 +19,7 @@ MAX_CYCLES = 1 << 40
 """Default limit of the cycles of a run."""
 
 SLICE = 1 << 22
-"""Steps of actors, and cycles, between two returns to Python: some tenths of a second."""
+"""Steps of actors, and cycles, between two returns to Python: short enough for Ctrl-C."""
 
 
 class TooLong(StepError):

@@ -57,7 +57,7 @@ def helper(function: F) -> F:
     """Compile a function that step functions call; it is inlined.
 
     LLVM inlines it after compiling it once; ``inline="always"`` would have numba compile it again
-    in each caller, which takes five times as long.
+    in each caller.
     """
     return cast(F, nb.njit(forceinline=True)(function))
 

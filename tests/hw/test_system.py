@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
@@ -71,6 +74,29 @@ def fork_of(outputs: int):
         Channel(f"y{k}", 2, 8, 2, depth=2 + k) for k in range(outputs)
     ]
     return lone(Fork(outputs), channels[:1], channels[1:])
+
+
+def test_a_read_takes_as_long_as_the_page_says():
+    dut = System(fork_of(3))
+    page = (Path(__file__).parents[2] / "docs" / "registers.md").read_text()
+    (told,) = re.findall(r"data of a read come (\d+) cycles after its address", page)
+
+    async def bench(ctx):
+        await read(ctx, dut, STATUS)  # waits until the counters are valid
+        ctx.set(dut.csr_rready, 1)
+        for address in (STATUS, CYCLES, COUNTERS + 4):
+            ctx.set(dut.csr_araddr, address)
+            ctx.set(dut.csr_arvalid, 1)
+            assert ctx.get(dut.csr_arready)
+            cycles = 0
+            while not ctx.get(dut.csr_rvalid):
+                await ctx.tick()
+                ctx.set(dut.csr_arvalid, 0)
+                cycles += 1
+            await ctx.tick()
+            assert cycles == int(told)
+
+    simulate(dut, bench)
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 11])

@@ -35,8 +35,7 @@ class LoadCore(UnitCore):
     -----
     One beat or one word per cycle, whichever is wider, and a burst per cycle. From a reference's
     head to the head of ``req`` 3 cycles, without a reference 2 cycles from the start; from a word's
-    head to the beat's head 1 cycle. By reference, beats of 32 bits from words of 64: about 300 LUTs
-    and 170 flip-flops on an ECP5, without its queues.
+    head to the beat's head 1 cycle.
     """
 
     def constants(self):

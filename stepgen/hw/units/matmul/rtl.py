@@ -28,9 +28,7 @@ class MatmulCore(UnitCore):
     -----
     M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. From the step that completes a
     slice of results to its payload: 7 cycles and one per level of the adder tree.
-    On an ECP5 at speed grade 8, for tiles of 64 x 64 and with its FIFOs: L = 4 takes 1431 LUTs,
-    1049 registers, 16 multipliers, 4 block RAMs and reaches 201 MHz; L = 8 takes 3196 LUTs, 2387
-    registers, 64 multipliers, 16 block RAMs and reaches 221 MHz.
+    Resources and clock: ``benchmarks/RESULTS.md``, d.
     """
 
     def elaborate(self, platform):

@@ -36,8 +36,7 @@ class MemoryCore(UnitCore):
     One word per cycle and direction; a request per cycle, or every other cycle with a single
     requester. Latency 1 cycle for requests, 0 for words, in addition to the FIFOs'; more than 8
     units take a register stage per factor of 8 on the way to the bus (the channels' ``delay``), so
-    that the clock frequency does not depend on their number. On a bus of 64 bits about 200 LUTs and
-    70 flip-flops on an ECP5 for a load and a store, 440 and 90 for eight loads and a store.
+    that the clock frequency does not depend on their number.
     """
 
     def elaborate(self, platform):

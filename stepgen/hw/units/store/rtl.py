@@ -25,8 +25,7 @@ class StoreCore(UnitCore):
     Notes
     -----
     One beat or one word per cycle, whichever is wider. Latency 0 in addition to the FIFOs', and the
-    time that a burst takes to fill. Beats of 32 bits into words of 64: about 150 LUTs and 110
-    flip-flops on an ECP5.
+    time that a burst takes to fill.
     """
 
     finishes = True
