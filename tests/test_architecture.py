@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "synth": (r"stepgen\.(ir|hw|tools|emit|synth)",),
     "report": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report)"),
     "study": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report|study)"),
-    "pages": (_CORE, r"stepgen\.(hw|program|emit|report|pages)", "stepgen$"),
+    "pages": (_CORE, r"stepgen\.(hw|program|emit|cosim|report|pages)", "stepgen$"),
     "cli": ("stepgen",),
 }
 """By room, patterns of the modules that its files may import, and what lies in them."""

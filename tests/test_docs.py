@@ -15,13 +15,10 @@ import pytest
 
 import stepgen
 from stepgen.cli.app import execute
-from stepgen.cosim.experiment import Experiment
 from stepgen.ir.operator import functions
 from stepgen.pages import blocks
 from stepgen.pages.data import anchor
 from stepgen.pages.operators import examples
-from stepgen.program import program
-from stepgen.report import console, summary
 
 ROOT = Path(stepgen.__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -133,24 +130,6 @@ def is_there(page, link):
         return path.exists()
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     return heading in map(anchor, re.findall(r"^#+ (.*)$", text, re.MULTILINE))
-
-
-def test_the_readme_shows_the_numbers_of_the_demo():
-    """As the cycle model has them; the demo itself holds them against the RTL."""
-    runs = [program.load("moe", {"tiling": tiling}) for tiling in ("static", "dynamic")]
-    columns = []
-    for run in runs:
-        experiment = Experiment(run.graph, run.inputs)
-        prediction = experiment.prediction
-        traffic = summary.symbolic_traffic(run, experiment)
-        assert traffic == sum(experiment.traffic)
-        bits, allocated = summary.memory_bits(experiment)
-        assert bits == allocated
-        numbers = (f"{prediction.cycles:,}", f"{traffic:,}", f"{bits:,}")
-        columns.append((*numbers, console.percent(summary.occupancy(prediction))))
-    rows = [f"| {static} | {dynamic} |" for static, dynamic in zip(*columns, strict=True)]
-    readme = (ROOT / "README.md").read_text()
-    assert [row for row in rows if row not in readme] == []
 
 
 def test_the_glossary_is_in_order_and_has_each_term_once():

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..emit.registers import markdown_table
-from . import machines, reference, status
+from . import demo, machines, reference, status
 
 ROOT = Path(__file__).parents[2]
 
 _PAGES: Mapping[str, Callable[[], str]] = {"docs/reference.md": reference.page}
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "README.md": {"operators": status.table},
+    "README.md": {"demo": demo.numbers, "operators": status.table},
     "docs/registers.md": {"registers": markdown_table},
     "docs/machines.md": {
         "timings": machines.timings,

@@ -113,8 +113,7 @@ def _typed(uses: Sequence[Use]) -> list[tuple[str, ...]]:
     """A row for all uses that differ only in element types, operator or irrelevant parameters."""
     by_use: dict[tuple[str, str], dict[tuple[str, ...], list[tuple[str, str]]]] = {}
     for use in uses:
-        given = ", ".join(f"{k}={_value(v)}" for k, v in use.parameters.items())
-        rows = by_use.setdefault((use.op, given), defaultdict(list))
+        rows = by_use.setdefault((use.op, _given(use)), defaultdict(list))
         shapes = " and ".join(_operand(o, use.operands[0]) for o in use.operands)
         cells = (shapes, _made(use), f"`{use.flops}`" if use.flops else "0")
         rows[cells].append((str(use.operands[0].element), element(use.made.dtype)))
@@ -149,8 +148,12 @@ def element(dtype: DataType) -> str:
     return str(dtype.element) if isinstance(dtype, Tile) else str(dtype)
 
 
-def _value(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
+def _given(use: Use) -> str:
+    """The parameters that a function was tried with."""
+    return ", ".join(
+        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}"
+        for name, value in use.parameters.items()
+    )
 
 
 def _extents(dims: Iterable[Dim | int | str]) -> str:
@@ -214,10 +217,13 @@ def _state(uses: Sequence[Use]) -> str:
 def _circuits(uses: Sequence[Use], *, short: bool = False) -> str:
     """The units that uses become, with the types that they do for."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    choices = {_given(use) for use in uses}
+    built = {_given(use) for use in uses if use.units}
     for use in uses:
         if use.units:
             types = str(use.operands[0].element), element(use.made.dtype)
-            found[described(use.units, short=short)].append(types)
+            some = f" with `{_given(use)}`" if built != choices and not short else ""
+            found[described(use.units, short=short) + some].append(types)
     if short:
         return ", ".join(found) or "none yet"
     return "; ".join(f"{u} for {_types(types)}" for u, types in found.items()) or "none yet"
