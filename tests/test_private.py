@@ -7,12 +7,13 @@ the one version in which its private parts were read; the others are held by the
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import re
 import tomllib
 import typing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from stepgen.ir.arguments import fit
 from stepgen.timing import compiled
 
 ROOT = Path(stepgen.__file__).parent
+P = typing.ParamSpec("P")
 
 PLACES = {
     "hw/private.py": {"amaranth", "_data", "_MustUse__silence"},
@@ -143,34 +145,42 @@ class Circuit(wiring.Component):
         return m
 
 
-def said(what: str, look: str) -> str:
-    return f"{what} is not as it was in Amaranth 0.5.10: {look}"
+def interface(name: str, look: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """A test of something undocumented, which says what to read where that has changed."""
+
+    def decorated(test: Callable[P, None]) -> Callable[P, None]:
+        @functools.wraps(test)
+        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                test(*args, **kwargs)
+            except Exception as error:
+                pytest.fail(f"{name} is not as it was when it was read: {look} ({error!r})")
+
+        return run
+
+    return decorated
 
 
-def test_amaranth_find_yosys() -> None:
-    """`amaranth._toolchain.yosys.find_yosys`"""
+@interface(
+    "amaranth._toolchain.yosys.find_yosys", "see how amaranth.back.verilog finds and runs Yosys"
+)
+def test_amaranth_finds_yosys() -> None:
     tool = private.yosys()
-    look = said(
-        "amaranth._toolchain.yosys", "see how amaranth.back.verilog finds and runs Yosys now"
-    )
-    assert tool.version() >= (0, 40), look
-    assert tool.run(
-        ["-q", "-"], "read_rtlil <<rtlil\nmodule \\m\nend\nrtlil\nwrite_rtlil"
-    ).strip(), look
+    assert tool.version() >= (0, 40)
+    assert tool.run(["-q", "-"], "read_rtlil <<rtlil\nmodule \\m\nend\nrtlil\nwrite_rtlil").strip()
 
 
-def test_amaranth_memories_of_a_fragment() -> None:
-    """`Fragment.get`, `Fragment.subfragments`, `MemoryInstance._data`"""
+@interface(
+    "amaranth.hdl.Fragment: get and subfragments, and MemoryInstance._data",
+    "see what amaranth.lib.memory.Memory.elaborate returns, and how Fragment keeps its parts",
+)
+def test_amaranth_memories_of_a_circuit() -> None:
     found = [(m.depth, m.shape) for m in private.memories(private.elaborated(Circuit()))]
-    assert sorted(found) == [(3, 4), (5, 2)], said(
-        "amaranth.hdl.Fragment or MemoryInstance",
-        "see what Memory.elaborate returns, where its MemoryData is, and how parts are kept",
-    )
+    assert sorted(found) == [(3, 4), (5, 2)]
 
 
-def test_amaranth_unused_elaboratables() -> None:
-    """`Elaboratable._MustUse__silence`"""
-
+@interface("Elaboratable._MustUse__silence", "see amaranth._unused.MustUse")
+def test_amaranth_warns_of_what_is_not_elaborated() -> None:
     class Unused(Elaboratable):
         def elaborate(self, platform) -> Module:
             return Module()
@@ -185,62 +195,56 @@ def test_amaranth_unused_elaboratables() -> None:
             gc.collect()
         return len(caught)
 
-    assert (warned(False), warned(True)) == (1, 0), said(
-        "the warning about what is never elaborated", "see amaranth._unused.MustUse"
-    )
+    assert (warned(False), warned(True)) == (1, 0)
 
 
-def test_amaranth_rtlil_of_a_submodule() -> None:
-    """The text of `amaranth.back.rtlil.convert`"""
-    look = said("the text of RTLIL", "see amaranth.back.rtlil: the top's attribute, wires, modules")
+@interface(
+    "the RTLIL of amaranth.back.rtlil.convert",
+    "see there how the top's attribute, the ports of a module and its end are written",
+)
+def test_amaranth_writes_rtlil() -> None:
     whole = private.module(Circuit(), "circuit")
-    assert whole.count("attribute \\top 1\n") == 1, look
+    assert whole.count("attribute \\top 1\n") == 1
     text, ports = private.submodule(Circuit(), "circuit")
-    assert "attribute \\top" not in text, look
-    assert ports == {
-        "clk",
-        "rst",
-        *(f"{p}__{n}" for p in "xy" for n in ("payload", "valid", "ready")),
-    }, look
+    assert "attribute \\top" not in text
+    streams = {f"{p}__{n}" for p in "xy" for n in ("payload", "valid", "ready")}
+    assert ports == {"clk", "rst", *streams}
 
 
 def through_yosys(command: str) -> str:
     text = private.module(Circuit(), "circuit")
-    return str(
-        private.yosys().run(["-q", "-"], f"read_rtlil <<rtlil\n{text}\nrtlil\nproc\n{command}")
-    )
+    script = f"read_rtlil <<rtlil\n{text}\nrtlil\nproc\n{command}"
+    return str(private.yosys().run(["-q", "-"], script))
 
 
-def test_amaranth_names_of_temporaries() -> None:
-    """``$12``, which waveforms leave out."""
+@interface(
+    "the name of a temporary in amaranth.back.rtlil, $12",
+    "see there, and stepgen.cosim.waveform, which leaves them out",
+)
+def test_amaranth_names_temporaries() -> None:
     text = through_yosys("write_verilog -norename")
-    assert re.search(r"^  wire (\[\d+:\d+\] )?\\\$\d+ ;", text, re.MULTILINE), said(
-        "the name of temporaries, $1", "see amaranth.back.rtlil, and stepgen.cosim.waveform"
-    )
+    assert re.search(r"^  wire (\[\d+:\d+\] )?\\\$\d+ ;", text, re.MULTILINE)
 
 
-def test_yosys_initial_values_in_verilog() -> None:
-    """``reg x = value;``, which becomes a statement of its own."""
+@interface(
+    "an initial value in Yosys's write_verilog, reg x = 1", "see _INITIAL in stepgen.hw.verilog"
+)
+def test_yosys_writes_initial_values() -> None:
     text = through_yosys("write_verilog -norename")
-    assert re.search(r"^  reg \[2:0\] count = 3'h5;$", text, re.MULTILINE), (
-        "Yosys does not write initial values as it did in 0.50: see write_verilog, and _INITIAL in "
-        "stepgen/hw/verilog.py"
-    )
+    assert re.search(r"^  reg \[2:0\] count = 3'h5;$", text, re.MULTILINE)
 
 
-def test_yosys_cells_in_rtlil() -> None:
-    """The text of ``write_rtlil``, which `stepgen.hw.explicit` rewrites."""
+@interface("a cell in Yosys's write_rtlil", "see stepgen.hw.explicit, which rewrites them")
+def test_yosys_writes_cells() -> None:
     cell = (
         r"^  cell \$gt \S+\n(    parameter \\\w+ \d+\n){5}"
         r"    connect \\A .*\n    connect \\B \d+'0*10\n    connect \\Y .*\n  end\n"
     )
-    assert re.search(cell, through_yosys("write_rtlil"), re.MULTILINE), (
-        "Yosys does not write cells as it did in 0.50: see write_rtlil, and stepgen/hw/explicit.py"
-    )
+    assert re.search(cell, through_yosys("write_rtlil"), re.MULTILINE)
 
 
+@interface("numba.core.event", "see there who tells listeners of numba:compile, and when")
 def test_numba_tells_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`numba.core.event`: Listener, register, "numba:compile" """
     from numba.core import event
 
     counts: list[int] = []
@@ -251,65 +255,88 @@ def test_numba_tells_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
         numba.njit(lambda x: x + 1)(1)
     finally:
         event.unregister("numba:compile", listener)
-    assert counts[0] == 0 < counts[-1], (
-        "numba reports its compiling otherwise: see numba.core.event"
-    )
+    assert counts[0] == 0 < counts[-1]
 
 
-def test_numba_keeps_code_where_it_is_told() -> None:
-    """`numba.config.CACHE_DIR`"""
-    assert "compiled-" in str(numba.config.CACHE_DIR), (
-        "numba has no setting for its cache: see NUMBA_CACHE_DIR in numba.core.config"
-    )
+@interface("numba.config.CACHE_DIR", "see NUMBA_CACHE_DIR in numba.core.config")
+def test_numba_keeps_code_where_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def doubled(x: int) -> int:
+        return 2 * x
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert numba.njit(doubled, cache=True)(2) == 4
+    assert [*tmp_path.rglob("*.nbi")]
 
 
-def test_numba_calls_given_functions() -> None:
-    """`numba.core.errors.NumbaExperimentalFeatureWarning`"""
+@interface(
+    "numba.core.errors.NumbaExperimentalFeatureWarning",
+    "see whether functions as arguments of compiled ones still warn",
+)
+def test_numba_calls_functions_that_it_is_given() -> None:
     from numba.core.errors import NumbaExperimentalFeatureWarning
 
-    assert issubclass(NumbaExperimentalFeatureWarning, Warning)
-    compiled.allow_first_class_functions()
-    assert any(f[2] is NumbaExperimentalFeatureWarning for f in warnings.filters)
+    with warnings.catch_warnings():
+        compiled.allow_first_class_functions()
+        assert warnings.filters[0][2] is NumbaExperimentalFeatureWarning
 
 
-def test_cocotb_libraries() -> None:
-    """`cocotb_tools.config.libs_dir`"""
-    found = [p.name for p in cocotb_parts.libraries().glob(f"lib{cocotb_parts.LIBRARY}.*")]
-    assert found, "cocotb's library for Verilator is elsewhere: see cocotb_tools.config and runner"
+@interface("cocotb_tools.config.libs_dir", "see cocotb_tools.runner for the library for Verilator")
+def test_cocotb_has_a_library() -> None:
+    assert [*cocotb_parts.libraries().glob(f"lib{cocotb_parts.LIBRARY}.*")]
 
 
-def test_cocotb_main_program() -> None:
-    """`cocotb_tools.config.share_dir`"""
-    text = cocotb_parts.main_program().read_text()
-    assert '#include "Vtop.h"' in text, (
-        "cocotb's main program is another one: see share/lib/verilator, and sim/verilator/model.h"
-    )
+@interface(
+    "cocotb_tools.config.share_dir, lib/verilator/verilator.cpp",
+    "see cocotb_tools.runner for the main program, and sim/verilator/model.h",
+)
+def test_cocotb_has_a_main_program() -> None:
+    assert '#include "Vtop.h"' in cocotb_parts.main_program().read_text()
 
 
-def test_cocotb_environment(tmp_path: Path) -> None:
-    """The variables that cocotb reads, and `cocotb_tools.config.pygpi_entry_point`"""
+@interface(
+    "cocotb_tools.config.pygpi_entry_point, or a variable that cocotb reads",
+    "see the environment in which cocotb_tools.runner starts a simulation",
+)
+def test_cocotb_reads_its_environment(tmp_path: Path) -> None:
     import cocotb
     import cocotb_tools
 
     given = cocotb_parts.environment("module", "top", tmp_path / "results.xml", 7)
     assert given["GPI_USERS"].count(";") == 1
     folders = [Path(p.__path__[0]) for p in (cocotb, cocotb_tools)]
-    read = b"".join(
-        p.read_bytes() for f in folders for p in f.rglob("*") if p.suffix in (".py", ".so")
-    )
-    for name in given:
-        if name.startswith(("COCOTB_", "GPI_", "PYGPI_", "TOPLEVEL")):
-            assert name.encode() in read, (
-                f"cocotb does not read {name}: see how cocotb_tools.runner starts a simulation"
-            )
+    files = [p for f in folders for p in f.rglob("*") if p.suffix in (".py", ".so")]
+    read = b"".join(p.read_bytes() for p in files)
+    own = [n for n in given if n.startswith(("COCOTB_", "GPI_", "PYGPI_", "TOPLEVEL"))]
+    assert [name for name in own if name.encode() not in read] == []
 
 
-def test_typing_protocols() -> None:
-    """`typing._ProtocolMeta`'s `_is_protocol`"""
-
+@interface(
+    "_is_protocol of typing.Protocol", "see typing.is_protocol, and stepgen.ir.arguments.fit"
+)
+def test_python_knows_protocols() -> None:
     class Shown(typing.Protocol):
         def show(self) -> str: ...
 
-    assert fit(5, Shown) == 5, (
-        "protocols are known otherwise: see typing.is_protocol (3.13), and stepgen.ir.arguments.fit"
-    )
+    assert fit(5, Shown) == 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "test", "said"),
+    [
+        ("amaranth._toolchain.yosys.find_yosys", test_amaranth_finds_yosys, "find_yosys"),
+        ("amaranth.hdl.Fragment.get", test_amaranth_memories_of_a_circuit, "MemoryInstance._data"),
+        (
+            "amaranth._unused.MustUse.__del__",
+            test_amaranth_warns_of_what_is_not_elaborated,
+            "MustUse",
+        ),
+        ("amaranth.back.rtlil.convert", test_amaranth_writes_rtlil, "rtlil.convert"),
+        ("cocotb_tools.config.libs_dir", test_cocotb_has_a_library, "libs_dir"),
+    ],
+)
+def test_a_change_is_told(
+    monkeypatch: pytest.MonkeyPatch, changed: str, test: Callable[[], None], said: str
+) -> None:
+    monkeypatch.delattr(changed)
+    with pytest.raises(pytest.fail.Exception, match=f"{said}.* is not as it was.*: see "):
+        test()

@@ -7,7 +7,6 @@ test for each, which says what to look at where another version has changed it.
 import re
 from collections.abc import Iterator
 
-from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment, MemoryData, MemoryInstance
 
@@ -22,6 +21,8 @@ def yosys():
 
     `amaranth._toolchain.yosys.find_yosys`
     """
+    from amaranth._toolchain.yosys import find_yosys
+
     return find_yosys(lambda version: version >= (0, 40))
 
 
