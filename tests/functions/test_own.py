@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -76,6 +76,63 @@ def test_time_on_tiles() -> None:
     run, reference = Recorded(g, inputs, SDA), executor.run(g, inputs)
     assert run.beats(y) == expected(reference.streams[y.name], y.dtype)
     assert simulate(g, inputs, SDA).flops_useful == (1 + 2 + 0 + 4 + 5 + 6) * 8 * 2
+
+
+def rows_of(counts: Sequence[Sequence[int]], cols: int = 8) -> list[list[Any]]:
+    return [[np.ones((n, cols), np.float32) for n in group] for group in counts]
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize(
+    ("cut", "rows", "counts"),
+    [
+        ("halves", 4, [[4, 4], [4, 4], [4, 4]]),
+        ("strips", 4, [[4, 4], [4, 4], [4, 4]]),
+        ("strips", "R", [[1, 2], [0, 4], [70, 6]]),
+        ("even", "R", [[4, 2], [0, 4], [8, 6]]),
+        ("even", sg.ragged("R", bound=9), [[4, 2], [0, 4], [8, 6]]),
+    ],
+)
+def test_pieces_on_tiles_are_what_the_type_says(
+    cut: str, rows: Any, counts: list[list[int]], rank: int
+) -> None:
+    g = sg.Graph("cut")
+    x = g.input("x", sg.f32[rows, 8], (3, 2))
+    g.output(x.flat_map(getattr(sg.fn, cut)(), rank=rank), "y")
+    inputs = {"x": rows_of(counts)}
+    y = g.node("y").inputs[0]
+    run, reference = Recorded(g, inputs, SDA), executor.run(g, inputs)
+    assert run.beats(y) == expected(reference.streams[y.name], y.dtype)
+
+
+@pytest.mark.usefixtures("own")
+def test_pieces_that_the_type_does_not_tell_are_not_timed() -> None:
+    x = sg.Graph("cut").input("x", sg.f32[4, 8], (3, 2))
+    x.graph.output(x.flat_map(sg.fn.positive(), rank=0), "y")
+    told = r"positive\(\) has no timing on tiles, since its type does not tell how many pieces"
+    with pytest.raises(sg.StepError, match=rf"^flat_map_0 \(test_own.py:\d+\): {told}"):
+        simulate(x.graph, {"x": rows_of([[4, 4]] * 3)}, SDA)
+
+
+@pytest.mark.usefixtures("own")
+def test_tiles_of_too_many_extents_are_not_timed() -> None:
+    x = sg.Graph("cut").input("x", sg.f32["R", "C"], (1, 1))
+    x.graph.output(x.flat_map(sg.fn.even(), rank=0), "y")
+    with pytest.raises(sg.StepError, match=r"than 65,536 pairs of extents; give one of them a bou"):
+        simulate(x.graph, {"x": rows_of([[4]])}, SDA)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(("rows", "chunk"), [(3, 3), (3, 4)])
+def test_tiles_that_the_type_does_not_take_are_told(rows: int, chunk: int) -> None:
+    """Of an odd number of rows, or with padding."""
+    x = sg.Graph("cut").input("x", sg.f32[1, 8], (rows,))
+    packed = x.reshape(chunk=chunk)[0].accum(sg.fn.retile_row(), rank=1)
+    x.graph.output(packed.flat_map(sg.fn.even(), rank=0), "y")
+    told = r"even\(\) needs tiles that its type allows, without padding, to be timed on tiles"
+    with pytest.raises(sg.StepError, match=told):
+        simulate(x.graph, {"x": np.ones((rows, 1, 8), np.float32)}, SDA)
 
 
 def test_saved_graphs(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

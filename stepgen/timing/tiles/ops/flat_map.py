@@ -39,14 +39,15 @@ from ..actor import (
     tile_word,
     value,
 )
+from ..cutting import NONE, NUMBER, PIECE, by_type, entry
 from ..holding import HOLDING, close, put
 from ..program import Program
 
 P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bits", "began")
 NO_FLAGS = 0
-BY_ROWS, BY_COLS, OF_SELECTOR, OF_ADDRESS, OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = (
-    range(8)
-)
+BY_ROWS, BY_COLS, BY_TYPE, OF_SELECTOR, OF_ADDRESS = range(5)
+OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = range(5, 9)
+"""`BY_TYPE` is for functions of users' own: `count` is the address of a table of `cutting`."""
 
 
 @helper
@@ -57,6 +58,8 @@ def pieces(M: Memory, a: int, x: int) -> int:
         return rows_of(x)
     if kind == BY_COLS:
         return cols_of(x)
+    if kind == BY_TYPE:
+        return M[entry(M, M[a + P.count], x) + NUMBER]
     if kind in (OF_SELECTOR, OF_ADDRESS):
         return M[a + P.count]
     if kind == BITS_SET and M[a + P.count] == 1:
@@ -79,6 +82,8 @@ def piece(M: Memory, a: int, x: int, i: int) -> int:
     if kind == BY_COLS:
         padding = i >= cols_of(x) - pad_cols_of(x)
         return tile_word(rows_of(x), 1, pad_rows_of(x), int(padding))
+    if kind == BY_TYPE:
+        return M[entry(M, M[a + P.count], x) + PIECE]
     if kind == OF_SELECTOR:
         n = 0
         while M[a + P.bits] > 1 and M[x + n] == 0:
@@ -106,6 +111,8 @@ def misfit(M: Memory, a: int, x: int) -> bool:
     kind = M[a + P.kind]
     if kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         return pieces(M, a, x) == 0
+    if kind == BY_TYPE:
+        return entry(M, M[a + P.count], x) == NONE
     if kind == OF_SELECTOR:
         found = x if M[a + P.bits] == 1 else 0
         for n in range(M[a + P.bits] if M[a + P.bits] > 1 else 0):
@@ -163,21 +170,26 @@ def cut(M: Memory, a: int, t: int) -> int:
 
 
 KINDS = {"tile_addresses": OF_ADDRESS, "span": OF_RANGE, "one_hot": BITS_SET}
-KINDS |= {"span_first": FIRST_OF_RANGE, "span_last": LAST_OF_RANGE}
+KINDS |= {"span_first": FIRST_OF_RANGE, "span_last": LAST_OF_RANGE, "retile_streamify": BY_ROWS}
+
+NEEDS = {OF_SELECTOR: "one-hot selectors"}
+NEEDS |= {BY_TYPE: "tiles that its type allows, without padding, to be timed on tiles"}
 
 
 def build(node: Node, to: Program) -> None:
-    """Pieces are rows, columns, addresses or selectors."""
+    """Pieces are rows, columns, addresses, selectors, or what the type rule says."""
     ins, out = to.inputs(node), to.output(node)
     function, stream, bits = node.attrs["fn"], node.inputs[0], 0
     rank = node.attrs["rank"]
     parameters = function.parameters()
-    kind = KINDS.get(function.name, BY_COLS if parameters.get("axis") == "col" else BY_ROWS)
+    kind = KINDS.get(function.name, BY_TYPE)
+    if kind == BY_ROWS and parameters["axis"] == "col":
+        kind = BY_COLS
     if kind == OF_ADDRESS and isinstance(stream.dtype, Selector):
         kind, bits = OF_SELECTOR, stream.dtype.n
     elif kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         bits = to.reserve([1, 0, 0, 1])
-    count = parameters.get("count", 0)
+    count = to.reserve(by_type(node)) if kind == BY_TYPE else parameters.get("count", 0)
     if kind == BITS_SET:
         assert isinstance(stream.dtype, Selector)
         count = stream.dtype.n
@@ -201,5 +213,5 @@ def build(node: Node, to: Program) -> None:
         began=0,
     )
     actor = to.add(node, cut, own, reads=ins, writes=[out])
-    wanted = "one-hot selectors" if kind == OF_SELECTOR else "ranges of at least 1"
+    wanted = NEEDS.get(kind, "ranges of at least 1")
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} needs {wanted}")
