@@ -9,10 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 import stepgen as sg
+from stepgen.compile.circuit import Circuit
+from stepgen.compile.lower import Lowering
 from stepgen.functions import Binary, Setting, Unary
 from stepgen.hw.design.table import Channel, Unit
 from stepgen.hw.verilog_kernel.params import VerilogKernel
+from stepgen.ir.operator import Call
+from stepgen.ir.own import OwnOperator
+from stepgen.ir.stream import Node, Out
+from stepgen.ir.wire import DONE, VALUE
 from stepgen.semantics.numbers import Array
+from stepgen.semantics.process import Process, Use
+from stepgen.semantics.tokens import Token
 from stepgen.timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
 
 P = record("x", "y", "held")
@@ -109,16 +117,33 @@ class Negator(VerilogKernel):
         return {"LANES": x.lanes, "STOP_BITS": x.stop_bits, "DATA_BITS": x.data_bits}
 
 
-class Negate(Unary):
-    """``-x``, saturated."""
+class Negate(OwnOperator, Circuit):
+    """``-x``, saturated: an operator whose unit is a kernel."""
 
-    elements = (sg.int8,)
+    def __call__(self, x: sg.Stream) -> sg.Stream:
+        made: sg.Stream = self.add((x,), {})[0]
+        return made
 
-    def compute(self, at: Setting, x: Array) -> Array:
-        return -np.maximum(x, -127)
+    def infer(self, call: Call) -> Sequence[Out]:
+        (x,) = call.inputs
+        return [Out(x.shape, x.dtype, dict(enumerate(x.totals)), x.volume)]
 
-    def unit(self, lanes: int, tiles: Sequence[sg.Tile], without_stops: Sequence[bool]) -> Any:
-        return Negator()
+    def run(self, use: Use) -> Process:
+        while True:
+            (token,) = yield from use.take_all(use.inputs)
+            if token.kind == VALUE:
+                token = Token(VALUE, -np.maximum(token.value, -127), token.stop)
+            use.outputs[0].put(token)
+            if token.kind == DONE:
+                return
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        params = Negator()
+        y = to.output(node, delay=params.delay(to.lanes))
+        to.unit(node.name, params, x=to.input(node, 0), y=y)
+
+
+negate = Negate()
 
 
 class LargerKernel(VerilogKernel):
