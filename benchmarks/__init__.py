@@ -1,1 +1,1 @@
-"""What is measured, each as ratios within one run; ``python -m benchmarks`` writes the results."""
+"""Benchmarks, each of ratios within one run; ``python -m benchmarks`` writes the results."""

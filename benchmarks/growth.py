@@ -1,4 +1,4 @@
-"""(f2) Seconds grow with the number of tiles that move."""
+"""(f2) Seconds over the number of tiles that move."""
 
 from __future__ import annotations
 

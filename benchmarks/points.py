@@ -33,7 +33,7 @@ def seconds(point: Point) -> tuple[float, float, float, int]:
 
 
 def rows() -> list[tuple[str, Row]]:
-    """The points, by what people call them."""
+    """The points with their names."""
     traces = found(None)
     points = [
         (f"{model}, {tokens} tokens, {tile if tile == 'dynamic' else f'tile {tile}'}",

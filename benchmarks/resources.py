@@ -1,4 +1,4 @@
-"""(d) What circuits take on an ECP5-85, and how fast their clock can be."""
+"""(d) Resources and maximum clock of circuits on an ECP5-85."""
 
 from __future__ import annotations
 

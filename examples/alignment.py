@@ -1,10 +1,11 @@
 """Local alignment of sequences (Smith-Waterman): how well queries fit into targets.
 
 Dynamic programming over a table with a row for each letter of the query and a column for each
-letter of the target. A row follows from the row above it, so rows go round a loop: the first row of
-a query comes from outside, the others from the feedback edge, and the last one leaves. Queries of
-any length follow one another through the loop; all targets are aligned at once, one per row of a
-tile. What a letter of the query scores at each letter of the targets is fetched by the letter.
+letter of the target. Each row is computed from the row above it, in a loop: the first row of a
+query is an input, the others come from the feedback edge, and the last one is the result. Queries
+of any length pass the loop one after the other; all targets are aligned at once, one per row of a
+tile. The scores of a letter of the query against all letters of the targets are fetched by the
+letter.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def alignment(
     gap: int = 2,
     seed: int = 0,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build the alignment and what it works on.
+    """Build the alignment and its inputs.
 
     Parameters
     ----------
     queries : sequence of sequences of int, optional
-        Letters by number, at least 1 per query; drawn where it is missing.
+        Letters by number, at least 1 per query; drawn if not given.
     targets : int array of shape [count, columns], optional
-        Letters of the targets; drawn where it is missing.
+        Letters of the targets; drawn if not given.
     batch, longest : int
         For drawing: how many queries, and of how many letters at most.
     count, columns : int
@@ -48,17 +49,17 @@ def alignment(
     match, mismatch : int
         Score of two letters that are the same, or not.
     gap : int
-        Price of a letter that has no partner.
+        Penalty of a letter without a partner.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
 
     Returns
     -------
     graph : Graph
     inputs : dict
         Ranges of the queries, their letters and the score profile of the targets, by name. The
-        tensor ``best`` gets a row for each query and target, and ``ending`` the score of what
-        takes in the last letter of the query.
+        tensor ``best`` gets the best score for each query and target, and ``ending`` that of the
+        alignments that contain the last letter of the query.
     """
     rng = np.random.default_rng(seed)
     if queries is None:

@@ -2,11 +2,11 @@
 
 Figures 14, 15, 16 and 21 of the paper: requests of different lengths, one key-value head of `width`
 columns with `rows` query rows, caches read and written in tiles of `tile` rows. The new key and
-value are placed in the last tile of their cache, which is written back on the way.
+value are placed in the last tile of their cache, which is then written back.
 
 The softmax is either the published one, ``exp(s) / sum(exp(s))`` over whole tiles, which overflows
-for large scores and counts the places of the last tile that are not filled; or a safe one: scores
-are scaled and masked, and kept on chip until their maximum is known.
+for large scores and includes the empty rows of the last tile; or a safe one: scores are scaled and
+masked, and kept on chip until their maximum is known.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import stepgen as sg
 from stepgen.program import traces
 
 AHEAD = 16
-"""Requests whose numbers may run ahead of their tiles."""
+"""Requests whose counts may be ahead of their tiles: depth of a FIFO."""
 
 WRITE_BACK = 4
-"""Tiles that may wait for being written back."""
+"""Tiles that may wait to be written back: depth of a FIFO."""
 
 NOTHING = -3e38
-"""Score of a place that is not filled: below all others, and finite as numbers of JSON are."""
+"""Score of an empty row: below all others, and finite, since JSON has no infinity."""
 
 
 class Requests(NamedTuple):
-    """What is known of each request, as streams ``[B]``.
+    """Streams ``[B]`` that describe the requests.
 
     Attributes
     ----------
@@ -60,15 +60,15 @@ def attention(
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build attention of one key-value head and what it works on.
+    """Build attention of one key-value head and its inputs.
 
     Parameters
     ----------
     lengths : sequence of int, optional
         Rows in the cache of each request, without the new one.
     batch, mean, stdev : int, float, float
-        Where `lengths` is missing: how many to draw, and their statistics; none is longer than the
-        mean and four standard deviations.
+        Without `lengths`: number of requests to draw, and statistics of their lengths; none is
+        longer than the mean plus four standard deviations.
     rows : int
         Query rows per key-value head.
     width : int
@@ -78,9 +78,9 @@ def attention(
     softmax : {"safe", "published"}
         How scores become weights.
     element : {"bf16", "f32"}
-        What queries, keys and values are made of; sums and the result are f32.
+        Element type of queries, keys and values; sums and the result are f32.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
     data : bool
         Whether to draw queries and caches; without them the program can be costed and timed.
 
@@ -88,7 +88,7 @@ def attention(
     -------
     graph : Graph
     inputs : dict
-        Streams about the requests, and, with `data`, tensors, by name.
+        Streams that describe the requests, and, with `data`, tensors, by name.
     """
     if softmax not in ("safe", "published"):
         raise sg.StepError(f'attention needs softmax "safe" or "published", not {softmax!r}')
@@ -97,11 +97,11 @@ def attention(
     if tile < 1:
         raise sg.StepError(f"attention needs cache tiles of at least 1 row, not {tile}")
     lengths = lengths_of("attention", lengths, batch, mean, stdev, seed)
-    batch, room = len(lengths), tiles_of(lengths, tile).max()
+    batch, capacity = len(lengths), tiles_of(lengths, tile).max()
     g = sg.Graph(f"attention_{softmax}")
     requests = declare(g, batch, softmax)
     shapes = {"query": (batch * rows, width), "key": (batch, width), "value": (batch, width)}
-    shapes |= dict.fromkeys(("keys", "values"), (batch * int(room) * tile, width))
+    shapes |= dict.fromkeys(("keys", "values"), (batch * int(capacity) * tile, width))
     tensors = {name: g.tensor(name, shape, element) for name, shape in shapes.items()}
     y = g.tensor("y", (batch * rows, width), sg.f32)
     number = g.input("request", sg.address[1, 1], (batch,))
@@ -117,7 +117,7 @@ def attention(
     if data:
         rng = np.random.default_rng(seed)
         inputs |= {n: rng.normal(size=shapes[n]) for n in ("query", "key", "value")}
-        filled = valid_rows(lengths, int(room) * tile).ravel()[:, None]
+        filled = valid_rows(lengths, int(capacity) * tile).ravel()[:, None]
         inputs |= {n: filled * rng.normal(size=shapes[n]) for n in ("keys", "values")}
     return g, inputs
 
@@ -130,7 +130,7 @@ def lengths_of(
     stdev: float,
     seed: int,
 ) -> npt.NDArray[np.int64]:
-    """The lengths that are given, or drawn ones; a single request has no deviation."""
+    """The given lengths, or drawn ones; a single request has the mean."""
     if lengths is None:
         stdev = 0 if batch == 1 else stdev
         lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
@@ -141,12 +141,12 @@ def lengths_of(
 
 
 def tiles_of(lengths: npt.NDArray[np.int64], tile: int) -> npt.NDArray[np.int64]:
-    """How many tiles each cache has with the new row."""
+    """Number of tiles of each cache with the new row."""
     return (lengths + tile) // tile
 
 
 def declare(g: sg.Graph, batch: int, softmax: str) -> Requests:
-    """Inputs of a program that say where the caches of the requests lie."""
+    """Inputs of a program with the addresses and lengths of the requests' caches."""
     spans = g.input("span", sg.address[1, 2], (batch,))
     places = g.input("place", sg.address[1, 1], (batch,))
     safe = softmax == "safe"
@@ -154,7 +154,7 @@ def declare(g: sg.Graph, batch: int, softmax: str) -> Requests:
 
 
 def describe(lengths: npt.NDArray[np.int64], tile: int, softmax: str) -> dict[str, Any]:
-    """Contents of what `declare` made; caches lie at equal distances."""
+    """Contents of the inputs that `declare` made; caches lie at equal distances."""
     count, batch = tiles_of(lengths, tile), len(lengths)
     spans = np.stack([np.arange(batch) * count.max(), count], axis=1)
     places = (lengths % tile).reshape(batch, 1, 1)
@@ -180,7 +180,7 @@ def attend(
     query, key, value : Stream
         ``[B, 1]`` of rows x width, and of the new rows 1 x width.
     requests : Requests
-        Where the caches lie.
+        Addresses and lengths of the caches.
     caches : tuple of Tensor
         Of keys and values; read, and written with the new rows.
     tile : int
@@ -188,7 +188,7 @@ def attend(
     softmax : {"safe", "published"}
         How scores become weights.
     name : str, optional
-        Of the node that gives the result.
+        Name of the node that gives the result.
 
     Returns
     -------
@@ -223,10 +223,10 @@ def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> s
 
 
 def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stream:
-    """Scores ``[B, L]``, scaled and without the places that are not filled, minus their maximum.
+    """Scores ``[B, L]``, scaled, empty rows masked, minus their maximum.
 
-    Only the last tile has such places. As the maximum is known only when all tiles have passed,
-    they are kept on chip until then.
+    Only the last tile has empty rows. The maximum is known only after all tiles, so scores are
+    kept on chip until then.
     """
     is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(), rank=1)
     last, others = sg.partition(scores.map(sg.fn.scale(width**-0.5)), is_last, rank=0)
@@ -238,6 +238,6 @@ def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stre
     return kept.map(sg.fn.sub(), highest.promote(0).expand(kept))
 
 
-def valid_rows(lengths: npt.NDArray[np.int64], room: int) -> npt.NDArray[np.bool_]:
-    """Which rows of caches of `room` rows are in use, ``[B, room]``."""
-    return np.arange(room) < lengths[:, None]
+def valid_rows(lengths: npt.NDArray[np.int64], capacity: int) -> npt.NDArray[np.bool_]:
+    """Which rows of caches of `capacity` rows hold a key and value, ``[B, capacity]``."""
+    return np.arange(capacity) < lengths[:, None]

@@ -1,8 +1,8 @@
 """A whole decoder layer at one decoding step: attention over caches, then a mixture of experts.
 
 Figure 17 of the paper. The batch is one tile: normalised, projected to queries, keys and values
-with streamed weights, taken apart into requests for attention, put together again for the output
-projection, added to what came in, normalised, and taken apart into tokens for the experts.
+with streamed weights, split into requests for attention, joined again for the output projection,
+added to the input, normalised, and split into tokens for the experts.
 
 Positions are not encoded (a rotation of queries and keys that moves no data off chip), the weights
 of the norms are part of the projections behind them, and which experts a token is sent to, with
@@ -22,7 +22,7 @@ from moe_swiglu import checked_routing, draw_experts, drawn, experts_layer, sele
 import stepgen as sg
 
 EPSILON = 1e-6
-"""Of the norm, against division by zero."""
+"""Epsilon of the norm, against division by zero."""
 
 
 class Heads(NamedTuple):
@@ -37,7 +37,7 @@ MODELS = {"mixtral": Heads(32, 8, 128), "qwen": Heads(32, 4, 128)}
 """Mixtral-8x7B and Qwen3-30B-A3B."""
 
 SMALL = Heads(4, 2, 16)
-"""Runs on numpy in a moment."""
+"""A small layer, which numpy runs in a moment."""
 
 
 def decoder(
@@ -58,18 +58,18 @@ def decoder(
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build the layer and what it works on.
+    """Build the layer and its inputs.
 
     Parameters
     ----------
     model : {"mixtral", "qwen"}, optional
-        Where sizes come from; a small layer without it.
+        Model with the sizes of the layer; a small layer if not given.
     lengths : sequence of int, optional
         Rows in the cache of each request, without the new one.
     batch, mean, stdev : int, float, float
-        Where `lengths` is missing: how many to draw, and their statistics.
+        Without `lengths`: number of requests to draw, and statistics of their lengths.
     kv_heads : int, optional
-        How many of the model's key-value heads the program has, each with its query heads.
+        Number of the model's key-value heads in the program, each with its query heads.
     head : int, optional
         Columns of a head, if not the model's.
     cache_tile : int
@@ -77,15 +77,15 @@ def decoder(
     softmax : {"safe", "published"}
         How scores become weights.
     norm : bool
-        Whether attention and experts work on normalised rows.
+        Whether the inputs of attention and experts are normalised.
     tiling : {"static", "dynamic"}
         How the tokens of an expert are grouped.
     tile, columns : int
         Rows of a static tile of tokens, columns of a tile of gate and up weights.
     routing : int array of shape [batch, top], optional
-        Experts chosen for each token; drawn where it is missing.
+        Experts chosen for each token; drawn if not given.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
     data : bool
         Whether to draw tensors; without them the program can be costed and timed.
 
@@ -93,7 +93,7 @@ def decoder(
     -------
     graph : Graph
     inputs : dict
-        Selectors, streams about the requests and, with `data`, tensors, by name.
+        Selectors, streams that describe the requests and, with `data`, tensors, by name.
     """
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'decoder needs tiling "static" or "dynamic", not {tiling!r}')
@@ -113,10 +113,10 @@ def decoder(
     x = g.tensor("x", (batch, sizes.width), sg.bf16)
     y = g.tensor("y", (batch, sizes.width), sg.f32)
     scores = g.tensor("scores", (batch, sizes.top), sg.bf16)
-    room = int(tiles_of(lengths, cache_tile).max()) * cache_tile
+    capacity = int(tiles_of(lengths, cache_tile).max()) * cache_tile
     shapes = {"q": (sizes.width, group * head), "o": (group * head, sizes.width)}
     shapes |= dict.fromkeys(("k", "v"), (sizes.width, head))
-    shapes |= dict.fromkeys(("keys", "values"), (batch * room, head))
+    shapes |= dict.fromkeys(("keys", "values"), (batch * capacity, head))
     weights = {
         f"{name}{h}": g.tensor(f"{name}{h}", shape, sg.bf16)
         for h in range(kv_heads)
@@ -155,7 +155,7 @@ def decoder(
         rng = np.random.default_rng(seed)
         inputs["x"] = drawn(rng, x.shape, 1)
         inputs["scores"] = rng.dirichlet(np.full(sizes.top, 4.0), batch).astype(ml_dtypes.bfloat16)
-        filled = valid_rows(lengths, room).reshape(-1, 1)
+        filled = valid_rows(lengths, capacity).reshape(-1, 1)
         for name, tensor in weights.items():
             cached = name.startswith(("keys", "values"))
             numbers = drawn(rng, tensor.shape, 1 if cached else tensor.shape[0] ** -0.5)
@@ -177,8 +177,8 @@ def _normalised(x: sg.Stream) -> sg.Stream:
 def _project(tokens: sg.Stream, weight: sg.Tensor, head: int, *, name: str) -> sg.Stream:
     """The batch ``[1]`` times a weight, as one tile of heads x head for each request, ``[B, 1]``.
 
-    Products come head by head for the whole batch; a buffer that is read in another order than it
-    was written in gives them request by request.
+    Products come head by head for the whole batch; a buffer that is read in another order than
+    written gives them request by request.
     """
     batch, count = int(tokens.tile.rows), weight.shape[1] // head
     tile = (weight.shape[0], head)

@@ -1,9 +1,9 @@
 """A layer of a graph neural network: ``relu(aggregate(neighbours) @ w)``.
 
-Nodes have any number of neighbours, none too: a ragged dim. The list of all neighbours lies in
-memory node after node; each node's part of it is a range of addresses. What is found there is the
-number of a neighbour, whose features are fetched by that address. A node counts among its own
-neighbours, so that isolated ones have a mean. The weight is read once and kept on chip.
+Nodes have any number of neighbours, including none: a ragged dim. The list of all neighbours lies
+in memory node after node; each node's part of it is a range of addresses. It holds the numbers of
+the neighbours, by which their features are fetched. A node is among its own neighbours, so the
+mean of an isolated one is defined. The weight is read once and kept on chip.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ def gnn(
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build the layer and what it works on.
+    """Build the layer and its inputs.
 
     Parameters
     ----------
     neighbours : sequence of sequences of int, optional
-        The neighbours of each node; drawn where it is missing.
+        The neighbours of each node; drawn if not given.
     nodes, degree : int, float
-        For drawing: how many nodes there are, and neighbours on average; about a quarter of the
-        nodes has none, some have many.
+        For drawing: number of nodes, and their mean degree; about a quarter of the nodes has no
+        neighbours, some have many.
     width, hidden : int
         Features of a node before and after.
     tile : int
-        Nodes that are multiplied with the weight at a time.
+        Nodes per tile that is multiplied with the weight.
     columns : int
         Columns of a tile of the weight.
     aggregate : {"mean", "sum"}
-        What becomes of the features of a node and its neighbours.
+        How the features of a node and its neighbours are combined.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
     data : bool
         Whether to draw features and weights; without them the program can be costed. The list of
-        neighbours is always there, since addresses come from it.
+        neighbours is always drawn, since addresses depend on it.
 
     Returns
     -------

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import stepgen as sg
 
 SHIFT = 7
-"""Of the requantization: 64 products of two int8 numbers come back to about int8."""
+"""Shift of the requantization: a sum of 64 products of int8 numbers then about fits int8."""
 
 
 def moe(
@@ -32,14 +32,14 @@ def moe(
     skew: float = 0.5,
     seed: int = 0,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build the layer and what it works on.
+    """Build the layer and its inputs.
 
     Parameters
     ----------
     tokens, width : int
         Rows and columns of the activations.
     experts, top : int
-        How many experts there are, and how many of them a token is sent to at most.
+        Number of experts, and of those that a token is sent to at most.
     hidden : int
         Columns of an expert's weight, of `width` rows.
     tile : int
@@ -49,11 +49,11 @@ def moe(
     tiling : {"static", "dynamic"}
         How the tokens of an expert are grouped.
     routing : int array of shape [tokens, top], optional
-        Experts chosen for each token, such as a trace; drawn where it is missing.
+        Experts chosen for each token, such as a trace; drawn if not given.
     skew : float
-        Of the drawn routing: expert i is chosen in proportion to ``(i + 1) ** -skew``.
+        Skew of the drawn routing: expert i is chosen in proportion to ``(i + 1) ** -skew``.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
 
     Returns
     -------
@@ -81,14 +81,15 @@ def moe(
     route = g.input("route", sg.Selector(experts), (tokens,))
 
     loaded = sg.linear_offchip_load(x, tile=(1, width), shape=(tokens, 1), stride=(1, 0), name="x")
-    room = max(2, tokens)  # said for described machines: a circuit's FIFOs are as deep as it takes
+    # For `stepgen simulate`; the compiler derives the depths of a circuit's FIFOs.
+    depth = max(2, tokens)
     results = []
     for i, routed in enumerate(sg.partition(loaded, route, rank=1, num_consumers=experts)):
         weight = g.tensor(f"w{i}", (width, hidden), sg.int8)
         queue = routed.flatten(0, 1)
         if tiling == "static":
-            chunks, padding = queue.fifo(room).reshape(chunk=tile, pad=0)
-            padding = padding.fifo(2 * tile)  # the next tile's, while this one is worked on
+            chunks, padding = queue.fifo(depth).reshape(chunk=tile, pad=0)
+            padding = padding.fifo(2 * tile)  # flags of this tile and the next
         else:
             chunks, padding = queue.promote(), None
         packed = chunks.accum(sg.fn.retile_row(), rank=1)
@@ -104,7 +105,7 @@ def moe(
         product = repeated.map(sg.fn.matmul(), weights).map(sg.fn.requantize(shift=SHIFT))
         wide = product.accum(sg.fn.retile_col(), rank=1)
         results.append(wide.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding))
-    merged = sg.reassemble(results, route.fifo(room), rank=0)
+    merged = sg.reassemble(results, route.fifo(depth), rank=0)
     sg.linear_offchip_store(merged, y, name="y")
     rng = np.random.default_rng(seed)
     if routing is None:

@@ -3,7 +3,7 @@
 Figures 9, 10, 12, 13, 19 and 20 of the paper, in bf16 with sums in f32. Tokens are sent to the
 experts that the routing names; each expert packs its tokens into tiles, of `tile` rows (static
 tiling) or of all of them (dynamic tiling), and reads its weights once for each tile. Results are
-weighted with the token's scores and added up.
+weighted with the token's scores and summed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepgen.program import traces
 
 
 class Sizes(NamedTuple):
-    """Experts, how many of them a token is sent to, width of a token, inner width of an expert."""
+    """Number of experts, experts per token, width of a token, inner width of an expert."""
 
     experts: int
     top: int
@@ -32,7 +32,7 @@ MODELS = {"mixtral": Sizes(8, 2, 4096, 14336), "qwen": Sizes(128, 8, 2048, 768)}
 """Mixtral-8x7B and Qwen3-30B-A3B."""
 
 SMALL = Sizes(4, 2, 64, 128)
-"""Runs on numpy in a moment."""
+"""A small layer, which numpy runs in a moment."""
 
 
 def moe_swiglu(
@@ -50,18 +50,18 @@ def moe_swiglu(
     data: bool = True,
     queue: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build the layer and what it works on.
+    """Build the layer and its inputs.
 
     Parameters
     ----------
     model : {"mixtral", "qwen"}, optional
-        Where sizes come from that are not given; a small layer without it.
+        Model with the sizes that are not given; a small layer without it.
     experts, top : int, optional
-        How many experts there are, and how many of them a token is sent to.
+        Number of experts, and of those that a token is sent to.
     width, inner : int, optional
         Columns of a token, and of an expert's gate and up weights.
     tokens : int
-        How many there are.
+        Number of tokens.
     tiling : {"static", "dynamic"}
         How the tokens of an expert are grouped.
     tile : int
@@ -69,16 +69,16 @@ def moe_swiglu(
     columns : int
         Columns of a tile of gate and up weights, rows of a tile of down weights.
     routing : int array of shape [tokens, top], optional
-        Experts chosen for each token, such as a trace; drawn where it is missing, as skewed as
-        routings of the model are.
+        Experts chosen for each token, such as a trace; if not given, drawn with the skew of the
+        model's routings.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
     data : bool
         Whether to draw tokens, scores and weights; without them the program can be costed and
         timed at full size.
     queue : bool
-        Whether all tokens have room in front of an expert, so that a busy one never keeps the
-        others waiting; without it FIFOs are as the machine has them.
+        Whether the FIFO of each expert holds all tokens, so that a busy expert causes no
+        head-of-line blocking; without it FIFOs have the machine's depth.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def experts_layer(
     columns: int,
     queue: bool = True,
 ) -> sg.Stream:
-    """The experts, from tokens to weighted sums.
+    """The experts and the weighted sum of their results.
 
     Parameters
     ----------
@@ -135,13 +135,13 @@ def experts_layer(
     scores : Stream
         ``[B, top]`` bf16 scalars, of a token's experts in the order of their numbers.
     sizes : Sizes
-        Of the layer.
+        Sizes of the layer.
     tile : int or None
         Rows of a static tile; None for one dynamic tile per expert.
     columns : int
         Columns of a tile of gate and up weights.
     queue : bool
-        Whether all tokens have room in front of each expert.
+        Whether the FIFO of each expert holds all tokens.
 
     Returns
     -------
@@ -152,12 +152,12 @@ def experts_layer(
         raise sg.StepError(
             f"experts need an inner width divisible by columns, not {sizes.inner} by {columns}"
         )
-    room = max(2, product_bound(route.shape) or 2)
+    depth = max(2, product_bound(route.shape) or 2)
     parts = sg.partition(rows, route, rank=1)
     if queue:
-        parts = tuple(part.fifo(room) for part in parts)
-    # Scores and results come after the tokens, whose selectors must not wait for theirs.
-    later = route.fifo(room)
+        parts = tuple(part.fifo(depth) for part in parts)
+    # Scores and results come later than tokens: the tokens' selectors must not wait for theirs.
+    later = route.fifo(depth)
     weights = sg.partition(scores, later.flat_map(sg.fn.one_hot(), rank=1), rank=0)
     results = [
         _expert(i, part, sizes, tile, columns).map(sg.fn.mul(), weight.map(sg.fn.convert(sg.f32)))
@@ -170,7 +170,7 @@ def experts_layer(
 def _expert(
     number: int, tokens: sg.Stream, sizes: Sizes, tile: int | None, columns: int
 ) -> sg.Stream:
-    """Tokens ``[E, 1]`` of one expert through its three weights, ``[E]``."""
+    """One expert: tokens ``[E, 1]`` times its three weights, ``[E]``."""
     g, (_, _, width, inner) = tokens.graph, sizes
     flat = tokens.flatten(0, 1)
     chunks, padding = (flat.promote(), None) if tile is None else flat.reshape(chunk=tile)
@@ -203,7 +203,7 @@ def sizes_of(
     width: int | None = None,
     inner: int | None = None,
 ) -> Sizes:
-    """The sizes of a model, but for those that are given."""
+    """The given sizes, the others from the model."""
     if model is not None and model not in MODELS:
         raise sg.StepError(f"there is no model {model!r}, those are {', '.join(MODELS)}")
     base = SMALL if model is None else MODELS[model]
@@ -220,7 +220,7 @@ def sizes_of(
 def checked_routing(
     routing: npt.NDArray[np.int64] | None, model: str | None, sizes: Sizes, tokens: int, seed: int
 ) -> npt.NDArray[np.int64]:
-    """The routing that is given, if it fits; otherwise one that is drawn."""
+    """The given routing, checked, or a drawn one."""
     if routing is None:
         spread, idle = traces.SKEWS[model or "mixtral"]
         return traces.draw_routing(
@@ -240,7 +240,7 @@ def checked_routing(
 
 
 def selectors(routing: npt.NDArray[np.int64], experts: int) -> npt.NDArray[np.bool_]:
-    """A routing as one vector of bits per token."""
+    """A routing as one bit vector per token."""
     bits = np.zeros((len(routing), experts), np.bool_)
     np.put_along_axis(bits, routing, True, axis=1)
     return bits

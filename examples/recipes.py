@@ -1,4 +1,4 @@
-"""Small programs that show how to write what one often needs.
+"""Small programs for tasks that are often needed.
 
 `stepgen show recipes:relu`, `stepgen run recipes:relu`.
 """
@@ -54,7 +54,7 @@ def masked(rows: int = 4) -> sg.Graph:
 
 
 def masked_columns(rows: int = 4) -> Program:
-    """A mask of columns: all from a number on become minus infinity, as scores before a softmax."""
+    """A mask of columns: all from an index on become minus infinity, as before a softmax."""
     g = sg.Graph("masked_columns")
     scores = g.input("scores", sg.f32[1, 8], (rows,))
     valid = g.input("valid", sg.address[1, 1], (rows,))

@@ -26,7 +26,7 @@ def swiglu(
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """Build the layer and what it works on.
+    """Build the layer and its inputs.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def swiglu(
     tile_width : int, optional
         Columns of a tile of activations, rows of a tile of gate and up; by default all.
     element : {"f32", "bf16"}
-        What activations and weights are made of; sums and the result are f32.
+        Element type of activations and weights; sums and the result are f32.
     seed : int
-        Of all that is drawn.
+        Seed of everything drawn.
     data : bool
         Whether to draw activations and weights; without them the program can be costed and timed.
 

@@ -12,7 +12,7 @@ from stepgen.ir.stalls import Stalls, stalled
 
 
 class AxiMemory:
-    """An AXI4 slave that answers in order and checks what it is asked.
+    """An AXI4 slave that answers in order and checks every request.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class AxiMemory:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what the last run asked for."""
+        """Clear the state of the last run."""
         self.reads: deque = deque()  # address, words left, first cycle of data
         self.writes: deque = deque()  # address, words left
         self.answers: deque = deque()  # first cycle
@@ -52,11 +52,11 @@ class AxiMemory:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is asked for, half written or unanswered."""
+        """Whether no burst is in flight: none requested, half written or unanswered."""
         return not (self.reads or self.writes or self.answers or self.waiting)
 
     def rest(self, ctx, port) -> None:
-        """Junk on what carries nothing."""
+        """Put junk on the payloads that are not valid."""
         self.junk.put(ctx, port.rdata, port.rresp, port.rlast, port.bresp)
 
     def _stalled(self, channel: str, t: int) -> bool:
@@ -76,7 +76,7 @@ class AxiMemory:
         return place, length + 1
 
     def _stable(self, channel: str, valid: bool, moves: bool, value) -> None:
-        """What waits must stay."""
+        """Check that a valid payload stays until it is accepted."""
         if channel in self.waiting:
             assert valid
             assert self.waiting.pop(channel) == value
@@ -84,7 +84,7 @@ class AxiMemory:
             self.waiting[channel] = value
 
     def cycle(self, ctx, port, t: int) -> None:
-        """Offer and take what moves in cycle `t`."""
+        """Offer and accept the transfers of cycle `t`."""
         timing, reads = self.timing, self.reads
         ar_ready = len(reads) < timing.read_outstanding and not self._stalled("ar", t)
         r_valid = bool(reads) and t >= max(reads[0][2], self.next_read)

@@ -1,4 +1,4 @@
-"""Draws programs whose channels wait for each other in many ways, and inputs at their bounds."""
+"""Draws programs with many dependences between channels, and inputs at their bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bounded(Program):
         super().__init__(seed, steps)
 
     def first(self) -> Stream:
-        """Rows, now and then square tiles, so that there is something to multiply."""
+        """The first stream: rows, in some programs square tiles, which can be multiplied."""
         dims = [self.dim(ragged=n > 0) for n in range(self.number(0, 2) + 1)]
         square = self.lanes * self.pick(1, 2)
         rows, columns = self.pick((1, self.columns()), (1, self.columns()), (square, square))
@@ -94,7 +94,7 @@ class Bounded(Program):
         return x.map(sg.fn.matmul(), w).map(sg.fn.requantize(shift=2))
 
     def times(self, x: Stream) -> Stream:
-        """Each tile times matrices that it asks for itself."""
+        """Each tile times matrices whose loads it triggers itself."""
         times = self.pick(1, 1, 2)
         loaded, x = self.matrix(x, self.columns(), times), x.promote(0)
         if times > 1:
@@ -104,21 +104,21 @@ class Bounded(Program):
         return self.product(x, loaded)
 
     def packed(self, x: Stream) -> Stream:
-        """All rows of each group as one tile, worked on, and cut into rows again."""
+        """All rows of each group packed as one tile, processed, and cut into rows again."""
         tile = x.accum(sg.fn.retile_row(), rank=1) if x.rank else x.promote()
         if tile is not x and not x.rank:
             tile = tile.accum(sg.fn.retile_row(), rank=1)
         return self.worked(tile).flat_map(sg.fn.retile_streamify("row"), rank=0)
 
     def padded(self, x: Stream) -> Stream:
-        """Tiles of a static number of rows, worked on, and the padding taken out."""
+        """Rows in tiles of a static number of rows, processed, and the padding removed."""
         data, padding = x.reshape(chunk=self.number(1, 4), pad=1)
         tile = data.accum(sg.fn.retile_row(), rank=1)
         done = self.worked(tile)
         return done.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
 
     def worked(self, x: Stream) -> Stream:
-        """What keeps the number of rows: nothing, or columns from a matrix."""
+        """A step that keeps the number of rows: the identity, or a product with a matrix."""
         if x.dtype.element is not sg.int8 or self.number(0, 2) == 0:
             return x
         rows = x.dtype.cols.static
@@ -128,7 +128,7 @@ class Bounded(Program):
         return self.product(wide, self.matrix(x, rows, 2)).accum(sg.fn.retile_col(), rank=1)
 
     def inside(self, x: Stream) -> Stream:
-        """What happens to one branch of a route."""
+        """The steps in one branch of a route."""
         return getattr(self, self.pick("same", "packed", "padded", "times", "double"))(x)
 
     def same(self, x: Stream) -> Stream:
@@ -180,13 +180,13 @@ class Bounded(Program):
         return whole.promote(0).expand(x)
 
     def step_late_weights(self, x: Stream, _: str) -> Stream:
-        """Each tile of a group times a matrix that the group's end asks for."""
+        """Each tile of a group times a matrix whose load the group's end triggers."""
         rows = x.dtype.cols.static
         whole = x.accum(sg.fn.retile_row(), rank=1)
         return self.product(x, self.matrix(whole, rows).expand(x))
 
     def step_chain(self, x: Stream, _: str) -> Stream:
-        """A matrix that is asked for by a matrix that is asked for."""
+        """A matrix whose load another loaded matrix triggers."""
         rows = x.dtype.cols.static
         first = self.matrix(x, rows).flatten(0, 1)
         return self.product(x, self.matrix(first, rows).flatten(0, 1))
@@ -203,7 +203,7 @@ class Bounded(Program):
 
 
 MEETING = ("route", "times", "work", "padded", "packed", "late", "late_weights", "chain", "crossed")
-"""Steps in which streams part and meet again, which are drawn more often."""
+"""Steps in which streams fork and join, which are drawn more often."""
 
 
 def case(seed: int, size: int = 3) -> Any:
@@ -213,7 +213,7 @@ def case(seed: int, size: int = 3) -> Any:
 
 
 def beats(program: Any) -> Mapping[str, Beats]:
-    """What enters the design of a program."""
+    """The beats of the inputs of a program."""
     sources = [n for n in program.graph.nodes if n.op == "source"]
     return {
         n.name: to_beats(

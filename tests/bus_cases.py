@@ -35,7 +35,7 @@ def rows(name: str, payloads: list[int]) -> Rows:
 
 
 def sources(requests: Requests) -> dict[str, Rows]:
-    """What the three streams that enter bring."""
+    """The contents of the three source streams."""
     lasts = [i == n - 1 for _, n in requests.writes for i in range(n)]
     return {
         "ar": rows("ar", [(n - 1) << 32 | a for a, n in requests.reads]),
@@ -51,7 +51,7 @@ def sources(requests: Requests) -> dict[str, Rows]:
 
 
 def draw(rng: np.random.Generator, name: str) -> Case:
-    """A case with drawn requests, timing and stalls, and all that the rules say about it."""
+    """A case with drawn requests, timing and stalls, and its results by the rules."""
 
     def pick(*values: float) -> float:
         return float(rng.choice(values))

@@ -1,4 +1,4 @@
-"""The rules of docs/memory-timing.md once more, cycle by cycle, for five raw streams on the bus."""
+"""An independent model of docs/memory-timing.md, cycle by cycle, for five raw streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHANNELS = ("ar", "r", "aw", "w", "b")
 
 @dataclass
 class Requests:
-    """What the streams bring: (address, beats) of bursts; words to write; (lowest byte first)."""
+    """Contents of the streams: (address, beats) of bursts; words to write, lowest byte first."""
 
     reads: list[tuple[int, int]]
     writes: list[tuple[int, int]]
@@ -31,7 +31,7 @@ class Seen:
 
 
 def predict(requests: Requests, timing: MemoryTiming, stalls: Stalls, limit: int) -> Seen:
-    """Walk through the cycles; the master's streams stall under their names ar, r, aw, w, b."""
+    """Step through the cycles; the master's streams stall under their names ar, r, aw, w, b."""
     seen = Seen()
     held = dict.fromkeys(CHANNELS, False)  # valid was up and not taken
 

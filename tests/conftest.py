@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ settings.load_profile("stepgen")
 
 @pytest.fixture(autouse=True)
 def functions_and_operators_last_for_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others walk over all that there are."""
+    """Other tests iterate over all registered ones."""
     monkeypatch.setattr(function, "_KINDS", function.function_types())
     monkeypatch.setattr(operator, "OWN", dict(operator.OWN))

@@ -33,7 +33,7 @@ class Channel:
     columns: list[int] = field(default_factory=list)
 
     def all(self, *names: str, bank: int | None = None) -> list[int]:
-        """Ticks of the commands of these names, to one bank or all."""
+        """Ticks of all commands of these names, to one bank or all."""
         return [t for t, n, b in self.commands if n in names and bank in (None, b)]
 
 

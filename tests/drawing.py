@@ -1,4 +1,4 @@
-"""Draws programs of the operators that have a circuit, and inputs with all extents that matter."""
+"""Draws programs of the operators that have a circuit, and inputs with all relevant extents."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Program:
 
 
 def steps_of(kind: type[Program]) -> tuple[str, ...]:
-    """What a program of this kind can be made of."""
+    """The steps that a program of this kind can consist of."""
     return tuple(n.removeprefix("step_") for n in dir(kind) if n.startswith("step_"))
 
 

@@ -1,4 +1,4 @@
-"""Drawn streams, channels and stalls for the tests of units, and the check that they all end in."""
+"""Drawn streams, channels and stalls for the tests of units, and their common check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def to_beats(nested: list, rank: int, dtype=np.int8) -> Beats:
 
 
 def blank_lanes(beats: Beats, lanes: int) -> Beats:
-    """The same structure with `lanes` lanes, zero: for a stream that came out without a value."""
+    """The same structure with `lanes` lanes of zeros: for a stream that has no values."""
     data = (
         beats.data
         if beats.data.shape[1] == lanes
@@ -97,7 +97,7 @@ def verify(
     stalls: Stalls,
     runs: int = 2,
 ) -> Prediction:
-    """Hold several runs against the expected beats and one prediction, and count the memory."""
+    """Compare several runs with the expected beats and one prediction, and check memory sizes."""
     channel = design.channel
     widths = {
         u.name: channel[[*u.inputs.values(), *u.outputs.values()][0]].lanes

@@ -1,4 +1,4 @@
-"""Drives a design in Amaranth's simulator and holds it against the cycle model.
+"""Runs a design in Amaranth's simulator and compares it with the cycle model.
 
 For units and small designs without off-chip memory, at any FIFO depths: no build is needed.
 """
@@ -53,7 +53,7 @@ def pack(channel: Channel, stream: Beats) -> list[int]:
 
 
 def compare(name: str, channel: Channel, words: list[int], wanted: Beats) -> None:
-    """Hold payloads that left through a port against beats, every field of them."""
+    """Compare payloads that left through a port with beats, in every field."""
     expected = pack(channel, wanted)
     for k, (seen, due) in enumerate(zip(words, expected, strict=False)):
         said = f"{fields(channel, seen)}, expected {fields(channel, due)}"
@@ -104,8 +104,8 @@ def simulate(
 
     What is in `memory` stays from run to run. Sources in `early` offer the beats of all runs, and
     of one more, as one stream, from before the first start on. Before the runs that are returned
-    there is one for each cycle in `aborts`, which a soft reset in that cycle gives up; then
-    `memory` is as at first. Idle streams carry junk, and so do memories that nobody wrote.
+    there is one for each cycle in `aborts`, which a soft reset aborts in that cycle; then
+    `memory` is as at first. Idle streams carry junk, and so do memories before they are written.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def check(
     early: Collection[str] = (),
     aborts: Sequence[int] = (),
 ) -> Prediction:
-    """Hold the circuit against the expected beats and against the cycle model, to the cycle."""
+    """Compare the circuit with the expected beats and, to the cycle, with the cycle model."""
     stalls = stalls or Stalls()
     timing = memory.timing if memory else None
     predicted = predict(design, inputs, memory=timing, stalls=stalls, early=early)

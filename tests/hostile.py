@@ -1,4 +1,4 @@
-"""Values that no parameter was made for, for the walks over everything that takes some."""
+"""Invalid values of all kinds, for tests of all parameters."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from stepgen.program.inputs import complete
 from stepgen.semantics import executor
 
 MOST_ELEMENTS = 5000
-"""Of a stream in a program that is run; what is larger is only written down."""
+"""Elements of a stream up to which a program is run; larger ones are only written and read."""
 
 
 class Rude:
-    """Neither its text nor its comparison can be relied on."""
+    """An object that raises when it is printed, compared or used as a number."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no text")

@@ -1,4 +1,4 @@
-"""Drawn bits on everything that nobody may look at."""
+"""Drawn bits on payloads that are not valid and in memories that are not written."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Junk:
         self._random = random.Random(seed)
 
     def put(self, ctx, *signals) -> None:
-        """Wires that carry nothing in this cycle."""
+        """Put junk on wires that are not valid in this cycle."""
         for signal in signals:
             wires = Value.cast(signal)
             ctx.set(wires, self._random.getrandbits(len(wires)))
 
     def idle(self, ctx, *streams: Interface) -> None:
-        """Streams that offer nothing in this cycle."""
+        """Put junk on streams that are not valid in this cycle."""
         for stream in streams:
             ctx.set(stream.valid, 0)
             self.put(ctx, stream.payload)
@@ -58,6 +58,6 @@ class Junk:
             return elaborated(top)
 
     def fill(self, ctx, circuit: Fragment) -> None:
-        """Memories that nobody has written."""
+        """Put junk into memories before they are written."""
         for memory in memories(circuit):
             self.put(ctx, *(memory[row] for row in range(memory.depth)))

@@ -21,7 +21,7 @@ Bits = list[list[int]]
 
 @dataclass(frozen=True)
 class Turns:
-    """What enters a loop, and who takes which turn.
+    """What enters a loop, and the selectors of its merge and route.
 
     Attributes
     ----------

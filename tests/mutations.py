@@ -1,4 +1,4 @@
-"""Valid files made wrong in one place each, for the walks over everything that is read."""
+"""Copies of valid files with one mistake each, for tests of everything that reads files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ VALUES: list[Any] = [
     *([], [1], [[[[]]]], {}, {"a": 1}, {"fn": "add"}, {"dim": "x", "kind": "dynamic"}),
     ["a", "b", "c"],
 ]
-"""What stands in the place of a value."""
+"""Values that replace one value."""
 
 TEXTS = [
     *("", "null", "3", "[]", "{}", "NaN", '"a"', "{", '{"a": 1', "\x00", "{'a': 1}"),
     *("[" * 100_000, '{"a":' * 100_000, "9" * 5000, '{"a": 1, "a": 2}', '{"a": NaN}'),
 ]
-"""What stands in the place of a whole file of JSON."""
+"""Texts that replace a whole file of JSON."""
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

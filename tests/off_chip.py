@@ -1,4 +1,4 @@
-"""Drawn designs of loads and stores on one bus, and what they must do."""
+"""Drawn designs of loads and stores on one bus, with the expected beats and memory."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class OffChip:
         return (1 << bits) - self.draw.one((0, 1, 2)) * PAGE
 
     def place(self, size: int, window: int | None = None) -> int:
-        """Somewhere on a bus word in a window, behind all that has a place there."""
+        """An address of a bus word in a window, behind all tensors that have an address there."""
         k = self.draw.one((0, 1)) if window is None else window
         base = self.ends[k] + self.draw.one((0, 1, 2, 5)) * self.bus.bytes
         self.ends[k] = base + -(-size // self.bus.bytes) * self.bus.bytes
@@ -80,7 +80,7 @@ class OffChip:
         return base
 
     def place_far(self, size: int) -> int:
-        """A place in the first window that is free in the second one too."""
+        """An address in the first window whose place in the second one is free too."""
         starts = [origin for origin, _ in self.windows.windows]
         used = max(end - start for end, start in zip(self.ends, starts, strict=True))
         self.ends[0] = starts[0] + used
@@ -89,7 +89,7 @@ class OffChip:
         return base
 
     def _tensor(self, name: str, base: int, size: int) -> None:
-        """Note where a tensor lies."""
+        """Record the address of a tensor."""
         self.regions[name] = Region(base, size, 1, size, (1, size), "int8")
 
     def depth(self) -> int:
@@ -247,9 +247,9 @@ class OffChip:
     def verify(
         self, timing: MemoryTiming, stalls: Stalls, runs: int = 2, aborts: int = 0
     ) -> Prediction:
-        """Hold `runs` runs in a row against what must come out, and against one prediction.
+        """Compare `runs` runs in a row with the expected beats and with one prediction.
 
-        Before them `aborts` runs are given up in drawn cycles.
+        Before them `aborts` runs are aborted in drawn cycles.
         """
         design, early = self.design(), self.early()
         predicted = predict(design, self.inputs, memory=timing, stalls=stalls, early=early)

@@ -1,4 +1,4 @@
-"""Programs before and after a transform, held against each other; small programs to transform."""
+"""Compares programs before and after a transform; small programs to transform."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ROUTINGS = {
 def small_moe(
     chosen: Sequence[Sequence[int]], tiling: str, seed: int = 0, experts: int = 4
 ) -> tuple[sg.Graph, dict[str, Any]]:
-    """The MoE example with a routing that may send tokens anywhere or nowhere."""
+    """The MoE example with a routing of each token to any number of experts."""
     top = max(map(len, chosen), default=1) or 1
     graph, inputs = moe(
         len(chosen), experts, top, 8, 16, tile=3, columns=8, tiling=tiling, seed=seed
@@ -78,7 +78,7 @@ def expert(
 
 
 def draw_routing(seed: int, experts: int = 4) -> list[list[int]]:
-    """A drawn routing: some tokens go nowhere, some experts are crowded."""
+    """A drawn routing: some tokens have no expert, some experts have many tokens."""
     rng = np.random.default_rng(seed)
     popular = rng.dirichlet(np.full(experts, 0.4)) + 1e-3
     popular /= popular.sum()

@@ -1,4 +1,4 @@
-"""Imports point one way, and nothing lacks a face."""
+"""Imports between packages go one way, and every operator and unit is complete."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ MAY_IMPORT = {
     "pages": (_CORE, r"stepgen\.(hw|program|emit|cosim|report|pages)", "stepgen$"),
     "cli": ("stepgen",),
 }
-"""By room, patterns of the modules that its files may import, and what lies in them."""
+"""By layer, patterns of the modules, and of what is in them, that its files may import."""
 
 
-def room(path: Path) -> str:
-    """The room that a file is in."""
+def layer(path: Path) -> str:
+    """The layer of a file: its package, or a part of `hw` with rules of its own."""
     parts = path.relative_to(ROOT).parts
     if parts[:2] == ("hw", "units") and path.stem in ("params", "model"):
         return path.stem
@@ -77,7 +77,7 @@ def imported(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 
 def forbidden(path: Path, text: str) -> list[str]:
-    allowed = re.compile(rf"({'|'.join(MAY_IMPORT[room(path)])})(\.|$)")
+    allowed = re.compile(rf"({'|'.join(MAY_IMPORT[layer(path)])})(\.|$)")
     return [
         f"{path.relative_to(ROOT.parent)}:{line} imports {name}"
         for line, name in imported(path, text)
@@ -95,11 +95,11 @@ def test_imports_point_one_way(package: str) -> None:
     assert not wrong
 
 
-def test_every_room_has_its_rule() -> None:
-    assert {room(path) for name in PACKAGES for path in files(name)} == set(MAY_IMPORT)
+def test_every_layer_has_its_rule() -> None:
+    assert {layer(path) for name in PACKAGES for path in files(name)} == set(MAY_IMPORT)
 
 
-def test_every_room_is_on_the_page_for_newcomers() -> None:
+def test_every_package_is_on_the_page_for_newcomers() -> None:
     page = (ROOT.parent / "CONTRIBUTING.md").read_text()
     assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.M)) == PACKAGES
 
@@ -110,7 +110,7 @@ def test_only_circuits_need_amaranth() -> None:
         for p in ROOT.rglob("*.py")
         if re.search(r"^from amaranth|^import amaranth", p.read_text(), re.M)
     ]
-    assert {room(path) for path in users} <= {"hw", "emit", "cosim", "synth"}
+    assert {layer(path) for path in users} <= {"hw", "emit", "cosim", "synth"}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def names(package: str) -> set[str]:
     return set(registry.modules(package))
 
 
-def test_every_operator_has_a_meaning() -> None:
+def test_every_operator_has_a_reference() -> None:
     assert names("stepgen.ir.ops") == names("stepgen.semantics.ops")
 
 
@@ -175,7 +175,7 @@ MAY_NAME_OPERATORS = ("compile/transforms/", "ir/ops/")
 
 
 def named(text: str) -> list[str]:
-    """Where what is done depends on the name of an operator."""
+    """Code that switches on the name of an operator."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Compare):
@@ -198,7 +198,7 @@ def _strings(nodes: Iterable[ast.AST | None]) -> set[str]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_operators_are_asked_not_told_by_name(package: str) -> None:
+def test_only_transforms_switch_on_names_of_operators(package: str) -> None:
     for path in files(package):
         if not str(path.relative_to(ROOT)).startswith(MAY_NAME_OPERATORS):
             assert not named(path.read_text()), path

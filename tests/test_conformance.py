@@ -1,4 +1,4 @@
-"""The faces of the operators against each other, on drawn programs."""
+"""Reference, cycle model and circuit agree on drawn programs."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ LOOPS = 16
 
 
 def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
-    """Hold reference, model and circuit of a program against each other."""
+    """Compare reference, cycle model and circuit of a program."""
     rng = np.random.default_rng(seed)
     design = lower(graph, lanes=LANES)
     depths = {

@@ -1,4 +1,4 @@
-"""No program with bounds stops before its end, and a design that does says why."""
+"""No program with bounds deadlocks, and the deadlock of a design is explained."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AMPLE = 1 << 14
 
 
 def stuck(design: Design, inputs: Mapping[str, Beats], seed: int = 0) -> Deadlock | None:
-    """How a run stops before its end, with drawn stalls and a drawn memory."""
+    """The deadlock of a run with drawn stalls and a drawn memory, if there is one."""
     rng = np.random.default_rng(seed)
     ports = [u.name for kind in (Source, Sink) for u in design.of_kind(kind)]
     stalls = Stalls(seed, {name: float(rng.choice([0, 0, 0.3, 0.7])) for name in ports})
@@ -43,7 +43,7 @@ def with_all(design: Design, depth: int) -> Design:
 
 
 def outcomes(seed: int, draws: int) -> Counter[str]:
-    """Runs of a drawn program that end, that do not, and whose data would stop at any depth."""
+    """Runs of a drawn program that end, that deadlock, and that would at any depth."""
     program = case(seed, 1 + seed % 4)
     design = table(program)
     found: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Every command of the documentation runs, and every file that it names is there."""
+"""Every command of the documentation runs, and every file that it names exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is used of other libraries beside what they document: where, and that it is still so.
+"""Uses of undocumented parts of other libraries: where they are, and that they still work.
 
 A test that fails after an upgrade says what to read again in the new version. Amaranth is pinned to
 the one version in which its private parts were read; the others are held by these tests alone.

@@ -1,4 +1,4 @@
-"""What the timing engine on tiles moved, and what the reference says, in comparable form."""
+"""The tokens of the timing on tiles and of the reference, in comparable form."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Recorded:
         self.choices = engine._choices(self.program, notes)
 
     def _run(self) -> tuple[Any, Any]:
-        """As the engine does; a run that ends leaves nothing behind in any FIFO."""
+        """Run as the engine does; at the end all FIFOs are empty."""
         M = self.program.build()
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
         M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])

@@ -73,7 +73,7 @@ class TileProgram(Program):
         return [self.dim(ragged=n > 0) for n in range(self.number(1, 2))]
 
     def keep(self, stream: Stream, name: str) -> None:
-        """Let a stream leave the program, or nobody read it."""
+        """Make a stream an output of the program, or leave it without a reader."""
         if self.number(0, 2):
             self.graph.output(stream, name)
 
@@ -128,7 +128,7 @@ class TileProgram(Program):
         return x.zip(self.beside(name, weight, x)).accum(sg.fn.matmul(), rank=max(1, x.rank))
 
     def step_zip_numbers(self, x: Stream, name: str) -> Stream:
-        """Tuples of selectors and tiles only pass."""
+        """Tuples of selectors and tiles, passed on unchanged."""
         sel = self.beside(name, sg.Selector(2), x)
         self.graph.output(x.zip(sel.zip(x)), f"{name}_tuples")
         return x
@@ -275,7 +275,7 @@ class TileProgram(Program):
         return self.look_up(numbers.flat_map(sg.fn.tile_addresses(4), rank=self.pick(0, 1)), name)
 
     def step_weights(self, x: Stream, name: str) -> Stream:
-        """What exists once per choice, routed as what exists once per element is."""
+        """One number per bit of a selector, routed like the elements."""
         n = self.number(1, 3)
         sel = self.beside(name, sg.Selector(n), x)
         ones = sel.flat_map(sg.fn.one_hot(), rank=1)

@@ -1,4 +1,4 @@
-// What AXI4 asks of a master, checked in every cycle: stable requests, legal bursts.
+// Checks in every cycle that a master follows AXI4: stable requests, legal bursts.
 
 module axi_checks #(
     parameter int ADDRESS_BITS = 32,

@@ -8,7 +8,7 @@
 module axi_memory #(
     parameter int ADDRESS_BITS = 32,
     parameter int DATA_BYTES   = 8,
-    // What it holds: words from FIRST[i] on, COUNT[i] of them, window after window.
+    // Contents: words from FIRST[i] on, COUNT[i] of them, window after window.
     parameter int WINDOWS      = 1,
     parameter logic [WINDOWS-1:0][63:0] FIRST = '0,
     parameter logic [WINDOWS-1:0][63:0] COUNT = '1,
@@ -33,7 +33,7 @@ module axi_memory #(
 
     // memory image: <folder>/<case_number>/memory.hex, written back to memory_after.hex
     input logic [31:0] case_number,
-    input logic        load,  // before a run, when nothing may be under way
+    input logic        load,  // before a run, when no burst may be in flight
     input logic        dump,
 
     input  logic [ADDRESS_BITS-1:0] araddr,
@@ -58,7 +58,7 @@ module axi_memory #(
     output logic                    bvalid,
     input  logic                    bready,
 
-    output logic error  // what this module reports, since reset
+    output logic error  // this module has reported a mistake since reset
 );
 
   localparam int WORD_SHIFT = $clog2(DATA_BYTES);
@@ -96,7 +96,7 @@ module axi_memory #(
   logic [Q:0] r_accepted, r_finished;
   logic [7:0] r_beat;
   logic [63:0] r_next;
-  logic r_held;  // offered and not taken: stays, whatever the stalls say
+  logic r_held;  // offered and not accepted: stays valid, independent of the stalls
   logic [8*DATA_BYTES-1:0] r_held_data;
 
   wire [Q-1:0] r_head = r_finished[Q-1:0];
@@ -128,7 +128,7 @@ module axi_memory #(
       end
       r_held <= rvalid && !rready;
       r_held_data <= rdata;
-      if (load) r_next <= '0;  // the run before does not count
+      if (load) r_next <= '0;  // independent of the previous run
       if (rvalid && rready) begin
         r_next <= now + 64'(read_interval);
         r_beat <= rlast ? '0 : r_beat + 1'b1;
@@ -199,7 +199,7 @@ module axi_memory #(
   string folder, image;
   initial if (!$value$plusargs("folder=%s", folder)) folder = ".";
 
-  // The image is loaded between runs, when nobody writes.
+  // The image is loaded between runs, when no write is in flight.
   /* verilator lint_off BLKANDNBLK */
   always @(posedge clk) begin
     if (load && words != 0) begin

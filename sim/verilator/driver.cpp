@@ -9,8 +9,8 @@
 // STEPGEN_DONE is the kind of the beat that ends a stream, in STEPGEN_KIND_MASK; the compiler is
 // told both.
 //
-// What is not valid means nothing: idle payloads and registers' buses carry junk, another in every
-// cycle, drawn from +verilator+seed+N.
+// A design must not use payloads that are not valid: those of idle streams and buses are drawn anew
+// in every cycle, from +verilator+seed+N.
 
 #include <chrono>
 #include <cinttypes>
@@ -35,7 +35,7 @@
 namespace {
 
 constexpr uint64_t kStartLimit = 1000;  // cycles of waiting, beside one per channel
-constexpr uint64_t kDrain = 64;  // cycles in which a unit without control may still say too much
+constexpr uint64_t kDrain = 64;  // cycles after a run of a unit without control, to find surplus beats
 
 [[noreturn]] void die(const std::string& message) {
     fprintf(stderr, "%s\n", message.c_str());
@@ -79,7 +79,7 @@ struct Port {
     size_t moved = 0;            // beats taken so far
     size_t expected = 0;         // of a sink
     bool raw = false, ended = false, offered = false;
-    bool early = false;  // a source that offers its beats, over and over, without regard to runs
+    bool early = false;  // a source that offers its beats repeatedly, independent of runs
 
     void rewind() {
         moved = 0;
@@ -131,7 +131,7 @@ private:
 #endif
     std::mt19937_64 random_;
     Signal clk_, running_, cycle_;
-    // without control registers they are nowhere
+    // null in a design without control registers
     Signal csr_awaddr_ = top_.signal("csr_awaddr"), csr_awvalid_ = top_.signal("csr_awvalid"),
            csr_wdata_ = top_.signal("csr_wdata"), csr_wstrb_ = top_.signal("csr_wstrb"),
            csr_wvalid_ = top_.signal("csr_wvalid"), csr_araddr_ = top_.signal("csr_araddr"),
@@ -213,7 +213,7 @@ void Bench::read_case(const std::string& folder) {
     }
 }
 
-// What the ports offer in a cycle; called when the cycle's registers are settled.
+// Drives the ports in a cycle; called when the cycle's registers are settled.
 void Bench::drive(bool running, uint64_t cycle) {
     for (Port& p : sources_) {
         const size_t count = p.beats.size() / p.bytes;
@@ -236,7 +236,7 @@ void Bench::drive(bool running, uint64_t cycle) {
     if (!get(csr_arvalid_)) junk(csr_araddr_, STEPGEN_MIN_ADDRESS_BITS);
 }
 
-// What moves at the end of the cycle; called when everything is settled.
+// Collects the transfers at the end of the cycle; called when everything is settled.
 void Bench::sample() {
     for (Port& p : sources_)
         if (p.offered && get(p.ready)) {
@@ -313,7 +313,7 @@ bool Bench::sinks_ended() const {
     return !sinks_.empty();
 }
 
-// Before a run: what the memory holds and where the streams begin.
+// Before a run: loads the memory image and rewinds the streams.
 void Bench::load() {
     for (Port& p : sources_) p.rewind();
     for (Port& p : sinks_) {
@@ -326,7 +326,7 @@ void Bench::load() {
     set(load, 0);
 }
 
-// Starts a run and follows it to its end, or to cycle `limit`; says how it went.
+// Starts a run and steps it to its end, or to cycle `limit`; returns the outcome.
 const char* Bench::play(uint64_t limit) {
     const Signal done = signal("done");
     if (control_) write_register(STEPGEN_CONTROL, STEPGEN_CONTROL_START);
@@ -344,7 +344,7 @@ const char* Bench::play(uint64_t limit) {
     return "done";
 }
 
-// Gives up a run; the design is as after a reset then, and nothing is under way on its bus.
+// Aborts a run; then the design is as after a reset, and no burst is in flight.
 void Bench::soft_reset() {
     write_register(STEPGEN_CONTROL, STEPGEN_CONTROL_SOFT_RESET);
     constexpr uint32_t kBusy = STEPGEN_STATUS_RUNNING | STEPGEN_STATUS_STOPPING;

@@ -1,4 +1,4 @@
-// A verilated test bench as the programs around it see it, the same for all designs.
+// The interface of a verilated test bench, the same for all designs.
 //
 // The class is called Vtop because cocotb's main program asks for that name; it is made by
 // templates/glue.cpp.j2.
@@ -12,7 +12,7 @@
 
 class VerilatedVcdC;
 
-// Where a port of the top module lies: little-endian bytes; unused upper bits stay 0.
+// A port of the top module, as little-endian bytes; unused upper bits stay 0.
 struct Signal {
     void* data;
     size_t bytes;

@@ -1,8 +1,8 @@
 // Writes which channels moved in which cycle; read by stepgen/cosim/record.py.
 //
-// The file is a sequence of 32-bit words in the machine's byte order (little-endian where we simulate). A word with bit 31 set moves
-// the time forward by its other bits; any other word is an event in that cycle: 2 * channel for a
-// push, 2 * channel + 1 for a pop.
+// The file is a sequence of 32-bit words in the host's byte order (little-endian on all hosts so
+// far). A word with bit 31 set advances the time by its other bits; any other word is an event in
+// that cycle: 2 * channel for a push, 2 * channel + 1 for a pop.
 
 #include <cstdint>
 #include <cstdio>

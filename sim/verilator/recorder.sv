@@ -1,4 +1,4 @@
-// Notes which channels move in each running cycle; sim/verilator/recorder.cpp writes the file.
+// Records which channels move in each running cycle; sim/verilator/recorder.cpp writes the file.
 
 module recorder #(
     parameter int CHANNELS = 1

@@ -1,4 +1,4 @@
-"""What each command gives."""
+"""The output of each command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends every command that takes long, and all that it has started."""
+"""Ctrl-C ends every long command with all its child processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from stepgen.cli.app import INTERRUPTED
 
 HANGS = 300
-"""Seconds after which a test is given up; nothing is compared with it."""
+"""Seconds after which a test fails; no result depends on it."""
 
 LONG = [
     # Compiled loops
@@ -43,7 +43,7 @@ def test_ctrl_c_ends_a_command(here: Path, line: str, moment: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_so_do_other_signals(here: Path, number: signal.Signals) -> None:
+def test_other_signals_end_a_command(here: Path, number: signal.Signals) -> None:
     line = "simulate p.py:layer --change memory.latency=1000000000"
     assert _interrupted(here, line, "simulating", {}, number) == 128 + number
 

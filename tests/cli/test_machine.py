@@ -1,4 +1,4 @@
-"""What ``stepgen machine`` gives."""
+"""The output of ``stepgen machine``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an error is told: one line, the whole traceback, or JSON."""
+"""The forms of an error: one line, the whole traceback, or JSON."""
 
 from __future__ import annotations
 

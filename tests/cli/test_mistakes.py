@@ -1,4 +1,4 @@
-"""Bad input: one clear sentence, exit code 2, and earlier results stay."""
+"""Invalid input: one clear sentence, exit code 2, and earlier results are unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every option of every command takes every hostile text: one sentence, or it works."""
+"""Every option of every command with every hostile text: one sentence, or it succeeds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_command_is_walked():
 
 @pytest.fixture(scope="module")
 def light():
-    """Simulations are not built, and figures not drawn: it is options that are looked at."""
+    """No simulation is built and no figure drawn: these tests are about options."""
 
     def no_build(*args: object, **kwargs: object) -> None:
         raise StepError("nothing is built here")
@@ -118,7 +118,7 @@ def huge(n: int = 1 << 20):
 """
 
 
-def test_what_nobody_looks_at_is_not_drawn(stepgen, here):
+def test_tensors_that_a_command_does_not_use_are_not_drawn(stepgen, here):
     (here / "huge.py").write_text(HUGE)
     assert stepgen("time huge.py:huge --json").json["off_chip_bytes"]["symbolic"] == 64
     assert stepgen("metrics huge.py:huge").code == 0

@@ -1,4 +1,4 @@
-"""Results go to new files and to regular files, whatever the command; never over an input."""
+"""Every command writes results only to new or regular files, and never over an input."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OUTPUTS = _outputs()
 
 @pytest.fixture
 def device() -> Iterator[str]:
-    """A character device of the test's own, in a place where nobody can put a file instead."""
+    """A character device of the test's own, in a folder in which no file can be made."""
     ends = pty.openpty()
     yield os.ttyname(ends[1])
     for end in ends:
@@ -165,7 +165,9 @@ def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, device, name
 
 
 @pytest.mark.parametrize("key", [*FILES, *FOLDERS], ids=" ".join)
-def test_where_nobody_can_write_the_place_that_was_given_is_named(stepgen, here, key) -> None:
+def test_an_error_in_a_folder_without_write_permission_names_the_given_path(
+    stepgen, here, key
+) -> None:
     place = f"/proc/x{(*OUTPUTS[key].suffixes, '')[0]}"
     said = stepgen((FILES | FOLDERS)[key].format(place))
     assert said.code == 2

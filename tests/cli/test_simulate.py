@@ -1,4 +1,4 @@
-"""What ``stepgen simulate`` gives."""
+"""The output of ``stepgen simulate``."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_mistakes(stepgen, here, line, sentence):
 
 
 def test_a_deadlock_is_explained(here, capsys):
-    """And the depth that it names frees the program."""
+    """With the depth that the message names the program runs to its end."""
 
     def depth(number: int) -> int:
         fifo = f"route.0 to reassemble_0={number}"

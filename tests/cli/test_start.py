@@ -1,4 +1,4 @@
-"""The ways into the command."""
+"""The entry points of the command, and what the shell may do to its streams."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ main(["verilog", "moe", "--set", "tokens=2", "--set", "experts=2"])
 """
 
 
-def test_a_circuit_that_was_given_up_is_not_warned_about(tmp_path) -> None:
+def test_no_warning_about_a_circuit_whose_elaboration_failed(tmp_path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False, cwd=tmp_path
     )

@@ -1,4 +1,4 @@
-"""What one sees while one waits, and the limit of what one waits for."""
+"""Progress on stderr during long commands, and the limit of cycles of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_command_that_runs_in_cycles_has_a_limit() -> None:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_is_given_up_at_the_limit(stepgen, here, monkeypatch, name) -> None:
+def test_a_run_ends_at_the_limit(stepgen, here, monkeypatch, name) -> None:
     monkeypatch.setenv("STEPGEN_CACHE", str(here / "cache"))
     said = stepgen(f"{RUNS[name]} --max-cycles 9")
     assert said.code == 2
@@ -78,7 +78,7 @@ def test_what_numba_compiles_is_told(capsys) -> None:
     assert capsys.readouterr().err.splitlines() == [waiting.COMPILING]
 
 
-def test_nobody_is_told_outside(capsys) -> None:
+def test_the_library_prints_no_progress(capsys) -> None:
     watcher().ran(9)
     watcher().compiles(9)
     assert capsys.readouterr() == ("", "")

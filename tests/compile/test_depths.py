@@ -1,4 +1,4 @@
-"""FIFO depths that follow from the table, on designs small enough to work them out by hand."""
+"""Derived FIFO depths, on designs small enough to work them out by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def matrix(g: sg.Graph, ref, *, width: int = 8):
 
 
 def own_weights() -> sg.Graph:
-    """A tile asks for its weights with its first row: nothing has to wait for its last."""
+    """The first row of a tile triggers the load of its weights: nothing waits for its last."""
     g = sg.Graph("own")
     tile = rows(g, 6).promote().accum(sg.fn.retile_row(), rank=1)
     g.output(tile.map(sg.fn.matmul(), matrix(g, tile)), "y")
@@ -32,7 +32,7 @@ def own_weights() -> sg.Graph:
 
 
 def late_weights() -> sg.Graph:
-    """The stops of the weights are looked at, so the last of them wait for the tile's end."""
+    """The stops of the weights are used, so the last of them wait for the tile's end."""
     g = sg.Graph("late")
     tile = rows(g, 6).promote().accum(sg.fn.retile_row(), rank=1)
     weights = matrix(g, tile)
@@ -62,7 +62,7 @@ def padded() -> sg.Graph:
 
 
 def crossed() -> sg.Graph:
-    """Two streams times each other, both ways: no clock is common to them."""
+    """Two streams multiplied with each other in both orders: they have no common clock."""
     g = sg.Graph("crossed")
     x, z = (g.input(name, sg.int8[8, 8], (3,)) for name in "xz")
     g.output(x.map(sg.fn.matmul(), z), "xz")
@@ -71,7 +71,7 @@ def crossed() -> sg.Graph:
 
 
 def straight() -> sg.Graph:
-    """A chain: nothing parts, nothing waits."""
+    """A chain without fork and join: nothing waits."""
     g = sg.Graph("straight")
     g.output(rows(g, 6).promote().accum(sg.fn.retile_row(), rank=1), "y")
     return g

@@ -1,4 +1,4 @@
-"""What kinds of units declare of their paces, held against each kind alone, drawn, in the model."""
+"""The paces that kinds of units declare, checked for each kind alone in drawn model runs."""
 
 from __future__ import annotations
 
@@ -331,7 +331,7 @@ class Bench:
 
 
 def declared(case: Case, name: str, level: int) -> dict[str, Pace]:
-    """The paces of all that follows an input, in whose levels the clock counts."""
+    """The paces of all channels that follow an input, by the levels of its clock."""
     paces = {name: Pace(level, opened=True, prompt=level == 0).normal(case.extents[name])}
     for unit in case.design.units:
         if unit.name not in ("dut", "next", "y"):
@@ -355,7 +355,7 @@ Question = tuple[Case, Bench, str, int, str, Pace, bool, list[int], list[int]]
 
 
 def questions(make: Callable[[Draw], Case]) -> Iterator[Question]:
-    """Every clock of every drawn case, with each pace and what is due by the end of each epoch."""
+    """Every clock of every drawn case, with each pace and the beats due in each epoch."""
     for seed in range(SEEDS):
         case = make(Draw(seed))
         bench = Bench(case)

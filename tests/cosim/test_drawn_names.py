@@ -36,7 +36,7 @@ NAMES = (
 )
 
 SLOTS = ("x", "sel", "route", "load", "up", "save", "pad", "cut", "y")
-"""What users name in `with_memory`."""
+"""Names in `with_memory` that users choose."""
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -90,7 +90,7 @@ def nameless(design: Design) -> tuple[list[Any], list[Any]]:
     return units, [replace(c, name="") for c in design.channels]
 
 
-def test_names_of_users_never_meet_those_that_are_made() -> None:
+def test_names_of_users_never_collide_with_generated_ones() -> None:
     plain = lower(with_memory({}))
     made = {u.name for u in plain.units} | {c.name for c in plain.channels}
     for slot in SLOTS:

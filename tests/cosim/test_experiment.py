@@ -79,7 +79,7 @@ def test_wider_matrix_units(lanes, bits, tmp_path):
     assert verdict.good, verdict.outcome.faults
 
 
-def test_an_outside_judge_accepts_the_memory_port(tmp_path):
+def test_an_independent_memory_model_accepts_the_memory_port(tmp_path):
     (verdict,) = simulate(experiments("dynamic")[-1:], tmp_path, driver="judge")
     assert verdict.good, verdict.outcome.faults
 
@@ -118,7 +118,7 @@ def test_a_deadlock_names_the_depth_that_frees_it():
 
 
 def test_a_gate_between_two_matrix_products(tmp_path):
-    """The done beat of a merge meets that of the weights in a matrix unit, which compares them."""
+    """A matrix unit compares the done beat of a merge with that of the weights."""
     g = sg.Graph("gate")
     x = g.input("x", sg.int8[1, 8], (5,))
     first = g.input("w0", sg.int8[8, 8], (5,))

@@ -17,7 +17,7 @@ def program():
     """A tensor of 5 GiB of which two tiles are read, one behind it, one around 2^40, one far up."""
     g = sg.Graph("far")
     rng = np.random.default_rng(3)
-    big = np.zeros((5 * GIB // 65536, 65536), np.int8)  # pages that nobody touches cost nothing
+    big = np.zeros((5 * GIB // 65536, 65536), np.int8)  # pages that are not accessed take no memory
     big[0, :COLS], big[-1, -COLS:] = rng.integers(-128, 128, (2, COLS))
     inputs = {"big": big}
     ends = big.size // COLS - 1

@@ -1,4 +1,4 @@
-"""Nothing depends on what registers and memories hold before they are written."""
+"""No result depends on the initial contents of registers and memories."""
 
 from __future__ import annotations
 

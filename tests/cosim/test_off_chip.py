@@ -1,4 +1,4 @@
-"""Loads and stores through Verilator, with the circuit of the memory that the model describes."""
+"""Loads and stores in Verilator, with the simulated memory that the cycle model predicts."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def built():
 
 
 def image(made: OffChip, outside, data: bytearray) -> np.ndarray:
-    """What the simulated memory holds of the windows in which tensors may lie."""
+    """The memory image: the contents of the windows in which tensors may lie."""
     (low, size), (high, _) = made.windows.windows
     held = np.frombuffer(data, np.uint8)
     return Windows(outside.memory.windows).image([(low, held[:size]), (high, held[size:])])
@@ -80,7 +80,7 @@ def test_to_the_cycle(built, tmp_path):
 
 
 @pytest.mark.parametrize("driver", ["cocotb", "cpp"])
-def test_runs_that_are_given_up(built, driver, tmp_path):
+def test_aborted_runs(built, driver, tmp_path):
     """In drawn cycles, the bus stalled or not; what follows is exact, with no reset between."""
     _, made, design, outside, simulation = built
     cases = [

@@ -99,8 +99,8 @@ endmodule
 """
 
 
-def test_what_nobody_set_is_drawn(tmp_path: Path) -> None:
-    """A design that looks at what is not valid, or was never written, is seen by both drivers."""
+def test_uninitialised_values_are_drawn(tmp_path: Path) -> None:
+    """Both drivers find a design that uses a payload that is not valid, or never written."""
     ports = (
         StreamPort("x", "in", 1, 8, 0, 8, raw=True),
         StreamPort("y", "out", 2, 8, 0, 16, raw=True),

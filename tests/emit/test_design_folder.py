@@ -1,4 +1,4 @@
-"""Design folders: read back as they were written, never made twice, refused where they changed."""
+"""Design folders: read back as written, reused if they fit, refused if a file has changed."""
 
 from __future__ import annotations
 

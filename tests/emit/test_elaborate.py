@@ -33,7 +33,7 @@ def reader(bits: int = 8, name: str = "a_reader") -> Design:
     )
 
 
-def test_the_outside_of_a_design() -> None:
+def test_the_ports_of_a_design() -> None:
     outside = interface(reader())
     assert outside.name == "a_reader"
     assert outside.ports == (StreamPort("out", "out", 4, 8, 2, 32),)
@@ -42,7 +42,7 @@ def test_the_outside_of_a_design() -> None:
     assert outside.csr_bits == 16
 
 
-def test_the_outside_is_what_the_verilog_has() -> None:
+def test_the_ports_are_those_of_the_verilog() -> None:
     text = verilog(reader(), probes=True)
     top = text[text.index("module a_reader(") :]
     for line in (

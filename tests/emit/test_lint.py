@@ -1,4 +1,4 @@
-"""What Verilator's linter says of the designs that ship: nothing but what is waived."""
+"""Verilator's linter accepts the shipped designs but for the waived warnings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shipped(name: str, **settings: str) -> sg.Graph:
 
 
 def only_reads() -> sg.Graph:
-    """Of the bus one direction."""
+    """A program that uses the read channels of the bus alone."""
     g = sg.Graph("only_reads")
     w = g.tensor("w", (12, 8), sg.int8)
     g.output(sg.linear_offchip_load(w, tile=(4, 8), shape=(3,), stride=(1,)), "y")
@@ -45,7 +45,7 @@ def only_reads() -> sg.Graph:
 
 
 def only_writes() -> sg.Graph:
-    """Of the bus the other one."""
+    """A program that uses the write channels of the bus alone."""
     g = sg.Graph("only_writes")
     x = g.input("x", sg.int8[4, 8], (3,))
     sg.linear_offchip_store(x, g.tensor("y", (12, 8), sg.int8))
@@ -65,7 +65,7 @@ def shared_bus(loads: int, stores: int) -> sg.Graph:
 
 
 def designs() -> Iterator[tuple[str, Design]]:
-    """Examples that have a circuit, and what they don't have."""
+    """Examples that have a circuit, and programs with parts that those lack."""
     for name in SMALL:
         for tiling in ("static", "dynamic"):
             graph = shipped(name, tiling=tiling)

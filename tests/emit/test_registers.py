@@ -1,4 +1,4 @@
-"""One map of control registers: what is made from it says the same."""
+"""The map of control registers: header, interface and docs agree with it."""
 
 from __future__ import annotations
 

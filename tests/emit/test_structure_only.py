@@ -1,4 +1,4 @@
-"""Inputs whose data nobody uses: a reference tells how often, and travels without lanes."""
+"""Inputs whose data is not used: only the structure of a reference is, so it has no lanes."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ PRICES = {"match": 3, "mismatch": -3, "gap": 2}
 
 
 def smith_waterman(query: Any, target: Any) -> tuple[int, int]:
-    """The best score, and that of an alignment up to the end of the query."""
+    """The best local score, and that of an alignment up to the end of the query."""
     table = np.zeros((len(query) + 1, len(target) + 1), int)
     for i, q in enumerate(query, 1):
         for j, t in enumerate(target, 1):

@@ -26,7 +26,7 @@ def ran(**settings: Any) -> tuple[Result, dict[str, Any]]:
 
 
 def caches(inputs: dict[str, Any], lengths: list[int]) -> dict[str, Any]:
-    """Keys and values ``[B, room, width]`` with the new rows."""
+    """Keys and values ``[B, capacity, width]`` with the new rows."""
     found = {}
     for name, row in (("keys", "key"), ("values", "value")):
         cache = np.array(inputs[name], float).reshape(len(lengths), -1, SIZE["width"])

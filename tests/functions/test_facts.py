@@ -1,4 +1,4 @@
-"""What functions say of themselves holds together, whatever their names are."""
+"""The facts that functions declare are consistent, independent of their names."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_tile_that_exceeds_the_memory(capacity, wrong):
             predict(design, inputs)
 
 
-def test_single_pass_needs_no_room_for_the_tile():
+def test_single_pass_needs_no_memory_for_the_tile():
     draw = Draw(4)
     tiles = [draw.tile(30, 2), draw.tile(0, 2), draw.tile(7, 2)]
     design, inputs = lone_count(tiles, 2, count=1)
@@ -157,8 +157,8 @@ def test_reference_of_another_structure(ref, wrong):
     assert raises_error(design, inputs, limit=60) == wrong
 
 
-def test_dropped_tile_needs_no_room():
-    """A hole of the reference reads its tile away while nothing can leave."""
+def test_dropped_tile_needs_no_space():
+    """An empty group of the reference discards its tile while the output is full."""
     draw = Draw(6)
     design = lone(
         Expand(count=None, level=3, ref_base=0, capacity=40, bits=8),

@@ -1,4 +1,4 @@
-"""Operators of explicit widths compute what those of RTLIL do, proved for drawn ones."""
+"""Cells rewritten with explicit widths are equivalent to those of RTLIL: proofs for drawn cells."""
 
 from __future__ import annotations
 

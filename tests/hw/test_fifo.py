@@ -8,7 +8,7 @@ from stepgen.hw.fifo import Fifo
 
 
 def drive(channel: Channel, offers, takes):
-    """What a FIFO shows in each cycle, when beats are offered and taken in the cycles given."""
+    """Outputs of a FIFO in each cycle, for beats offered and accepted in the given cycles."""
     fifo = Fifo(channel)
     junk = Junk(channel.depth)
     circuit = junk.circuit(fifo)
@@ -38,7 +38,7 @@ def drive(channel: Channel, offers, takes):
 
 
 def rule(channel: Channel, offers, takes):
-    """What it must show: the rule of latency and room, in a few lines."""
+    """The expected outputs: the rule of latency and space, in a few lines."""
     pushes, pops, shown = [], 0, []
     latency = channel.delay + MEMORY_LATENCY[memory_kind(channel.depth)]
     for t, (offer, take) in enumerate(zip(offers, takes, strict=True)):

@@ -53,10 +53,10 @@ def products(draw: Draw, dims: list, lanes: int, k: int, n: int, extreme: bool =
     return x, w, y
 
 
-def pit(
+def compare(
     draw: Draw, lanes: int, k: int, n: int, rank: int, dims: list, *, stops: bool = True, **options
 ):
-    """Circuit against numpy and cycle model; tiles of w that close nothing else without `stops`."""
+    """Compare circuit, numpy and cycle model; without `stops`, tiles of w close no other group."""
     x, w, y = products(draw, dims, lanes, k, n, **options)
     design = unit(draw, lanes, k, n, rank, stops=stops)
     wire = 2 + rank
@@ -75,25 +75,25 @@ def test_multiplies(seed):
     k, n = (lanes * draw.one((1, 1, 2, 3)) for _ in range(2))
     rank = draw.one((0, 1, 2))
     dims = [(0, 1, 2, 4), *[(0, 1, 2)] * rank]
-    pit(draw, lanes, k, n, rank, dims, stops=bool(seed % 3))
+    compare(draw, lanes, k, n, rank, dims, stops=bool(seed % 3))
 
 
 @pytest.mark.parametrize("n_slices", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("k_slices", [1, 3])
 def test_every_number_of_accumulators(k_slices, n_slices):
     draw = Draw(n_slices)
-    pit(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)])
+    compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)])
 
 
 @pytest.mark.parametrize("lanes", [8, 16])
 def test_many_lanes(lanes):
     draw = Draw(lanes)
-    pit(draw, lanes, lanes * 2, lanes, 1, [(2,), (0, 1, 2)])
+    compare(draw, lanes, lanes * 2, lanes, 1, [(2,), (0, 1, 2)])
 
 
 def test_sums_of_the_largest_products_are_exact():
     draw = Draw(0)
-    pit(draw, 2, 32, 2, 0, [(3,)], extreme=True)
+    compare(draw, 2, 32, 2, 0, [(3,)], extreme=True)
 
 
 @pytest.mark.parametrize(("k_slices", "n_slices"), [(1, 1), (1, 4), (4, 1), (3, 2)])

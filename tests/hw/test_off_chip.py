@@ -50,7 +50,7 @@ def test_prompt_load(seed):
 
 
 def test_a_prompt_load_does_not_wait_for_the_end_of_its_reference():
-    """The reference holds back behind its first beat; what it asks for comes out all the same."""
+    """The reference stalls after its first beat; the tile of that beat comes out all the same."""
     last = {}
     for prompt in (False, True):
         draw = Draw(2)
@@ -120,7 +120,7 @@ def test_more_than_one_multiplexer_can_join():
 
 
 def test_the_bus_is_kept_busy():
-    """With bursts enough under way, a word moves in every cycle once the first has come."""
+    """With enough bursts in flight, a word moves in every cycle after the first one."""
     draw = Draw(1)
     design = OffChip(draw, Bus(32, 32, 4, 8))
     design.depth = lambda: 64
@@ -133,8 +133,8 @@ def test_the_bus_is_kept_busy():
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3, 9])
-def test_many_bursts_under_way(latency):
-    """Whose turn it is then waits in a block RAM, which takes longer than a fast memory."""
+def test_many_bursts_in_flight(latency):
+    """The order of the requesters is then kept in a block RAM, slower than a fast memory."""
     draw = Draw(latency)
     design = OffChip(draw, Bus(32, 32, 4, 100))
     for k in range(2):
@@ -154,7 +154,7 @@ def errors(made: OffChip, refuses: bool = False) -> tuple[set[str], bytearray]:
 
 @pytest.mark.parametrize("missing", [0, 1, 3])
 def test_a_stream_longer_than_its_tensor(missing):
-    """What does not fit is dropped and told, and what lies behind stays as it was."""
+    """Beats beyond the tensor are dropped and reported, and the memory behind is unchanged."""
     draw = Draw(missing)
     made = OffChip(draw, Bus(64, 32, 4, 2))
     rows = [[[draw.beat()] for _ in range(7)]]

@@ -60,7 +60,7 @@ def test_pads(seed, prompt):
 
 
 @pytest.mark.parametrize("prompt", [False, True])
-def test_flags_hold_up_one_beat_alone(prompt):
+def test_flags_stall_one_beat_alone(prompt):
     """A beat without a flag moves although the flags' channel is full."""
     draw = Draw(3)
     x = [draw.tile(1, 6) for _ in range(8)]

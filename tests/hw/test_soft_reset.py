@@ -1,4 +1,4 @@
-"""A run that is given up leaves a clean bus, and a design as after a reset."""
+"""After an aborted run no burst is in flight, and the design is as after a reset."""
 
 import pytest
 from drawn import Draw
@@ -11,7 +11,7 @@ from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 
 @pytest.mark.parametrize("seed", range(12))
 def test_at_drawn_moments(seed):
-    """Several times in a row, bursts under way and the bus stalled; then two runs to the cycle."""
+    """Several in a row, with bursts in flight and a stalled bus; then two runs to the cycle."""
     draw = Draw(seed)
     made = OffChip(draw, Bus(draw.one((32, 64)), 32, draw.one((2, 4, 16)), draw.one((1, 2, 8))))
     for k in range(draw.one((1, 2))):

@@ -18,7 +18,7 @@ from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing.model import predict
 
 CONTROL, STATUS, CODE, CYCLES, COUNTERS = 0x00, 0x04, 0x08, 0x10, 0x1000
-"""Numbers once more, on purpose: hosts in the field have them."""
+"""The addresses as literal numbers, on purpose: the software of hosts depends on them."""
 
 
 async def write(ctx, dut, address, value):
@@ -166,7 +166,7 @@ def test_counters(outputs):
 
 
 def test_soft_reset():
-    """A run that hangs is given up; a start beside or behind the soft reset waits for it."""
+    """A run that hangs is aborted; a start in or after the cycle of the soft reset waits for it."""
     draw = Draw(7)
     design = fork_of(3)
     x = beats([(draw.beat(), draw.one((0, 1, 2))) for _ in range(9)], 2)
@@ -233,7 +233,7 @@ def test_soft_reset():
 
 @pytest.mark.parametrize("outputs", [1, 11])
 def test_counters_are_zero_before_the_first_run(outputs):
-    """Whatever their memory holds, and however soon they are read."""
+    """With any initial contents of their memory, and however early they are read."""
     dut, junk = System(fork_of(outputs)), Junk(outputs)
     circuit = junk.circuit(dut)
 
@@ -247,7 +247,7 @@ def test_counters_are_zero_before_the_first_run(outputs):
 
 
 def test_error_code():
-    """The first unit in error, in the order of the table; the next start forgets it."""
+    """The first unit in error, in the order of the table; the next start clears it."""
     x, sel = Channel("x", 2, 8, 2), Channel("sel", 1, 1, 0)
     design = lone(Partition(1, 2, False), [x, sel], [Channel("y", 2, 8, 2)])
     dut = System(design, counters=False)

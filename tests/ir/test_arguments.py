@@ -136,7 +136,7 @@ MADE_BY_OTHERS = {
     *("Dim", "ElementType", "Feedback", "Function", "Metrics", "Node", "Stream", "StreamType"),
     *("Tensor", "StepError"),
 }
-"""Classes that users are given and do not make."""
+"""Classes whose objects users get but do not construct."""
 NOT_FOR_USERS = {"Graph.routing", "Graph.span"}
 
 

@@ -1,4 +1,4 @@
-"""Whatever users call says what it takes, what it gives, what it refuses and where it is from."""
+"""Public docstrings have parameters, results, errors and sources."""
 
 from __future__ import annotations
 

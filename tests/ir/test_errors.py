@@ -1,4 +1,4 @@
-"""One program per mistake; the sentence that it gets is the expectation."""
+"""One program per mistake, with the expected message."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _around(g: sg.Graph, x: sg.Stream, back: sg.Stream) -> sg.Stream:
 
 
 def _merged(g: sg.Graph, x: sg.Stream, back: sg.Stream) -> sg.Stream:
-    """What comes first goes round: the merge waits for the loop's end, and that for the merge's."""
+    """A loop through a merge in order of arrival: the end of each waits for that of the other."""
     data, _ = sg.eager_merge([x, back], rank=0, name="merge")
     ways = g.feedback(sg.Selector(2), data.shape, "ways")
     out, again = sg.partition(data, ways, rank=0, name="split")
@@ -180,7 +180,7 @@ def test_a_graph_without_output_is_found() -> None:
         g.check()
 
 
-def test_a_stream_that_nobody_reads_is_found() -> None:
+def test_a_stream_without_a_reader_is_found() -> None:
     g = sg.Graph()
     x = g.input("x", sg.int8[1, 4], (6,))
     x.reshape(chunk=4)

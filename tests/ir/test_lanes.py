@@ -24,7 +24,7 @@ def defaults(text: str) -> Iterator[ast.expr]:
             yield from [node.value] if node.value else []
 
 
-def test_nobody_has_another_default() -> None:
+def test_all_defaults_are_equal() -> None:
     found = {
         (str(path.relative_to(ROOT)), ast.unparse(value))
         for path in ROOT.rglob("*.py")

@@ -1,4 +1,4 @@
-"""Graph files that somebody changed: every field, with every kind of value: refused, or right."""
+"""Graph files with every field changed to every kind of value: refused, or a valid graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two uses of one tensor need something that says which comes first."""
+"""Two uses of one tensor need a dependence that orders them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def uses(first: str, second: str, *, apart: bool) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [*product(USES, USES)])
-def test_who_uses_a_tensor_beside_a_linear_store(first: str, second: str) -> None:
+def test_which_operators_may_use_a_tensor_beside_a_linear_store(first: str, second: str) -> None:
     uses(first, second, apart=True)
     if "linear_offchip_store" not in (first, second):
         uses(first, second, apart=False)
@@ -60,5 +60,5 @@ def test_who_uses_a_tensor_beside_a_linear_store(first: str, second: str) -> Non
     assert re.match(told, str(error.value)), error.value
 
 
-def test_every_operator_with_a_tensor_is_held_to_it() -> None:
+def test_the_rule_covers_every_operator_with_a_tensor() -> None:
     assert {name for name in operators() if "offchip" in name} == USES.keys()

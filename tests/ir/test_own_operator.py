@@ -76,7 +76,7 @@ def test_saved_graphs(own: ModuleType) -> None:
         loads(dumps(g))
 
 
-def test_faces_that_it_lacks_are_told(own: ModuleType) -> None:
+def test_a_missing_circuit_or_timing_is_named(own: ModuleType) -> None:
     g = sg.Graph("same")
     g.output(own.same(g.input("x", sg.int8[2, 8], (3,))), "y")
     inputs = {"x": np.zeros((3, 2, 8), int)}
@@ -110,7 +110,7 @@ def test_a_module_may_be_imported_again(own: ModuleType) -> None:
         ((OwnOperator, Circuit), "__call__, infer, lower, run"),
     ],
 )
-def test_a_missing_face_is_found_when_the_class_is_defined(bases: Any, lacking: str) -> None:
+def test_a_missing_method_is_found_when_the_class_is_defined(bases: Any, lacking: str) -> None:
     told = rf"^the operator Sculpt at test_own_operator.py:\d+ lacks {lacking}$"
     with pytest.raises(sg.StepError, match=told):
         type(OwnOperator)("Sculpt", bases, {})

@@ -13,7 +13,7 @@ from stepgen.ir.function import function, function_types
 from stepgen.ir.operator import Operator, functions, operators
 
 
-def test_every_operator_has_a_face_and_most_a_function() -> None:
+def test_every_operator_is_a_method_and_most_are_functions() -> None:
     assert set(operators()) - set(functions()) == {"source", "output"}
     assert {"partition", "eager_merge", "streamify"} <= set(functions())
 

@@ -212,9 +212,7 @@ def test_every_operator_has_a_shape_here() -> None:
 
 @pytest.mark.parametrize("extent", [10, "E", K, 8], ids=str)
 @pytest.mark.parametrize("outer", [(), (3,)])
-def test_padding_that_is_dropped_gives_the_dim_back(
-    extent: DimLike, outer: tuple[int, ...]
-) -> None:
+def test_dropping_padding_restores_the_dim(extent: DimLike, outer: tuple[int, ...]) -> None:
     g = sg.Graph()
     x = _x(g, *outer, extent)
     chunks, padding = x.reshape(chunk=4)

@@ -249,7 +249,7 @@ _PATHS = list(_paths(json.loads(_TEXT)))[1:]
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_whatever_a_part_of_a_text_is_one_sentence_says(part: int) -> None:
+def test_any_value_of_any_part_of_a_text_is_read_or_refused_in_one_sentence(part: int) -> None:
     for number, path in enumerate(_PATHS):
         if number % 8 != part:
             continue

@@ -1,4 +1,4 @@
-"""What users call from Python beside the language: every argument takes every hostile value."""
+"""The Python API beside the language: every argument with every hostile value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files made wrong in one place: one sentence, or something that is right."""
+"""Files with one mistake each: refused in one sentence, or read as something valid."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_tensors_need_not_be_drawn():
 
 
 @pytest.mark.parametrize("value", [np.ones((2, 4), complex), [[1], [1, 2]], np.full((2, 4), 0.5)])
-def test_what_a_tensor_holds_is_checked_though_nobody_looks(value):
+def test_contents_of_a_tensor_are_checked_also_where_they_are_not_used(value):
     g = sg.Graph("g")
     g.tensor("w", (2, 4), sg.int8)
     with pytest.raises(sg.StepError, match="tensor w"):

@@ -154,7 +154,7 @@ def test_mistakes_in_the_file(here):
         program.load("p.py:routed", {"routing": "1"}, routing=np.zeros((5, 1), np.int64))
 
 
-def test_data_is_left_out_where_nobody_looks_at_it():
+def test_data_is_left_out_where_it_is_not_used():
     loaded = program.load("swiglu", tensors=False)
     assert loaded.inputs == {}
     small = {"batch": "4", "tile_batch": "4", "width": "16", "inner": "64"}

@@ -1,4 +1,4 @@
-"""What operators mean on plain nested lists: written from the specification, not from the code."""
+"""Independent models of the operators on nested lists, written from the specification."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def scalars(rank: int, longest: int = 3) -> st.SearchStrategy[list[Any]]:
 
 
 def execute(graph: sg.Graph, inputs: dict[str, Any], **options: Any) -> Result:
-    """Run a program; hold streams to canonical form and the program's types to the run."""
+    """Run a program; check that its streams are canonical and that its types fit the run."""
     result = run(graph, inputs, **options)
     for name, tokens in result.streams.items():
         validate(tokens, result.types[name].rank, name)

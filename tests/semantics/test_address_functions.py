@@ -64,7 +64,7 @@ def test_span_gives_every_use_of_the_same_ranges_the_same_dims(data: st.DataObje
 
 @few
 @given(st.data())
-def test_the_last_of_a_span_goes_its_own_way_and_comes_back(data: st.DataObject) -> None:
+def test_the_last_of_a_span_is_routed_apart_and_merged_again(data: st.DataObject) -> None:
     rank = data.draw(st.integers(0, 1))
     ranges, tiles = _ranges(data, rank, 1)
     g = sg.Graph()

@@ -53,7 +53,7 @@ def test_tiles_come_back(data: st.DataObject) -> None:
 @few
 @given(st.data())
 def test_beats_are_the_encoding_of_row_slices(data: st.DataObject) -> None:
-    """A rank-N stream of tiles is a rank-N+2 stream of slices: the same encoding, deeper."""
+    """A rank-N stream of tiles is encoded as a rank-N+2 stream of slices."""
     rank = data.draw(st.integers(0, 2))
     sizes = data.draw(scalars(rank))
     count = iter(range(10_000))

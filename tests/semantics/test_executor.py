@@ -15,7 +15,7 @@ from stepgen.semantics.shapes import measure
 from stepgen.semantics.tokens import bare, encode
 
 
-def test_every_operator_has_a_meaning() -> None:
+def test_every_operator_has_a_reference() -> None:
     assert set(processes()) == set(operators())
 
 
@@ -65,14 +65,14 @@ def test_a_cycle_replays_an_order_of_arrival() -> None:
 
 
 def test_inputs_of_a_merge_on_a_cycle_take_turns() -> None:
-    """Freed region 0 comes in between the first orders 0, 0 and 1, and does not wait for them."""
+    """The end of region 0's first request is merged between the first orders 0, 0 and 1."""
     g = dynamic_parallelization(2, first=3)
     result = execute(g, {"x": list(range(6)), "first": [[1, 0], [1, 0], [0, 1]]})
     where = [int(np.flatnonzero(s)[0]) for s in result.nested("where")]
     assert where == [0, 0, 0, 0, 1, 0]
 
 
-def test_a_program_that_cannot_finish_says_who_waits_for_what() -> None:
+def test_a_program_that_cannot_finish_names_what_each_operator_waits_for() -> None:
     g = sg.Graph()
     x = g.input("x", SCALAR, ("N",))
     back = g.feedback(SCALAR, ("N",), "back")
@@ -121,7 +121,7 @@ def scalars_program() -> sg.Graph:
         ([], []),
     ],
 )
-def test_ways_to_give_a_stream(content: Any, expected: Any) -> None:
+def test_forms_of_the_contents_of_a_stream(content: Any, expected: Any) -> None:
     assert numbers_of(run(scalars_program(), {"x": content}), "y") == expected
 
 

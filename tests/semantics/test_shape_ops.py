@@ -27,7 +27,7 @@ def test_flatten(data: st.DataObject) -> None:
 @few
 @given(st.data())
 def test_flatten_twice(data: st.DataObject) -> None:
-    """What one operator holds back, the next one must take as it comes."""
+    """The second operator takes the delayed empty tokens of the first."""
     content = data.draw(scalars(3))
     g = sg.Graph()
     g.output(g.input("x", SCALAR, shape(3)).flatten(0, 1).flatten(0, 1), "y")

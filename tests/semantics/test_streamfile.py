@@ -116,7 +116,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
         load(tmp_path / "x.npz")
 
 
-def test_an_earlier_file_stays_whole_when_writing_fails(tmp_path: Path) -> None:
+def test_an_earlier_file_is_unchanged_when_writing_fails(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     save(path, encode([np.ones((1, 1), np.int8)], 0), 0)
     before = path.read_bytes()

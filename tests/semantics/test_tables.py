@@ -34,7 +34,7 @@ def arguments(name: str) -> Any:
 
 
 def check(got: Any, true: Any, name: str, most: float) -> None:
-    """Hold results to `most` units in the last place, and to limits outside the format."""
+    """Check that results differ by at most `most` ulp, and limits outside the format."""
     got = got.astype(np.float64)
     with np.errstate(all="ignore"):
         inside = np.isfinite(true) & (np.abs(true) >= 2.0**-126) & (np.abs(true) <= LARGEST[name])

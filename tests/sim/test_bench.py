@@ -1,4 +1,4 @@
-"""Both drivers play the same cases to the same cycle, and say what is wrong where something is."""
+"""Both drivers run the same cases with equal cycles, and report the same mistakes."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_faults_name_channel_beat_and_cycles(simulation: Simulation, tmp_path: P
 
 
 @pytest.mark.parametrize("cocotb", [False, True])
-def test_a_hang_is_given_up(simulation: Simulation, tmp_path: Path, cocotb: bool) -> None:
+def test_a_hang_ends_at_the_limit(simulation: Simulation, tmp_path: Path, cocotb: bool) -> None:
     case = draw(np.random.default_rng(3), 0)
     hangs = replace(case, sources={"x": case.sources["x"][:-1]}, limit=900)
     write_cases(tmp_path, INTERFACE, [hangs, case])

@@ -1,4 +1,4 @@
-"""The simulated memory keeps the rules of docs/memory-timing.md to the cycle."""
+"""The simulated memory follows docs/memory-timing.md to the cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures at full size from numbers that nobody measured, since only their form is looked at."""
+"""Figures at full size from invented numbers, for tests of their form alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed on the page about figures is what the command makes of data."""
+"""The claims on the page about figures are those that the command computes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBER = re.compile(r"[+-]?\d[\d,.e-]*")
 
 @pytest.fixture(scope="module")
 def made(faked):
-    """Claims of all figures, from numbers that nobody measured."""
+    """Claims of all figures, from invented numbers."""
     return page.claims([Outcome(*figure, {}) for figure in faked])
 
 

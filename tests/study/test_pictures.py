@@ -1,4 +1,4 @@
-"""What a picture of a figure may not do, looked up in every picture."""
+"""Rules of layout, checked in every picture of a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points are plain data, and their key tells what decides the result."""
+"""Points are plain data, and their key depends on all that decides the result."""
 
 from __future__ import annotations
 

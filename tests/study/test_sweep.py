@@ -1,4 +1,4 @@
-"""Sweeps: every point once, kept as soon as it is there, the same whoever works."""
+"""Sweeps evaluate each point once, save it at once, and agree for all workers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_processes_give_what_this_one_gives(tmp_path, jobs):
     assert other == serial
 
 
-def test_so_does_a_cluster(tmp_path, cluster):
+def test_a_cluster_gives_what_this_one_gives(tmp_path, cluster):
     serial = sweep.sweep(POINTS, evaluate=square, place=tmp_path / "a")
     workers = Workers(cluster=cluster)
     assert sweep.sweep(POINTS, workers=workers, evaluate=square, place=tmp_path / "b") == serial
@@ -105,7 +105,7 @@ def odd(point):
 
 
 def ends(item):
-    """As where a machine has no memory left."""
+    """End like a process that the system kills for lack of memory."""
     os._exit(item)
 
 
@@ -121,7 +121,7 @@ def test_workers_that_end_are_told():
 
 
 def slow(item):
-    """Tells that it runs, and does so for long."""
+    """Reports that it runs, and then runs for long."""
     Path(item).touch()
     time.sleep(60)
 

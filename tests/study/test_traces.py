@@ -141,7 +141,7 @@ def test_figures_look_for_the_names_that_are_documented():
         ("routing/.hidden", None),
     ],
 )
-def test_files_that_nobody_uses_are_named(file, said, tmp_path):
+def test_unused_files_are_named(file, said, tmp_path):
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).touch()
     found = list(Traces(tmp_path).unused())

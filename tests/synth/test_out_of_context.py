@@ -16,7 +16,7 @@ def report(clock, **used):
 
 @pytest.fixture
 def nextpnr(monkeypatch, tmp_path):
-    """A place and route whose outcome per seed is given; returns how to give it."""
+    """Replaces place and route; returns a function that sets its outcome per seed."""
 
     def outcomes(reports):
         def run(tool, options, folder, log):

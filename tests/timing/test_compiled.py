@@ -1,4 +1,4 @@
-"""Compiled code of other states of the sources: kept while somebody may use it, then removed."""
+"""Compiled code of other versions of the sources is kept while it may be in use, then removed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from stepgen.timing import compiled
 
 
-def test_only_code_that_nobody_uses_is_removed(tmp_path: Path) -> None:
+def test_only_unused_code_is_removed(tmp_path: Path) -> None:
     (tmp_path / "new").touch()
     now = (tmp_path / "new").stat().st_mtime
     (tmp_path / "new").unlink()

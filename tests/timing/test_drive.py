@@ -1,4 +1,4 @@
-"""The loop around the kernel: slices change nothing, watchers are told, limits are kept."""
+"""The loop around the kernel: slices change no result, progress is reported, limits are kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRAPH, INPUTS = example("moe").moe(tokens=4, experts=2, width=8, hidden=8, colum
 
 
 class Seen(Watcher):
-    """Keeps what it is told."""
+    """Records the progress that it gets."""
 
     def __init__(self) -> None:
         self.cycles: list[int] = []
@@ -57,7 +57,7 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int) -> N
 
 
 def test_a_run_that_notes_much_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It returns to Python since its log is full, long before its slice is over."""
+    """The kernel returns to Python when its log is full, long before its slice ends."""
     monkeypatch.setattr(layout, "LOG_WORDS", 64)
     monkeypatch.setattr(drive, "SLICE", 1 << 40)
     seen = Seen()

@@ -1,4 +1,4 @@
-"""Laws of the cycle model, beside its agreement with the circuits that other tests show."""
+"""Properties of the cycle model; other tests compare it with the circuits."""
 
 import dataclasses
 

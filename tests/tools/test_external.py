@@ -11,7 +11,7 @@ from stepgen.tools import external
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """What one test makes the search find must not be remembered for the next."""
+    """Clear the cache of found tools between tests."""
     for search in (external.find_all, external.compiler):
         search.cache_clear()
     yield
@@ -19,7 +19,7 @@ def fresh() -> Iterator[None]:
         search.cache_clear()
 
 
-def test_what_runs_these_tests_is_found() -> None:
+def test_installed_tools_are_found() -> None:
     assert external.missing() == ()
     for name in ("python", "C++ compiler", "amaranth", "verilator", "cocotb"):
         tool = external.find(name)

@@ -1,4 +1,4 @@
-"""Rows are followed from where they are packed, whatever extents happen to be equal."""
+"""Rows are traced from where they are packed, also where unrelated extents are equal."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from stepgen.ir.stream import Stream
 
 fn = sg.fn
 EXTENTS = (2, 4)
-"""So few that rows, columns and weights are alike more often than not."""
+"""Few extents, so that those of rows, columns and weights are often equal."""
 
 
 class Body:
-    """What is done with packed tiles, drawn; every step keeps rows apart or mixes them."""
+    """Drawn steps on packed tiles; each step treats rows independently or mixes them."""
 
     def __init__(self, graph: sg.Graph, seed: int, tile: int) -> None:
         self.graph, self.tile = graph, tile

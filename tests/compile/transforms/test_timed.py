@@ -1,4 +1,4 @@
-"""Transformed programs end on a machine with short FIFOs; its orders of arrival mean the same."""
+"""Transformed programs, timed with short FIFOs, end and give the same results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHORT = dataclasses.replace(SDA, fifo_depth=1)
 
 
 def check_timed(old: sg.Graph, new: Transformed, inputs: dict[str, Any]) -> None:
-    """The run ends, moves what it moved before, and its merges replayed give the same results."""
+    """The run ends with the same traffic; its orders of arrival replayed give the same results."""
     timed = simulate(new.graph, new.inputs(inputs), SHORT)
     assert timed.traffic == simulate(old, inputs, SHORT).traffic
     check_same(old, new, inputs, timed.choices)
@@ -40,7 +40,7 @@ def test_regions_side_by_side(how, regions):
     check_timed(old, parallelize(old, regions=regions, how=how), inputs)
 
 
-def test_a_long_request_holds_up_nobody_who_can_go_elsewhere():
+def test_a_long_request_does_not_block_requests_for_other_regions():
     lengths = np.array([2000, 60, 60, 60] * 3)
     old, inputs = attention(lengths, softmax="published", data=False)
     cycles = {}

@@ -183,7 +183,7 @@ class BrokenKernel(VerilogKernel):
 
 
 class Broken(Unary):
-    """What comes in, if only the kernel did so."""
+    """The identity, as the model has it; the kernel makes mistakes."""
 
     elements = (sg.int8,)
 

@@ -1,4 +1,4 @@
-"""The timing engine on tiles moves what the reference says, on drawn programs of everything."""
+"""The timing on tiles moves the tokens of the reference, on drawn programs of all operators."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_stream_carries_what_the_reference_says(seed: int) -> None:
 
 
 def conform(graph: Graph, inputs: dict[str, Any], machine: Machine) -> None:
-    """Hold every stream against the reference, and look for bytes that are not given back."""
+    """Compare every stream with the reference, and check that all memory is released."""
     run = recorded(graph, inputs, machine)
     assert run.M[NOW] == 0, "bytes are held on chip when all is over"
     reference = executor.run(graph, inputs, choices=by_arrival(graph, run.choices))
@@ -77,7 +77,7 @@ def conform(graph: Graph, inputs: dict[str, Any], machine: Machine) -> None:
 
 
 def by_arrival(graph: Graph, choices: dict[str, list[int]]) -> dict[str, list[int]]:
-    """What every merge in order of arrival took, nothing where nothing came."""
+    """The inputs that every merge in order of arrival took; none where no chunk came."""
     merges = [
         n.name
         for n in graph.nodes
@@ -108,7 +108,7 @@ def test_loops_run_until_they_are_empty(seed: int) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 8, 70])
 @pytest.mark.parametrize("seed", range(6))
 def test_loads_go_on_for_chunks_that_are_dropped(seed: int, depth: int) -> None:
-    """The selectors have ended long before the last tiles have come, which nobody wants."""
+    """The selectors end long before the last tiles, which are discarded."""
     rng = np.random.default_rng(seed)
     count, wanted = int(rng.integers(1, 12)), int(rng.integers(0, 4))
     g = Graph("dropped")

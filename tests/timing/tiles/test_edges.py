@@ -1,4 +1,4 @@
-"""Numbers at the edges: tiles of nothing, slow memories, machines and inputs that are none."""
+"""Edge cases: empty tiles, slow memories, invalid machines and inputs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What must hold for every machine: more of anything never makes a program slower.
+"""Monotonicity: a machine with more of a resource never makes a program slower.
 
-Where loads and stores don't wait for each other this holds exactly: an element comes out as soon as
-its operands are there and there is room, so what comes earlier or has more room delays nothing.
-(Merges in order of arrival might break it, since what comes earlier may change the order; in no
-drawn program they did, so they are held to it too.)
-Where off-chip bandwidth is short it does not, as in every machine with a shared queue: what comes
-earlier may take the turn of what is needed first. Off-chip bandwidth itself showed no such case.
+Where loads and stores don't compete for off-chip bandwidth this holds exactly: an operator acts as
+soon as its operands and space for its result are there, so an earlier operand or more space delays
+nothing. Merges in order of arrival could be an exception, since earlier chunks may change the
+order; no drawn program was one, so the test includes them. With scarce off-chip bandwidth it holds
+only approximately, as in any system with a shared queue: a request that is issued earlier may be
+served before a more urgent one. More off-chip bandwidth itself was never slower.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def slower(case: Case, machines: list[Machine]) -> Iterator[float]:
         try:
             taken.append(simulate(*case, machine).cycles)
         except Deadlock:
-            # More room never brings a deadlock.
+            # More space never causes a deadlock.
             assert not taken
     return (after / before - 1 for before, after in itertools.pairwise(taken))
 

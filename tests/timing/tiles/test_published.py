@@ -1,4 +1,4 @@
-"""What is odd about the published simulator: each field of its machine, alone, changes a run."""
+"""Each field in which the machine of the published simulator differs, alone, changes a run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(rows: int, cols: int) -> int:
 
 
 def each(program: Callable[[int], tuple[sg.Graph, Any]], machine: Machine) -> float:
-    """Cycles per element, once a run is under way."""
+    """Cycles per element in the steady state."""
     few, many = (simulate(*program(n), machine).cycles for n in (8, 28))
     return (many - few) / 20
 
@@ -110,7 +110,7 @@ def test_a_result_that_grows_is_written_for_nothing(seed: int) -> None:
 
 
 def everything() -> tuple[sg.Graph, Any]:
-    """Each oddity has a part in it."""
+    """A program on which every such field has an effect."""
     g = sg.Graph("everything")
     count = 60
     sel = g.input("sel", sg.Selector(2), (count,))
@@ -138,7 +138,7 @@ def differing() -> dict[str, Machine]:
 
 
 @pytest.mark.parametrize("name", differing())
-def test_no_oddity_is_without_effect(name: str) -> None:
+def test_every_differing_field_has_an_effect(name: str) -> None:
     # Of 3 channels the published addresses miss some; where on-chip bandwidth is short, reading
     # weighs, where it is not, asking does.
     def run(machine: Machine, channels: int, onchip: int) -> Any:

@@ -1,4 +1,4 @@
-"""The paper's off-chip memory against one that serves request by request."""
+"""The paper's off-chip memory, compared with a model that serves request by request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs in which data decides what happens: reference and timing tell each other."""
+"""Programs in which data decides the control flow: reference and timing exchange it."""
 
 from __future__ import annotations
 
