@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, TypeVar
 
 import sympy
@@ -329,6 +330,33 @@ def _instance(kind: type[Operator]) -> Operator:
 def _shipped() -> dict[str, Operator]:
     found = registry.classes(_PACKAGE, Operator)  # type: ignore[type-abstract]
     return {name: cls() for name, cls in found.items()}
+
+
+def implementations(package: str, function: str) -> dict[str, Any]:
+    """What implements one face of every operator, by name: a module or a user's own operator.
+
+    Parameters
+    ----------
+    package : str
+        Dotted name of the package with a module for each operator that comes with stepgen.
+    function : str
+        What each module has to define.
+
+    Raises
+    ------
+    TypeError
+        If an operator has no module, or its module lacks the function.
+    """
+    return {**_complete(package, function), **own_operators()}
+
+
+@cache
+def _complete(package: str, function: str) -> dict[str, ModuleType]:
+    found = registry.modules(package)
+    lacking = [n for n in _shipped() if not callable(getattr(found.get(n), function, None))]
+    if lacking:
+        raise TypeError(f"{package} lacks {function} of {', '.join(lacking)}")
+    return found
 
 
 @cache

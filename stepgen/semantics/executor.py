@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stepgen.ir import cycles, registry
+from stepgen.ir import cycles
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
-from stepgen.ir.operator import own_operators
+from stepgen.ir.operator import implementations
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line
 from stepgen.ir.wire import LANES, Beats
@@ -123,7 +123,7 @@ def _check_lanes(lanes: int) -> None:
 
 def processes() -> dict[str, Any]:
     """The module or object with the golden model `run` of every operator, by its name."""
-    return {**registry.modules(_PACKAGE), **own_operators()}
+    return implementations(_PACKAGE, "run")
 
 
 def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from ...ir.dims import product_bound
 from ...ir.dtypes import FLAG, Buffer, Selector, Tile, address
 from ...ir.errors import StepError
 from ...ir.graph import Graph
-from ...ir.operator import own_operators
+from ...ir.operator import implementations
 from ...ir.stream import Node, Stream
 from ...ir.tensor import Tensor
 from ...ir.wire import VALUE, Beats
@@ -102,7 +101,7 @@ class Program(Layout):
         self._uses: dict[tuple[str, int], int] = {}
         known.check(graph, self._contents_of)
         self._channels()
-        build: dict[str, Any] = {**registry.modules(OPERATORS), **own_operators()}
+        build = implementations(OPERATORS, "build")
         for node in graph.nodes:
             build[node.op].build(node, self)
 
