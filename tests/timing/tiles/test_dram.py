@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dram_reference import Request, answers, place
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from examples.swiglu import swiglu
 from stepgen.ir.errors import StepError
@@ -200,9 +202,13 @@ def test_peaks():
     assert DDR4.peak == pytest.approx(2 * 25.6 / 2)
 
 
-def drawn_memory(rng: np.random.Generator) -> Dram:
+@st.composite
+def memories(draw: st.DrawFn) -> Dram:
     def pick(low: int, high: int) -> int:
-        return int(rng.integers(low, high + 1))
+        return draw(st.integers(low, high))
+
+    def one(*choices: int) -> int:
+        return draw(st.sampled_from(choices))
 
     burst, cl, cwl = pick(1, 4), pick(4, 20), pick(2, 10)
     times = {
@@ -219,13 +225,13 @@ def drawn_memory(rng: np.random.Generator) -> Dram:
     if times["ccd_l"] < times["ccd_s"]:
         times["ccd_s"], times["ccd_l"] = times["ccd_l"], times["ccd_s"]
     groups = pick(1, 4)
-    turn = int(rng.choice([n for n in range(1, groups + 1) if groups % n == 0]))
+    turn = one(*(n for n in range(1, groups + 1) if groups % n == 0))
     size = 32 << pick(0, 1)
-    row = size * int(rng.choice([4, 8, 12]))
-    interleave = size * int(rng.choice([n for n in (1, 2, 4, 6) if turn * row % (size * n) == 0]))
+    row = size * one(4, 8, 12)
+    interleave = size * one(*(n for n in (1, 2, 4, 6) if turn * row % (size * n) == 0))
     return Dram(
-        Timings("drawn", clock_ps=int(rng.choice([625, 1000, 937])), **times),
-        clock_mhz=int(rng.choice([800, 1000, 2000])),
+        Timings("drawn", clock_ps=one(625, 1000, 937), **times),
+        clock_mhz=one(800, 1000, 2000),
         channels=pick(1, 4),
         bank_groups=groups,
         banks=pick(1, 4),
@@ -240,24 +246,25 @@ def drawn_memory(rng: np.random.Generator) -> Dram:
     )
 
 
-def drawn_requests(rng: np.random.Generator) -> list[Request]:
-    found, cycle, near = [], 0, int(rng.integers(0, 1 << 16))
-    for _ in range(int(rng.integers(0, 7))):
-        rows, row_bytes = int(rng.integers(1, 5)), int(rng.integers(1, 400))
-        pitch = row_bytes + int(rng.choice([0, rng.integers(0, 2000)]))
-        if rng.random() < 0.4:
-            near = int(rng.integers(0, 1 << 16))
-        found.append(Request(cycle, near, rows, row_bytes, pitch, bool(rng.random() < 0.4)))
+@st.composite
+def requests(draw: st.DrawFn) -> list[Request]:
+    """Tiles that one port asks for, each where the one before ended or somewhere else."""
+    somewhere = st.integers(0, 1 << 16)
+    pauses = st.one_of(st.just(0), st.integers(0, 100), st.integers(0, 3000))
+    found, cycle, near = [], 0, draw(somewhere)
+    for _ in range(draw(st.integers(0, 6))):
+        rows, row_bytes = draw(st.integers(1, 4)), draw(st.integers(1, 400))
+        pitch = row_bytes + draw(st.one_of(st.just(0), st.integers(0, 2000)))
+        near = draw(st.one_of(st.just(near), somewhere))
+        found.append(Request(cycle, near, rows, row_bytes, pitch, draw(st.booleans())))
         near += rows * row_bytes
-        cycle += int(rng.choice([0, rng.integers(0, 100), rng.integers(0, 3000)]))
+        cycle += draw(pauses)
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_drawn_tiles_against_the_reference(seed):
-    rng = np.random.default_rng(seed)
-    memory = drawn_memory(rng)
-    ports = [drawn_requests(rng) for _ in range(int(rng.integers(1, 4)))]
+@settings(max_examples=60)
+@given(memories(), st.lists(requests(), min_size=1, max_size=3))
+def test_drawn_tiles_against_the_reference(memory, ports):
     assert run(memory, ports) == answers(memory, ports)
 
 
@@ -274,9 +281,9 @@ def test_named_sets_against_the_reference(memory):
     assert run(memory, ports) == answers(memory, ports)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_no_two_bytes_share_a_place(seed):
-    memory = drawn_memory(np.random.default_rng(seed))
+@settings(max_examples=10)
+@given(memories())
+def test_no_two_bytes_share_a_place(memory):
     bursts = range(3000)
     places = {}
     for burst in bursts:

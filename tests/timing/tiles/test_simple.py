@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from programs import example
 from simple_reference import Load, serve
 
@@ -61,22 +63,35 @@ def answers(loads: Sequence[Load], memory: SimpleMemory) -> list[list[int]]:
     return done
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_every_answer_comes_when_the_reference_has_it(seed: int) -> None:
-    """Equal loads and others, few channels and many, saturated or hardly used."""
-    rng = np.random.default_rng(seed)
-    count = int(rng.choice([1, 2, 3, 8, 20, 33]))
-    tiles = rng.integers(1, 120, (count, 8))
-    if seed % 3 == 0:
-        tiles[:] = tiles[0, 0]
-    starts = rng.integers(0, 40, count) * int(rng.integers(2))
-    rates = [int(rng.choice([1, 4, 16]))] * count if seed % 2 else rng.integers(1, 20, count)
-    loads = [
-        Load([int(n) for n in each], int(rate), int(start))
-        for each, rate, start in zip(tiles, rates, starts, strict=True)
-    ]
-    channels = int(rng.choice([1, 4, 8, 12, 24, 32, 40]))
-    interval, triangular = int(rng.choice([1, 2, 5])), bool(rng.integers(2))
+def same_or_not(numbers: st.SearchStrategy[int], size: int) -> st.SearchStrategy[list[int]]:
+    """Numbers that are all equal, or each drawn for itself."""
+    return st.one_of(
+        numbers.map(lambda number: [number] * size),
+        st.lists(numbers, min_size=size, max_size=size),
+    )
+
+
+@st.composite
+def operators(draw: st.DrawFn) -> list[Load]:
+    """Equal loads and others."""
+    count, tiles = draw(st.sampled_from([1, 2, 3, 8, 20, 33])), draw(st.integers(1, 8))
+    sizes = draw(same_or_not(st.integers(1, 120), count * tiles))
+    rates = draw(same_or_not(st.integers(1, 20), count))
+    starts = draw(same_or_not(st.integers(0, 40), count))
+    return [Load(sizes[i * tiles : (i + 1) * tiles], rates[i], starts[i]) for i in range(count)]
+
+
+@settings(max_examples=60)
+@given(
+    loads=operators(),
+    channels=st.sampled_from([1, 4, 8, 12, 24, 32, 40]),
+    interval=st.sampled_from([1, 2, 5]),
+    triangular=st.booleans(),
+)
+def test_every_answer_comes_when_the_reference_has_it(
+    loads: list[Load], channels: int, interval: int, triangular: bool
+) -> None:
+    """Few channels and many, saturated or hardly used."""
     serve(loads, channels=channels, interval=interval, triangular=triangular)
     memory = replace(MEMORY, channels=channels, interval=interval, triangular=triangular)
     assert answers(loads, memory) == [load.done for load in loads]
