@@ -38,7 +38,7 @@ from .case import Case, write_cases
 from .payload import pack
 from .scoreboard import Outcome
 from .testbench import run_cocotb
-from .verilator import FAST_BUILD, build, run_driver
+from .verilator import FAST_BUILD, LEAST_BUILD, build, run_driver
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
@@ -262,7 +262,7 @@ class Experiment:
         waveform_cycles : int, optional
             End the waveform after so many cycles; by default it covers the entire run.
         opt : str
-            ``fast-build`` or ``fast-run``.
+            One of those of `stepgen.cosim.verilator.build`.
         progress : Progress
             Called with the current step.
 
@@ -309,6 +309,8 @@ def simulate(
     """
     if driver not in DRIVERS:
         raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
+    if driver != "cpp" and opt == LEAST_BUILD:
+        raise StepError(f"a {LEAST_BUILD} has the driver cpp alone, not {driver}")
     design = experiments[0].design
     if any(e.design != design for e in experiments):
         raise StepError(f"the experiments on {design.name} are on different designs")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..ir.errors import StepError
 from ..tools import children
+from ..tools.atomic import atomic_file
 from ..tools.cache import cache_folder, digest
 from ..tools.external import compiler, verilator
 from ..tools.waiting import Progress, quiet
@@ -92,13 +93,7 @@ def compile_all(
             _compile(source.path, arguments, target, folder)
             return target
         key = digest(str(compiler().version), source.fixed_by, *arguments, source.path.read_bytes())
-        target = cache_folder() / "objects" / f"{source.path.stem}-{key}.o"
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent) as place:
-                _compile(source.path, arguments, Path(place) / name, folder)
-                os.replace(Path(place) / name, target)
-        return target
+        return _kept(f"{source.path.stem}-{key}.o", source.path, arguments, folder)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         # The largest files first, so that no processor waits long for the last one.
@@ -118,6 +113,44 @@ def compile_all(
                 time.sleep(0.01)
             raise
     return [objects[s] for s in sources]
+
+
+def precompiled(header: Path, *, flags: Sequence[str], fixed_by: str) -> Path:
+    """A header to include first, whose compiled form is kept in the cache folder.
+
+    Parameters
+    ----------
+    header : Path
+    flags : sequence of str
+        Those of the files that include it: with others the compiler ignores the compiled form.
+    fixed_by : str
+        What else it depends on (versions).
+
+    Returns
+    -------
+    Path
+        To include; it includes `header`, and its compiled form lies beside it.
+    """
+    key = digest(str(compiler().version), fixed_by, *flags, str(header))
+    name = f"{header.stem}-{key}.h"
+    place = cache_folder() / "objects" / name
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(place) as file:
+            file.write_text(f'#include "{header}"\n')
+    _kept(f"{name}.gch", place, [*flags, "-x", "c++-header"], place.parent)
+    return place
+
+
+def _kept(name: str, source: Path, arguments: Sequence[str], folder: Path) -> Path:
+    """Compile to a file of the cache folder, if it is not there yet."""
+    target = cache_folder() / "objects" / name
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as place:
+            _compile(source, arguments, Path(place) / name, folder)
+            os.replace(Path(place) / name, target)
+    return target
 
 
 def _compile(source: Path, arguments: Sequence[str], target: Path, folder: Path) -> None:

@@ -30,18 +30,20 @@ from ..tools.external import compiler, verilator
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
-from .objects import Source, compile_all, execute, link
+from .objects import Source, compile_all, execute, link, precompiled
 from .render import render
 from .scoreboard import Outcome, read_outcome
 from .waveform import without_clutter
 
-FAST_BUILD, FAST_RUN = "fast-build", "fast-run"
+FAST_BUILD, FAST_RUN, LEAST_BUILD = "fast-build", "fast-run", "least-build"
 
+_UNOPTIMIZED = ("-O0",)
 _OPTIMIZE = {
     # Looking for repeated loads and dead stores costs more time of compiling than it saves in runs
     # of tests; -O2 compiles even longer and runs no faster.
     FAST_BUILD: ("-O1", "-fno-tree-fre", "-fno-tree-dse", "-fno-tree-sink", "-fno-dse"),
     FAST_RUN: ("-O1",),
+    LEAST_BUILD: _UNOPTIMIZED,
 }
 _FIXED_OPTIMIZE = "-O2"
 _WIRE = (f"-DSTEPGEN_DONE={DONE}", f"-DSTEPGEN_KIND_MASK={KIND_MASK}")
@@ -105,8 +107,9 @@ def build(
         The design: a file, or the text itself.
     kernels : mapping of str to str, optional
         Files of its Verilog kernels.
-    opt : "fast-build" or "fast-run"
-        Whether to minimize build time (tests) or run time (long runs).
+    opt : "fast-build", "fast-run" or "least-build"
+        Whether to minimize build time (tests) or run time (long runs), or to build the C++ driver
+        alone and as fast as can be (many designs, short runs).
     trace : bool
         Whether the simulation can write waveforms; it is slower then.
     progress : Progress
@@ -122,7 +125,7 @@ def build(
         Where a tool is missing or rejects the design.
     """
     if opt not in _OPTIMIZE:
-        raise StepError(f"simulation: opt must be 'fast-build' or 'fast-run', not {opt!r}")
+        raise StepError(f"simulation: opt must be one of {', '.join(_OPTIMIZE)}, not {opt!r}")
     text = verilog.read_text() if isinstance(verilog, Path) else verilog
     sim = shipped("sim/verilator")
     tool, cxx = verilator(), compiler()
@@ -138,7 +141,7 @@ def build(
         **{f"{_KERNELS}/{name}": content for name, content in (kernels or {}).items()},
     }
     support = {name: (sim / name).read_bytes() for name in (*_SUPPORT, *_PROGRAM_FILES)}
-    flags = _verilator_flags(trace)
+    flags = _verilator_flags(trace=trace, vpi=opt != LEAST_BUILD)
     made_from = digest(
         tool.version,
         str(cxx.version),
@@ -162,7 +165,7 @@ def build(
     prune(folder.parent, _KEEP_BUILDS)
     place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
-        seconds = _build_in(place, files, flags, _OPTIMIZE[opt], trace, progress)
+        seconds = _build_in(place, files, flags, opt, trace, progress)
         (place / "simulation.json").write_text(
             json.dumps({"opt": opt, "trace": trace, "seconds": seconds, "key": made_from})
         )
@@ -177,18 +180,18 @@ def build(
     return Simulation(folder, interface, trace, seconds)
 
 
-def _verilator_flags(trace: bool) -> list[str]:
+def _verilator_flags(*, trace: bool, vpi: bool) -> list[str]:
     flags = ["--cc", "--prefix", "Vmodel", "--top-module", "stepgen_bench", "--make", "json"]
-    flags += ["--vpi", "--no-timing", "--x-assign", "unique", "--x-initial", "unique", "-O3"]
+    flags += ["--no-timing", "--x-assign", "unique", "--x-initial", "unique", "-O3"]
     flags += ["-Wno-fatal", "-Wno-lint", "-Wno-style"]
-    return flags + (["--trace-vcd"] if trace else [])
+    return flags + (["--vpi"] if vpi else []) + (["--trace-vcd"] if trace else [])
 
 
 def _build_in(
     place: Path,
     files: dict[str, str],
     verilator_flags: Sequence[str],
-    optimize: Sequence[str],
+    opt: str,
     trace: bool,
     progress: Progress,
 ) -> float:
@@ -224,30 +227,34 @@ def _build_in(
         return Source(path, (_FIXED_OPTIMIZE, *more), fixed_by)
 
     library = [fixed(Path(p)) for p in made["global"]] + [fixed(sim / "recorder.cpp")]
-    mains = [
-        fixed(sim / "driver.cpp", f"-I{sim}", "-I.", *_WIRE),
-        fixed(cocotb_parts.main_program(), f"-I{sim / 'cocotb'}"),
-    ]
+    mains = [fixed(sim / "driver.cpp", f"-I{sim}", "-I.", *_WIRE)]
+    if opt != LEAST_BUILD:
+        mains.append(fixed(cocotb_parts.main_program(), f"-I{sim / 'cocotb'}"))
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]
     slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made[key]]
+    slow.append(place / "glue.cpp")
+    if opt == LEAST_BUILD:
+        fast, slow = [], [*fast, *slow]
+    header = precompiled(
+        tool.include / "verilated.h", flags=[*flags, *_UNOPTIMIZED], fixed_by=tool.version
+    )
+    unoptimized = (*_UNOPTIMIZED, "-include", str(header), "-I.", f"-I{sim}")
     model = [
-        *(Source(p, (*optimize, "-I.")) for p in _joined(fast, place, "fast")),
-        *(
-            Source(p, ("-O0", "-I.", f"-I{sim}"))
-            for p in _joined([*slow, place / "glue.cpp"], place, "slow")
-        ),
+        *(Source(p, (*_OPTIMIZE[opt], "-I.")) for p in _joined(fast, place, "fast")),
+        *(Source(p, unoptimized) for p in _joined(slow, place, "slow")),
     ]
     objects = compile_all(
         [*mains, *library, *model], place, flags=flags, progress=progress, span=(0.1, 0.95)
     )
-    driver_main, cocotb_object, *rest = objects
+    driver_object, rest = objects[0], objects[len(mains) :]
     progress("linking", 0.95)
-    link([driver_main, *rest], place / "driver")
-    link(
-        [cocotb_object, *rest],
-        place / "cocotb",
-        flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", f"-l{cocotb_parts.LIBRARY}"],
-    )
+    link([driver_object, *rest], place / "driver")
+    if opt != LEAST_BUILD:
+        link(
+            [objects[1], *rest],
+            place / "cocotb",
+            flags=[f"-Wl,-rpath,{libraries}", f"-L{libraries}", f"-l{cocotb_parts.LIBRARY}"],
+        )
     keep = {*files, _KERNELS, "driver", "cocotb"}
     for path in place.iterdir():
         if path.name not in keep:
@@ -268,6 +275,8 @@ def _made(text: bytes) -> dict[str, list[str]]:
 def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:
     """As many files as processors, of about equal size, that include all: headers cost time."""
     sizes = {path: path.stat().st_size for path in files}
+    if not files:
+        return []
     count = min(os.cpu_count() or 1, 1 + sum(sizes.values()) // _JOINED_BYTES)
     groups: list[list[Path]] = [[] for _ in range(count)]
     loads = [0] * count
