@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 from types import ModuleType
 
 import stepgen as sg
+from stepgen.program.program import examples
 from stepgen.tools.shipped import shipped
 
 ROWS = 6
@@ -41,3 +43,13 @@ def every_unit() -> sg.Graph:
     g.output(x.promote(0).reshape(dim=1, chunk=2), "pairs")
     g.output(x.reshape(chunk=3, pad=0)[0], "chunks")
     return g
+
+
+def shipped_programs() -> list[str]:
+    """Names of all programs in the examples: a file's own one, else each of its functions."""
+    found = []
+    for name, path in examples().items():
+        kinds = [n for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef)]
+        functions = [n.name for n in kinds if n.name[0] != "_"]
+        found += [name] if name in functions else [f"{name}:{other}" for other in functions]
+    return found
