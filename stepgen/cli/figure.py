@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import LimitOptions, json_option
+from stepgen.cli.options import LimitOptions, WorkerOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 
 
@@ -33,8 +33,6 @@ from stepgen.cli.outputs import INPUT, Output
     "traces are drawn.",
 )
 @click.option("--view", default="both", help="published (the paper's settings), fair, or both.")
-@click.option("-j", "--jobs", type=click.IntRange(1), default=1, help="Processes that work.")
-@click.option("--dask", metavar="HOST:PORT", help="Scheduler of a Dask cluster that works instead.")
 @click.option("--claims", is_flag=True, help="Print the claims about the results, in markdown.")
 @click.option(
     "--page",
@@ -45,13 +43,12 @@ from stepgen.cli.outputs import INPUT, Output
 @json_option
 def command(
     limit: LimitOptions,
+    who: WorkerOptions,
     *,
     figure: str,
     out: Path,
     data: Path | None,
     view: str,
-    jobs: int,
-    dask: str | None,
     claims: bool,
     page: Path | None,
     json: bool,
@@ -61,13 +58,13 @@ def command(
     from stepgen.study import evaluate, study, traces
     from stepgen.study.page import Page, marked, names
     from stepgen.study.page import claims as claimed
-    from stepgen.study.workers import ALONE, Workers
     from stepgen.tools import waiting
+    from stepgen.tools.workers import ALONE
 
     wanted, views = study.chosen(figure), study.views(view)
     claiming = names(wanted, views) if claims or page is not None else []
     carrier = Page.read(page, claiming) if page is not None else None
-    workers, inputs = Workers(jobs, dask), traces.found(data)
+    workers, inputs = who.workers(), traces.found(data)
     unused = list(inputs.unused())
     for sentence in unused:
         console.warn(sentence)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stepgen.hw.design.table import Bus, Design
     from stepgen.program.program import Program
     from stepgen.report.timeline import Timeline
+    from stepgen.tools.workers import Workers
 
 _circuit = partial(option, section="The circuit")
 _memory = partial(option, section="The off-chip memory")
@@ -193,6 +194,22 @@ class LimitOptions:
         from stepgen.timing.drive import MAX_CYCLES, check_limit
 
         return MAX_CYCLES if self.max_cycles is None else check_limit(self.max_cycles)
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """Who works where there is much to do."""
+
+    jobs: int = option("Processes that work.", "-j", "--jobs", type=click.IntRange(1), default=1)
+    dask: str | None = option(
+        "Scheduler of a Dask cluster that works instead.", metavar="HOST:PORT"
+    )
+
+    def workers(self) -> Workers:
+        """Processes of this machine, or the cluster."""
+        from stepgen.tools.workers import Workers
+
+        return Workers(self.jobs, self.dask)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from ..ir.errors import StepError
 from ..tools.atomic import atomic_folder
 from ..tools.waiting import Progress, quiet
+from ..tools.workers import ALONE, Workers
 from . import evaluate as timing
 from .evaluate import Numbers
 from .figure import Figure, Result, Views
@@ -17,7 +18,6 @@ from .point import VIEWS, Point
 from .report import Outcome, write
 from .sweep import sweep
 from .traces import Traces
-from .workers import ALONE, Workers
 
 ALL = "all"
 

@@ -11,9 +11,9 @@ from ..tools.atomic import atomic_file
 from ..tools.cache import cache_folder, digest, prune
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
+from ..tools.workers import ALONE, Workers
 from .evaluate import Numbers, evaluate
 from .point import Point
-from .workers import ALONE, Workers
 
 KEPT_VERSIONS = 4
 """Versions of stepgen whose results are kept."""

@@ -14,7 +14,7 @@ import pytest
 from stepgen.ir.errors import StepError
 from stepgen.study import sweep
 from stepgen.study.point import Point
-from stepgen.study.workers import Workers
+from stepgen.tools.workers import Workers
 
 POINTS = [Point("square", {"n": n}) for n in (3, 1, 2, 3)]
 
@@ -130,7 +130,7 @@ def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     """As on a terminal, every process of the group is told; only the first one may speak."""
     marks = [str(tmp_path / name) for name in "ab"]
     script = (
-        "from stepgen.study.workers import Workers; from test_sweep import slow\n"
+        "from stepgen.tools.workers import Workers; from test_sweep import slow\n"
         f"if __name__ == '__main__': list(Workers(2).run(slow, {marks!r}))"
     )
     (tmp_path / "main.py").write_text(script)
