@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import loops
 import numpy as np
 import pytest
-from drawing import LANES, STEPS, draw
 from harness import check
 
 import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.fuzz import loops
+from stepgen.fuzz.programs import LANES, STEPS, draw
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from bounded import WIDTHS, beats, case, table
 
+from stepgen.fuzz.meeting import WIDTHS, beats, case, table
 from stepgen.hw.design.table import Design
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source

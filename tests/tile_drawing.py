@@ -7,10 +7,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from drawing import Program
 
 import stepgen as sg
-from stepgen.ir.dims import Dim
+from stepgen.fuzz.programs import Program
 from stepgen.ir.stream import Stream
 from stepgen.semantics import executor
 
@@ -25,12 +24,6 @@ class TileProgram(Program):
         self.longest = TILES - 1
         self.shortest = 0
         super().__init__(seed, steps)
-
-    def extent(self, dim: Dim) -> int:
-        """The extent of one occurrence of a dim."""
-        if dim.static is None and not dim.is_ragged and str(dim) not in self.extents:
-            raise sg.StepError(f"{dim} is an extent that other streams decide")
-        return super().extent(dim)
 
     def value(self, dtype: Any) -> Any:
         """An element of an input: addresses stay within a tensor, ranges too."""

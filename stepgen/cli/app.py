@@ -18,6 +18,7 @@ from stepgen.cli import (
     demo,
     doctor,
     figure,
+    fuzz,
     machine,
     metrics,
     run,
@@ -36,7 +37,7 @@ TRACEBACK = "--traceback"
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: success; mismatch in the hardware; bad input; Ctrl-C."""
 
-_COMMANDS = (show, metrics, run, time, verilog, test, simulate, machine, figure, doctor, demo)
+_COMMANDS = (show, metrics, run, time, verilog, test, simulate, machine, figure, fuzz, doctor, demo)
 
 
 @click.group(

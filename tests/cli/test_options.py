@@ -11,6 +11,7 @@ import pytest
 from stepgen.cli import app as application
 from stepgen.cosim import experiment
 from stepgen.emit import elaborate
+from stepgen.fuzz import campaign
 from stepgen.ir.errors import StepError
 from stepgen.study import study
 
@@ -35,6 +36,7 @@ BASE = {
     "simulate": ["p.py:layer"],
     "machine": [],
     "figure": ["8"],
+    "fuzz": ["--no-rtl", "--cases", "1"],
     "demo": ["--set", "tokens=4"],
     "doctor": [],
 }
@@ -72,7 +74,7 @@ def test_every_command_is_walked():
 
 @pytest.fixture(scope="module")
 def light():
-    """No simulation is built and no figure drawn: these tests are about options."""
+    """No simulation is built, nothing is drawn: these tests are about options."""
 
     def no_build(*args: object, **kwargs: object) -> None:
         raise StepError("nothing is built here")
@@ -81,6 +83,7 @@ def light():
         patch.setattr(experiment, "build", no_build)
         patch.setattr(elaborate, "to_verilog", lambda *args, **kwargs: "")
         patch.setattr(study, "run", lambda *args, **kwargs: [])
+        patch.setattr(campaign, "run", lambda *args, **kwargs: None)
         yield
 
 

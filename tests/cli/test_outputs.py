@@ -27,6 +27,7 @@ FOLDERS = {
     ("test", "output"): "test p.py:layer -o {}",
     ("demo", "output"): "demo --set tokens=4 --set experts=2 -o {}",
     ("figure", "out"): "figure 8 -o {}",
+    ("fuzz", "out"): "fuzz --no-rtl --cases 1 -o {}",
 }
 """A command line for every output; what it is called in Python."""
 

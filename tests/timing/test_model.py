@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from drawing import LANES, draw
 
 from stepgen.compile.lower import lower
+from stepgen.fuzz.programs import LANES, draw
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.errors import StepError

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import draw
 from same import ROUTINGS, check_same, small_moe
 
 import stepgen as sg
@@ -10,6 +9,7 @@ from stepgen.compile.lower import lower
 from stepgen.compile.transforms import insert_forks
 from stepgen.compile.transforms.rewrite import Rewrite
 from stepgen.cosim.experiment import Experiment
+from stepgen.fuzz.programs import draw
 from stepgen.hw.units.fork.params import Fork
 from stepgen.ir.metrics import metrics
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import loops
 import numpy as np
 import pytest
-from drawing import draw, steps_of
 from programs import example
 from tile_beats import Recorded, expected, without_contents
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
 from stepgen.compile import transforms
+from stepgen.fuzz import loops
+from stepgen.fuzz.programs import draw, steps_of
 from stepgen.ir import registry
 from stepgen.ir.dtypes import FLAG
 from stepgen.ir.function import function_types

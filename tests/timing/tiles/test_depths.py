@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import draw
-from loops import Turns, loop
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
+from stepgen.fuzz.loops import Turns, loop
+from stepgen.fuzz.programs import draw
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles import program

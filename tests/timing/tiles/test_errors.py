@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loops import Turns, loop
 
 import stepgen as sg
+from stepgen.fuzz.loops import Turns, loop
 from stepgen.ir.dtypes import TupleType
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import draw
 from programs import example
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
+from stepgen.fuzz.programs import draw
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from drawing import draw
 from programs import example
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
+from stepgen.fuzz.programs import draw
 from stepgen.ir.policy import PAPER, PUBLISHED
 from stepgen.program.tiles import simulate
 from stepgen.semantics import executor

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from drawing import BOUND, Program, draw, steps_of
 
 import stepgen as sg
-from stepgen.compile.lower import lower
-from stepgen.hw.design.table import Bus, Design
-from stepgen.ir.dims import Dim
-from stepgen.ir.stream import Stream
-from stepgen.ir.wire import Beats
-from stepgen.semantics.beats import to_beats
-from stepgen.semantics.inputs import to_tokens
+
+from ..compile.lower import lower
+from ..hw.design.table import Bus, Design
+from ..ir.dims import Dim
+from ..ir.stream import Stream
+from ..ir.wire import Beats
+from ..semantics.beats import to_beats
+from ..semantics.inputs import to_tokens
+from .programs import Program, columns_of, draw, steps_of, tile_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 PATTERNS = ("any", "all", "none", "first", "last", "ends", "one")
@@ -26,8 +27,10 @@ class Bounded(Program):
 
     bus = Bus(data_bits=32, burst=4)
 
-    def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:
-        self.lanes = WIDTHS[seed % len(WIDTHS)]
+    def __init__(
+        self, seed: int, steps: Sequence[tuple[str, int]], lanes: int | None = None
+    ) -> None:
+        self.lanes = WIDTHS[seed % len(WIDTHS)] if lanes is None else lanes
         self.pattern = "any"
         self.drawn = 0
         super().__init__(seed, steps)
@@ -41,17 +44,18 @@ class Bounded(Program):
 
     def columns(self) -> int:
         """Columns of a tile, of up to eight beats."""
-        return self.lanes * self.pick(1, 2, 3, 8)
+        return self.lanes * int(self.pick(1, 2, 3, 8))
 
     def redraw(self, seed: int) -> None:
         """Draw other contents of the inputs, with all extents at their bounds half of the time."""
         self.rng = np.random.default_rng(seed)
         full = self.number(0, 1)
         for name in self.extents:
-            self.extents[name] = BOUND if full else self.pick(0, 1, 2, 3, BOUND)
-        for node in self.graph.nodes:
-            if node.op == "source":
-                self.inputs[node.name] = self.contents(node.outputs[0])
+            self.extents[name] = (
+                self.bound if full else min(self.bound, self.pick(0, 1, 2, 3, self.bound))
+            )
+        for name, stream in self.graph.inputs.items():
+            self.inputs[name] = self.contents(stream)
 
     def contents(self, stream: Stream) -> Any:
         """Drawn contents of an input; selectors follow a pattern."""
@@ -60,7 +64,8 @@ class Bounded(Program):
 
     def extent(self, dim: Dim) -> int:
         """The extent of one occurrence of a dim."""
-        return self.pick(super().extent(dim), BOUND) if dim.is_ragged else super().extent(dim)
+        drawn = super().extent(dim)
+        return self.bound if dim.is_ragged and self.number(0, 1) else drawn
 
     def value(self, dtype: Any) -> Any:
         """An element of an input."""
@@ -73,7 +78,7 @@ class Bounded(Program):
             "none": (),
             "first": (0,),
             "last": (n - 1,),
-            "ends": (0,) if at % BOUND in (0, BOUND - 1) else (n - 1,),
+            "ends": (0,) if at % self.bound in (0, self.bound - 1) else (n - 1,),
             "one": (at % n,),
         }.get(self.pattern)
         if hot is None:
@@ -82,7 +87,7 @@ class Bounded(Program):
 
     def matrix(self, ref: Stream, columns: int, times: int = 1) -> Stream:
         """Matrices from off-chip memory, `times` for each element of a reference."""
-        rows = ref.dtype.cols.static
+        rows = columns_of(ref)
         name = f"m{len(self.graph.tensors)}"
         tensor = self.graph.tensor(name, (rows, columns * times), sg.int8)
         return sg.linear_offchip_load(
@@ -119,9 +124,9 @@ class Bounded(Program):
 
     def worked(self, x: Stream) -> Stream:
         """A step that keeps the number of rows: the identity, or a product with a matrix."""
-        if x.dtype.element is not sg.int8 or self.number(0, 2) == 0:
+        if tile_of(x).element is not sg.int8 or self.number(0, 2) == 0:
             return x
-        rows = x.dtype.cols.static
+        rows = columns_of(x)
         if self.number(0, 1):
             return self.product(x, self.matrix(x, rows).flatten(0, 1))
         wide = x.promote(0).expand(count=2)
@@ -129,7 +134,8 @@ class Bounded(Program):
 
     def inside(self, x: Stream) -> Stream:
         """The steps in one branch of a route."""
-        return getattr(self, self.pick("same", "packed", "padded", "times", "double"))(x)
+        how = self.pick(self.same, self.packed, self.padded, self.times, self.double)
+        return cast(Stream, how(x))
 
     def same(self, x: Stream) -> Stream:
         return x
@@ -181,20 +187,20 @@ class Bounded(Program):
 
     def step_late_weights(self, x: Stream, _: str) -> Stream:
         """Each tile of a group times a matrix whose load the group's end triggers."""
-        rows = x.dtype.cols.static
+        rows = columns_of(x)
         whole = x.accum(sg.fn.retile_row(), rank=1)
         return self.product(x, self.matrix(whole, rows).expand(x))
 
     def step_chain(self, x: Stream, _: str) -> Stream:
         """A matrix whose load another loaded matrix triggers."""
-        rows = x.dtype.cols.static
+        rows = columns_of(x)
         first = self.matrix(x, rows).flatten(0, 1)
         return self.product(x, self.matrix(first, rows).flatten(0, 1))
 
     def step_crossed(self, x: Stream, name: str) -> Stream:
         """Two streams times each other, both ways."""
-        size = x.dtype.cols.static
-        if x.dtype.rows.static != size:
+        size = columns_of(x)
+        if tile_of(x).rows.static != size:
             raise sg.StepError("only square tiles can be crossed")
         z = self.beside(name, sg.Tile(size, size, sg.int8), x)
         one, other = x.map(sg.fn.matmul(), z), z.map(sg.fn.matmul(), x)
@@ -214,14 +220,11 @@ def case(seed: int, size: int = 3) -> Any:
 
 def beats(program: Any) -> Mapping[str, Beats]:
     """The beats of the inputs of a program."""
-    sources = [n for n in program.graph.nodes if n.op == "source"]
     return {
-        n.name: to_beats(
-            to_tokens(program.inputs[n.name], n.outputs[0].type, n.name),
-            n.outputs[0].type,
-            program.lanes,
+        name: to_beats(
+            to_tokens(program.inputs[name], stream.type, name), stream.type, program.lanes
         )
-        for n in sources
+        for name, stream in program.graph.inputs.items()
     }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import stepgen as sg
-from stepgen.ir.stream import Stream
+
+from ..ir.stream import Stream
 
 COLS = 4
 LONGEST = 3
@@ -41,7 +42,7 @@ class Turns:
     entering: Bits
     leaving: Bits
     surplus: int = 0
-    order: str = "index"
+    order: Literal["index", "arrival"] = "index"
 
 
 def drawn(seed: int) -> Turns:
@@ -63,7 +64,7 @@ def drawn(seed: int) -> Turns:
         inside += sum(b[1] for b in leaving[len(leaving) - sum(bits) :]) - bits[1]
     surplus = int(rng.choice([0, 0, 1, 5]))
     leaving += [[1, 1]] * surplus
-    return Turns(chunks, entering, leaving, surplus, str(rng.choice(["index", "arrival"])))
+    return Turns(chunks, entering, leaving, surplus, "arrival" if rng.random() < 0.5 else "index")
 
 
 def loop(

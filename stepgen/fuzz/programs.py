@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
 import stepgen as sg
-from stepgen.compile.lower import lower
-from stepgen.hw.design.table import Bus
-from stepgen.ir.dims import Dim
-from stepgen.ir.stream import Stream
+
+from ..compile.lower import lower
+from ..hw.design.table import Bus
+from ..ir.dims import Dim
+from ..ir.stream import Stream
 
 LANES = 2
 BOUND = 5
-"""No dynamic or ragged dim is longer."""
+"""No dynamic or ragged dim is longer, unless a program says so."""
+
+
+def tile_of(x: Stream) -> sg.Tile:
+    """The tile type of a stream of tiles."""
+    assert isinstance(x.dtype, sg.Tile)
+    return x.dtype
+
+
+def columns_of(x: Stream) -> int:
+    """Columns of the tiles of a stream, where they are static."""
+    columns = tile_of(x).cols.static
+    if columns is None:
+        raise sg.StepError(f"the columns of {x.name} are decided at run time")
+    return columns
 
 
 class Program:
@@ -27,10 +42,18 @@ class Program:
     graph : Graph
     inputs : dict
         Contents of its inputs.
+    lanes, bus
+        Those of the design that it is for.
+    bound : int
+        The longest dynamic or ragged extent.
+    most : int
+        Numbers of an input, at most.
     """
 
     lanes = LANES
     bus = Bus()
+    bound = BOUND
+    most = 1 << 20
 
     def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:
         self.graph = sg.Graph(f"drawn_{seed}")
@@ -71,14 +94,18 @@ class Program:
         if kind == "static":
             return self.number(1, 3)
         name = f"D{len(self.extents)}"
-        self.extents[name] = self.pick(0, 1, 2, 3, 4, BOUND)
-        return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=BOUND)
+        self.extents[name] = min(self.bound, self.pick(0, 1, 2, 3, 4, self.bound))
+        return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=self.bound)
 
     def extent(self, dim: Dim) -> int:
         """The extent of one occurrence of a dim."""
         if dim.static is not None:
             return dim.static
-        return self.number(0, BOUND) if dim.is_ragged else self.extents[str(dim)]
+        if dim.is_ragged:
+            return self.number(0, self.bound)
+        if str(dim) not in self.extents:
+            raise sg.StepError(f"{dim} is an extent that other streams decide")
+        return self.extents[str(dim)]
 
     def input(self, name: str, dtype: Any, dims: Sequence[int | Dim]) -> Stream:
         """A new input with drawn contents."""
@@ -89,10 +116,17 @@ class Program:
     def contents(self, stream: Stream) -> Any:
         """Drawn contents of an input."""
 
+        left = self.most
+
         def nested(level: int) -> Any:
+            nonlocal left
             if level < len(stream.shape):
                 return [nested(level + 1) for _ in range(self.extent(stream.shape[level]))]
-            return self.value(stream.dtype)
+            value = self.value(stream.dtype)
+            left -= value.size
+            if left < 0:
+                raise sg.StepError("an input that is too large")
+            return value
 
         return nested(0)
 
@@ -154,7 +188,8 @@ class Program:
 
     def step_group(self, x: Stream, _: str) -> Stream:
         level = self.number(1, max(1, x.rank))
-        return x.reshape(dim=level, chunk=self.pick(1, x.dim(level).static or 2))
+        grouped: Stream = x.reshape(dim=level, chunk=self.pick(1, x.dim(level).static or 2))
+        return grouped
 
     def step_route(self, x: Stream, name: str) -> Stream:
         rank = self.number(0, x.rank)
@@ -163,14 +198,14 @@ class Program:
             raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
         sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
         parts = sg.partition(x, sel, rank=rank)
-        order = self.pick("index", "arrival")
+        order: Literal["index", "arrival"] = self.pick("index", "arrival")
         return sg.reassemble(parts, sel, rank=rank, order=order)
 
     def step_requantize(self, x: Stream, _: str) -> Stream:
         return x.map(sg.fn.requantize(multiplier=self.pick(1, 77), shift=self.number(0, 12)))
 
     def step_matmul(self, x: Stream, name: str) -> Stream:
-        weight = sg.Tile(x.dtype.cols, self.columns(), sg.int8)
+        weight = sg.Tile(tile_of(x).cols, self.columns(), sg.int8)
         w = self.beside(name, weight, x)
         return x.map(sg.fn.matmul(), w)
 
@@ -191,7 +226,7 @@ def lowers(program: Program) -> None:
 def draw(
     seed: int,
     size: int = 4,
-    kind: type[Program] = Program,
+    kind: Callable[..., Any] = Program,
     accept: Callable[[Any], object] = lowers,
     names: Sequence[str] = (),
 ) -> tuple[Any, list[str], Counter[str]]:
@@ -208,11 +243,11 @@ def draw(
     rng = np.random.default_rng(seed)
     steps: list[tuple[str, int]] = []
     refused: Counter[str] = Counter()
-    names = names or steps_of(kind)
+    names = names or steps_of(cast(type[Program], kind))
     for _ in range(6 * size):
         if len(steps) == size:
             break
-        step = (names[rng.integers(len(names))], int(rng.integers(1 << 30)))
+        step = (names[int(rng.integers(len(names)))], int(rng.integers(1 << 30)))
         try:
             accept(kind(seed, [*steps, step]))
         except sg.StepError as error:

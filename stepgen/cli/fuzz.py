@@ -1,0 +1,121 @@
+"""``stepgen fuzz``: drawn programs through all faces."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import WorkerOptions, json_option
+from stepgen.cli.outputs import INPUT, Output
+
+if TYPE_CHECKING:
+    from stepgen.fuzz.campaign import Tally
+
+MOST_REFUSALS = 12
+
+
+@grouped
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=2.0, help="How long to go on."
+)
+@click.option("--cases", type=click.IntRange(1), help="How many cases, at most.")
+@click.option(
+    "--seed", type=click.IntRange(0, (1 << 48) - 1), help="Decides all that is drawn; else new."
+)
+@click.option("--no-rtl", is_flag=True, help="Compare reference and timing alone, without RTL.")
+@click.option(
+    "-o",
+    "--out",
+    type=Output(),
+    default="build/fuzz",
+    metavar="DIR",
+    help="Folder for failing cases and for the state, from which the same seed goes on.",
+)
+@click.option(
+    "--replay",
+    multiple=True,
+    type=INPUT,
+    metavar="FILE.json",
+    help="Judge a kept case instead; repeatable.",
+)
+@json_option
+def command(
+    who: WorkerOptions,
+    *,
+    minutes: float,
+    cases: int | None,
+    seed: int | None,
+    no_rtl: bool,
+    out: Path,
+    replay: tuple[Path, ...],
+    json: bool,
+) -> int:
+    """Draw programs, compare reference, cycle model, timing on tiles and RTL; shrink failures."""
+    from stepgen.fuzz import campaign
+    from stepgen.report import console
+    from stepgen.tools import waiting
+
+    if replay:
+        return _replayed(replay, rtl=not no_rtl, json=json)
+    workers = who.workers()
+    tally = campaign.load(out)
+    if seed is None:
+        seed = secrets.randbelow(1 << 32)
+    if tally is None or (tally.seed, tally.rtl) != (seed, not no_rtl):
+        tally = campaign.Tally(seed, rtl=not no_rtl)
+    if not json:
+        console.show(f"seed {seed}" + (f", after {tally.cases:,} cases" if tally.cases else ""))
+    before, spent = tally.cases, tally.seconds
+    with waiting.progress(quiet=json) as progress:
+        campaign.run(tally, out, workers, seconds=60 * minutes, cases=cases, progress=progress)
+    rate = 3600 * (tally.cases - before) / max(tally.seconds - spent, 1e-9)
+    if json:
+        console.show_json({**dataclasses.asdict(tally), "cases_per_hour": round(rate)})
+    else:
+        _show(tally, rate)
+    return 1 if tally.failed else 0
+
+
+def _replayed(paths: tuple[Path, ...], *, rtl: bool, json: bool) -> int:
+    from stepgen.fuzz.case import Case
+    from stepgen.fuzz.judge import judge
+    from stepgen.report import console
+
+    cases = [(path, Case.load(path)) for path in paths]
+    verdicts = [(str(path), case, judge(case, rtl=rtl)) for path, case in cases]
+    if json:
+        told = [{"file": path, "status": v.status, "says": v.says} for path, _, v in verdicts]
+        console.show_json({"cases": told})
+    else:
+        for path, case, verdict in verdicts:
+            console.show(f"{path}: {verdict.status} {verdict.says}".rstrip(), str(case.graph))
+    return 1 if any(v.status == "failed" for _, _, v in verdicts) else 0
+
+
+def _show(tally: Tally, rate: float) -> None:
+    from stepgen.fuzz.coverage import WHAT, by_kind
+    from stepgen.report import console
+
+    kinds = by_kind(Counter(tally.reached))
+    rows: list[tuple[Any, ...]] = []
+    for kind, seen in kinds.items():
+        rare = ", ".join(f"{what} ({count})" for what, count in seen.most_common()[-4:][::-1])
+        rows.append((WHAT[kind], len(seen), rare))
+    refused = sorted(tally.refused.items(), key=lambda item: -item[1])
+    console.show(
+        console.table("Reached", "what", "different ones", "the rarest (cases)", rows=rows, left=3),
+        console.table(
+            "Refused", "why", "times", rows=[(why, n) for why, n in refused[:MOST_REFUSALS]]
+        ),
+        f"{tally.cases:,} cases: {tally.agrees:,} agree, {tally.failed:,} fail, "
+        f"{tally.cases - tally.agrees - tally.failed:,} refused; "
+        f"{tally.deadlocks:,} deadlocks that their advice frees; {rate:,.0f} cases per hour",
+    )
+    for says, path in tally.failures.items():
+        console.show(f"{path}: {says}")

@@ -1,0 +1,130 @@
+"""One case: a program with its inputs and everything that its run depends on, as one file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..cosim.experiment import Experiment
+from ..hw.design.table import Bus
+from ..ir import text
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.memory_timing import MemoryTiming
+from ..ir.records import parsed, record
+from ..ir.stalls import Stalls
+from ..ir.versions import stamped, unstamped
+from ..ir.wire import LANES
+
+FORMAT = 1
+MAX_CYCLES = 30_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the run of a program depends on beside its inputs.
+
+    Attributes
+    ----------
+    lanes : int
+    bus : Bus
+    depths : mapping of str to int
+        Depths asked for by channel; empty for the derived ones, with which nothing deadlocks.
+    memory : MemoryTiming
+    stalls : Stalls
+    early : tuple of str
+        Input streams that offer beats before the start.
+    aborts : tuple of int
+        Cycles in which runs before the checked one are aborted, where they last so long.
+    """
+
+    lanes: int = LANES
+    bus: Bus = field(default_factory=Bus)
+    depths: Mapping[str, int] = field(default_factory=dict)
+    memory: MemoryTiming = field(default_factory=MemoryTiming)
+    stalls: Stalls = field(default_factory=Stalls)
+    early: tuple[str, ...] = ()
+    aborts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Program:
+    graph: Graph
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case(Run, _Program):
+    """A program, its inputs and its run.
+
+    Attributes
+    ----------
+    graph : Graph
+    inputs : mapping
+        Contents of its input streams and tensors.
+    """
+
+    def experiment(self, **changes: Any) -> Experiment:
+        """The program on its design; aborts are left to the one who knows how long a run lasts."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields |= {"aborts": (), "max_cycles": MAX_CYCLES, **changes}
+        return Experiment(**fields)
+
+    def dumps(self) -> str:
+        """As JSON that needs nothing else."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields["graph"] = json.loads(text.dumps(self.graph))
+        fields["inputs"] = {name: _plain(value) for name, value in self.inputs.items()}
+        for name in ("bus", "memory", "stalls"):
+            fields[name] = dataclasses.asdict(fields[name])
+        return json.dumps(stamped(FORMAT, fields)) + "\n"
+
+    @staticmethod
+    def load(path: Path) -> Case:
+        """The case of a file; see `loads`."""
+        try:
+            return Case.loads(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, ValueError) as error:
+            raise StepError(f"{path} can't be read: {error}") from None
+
+    @staticmethod
+    def loads(content: str, where: str) -> Case:
+        """The case of a file.
+
+        Raises
+        ------
+        StepError
+            If it is none, or of a newer format.
+        """
+        data = parsed(content, f"{where} is no case of the fuzzer")
+        if not isinstance(data, dict) or not {"graph", "inputs"} <= data.keys():
+            raise StepError(f"{where} is no case of the fuzzer: it lacks a graph or inputs")
+        with unstamped(data, FORMAT, where) as fields:
+            graph = text.loads(json.dumps(fields.pop("graph")), where)
+            inputs = {name: _array(value) for name, value in fields.pop("inputs").items()}
+            run = record(fields, Run, where)
+            return Case(graph, inputs, **{f.name: getattr(run, f.name) for f in _RUN})
+
+
+_RUN = dataclasses.fields(Run)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists beside the name of their type."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    array = np.asarray(value)
+    return {array.dtype.name: array.tolist()}
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_array(item) for item in value]
+    ((name, data),) = value.items()
+    return np.array(data, name)

@@ -1,0 +1,97 @@
+"""What a campaign has reached: pairs of operators, extents, formats, states of units."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..hw.design.table import Design
+from ..ir.stream import Node, Stream
+from ..timing.model import Prediction
+from .case import Case
+
+WHAT = {
+    "operator": "operators and functions",
+    "pair": "pairs of operators, one fed by the other",
+    "step": "steps of the generator",
+    "element": "element types of streams",
+    "rank": "ranks of streams",
+    "extent": "extents of input dims",
+    "lanes": "lanes",
+    "bus": "data widths of the bus",
+    "burst": "words of a burst",
+    "depths": "depths of FIFOs",
+    "around": "circumstances of a run",
+    "unit": "kinds of units",
+    "state": "states of actors: unit, actor, and what it did or waited for",
+}
+"""Kinds of facts; a fact is its kind and what was seen, as ``"lanes 4"``."""
+
+_LARGE = 8
+"""Extents from here on count as one."""
+
+
+def facts(case: Case, steps: Iterable[str], design: Design, prediction: Prediction) -> set[str]:
+    """What one case has reached."""
+    return {
+        *(f"step {step}" for step in steps),
+        *_of_graph(case),
+        *_of_run(case),
+        *(f"unit {unit.params.kind}" for unit in design.units),
+        *_of_units(design, prediction),
+    }
+
+
+def _of_graph(case: Case) -> Iterator[str]:
+    for node in case.graph.nodes:
+        yield f"operator {_called(node)}"
+        for stream in node.inputs:
+            yield f"pair {_called(stream.resolved().node)} > {_called(node)}"
+        for stream in node.outputs:
+            yield f"element {getattr(stream.dtype, 'element', type(stream.dtype).__name__)}"
+            yield f"rank {stream.rank}"
+    for name, stream in case.graph.inputs.items():
+        yield from (f"extent {n}" for n in _extents(case.inputs[name], stream))
+
+
+def _called(node: Node) -> str:
+    fn = node.attrs.get("fn")
+    return node.op if fn is None else f"{node.op} {fn.name}"
+
+
+def _extents(value: Any, stream: Stream) -> set[str]:
+    found: set[str] = set()
+    level = [value]
+    for _ in stream.shape:
+        found |= {str(len(item)) if len(item) < _LARGE else f"{_LARGE}+" for item in level}
+        level = [inner for item in level for inner in item]
+    return found
+
+
+def _of_run(case: Case) -> Iterator[str]:
+    yield f"lanes {case.lanes}"
+    if case.graph.tensors:
+        yield f"bus {case.bus.data_bits}"
+        yield f"burst {case.bus.burst}"
+    yield "depths asked for" if case.depths else "depths derived"
+    worst = max(case.stalls.probability.values(), default=0.0)
+    yield f"around stalls up to {worst}"
+    yield from (f"around {what}" for what in ("early", "aborts") if getattr(case, what))
+
+
+def _of_units(design: Design, prediction: Prediction) -> Iterator[str]:
+    kinds = {unit.name: unit.params.kind for unit in design.units}
+    for activity in prediction.activities:
+        for state in ("busy", "starved", "full"):
+            if getattr(activity, state) and activity.unit in kinds:
+                yield f"state {kinds[activity.unit]} {activity.name} {state}"
+
+
+def by_kind(reached: Counter[str]) -> dict[str, Counter[str]]:
+    """The facts of a campaign by their kind."""
+    found: dict[str, Counter[str]] = {kind: Counter() for kind in WHAT}
+    for fact, count in reached.items():
+        kind, _, what = fact.partition(" ")
+        found[kind][what] += count
+    return found

@@ -1,0 +1,132 @@
+"""Draws cases: a program, its data, and the circumstances of its run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import StepError
+from ..ir.memory_timing import MemoryTiming
+from ..ir.stalls import MEMORY_CHANNELS, Stalls
+from ..program.inputs import complete
+from . import loops
+from .case import Case
+from .drawn import STEPS, Drawn, Scale
+from .judge import with_all
+from .programs import draw as draw_program
+
+LOOPS = 0.04
+"""Share of programs that are loops."""
+
+Pairs = Mapping[tuple[str, str], int]
+
+
+def scale(rng: np.random.Generator) -> Scale:
+    """How large a program may get, drawn; what is large in one thing is small in others."""
+    small = rng.random() < 0.7
+    return Scale(
+        lanes=int(rng.choice([1, 2, 4, 8, 16])),
+        bound=int(rng.choice([1, 2, 3, 5] if small else [8, 17, 40])),
+        beats=int(rng.choice([1, 2, 3] if small else [1, 5, 9])),
+        data_bits=int(rng.choice([32, 32, 64, 128, 512])),
+        burst=int(rng.choice([1, 2, 4, 16, 64])),
+        outstanding=int(rng.choice([1, 2, 8, 70])),
+    )
+
+
+def case(
+    seed: int, number: int, pairs: Pairs | None = None
+) -> tuple[Case, tuple[str, ...], Counter[str]]:
+    """The case of a number in a campaign.
+
+    Parameters
+    ----------
+    seed, number : int
+        They decide everything, together with `pairs`.
+    pairs : mapping, optional
+        How often one step has followed another: what was rare is drawn more often.
+
+    Returns
+    -------
+    Case
+    tuple of str
+        The steps that its program is made of.
+    Counter
+        Refusals of steps that were tried, by message.
+    """
+    rng = np.random.default_rng([seed, number])
+    if rng.random() < LOOPS:
+        turns = loops.drawn(int(rng.integers(1 << 30)))
+        graph, inputs = loops.loop(turns)
+        drawn = Case(graph, inputs, lanes=2)
+        return circumstances(drawn, rng), ("loop",), Counter()
+    names = _steered(rng, pairs or {})
+    while True:
+        large = scale(rng)
+        own, size = int(rng.integers(1 << 30)), int(rng.integers(1, 6))
+        try:
+            program, steps, refused = draw_program(
+                own, size, partial(Drawn, scale=large), names=names
+            )
+        except StepError:  # what it begins with is too large
+            continue
+        inputs = complete(program.graph, program.inputs, seed=number)
+        drawn = Case(program.graph, inputs, lanes=large.lanes, bus=large.bus)
+        return circumstances(drawn, rng), tuple(steps), refused
+
+
+def _steered(rng: np.random.Generator, pairs: Pairs) -> list[str]:
+    """Steps to draw from; the rarer a step was beside others so far, the more often it is there."""
+    met: Counter[str] = Counter()
+    for (one, other), count in pairs.items():
+        met[one] += count
+        met[other] += count
+    least = 1 + min((met[name] for name in STEPS), default=0)
+    weight = np.array([least / (1 + met[name]) for name in STEPS])
+    return [str(n) for n in rng.choice(STEPS, 40, p=weight / weight.sum())]
+
+
+def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
+    """The case with drawn depths, memory, stalls, early inputs and aborted runs."""
+    try:
+        design = drawn.experiment().design
+    except Exception:  # the judge will say what is wrong
+        return drawn
+    ports = [*drawn.graph.inputs, *drawn.graph.outputs, *MEMORY_CHANNELS]
+    shares: dict[str, float] = {}
+    if rng.random() < 0.7:
+        shares = {name: float(rng.choice([0, 0, 0.05, 0.3, 0.7, 0.95])) for name in ports}
+    how = rng.choice(["derived", "drawn", "least"], p=[0.6, 0.25, 0.15])
+    depths: dict[str, int] = {}
+    if how == "least":
+        depths = with_all(design, 2)
+    elif how == "drawn":
+        depths = {
+            c.name: c.depth + int(rng.choice([0, 1, 5, 70]))
+            for c in design.channels
+            if rng.random() < 0.5
+        }
+
+    def memory() -> dict[str, Any]:
+        return {
+            "latency": int(rng.choice([1, 2, 9, 30, 80])),
+            "interval": int(rng.choice([1, 1, 2, 5])),
+            "outstanding": int(rng.choice([1, 2, 16, 64])),
+        }
+
+    reads, writes = memory(), memory()
+    timing = {f"read_{k}": v for k, v in reads.items()}
+    timing |= {f"write_{k}": v for k, v in writes.items()}
+    return replace(
+        drawn,
+        depths=depths,
+        memory=MemoryTiming(**timing),
+        stalls=Stalls(int(rng.integers(1 << 30)), shares),
+        early=tuple(name for name in drawn.graph.inputs if rng.random() < 0.4),
+        aborts=tuple(int(c) for c in rng.integers(1, 300, int(rng.choice([0, 0, 1, 2])))),
+    )

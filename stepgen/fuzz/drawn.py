@@ -1,0 +1,153 @@
+"""Draws programs of all operators and functions that have a circuit."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import stepgen as sg
+
+from ..compile.circuit import circuits
+from ..hw.design.table import Bus
+from ..ir.dtypes import ElementType
+from ..ir.function import Cut, Function, Mapped, Scanned, function_types, maker
+from ..ir.operator import own_operators
+from ..ir.stream import Stream
+from ..ir.wire import LANES
+from .meeting import Bounded
+from .programs import columns_of, steps_of, tile_of
+
+LOADED_ONCE = 64
+"""Elements that one read of a tensor has, at most."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large what is drawn may get.
+
+    Attributes
+    ----------
+    lanes : int
+        Lanes of a beat.
+    bound : int
+        The longest dynamic or ragged extent.
+    beats : int
+        Beats of a row, at most.
+    data_bits : int
+        Data width of the memory port.
+    burst, outstanding : int
+        Bus words of a burst, and bursts under way.
+    """
+
+    lanes: int = LANES
+    bound: int = 5
+    beats: int = 3
+    data_bits: int = 32
+    burst: int = 4
+    outstanding: int = 8
+
+    @property
+    def bus(self) -> Bus:
+        """The off-chip port."""
+        return Bus(data_bits=self.data_bits, burst=self.burst, outstanding=self.outstanding)
+
+
+class Drawn(Bounded):
+    """A drawn program with everything that becomes a circuit.
+
+    Beside the steps of `Bounded`: loads of several dims, stores, every registered function and
+    every operator of a user's own that has a circuit.
+    """
+
+    most = 10_000
+
+    def __init__(self, seed: int, steps: Sequence[tuple[str, int]], scale: Scale) -> None:
+        self.scale = scale
+        self.bus = scale.bus
+        self.bound = scale.bound
+        super().__init__(seed, steps, scale.lanes)
+
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return self.lanes * self.number(1, self.scale.beats)
+
+    def step_load(self, x: Stream, name: str) -> Stream:
+        """Tiles of several dims for each element of a stream, some of them read twice."""
+        rows, columns = self.number(1, 3), self.columns()
+        shape = [self.number(1, 3) for _ in range(self.number(1, 3))]
+        stride = [self.number(0, 3) for _ in shape]
+        last = sum((e - 1) * s for e, s in zip(shape, stride, strict=True))
+        across = self.number(1, 2)
+        element = self.pick(sg.int8, sg.int32)
+        tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
+        ref = x if self.number(0, 2) else None
+        loaded = sg.linear_offchip_load(
+            tensor, tile=(rows, columns), shape=shape, stride=stride, ref=ref
+        )
+        if ref is None:
+            self.graph.output(loaded, f"{name}_loaded")
+            return x
+        return loaded.flatten(0, len(shape) - 1) if len(shape) > 1 else loaded
+
+    def step_store(self, x: Stream, name: str) -> Stream:
+        """A stream that is also written to memory."""
+        tile, room = tile_of(x), 1
+        for dim in x.shape:
+            room *= dim.static if dim.static is not None else self.bound
+        rows = tile.rows.static
+        if rows is None or room > LOADED_ONCE:
+            raise sg.StepError("a tensor can't be drawn for so many rows")
+        spare = self.number(0, 2)
+        tensor = self.graph.tensor(name, (rows * (room + spare), columns_of(x)), tile.element)
+        one, other = x.fork(2)
+        sg.linear_offchip_store(one, tensor)
+        return other
+
+    def step_function(self, x: Stream, name: str) -> Stream:
+        """Any function, with drawn parameters, where it may be used."""
+        kind = self.pick(*function_types().values())
+        fn = self.function(kind)
+        beside = [self.beside(f"{name}_{n}", x.dtype, x) for n in range(1, fn.arity)]
+        uses = []
+        if isinstance(fn, Mapped):
+            uses.append(lambda: x.map(fn, *beside))
+        if isinstance(fn, Scanned):
+            uses.append(lambda: x.scan(fn, rank=self.number(1, max(1, x.rank))))
+        if isinstance(fn, Cut):
+            uses.append(lambda: x.flat_map(fn, rank=self.number(0, 1)))
+        if not uses or (not isinstance(fn, Mapped) and fn.arity == 1):
+            uses.append(lambda: x.accum(fn, rank=self.number(1, max(1, x.rank))))
+        made: Stream = self.pick(*uses)()
+        return made
+
+    def function(self, kind: type[Function]) -> Function:
+        """A function with drawn parameters."""
+        hints = get_type_hints(kind)
+        parameters = inspect.signature(maker(kind)).parameters
+        return maker(kind)(**{name: self.parameter(hints[name]) for name in parameters})
+
+    def parameter(self, hint: Any) -> Any:
+        """A parameter of a type."""
+        kinds = (hint, *get_args(hint))
+        choices = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+        if choices:
+            return self.pick(*choices)
+        if ElementType in kinds:
+            return self.pick(sg.int8, sg.int32)
+        return bool(self.number(0, 1)) if hint is bool else self.number(0, 6)
+
+    def step_own(self, x: Stream, _: str) -> Stream:
+        """An operator of a user's own that has a circuit, of one stream and drawn numbers."""
+        faces = [face for called, face in own_operators().items() if called in circuits()]
+        if not faces:
+            raise sg.StepError("there is no operator of a user's own with a circuit")
+        use = self.pick(*faces)
+        others = list(inspect.signature(use).parameters.values())[1:]
+        needed = [p.name for p in others if p.default is p.empty and p.kind is p.KEYWORD_ONLY]
+        made: Stream = use(x, **{key: self.number(0, 3) for key in needed})
+        return made
+
+
+STEPS = steps_of(Drawn)

@@ -1,0 +1,200 @@
+"""Holds all faces of one case against each other: reference, both timings, and the RTL."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import sympy
+
+from ..cosim.experiment import Experiment
+from ..cosim.verilator import LEAST_BUILD
+from ..hw.design.table import Design
+from ..ir.dtypes import Tile, bool_
+from ..ir.errors import StepError
+from ..ir.metrics import metrics
+from ..ir.wire import VALUE
+from ..program import tiles
+from ..semantics.executor import Result
+from ..semantics.shapes import measure
+from ..timing.deadlock import Deadlock
+from ..timing.drive import TooLong
+from ..timing.model import Prediction
+from ..timing.tiles.machines import SDA
+from .case import MAX_CYCLES, Case
+
+AMPLE = 1 << 14
+"""Beats of a FIFO that is never full in these runs."""
+
+TILES = replace(SDA, fifo_depth=4096)
+"""The machine on which totals are compared: what they are does not depend on it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out of a case.
+
+    Attributes
+    ----------
+    status : str
+        ``"agrees"``; ``"refused"``, if a face refuses the program; or ``"failed"``.
+    says : str
+        The refusal, or what differs.
+    prediction : Prediction or None
+        The cycle model's run, where there was one.
+    """
+
+    status: Literal["agrees", "refused", "failed"]
+    says: str = ""
+    prediction: Prediction | None = None
+
+    @property
+    def signature(self) -> str:
+        """What failed or refused, without the names and numbers of this case."""
+        return re.sub(r"\w*\d\w*", "#", f"{self.status}: {self.says}".splitlines()[0])[:160]
+
+
+class _Failed(Exception):
+    """A difference between two faces."""
+
+
+def judge(case: Case, *, rtl: bool = True) -> Verdict:
+    """Run a case through all faces.
+
+    Parameters
+    ----------
+    case : Case
+    rtl : bool
+        Whether to simulate the Verilog too, which takes most of the time.
+    """
+    try:
+        experiment = case.experiment()
+        try:
+            design = experiment.design
+        except StepError as error:
+            return Verdict("refused", f"lowering: {error}")
+        try:
+            prediction = experiment.prediction
+        except Deadlock as deadlock:
+            try:
+                return _of_deadlock(case, design, deadlock)
+            except TooLong as error:
+                return Verdict("refused", f"cycle model: {error}")
+        except StepError as error:
+            return Verdict("refused", f"cycle model: {error}")
+        try:
+            reference = experiment.reference
+        except StepError as error:
+            return Verdict("refused", f"reference: {error}")
+        _counted(case, prediction, reference)
+        _totals(case, reference)
+        if rtl:
+            aborts = tuple(c for c in case.aborts if c < prediction.cycles)
+            experiment.aborts = aborts
+            _simulated(experiment)
+        return Verdict("agrees", "", prediction)
+    except _Failed as failure:
+        return Verdict("failed", str(failure))
+    except Exception as error:  # a crash is what is looked for
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return Verdict(
+            "failed", f"{type(error).__name__} in {Path(place.filename).name} {place.name}: {error}"
+        )
+
+
+def _simulated(experiment: Experiment) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        verdict = experiment.test(Path(folder), driver="cpp", opt=LEAST_BUILD)
+    if not verdict.good:
+        raise _Failed(f"RTL: {verdict.outcome.faults[0]}")
+
+
+def with_all(design: Design, depth: int) -> dict[str, int]:
+    """One depth for all FIFOs of streams, or what their latency needs."""
+    streams = [c for c in design.channels if c.rank is not None]
+    return {c.name: max(depth, c.delay + 2) for c in streams}
+
+
+def stuck(case: Case, depths: dict[str, int]) -> Deadlock | None:
+    """How a run with these depths stops before its end."""
+    try:
+        assert case.experiment(depths=depths).prediction
+    except Deadlock as deadlock:
+        return deadlock
+    return None
+
+
+def _of_deadlock(case: Case, design: Design, deadlock: Deadlock) -> Verdict:
+    """A deadlock is a failure with derived depths; with others its advice has to free it."""
+    if stuck(case, with_all(design, AMPLE)):
+        if deadlock.remedy:
+            raise _Failed(f"advice that can't be right, no depth frees it: {deadlock}")
+        return Verdict("refused", f"data that stop at any depth: {deadlock}")
+    if not case.depths:
+        raise _Failed(f"deadlock at derived depths: {deadlock}")
+    if not deadlock.remedy:
+        raise _Failed(f"depths would free it, but none is advised: {deadlock}")
+    advised = {**case.depths, **deadlock.remedy}
+    if again := stuck(case, advised):
+        raise _Failed(f"the advised depths do not free it: {deadlock}; then {again}")
+    if len(deadlock.remedy) == 1:
+        ((name, depth),) = deadlock.remedy.items()
+        channel = design.channel[name]
+        less = max(depth - 1, channel.delay + 2)
+        if less > channel.depth and less < depth and not stuck(case, {**advised, name: less}):
+            raise _Failed(f"one less than the advised depth frees it too: {deadlock}")
+    return Verdict("agrees", "a deadlock that its advice frees")
+
+
+def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
+    """The beats of the cycle model against those that the reference's streams have."""
+    for node in case.graph.nodes:
+        for stream in node.outputs:
+            many = len(node.outputs) > 1
+            channel = f"{node.name}_{stream.port}" if many else node.name
+            if channel not in prediction.pushes or stream.name not in reference.streams:
+                continue
+            predicted = len(prediction.pushes[channel])
+            beats = reference.beats(stream.name, case.lanes)
+            # Units that send flags of padding send no empty tokens: readers count values.
+            flags = isinstance(stream.dtype, Tile) and stream.dtype.element == bool_
+            least = int((beats.kind == VALUE).sum()) + 1 if flags else len(beats)
+            if not least <= predicted <= len(beats):
+                raise _Failed(
+                    f"{stream.name} has {len(beats)} beats, the cycle model sends {predicted}"
+                )
+
+
+def _totals(case: Case, reference: Result) -> None:
+    """Timing on tiles against the symbolic metrics of what the reference saw."""
+    try:
+        run, result = tiles.simulate_with_data(
+            case.graph, case.inputs, TILES, lanes=case.lanes, limit=MAX_CYCLES * 1000
+        )
+    except StepError:
+        return  # counted where refusals of whole programs are; the circuit does without
+    values = measure(case.graph, result)
+    counted = metrics(case.graph, "paper")
+    told: dict[str, tuple[sympy.Expr, Any]] = {
+        "bytes": (counted.traffic, run.traffic),
+        "operations": (counted.flops, run.flops_useful + run.flops_padding),
+    }
+    for what, (expr, used) in told.items():
+        if expr.free_symbols <= values.keys():
+            wanted = expr.xreplace({k: sympy.Integer(v) for k, v in values.items()})
+            if used != wanted:
+                raise _Failed(f"timing on tiles counts {used} {what}, the metrics say {wanted}")
+    if run.choices:
+        return  # tiles arrive in another order than beats
+    for name, stream in case.graph.outputs.items():
+        ours = reference.beats(name, case.lanes)
+        its = result.beats(name, case.lanes)
+        if not all(
+            np.array_equal(getattr(ours, f), getattr(its, f)) for f in ("kind", "stop", "data")
+        ):
+            raise _Failed(f"output {name} of {stream} depends on the timing")

@@ -1,0 +1,211 @@
+"""Makes a failing case small: fewer operators, less data, plainer circumstances."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..hw.design.table import Bus
+from ..ir import text
+from ..ir.dims import Dim, dynamic, ragged
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.memory_timing import MemoryTiming
+from ..ir.operator import operators
+from ..ir.stalls import Stalls
+from ..ir.stream import Stream
+from ..semantics import executor
+from ..semantics.tokens import Token, decode
+from .case import Case
+
+Oracle = Callable[[Case], bool]
+"""Whether a case still fails in the same way."""
+
+
+def shrink(case: Case, fails: Oracle, tries: int = 400) -> Case:
+    """The smallest case that is found which still fails.
+
+    Parameters
+    ----------
+    case : Case
+        One that fails.
+    fails : function of a case
+        Called for each smaller one.
+    tries : int
+        How often it may be called.
+
+    Returns
+    -------
+    Case
+        A case that `fails` accepted, or the one that was given.
+    """
+    left = tries
+    found = True
+    while found and left > 0:
+        found = False
+        for smaller in _smaller(case):
+            left -= 1
+            if fails(smaller):
+                case, found = smaller, True
+                break
+            if left <= 0:
+                break
+    return case
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    """Smaller cases, those that leave out most first; what can't be built is left out."""
+    for make in (_circumstances, _programs, _data):
+        for smaller in make(case):
+            if smaller is not None:
+                yield smaller
+
+
+def _circumstances(case: Case) -> Iterator[Case | None]:
+    plain: dict[str, Any] = {"aborts": (), "early": (), "stalls": Stalls(), "depths": {}}
+    plain |= {"memory": MemoryTiming(), "bus": Bus()}
+    for name, value in plain.items():
+        if getattr(case, name) != value:
+            yield replace(case, **{name: value})
+    for n in range(len(case.aborts)):
+        yield replace(case, aborts=(*case.aborts[:n], *case.aborts[n + 1 :]))
+    for n in range(len(case.early)):
+        yield replace(case, early=(*case.early[:n], *case.early[n + 1 :]))
+    shares = case.stalls.probability
+    for name in shares:
+        if shares[name]:
+            yield replace(case, stalls=Stalls(case.stalls.seed, {**shares, name: 0.0}))
+    for name in case.depths:
+        yield replace(case, depths={k: v for k, v in case.depths.items() if k != name})
+
+
+def _programs(case: Case) -> Iterator[Case | None]:
+    record = json.loads(text.dumps(case.graph, lines=False))
+    nodes = record["nodes"]
+    inner = [n for n in case.graph.nodes if n.name not in case.graph.inputs and n.outputs]
+    outputs = [n for n in nodes if n["name"] in case.graph.outputs]
+    stores = [n for n in nodes if _is_end(n) and n not in outputs]
+    # Ends earlier: one stream is all that leaves.
+    for node in inner:
+        for stream in node.outputs:
+            end = {"op": "output", "name": "result", "inputs": [_from(stream)], "attrs": {}}
+            for gone in ([*outputs, *stores], outputs):
+                if [n["inputs"] for n in gone] != [end["inputs"]]:
+                    yield _rebuilt(case, record, [*(n for n in nodes if n not in gone), end])
+    # Without one of its outputs, or one of its stores.
+    for end in [*outputs, *stores]:
+        yield _rebuilt(case, record, [n for n in nodes if n is not end])
+    # Begins later: what an operator gives comes from outside.
+    try:
+        streams = executor.run(case.graph, case.inputs, lanes=case.lanes).streams
+    except StepError:
+        return
+    for node in reversed(inner):
+        for stream in node.outputs:
+            if (tokens := streams.get(stream.name)) is not None:
+                yield _begun(case, record, stream, tokens)
+
+
+def _is_end(node: dict[str, Any]) -> bool:
+    return operators()[node["op"]].is_sink
+
+
+def _from(stream: Stream) -> dict[str, Any]:
+    source = stream.resolved()
+    return {"from": [source.node.name, source.port]}
+
+
+def _begun(case: Case, record: dict[str, Any], stream: Stream, tokens: list[Token]) -> Case | None:
+    name = "begun"
+    while any(n["name"] == name for n in record["nodes"]):
+        name += "_"
+    shape = [_dim(dim, f"B{k}", outer=k > 0) for k, dim in enumerate(stream.shape)]
+    graph = Graph("dims")
+    try:
+        graph.input(name, stream.dtype, shape)
+    except StepError:
+        return None
+    (entry,) = json.loads(text.dumps(graph, lines=False))["nodes"]
+    origin = _from(stream)["from"]
+    nodes = [
+        {**n, "inputs": [_moved(use, origin, name) for use in n["inputs"]]} for n in record["nodes"]
+    ]
+    at = next(k for k, n in enumerate(nodes) if n["name"] == origin[0])
+    data = {name: decode(tokens, stream.rank)}
+    return _rebuilt(case, record, [*nodes[:at], entry, *nodes[at:]], data)
+
+
+def _moved(use: dict[str, Any], origin: list[Any], name: str) -> dict[str, Any]:
+    return {**use, "from": [name, 0]} if use["from"] == origin else use
+
+
+def _dim(dim: Dim, name: str, *, outer: bool) -> int | Dim:
+    if dim.static is not None:
+        return dim.static
+    return ragged(name, bound=dim.bound) if outer else dynamic(name, bound=dim.bound)
+
+
+def _rebuilt(
+    case: Case, record: dict[str, Any], nodes: list[dict[str, Any]], more: Any = None
+) -> Case | None:
+    """The case of a graph with these nodes, as far as an output or a store needs them."""
+    if record["feedbacks"]:
+        return None  # loops are not cut
+    ends = [n["name"] for n in nodes if _is_end(n)]
+    by_name, needed = {n["name"]: n for n in nodes}, set(ends)
+    waiting = list(ends)
+    while waiting:
+        for use in by_name[waiting.pop()]["inputs"]:
+            name = use["from"][0]
+            if name not in by_name:
+                return None
+            if name not in needed:
+                needed.add(name)
+                waiting.append(name)
+    kept = [n for n in nodes if n["name"] in needed]
+    used = {n["attrs"].get("tensor") for n in kept}
+    tensors = [t for t in record["tensors"] if t["name"] in used]
+    try:
+        graph = text.loads(json.dumps({**record, "nodes": kept, "tensors": tensors}))
+    except StepError:
+        return None
+    inputs = {**case.inputs, **(more or {})}
+    names = {*graph.inputs, *graph.tensors}
+    return _with_graph(case, graph, {k: v for k, v in inputs.items() if k in names})
+
+
+def _with_graph(case: Case, graph: Graph, inputs: dict[str, Any]) -> Case:
+    ports = {*graph.inputs, *graph.outputs}
+    shares = {
+        name: share
+        for name, share in case.stalls.probability.items()
+        if name in ports or name.startswith("mem.")
+    }
+    early = tuple(name for name in case.early if name in graph.inputs)
+    stalls = Stalls(case.stalls.seed, shares)
+    return replace(case, graph=graph, inputs=inputs, stalls=stalls, early=early, depths={})
+
+
+def _data(case: Case) -> Iterator[Case | None]:
+    for name, value in case.inputs.items():
+        for smaller in _plainer(value):
+            yield replace(case, inputs={**case.inputs, name: smaller})
+
+
+def _plainer(value: Any) -> Iterator[Any]:
+    """Nested lists with fewer items, arrays with plainer numbers."""
+    if isinstance(value, np.ndarray):
+        if value.any():
+            yield np.zeros_like(value)
+        if value.dtype != bool and (value != np.sign(value)).any():
+            yield np.sign(value)
+        return
+    for n in range(len(value)):
+        yield [*value[:n], *value[n + 1 :]]
+    for n, item in enumerate(value):
+        for smaller in _plainer(item):
+            yield [*value[:n], smaller, *value[n + 1 :]]

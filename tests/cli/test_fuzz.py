@@ -1,0 +1,41 @@
+"""``stepgen fuzz``: a campaign that goes on, what it prints, and the replay of a case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepgen.fuzz.draw import case
+
+
+def test_a_campaign_goes_on_with_the_same_seed(stepgen, here: Path) -> None:
+    first = stepgen("fuzz --no-rtl --cases 3 --seed 4 -o f")
+    assert first.code == 0
+    assert first.out.startswith("seed 4\n")
+    assert "3 cases: " in first.out
+    again = stepgen("fuzz --no-rtl --cases 2 --seed 4 -o f --json").json
+    assert (again["cases"], again["seed"], again["failed"]) == (5, 4, 0)
+    other = stepgen("fuzz --no-rtl --cases 1 --seed 5 -o f --json").json
+    assert other["cases"] == 1
+
+
+def test_a_seed_is_drawn_and_told(stepgen, here: Path) -> None:
+    seeds = {stepgen("fuzz --no-rtl --cases 1 -o f --json").json["seed"] for _ in range(2)}
+    assert len(seeds) == 2
+
+
+def test_a_case_is_replayed(stepgen, here: Path) -> None:
+    drawn = case(6, 1)[0]
+    (here / "case.json").write_text(drawn.dumps())
+    said = stepgen("fuzz --no-rtl --replay case.json")
+    assert said.code == 0
+    assert said.out.startswith("case.json: agrees\n")
+    assert drawn.graph.name in said.out
+    assert stepgen("fuzz --no-rtl --replay case.json --json").json["cases"][0]["status"] == "agrees"
+
+
+def test_files_that_are_none(stepgen, here: Path) -> None:
+    assert stepgen("fuzz --replay nix.json").err.startswith("stepgen: nix.json can't be read")
+    (here / "f").mkdir()
+    (here / "f/state.json").write_text("[]")
+    said = stepgen("fuzz --no-rtl --cases 1 -o f")
+    assert (said.code, said.err.count("\n")) == (2, 1)

@@ -1,0 +1,76 @@
+"""What the fuzzer draws: everything that has a circuit, the same again from the same numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+
+import pytest
+
+import stepgen as sg
+from stepgen.compile.circuit import circuits
+from stepgen.fuzz.draw import case
+from stepgen.fuzz.drawn import STEPS, Drawn, Scale
+from stepgen.ir.function import Mapped, function_types
+from stepgen.ir.operator import own_operators
+
+CASES = 250
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return [case(3, number) for number in range(CASES)]
+
+
+def test_every_operator_with_a_circuit_is_drawn(drawn) -> None:
+    assert circuits().keys() - own_operators().keys() <= {
+        node.op for one, _, _ in drawn for node in one.graph.nodes
+    }
+
+
+def test_every_function_that_maps_to_a_unit_is_drawn(drawn) -> None:
+    reached = {
+        type(node.attrs["fn"])
+        for one, _, _ in drawn
+        for node in one.graph.nodes
+        if "fn" in node.attrs
+    }
+    with_unit = {
+        kind
+        for kind in function_types().values()
+        if issubclass(kind, Mapped)
+        and kind.unit is not Mapped.unit
+        and kind.__module__.startswith("stepgen.")
+    }
+    assert with_unit <= reached
+
+
+@pytest.mark.parametrize("name", sorted(function_types()))
+def test_every_function_can_be_made(name: str) -> None:
+    """One with parameters that can't be drawn would never be reached."""
+    program = Drawn(1, [], Scale())
+    kind = function_types()[name]
+    made = set()
+    for _ in range(40):
+        with suppress(sg.StepError):  # parameters that do not fit each other
+            made.add(type(program.function(kind)))
+    assert made == {kind}
+
+
+def test_every_step_is_drawn(drawn) -> None:
+    steps = Counter(step for _, taken, _ in drawn for step in taken)
+    assert set(STEPS) - {"own"} <= steps.keys()
+    assert steps["loop"]
+
+
+def test_rare_steps_are_drawn_more_often() -> None:
+    common = {(name, name): 1000 for name in STEPS if name != "crossed"}
+    plain = Counter(s for n in range(40) for s in case(4, n)[1])
+    steered = Counter(s for n in range(40) for s in case(4, n, common)[1])
+    assert steered["crossed"] > plain["crossed"]
+
+
+def test_the_same_numbers_give_the_same_case() -> None:
+    for number in range(6):
+        assert case(5, number)[0].dumps() == case(5, number)[0].dumps()
+        assert case(5, number)[0].dumps() != case(6, number)[0].dumps()
