@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..cosim.experiment import Experiment
 from ..hw.design.table import Bus
 from ..ir import text
+from ..ir.arguments import shown
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
@@ -23,6 +25,7 @@ from ..ir.versions import stamped, unstamped
 from ..ir.wire import LANES
 
 FORMAT = 1
+_NUMBERS = (np.int8, np.int32, np.int64, np.float32, ml_dtypes.bfloat16, np.bool_)
 MAX_CYCLES = 30_000
 
 
@@ -107,12 +110,16 @@ class Case(Run, _Program):
             raise StepError(f"{where} is no case of the fuzzer: it lacks a graph or inputs")
         with unstamped(data, FORMAT, where) as fields:
             graph = text.loads(json.dumps(fields.pop("graph")), where)
-            inputs = {name: _array(value) for name, value in fields.pop("inputs").items()}
+            given = fields.pop("inputs")
+            if not isinstance(given, dict):
+                raise StepError(f"{where}: inputs must be an object, not {shown(given)}")
+            inputs = {name: _array(value, f"{where}: {name}") for name, value in given.items()}
             run = record(fields, Run, where)
             return Case(graph, inputs, **{f.name: getattr(run, f.name) for f in _RUN})
 
 
 _RUN = dataclasses.fields(Run)
+_TYPES = {np.dtype(kind).name: np.dtype(kind) for kind in _NUMBERS}
 
 
 def _plain(value: Any) -> Any:
@@ -123,8 +130,11 @@ def _plain(value: Any) -> Any:
     return {array.dtype.name: array.tolist()}
 
 
-def _array(value: Any) -> Any:
+def _array(value: Any, what: str) -> Any:
     if isinstance(value, list):
-        return [_array(item) for item in value]
-    ((name, data),) = value.items()
-    return np.array(data, name)
+        return [_array(item, what) for item in value]
+    try:
+        ((name, data),) = value.items()
+        return np.array(data, _TYPES[name])
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        raise StepError(f"{what} has {shown(value)} for an array") from None

@@ -73,8 +73,8 @@ def judge(case: Case, *, rtl: bool = True) -> Verdict:
         Whether to simulate the Verilog too, which takes most of the time.
     """
     try:
-        experiment = case.experiment()
         try:
+            experiment = case.experiment()
             design = experiment.design
         except StepError as error:
             return Verdict("refused", f"lowering: {error}")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hostile import refused
+from mutations import mutated
 
 import stepgen as sg
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.draw import case
+from stepgen.fuzz.judge import judge
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -28,6 +32,10 @@ def test_a_file_is_the_whole_case(number: int) -> None:
         ({"lanes": "two"}, "lanes must be"),
         ({"bus": {"data_bits": 7}}, "data width must be"),
         ({"more": 1}, "more"),
+        ({"inputs": 3}, "inputs must be an object, not 3"),
+        ({"inputs": {"x": [{"object": [1]}]}}, "x has .* for an array"),
+        ({"inputs": {"x": [{"int8": [[1], [2, 3]]}]}}, "x has .* for an array"),
+        ({"inputs": {"x": 7}}, "x has 7 for an array"),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, change, sentence: str) -> None:
@@ -38,3 +46,16 @@ def test_another_file_is_refused(tmp_path: Path, change, sentence: str) -> None:
         Case.load(path).experiment()
     with pytest.raises(sg.StepError, match="can't be read"):
         Case.load(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_made_wrong_in_one_place(seed: int) -> None:
+    data = json.loads(case(9, seed)[0].dumps())
+    for what, wrong in mutated(data, seed=seed, count=100):
+        try:
+            made = Case.loads(json.dumps(wrong), "the file")
+        except sg.StepError as error:
+            refused(error)
+            continue
+        verdict = judge(made, rtl=False)
+        assert not re.match(r"\w+ in \w+\.py", verdict.says), (what, verdict.says)
