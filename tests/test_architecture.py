@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "compile": (r"stepgen\.(ir|functions|compile)", _TABLE, _PARAMS),
     "hw": (r"stepgen\.ir", r"stepgen\.hw(?!\.units\.\w+\.model)"),
     "hw/design": (r"stepgen\.ir", _TABLE, r"stepgen\.hw\.units\.load_all"),
-    "params": (r"stepgen\.ir", _TABLE, _PARAMS),
+    "params": (r"stepgen\.ir", _TABLE, _PARAMS, r"stepgen\.hw\.units\.load_all"),
     "model": (r"stepgen\.(ir|timing)", _TABLE, _PARAMS),
     "timing": (r"stepgen\.(ir|timing)", _TABLE),
     "tools": (r"stepgen\.(ir|tools)", r"stepgen\.timing\.watch"),
@@ -47,11 +47,14 @@ MAY_IMPORT = {
 }
 """By layer, patterns of the modules, and of what is in them, that its files may import."""
 
+FOLDERS_OF_UNITS = (("hw", "units"), ("hw", "verilog_kernel"))
+"""Where `params.py` and `model.py` are layers of their own."""
+
 
 def layer(path: Path) -> str:
     """The layer of a file: its package, or a part of `hw` with rules of its own."""
     parts = path.relative_to(ROOT).parts
-    if parts[:2] == ("hw", "units") and path.stem in ("params", "model"):
+    if parts[:2] in FOLDERS_OF_UNITS and path.stem in ("params", "model"):
         return path.stem
     return "hw/design" if parts[:2] == ("hw", "design") else parts[0]
 
@@ -126,6 +129,7 @@ def test_only_circuits_need_amaranth() -> None:
         ("hw/units/x/model.py", "from .rtl import XCore"),
         ("hw/units/x/params.py", "from .model import build"),
         ("hw/units/x/params.py", "from ...fifo import Fifo"),
+        ("hw/verilog_kernel/params.py", "from ..fifo import Fifo"),
         ("hw/design/x.py", "from ..units.load.params import Load"),
         ("timing/x.py", "import stepgen.hw.fifo"),
         ("timing/x.py", "def f():\n    from ..hw import fifo"),
