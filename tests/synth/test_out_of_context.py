@@ -1,11 +1,16 @@
 import json
+from dataclasses import replace
+from shutil import copytree
 
 import pytest
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.fifo import Fifo
 from stepgen.ir.errors import StepError
+from stepgen.synth import board as board_module
 from stepgen.synth import out_of_context
+from stepgen.synth.board import board
+from stepgen.tools.shipped import shipped
 
 
 def report(clock, **used):
@@ -20,6 +25,7 @@ def nextpnr(monkeypatch, tmp_path):
 
     def outcomes(reports):
         def run(tool, options, folder, log):
+            (folder / "options").write_text(" ".join(options))
             seed = int(options[options.index("--seed") + 1])
             (folder / options[options.index("--report") + 1]).write_text(json.dumps(reports[seed]))
 
@@ -48,6 +54,26 @@ def test_clock_is_the_median_of_the_seeds(nextpnr):
 def test_clock_is_at_most_what_the_blocks_stand(nextpnr, used, speed, clock):
     table = nextpnr({1: report(400.0, **used)})
     assert out_of_context.place(table, speed=speed, seeds=(1,)).fmax == clock
+
+
+def test_a_board_is_one_file(nextpnr, monkeypatch, tmp_path):
+    """A smaller part, beside those that ship."""
+    boards = tmp_path / "boards"
+    copytree(shipped("boards"), boards)
+    text = (boards / "ecp5-85.toml").read_text()
+    for old, new in (("85F", "45F"), ("85k", "45k"), ("CABGA756", "CABGA381"), ("270.0", "100.0")):
+        assert old in text
+        text = text.replace(old, new)
+    (boards / "ecp5-45.toml").write_text(text)
+    monkeypatch.setattr(board_module, "shipped", tmp_path.joinpath)
+    part = board("ecp5-45")
+    assert (part.name, board("ecp5-85").name) == ("LFE5U-45F", "LFE5U-85F")
+    table = nextpnr({1: report(400.0, block_ram=1)})
+    assert out_of_context.place(table, seeds=(1,), part=part).fmax == 100.0
+    assert (tmp_path / "options").read_text().startswith("--45k --speed 8 --package CABGA381 ")
+    other = replace(part, family="ice40")
+    with pytest.raises(StepError, match="parts of ecp5, not LFE5U-45F of ice40"):
+        out_of_context.place(table, seeds=(1,), part=other)
 
 
 def test_mistakes_are_told(tmp_path):
