@@ -277,19 +277,52 @@ def test_a_clock_is_seen(text: str) -> None:
     assert clocks(text)
 
 
-def test_what_an_addition_takes() -> None:
-    """Files of worked examples, with their tests: what a newcomer has to write."""
-    assert defining("class Gelu(") == ["functions/elementwise.py"]
-    operator = [p for p in ROOT.rglob("*.py") if "promote" in p.relative_to(ROOT).as_posix()]
-    assert len([*operator, TESTS / "hw" / "test_promote.py"]) <= 8
-    assert [p.name for p in ROOT.rglob("figure17*.py")] == ["figure17.py"]
-    assert [p.name for p in (ROOT.parent / "boards").iterdir()] == ["ecp5-85.toml"]
+GENERATED = ("stepgen/__init__.py", "stepgen/ir/fn.pyi", "stepgen/ir/methods.pyi")
+"""What `python -m stepgen.ir.stubs` writes."""
 
 
-def defining(line: str) -> list[str]:
-    """The files in which a line begins like this."""
-    return [
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        if any(text.startswith(line) for text in path.read_text().splitlines())
-    ]
+def touched(word: str) -> set[str]:
+    """Files of stepgen that were made or changed for an addition of this name.
+
+    They are called so or say the name, be it in a comment, other than in a program that uses it.
+    """
+    found = set()
+    for path in [*ROOT.rglob("*.py"), *ROOT.rglob("*.pyi")]:
+        name = path.relative_to(ROOT.parent).as_posix()
+        text = re.sub(rf"\.{word}\(", "", path.read_text())
+        said = re.search(rf"(\b|_){word}(\b|Core|Circuit)", text, re.I)
+        if name not in GENERATED and (word in name or said):
+            found.add(name)
+    return found
+
+
+def test_what_a_function_takes() -> None:
+    """One class; this one also has a table of its own."""
+    assert touched("gelu") == {"stepgen/functions/elementwise.py", "stepgen/semantics/tables.py"}
+
+
+def test_what_a_function_with_a_circuit_takes() -> None:
+    """Its class, its unit, its words in the README's table, and a step of drawn programs."""
+    assert touched("requantize") == {
+        "stepgen/functions/elementwise.py",
+        *(f"stepgen/hw/units/requantize/{face}.py" for face in ("params", "model", "rtl")),
+        "stepgen/compile/lowering/map.py",
+        "stepgen/fuzz/programs.py",
+    }
+
+
+def test_what_an_operator_with_a_circuit_takes() -> None:
+    """Its faces, its unit, and a step of drawn programs, beside what was built upon it since."""
+    upon = {"stepgen/compile/lowering/flat_map.py"}
+    upon |= {name for name in touched("promote") if name.startswith("stepgen/compile/transforms/")}
+    assert touched("promote") - upon == {
+        *(f"stepgen/{face}/promote.py" for face in ("ir/ops", "semantics/ops", "timing/tiles/ops")),
+        *(f"stepgen/hw/units/promote/{face}.py" for face in ("params", "model", "rtl")),
+        "stepgen/compile/lowering/promote.py",
+        "stepgen/fuzz/programs.py",
+    }
+
+
+def test_what_a_figure_takes() -> None:
+    """One file; a board is one too (`tests/synth/test_out_of_context.py`)."""
+    assert touched("figure17") == {"stepgen/study/figures/figure17.py"}
