@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import ModuleType
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -15,7 +18,21 @@ settings.load_profile("stepgen")
 
 
 @pytest.fixture(autouse=True)
-def functions_and_operators_last_for_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other tests iterate over all registered ones."""
-    monkeypatch.setattr(function, "_KINDS", function.function_types())
-    monkeypatch.setattr(operator, "OWN", dict(operator.OWN))
+def functions_and_operators_last_for_one_test(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A test sees those of stepgen and of what its own file names; many iterate over all."""
+    named = {request.module.__name__}
+    for value in vars(request.module).values():
+        named |= {getattr(value, "__module__", ""), type(value).__module__}
+        named.add(value.__name__ if isinstance(value, ModuleType) else "")
+
+    def seen(kinds: Mapping[str, type]) -> dict[str, type]:
+        return {
+            name: kind
+            for name, kind in kinds.items()
+            if kind.__module__ in named or kind.__module__.startswith("stepgen.")
+        }
+
+    monkeypatch.setattr(function, "_KINDS", seen(function.function_types()))
+    monkeypatch.setattr(operator, "OWN", seen(operator.OWN))

@@ -255,7 +255,8 @@ def test_numba_tells_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
         numba.njit(lambda x: x + 1)(1)
     finally:
         event.unregister("numba:compile", listener)
-    assert counts[0] < counts[-1]
+    assert counts
+    assert listener.count > 0
 
 
 @interface("numba.config.CACHE_DIR", "see NUMBA_CACHE_DIR in numba.core.config")

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ..ir.errors import StepError
 from ..ir.records import parsed, record
+from ..ir.versions import stamped, unstamped
+from ..program.program import import_files
 from ..tools.atomic import atomic_file, atomic_folder
+from ..tools.external import missing
 from ..tools.waiting import Progress, quiet
 from ..tools.workers import Workers
 from . import coverage
 from .case import Case
+from .compare import Verdict, compare
 from .draw import Pairs, case
-from .judge import Verdict, judge
 from .shrink import shrink
 
-STATE, CRASHERS = "state.json", "crashers"
-PAIRS = "pair "
+CRASHERS = "crashers"
+FORMAT = 1
 
-SHARES = 32
-"""Into how many shares a round is cut for a cluster."""
+ROUND = 96
+"""Cases that are drawn with one knowledge of what was rare, whoever works on them."""
 
-ROUND = {True: 24, False: 1000}
-"""Cases that a worker judges between two looks at what all have reached, with and without RTL."""
+SHARE = {True: 4, False: 16}
+"""Cases that a worker gets at once, with and without RTL."""
+
+SPARE = 60.0
+"""Seconds beyond the end of a campaign in which a failure is still made smaller."""
 
 
 @dataclass
@@ -41,20 +48,21 @@ class Tally:
     rtl : bool
         Whether the Verilog is simulated.
     cases : int
-        How many were judged.
-    next : int
-        Number of the first one of the next round.
+        How many were compared; the next one has this number.
     agrees, failed : int
     deadlocks : int
         Of those that agree: deadlocks at depths asked for, which their advice frees.
     refused : dict of str to int
-        Refusals of whole programs and of steps of the generator, by message without names.
+        Refusals of whole programs, of steps of the generator and of the timing on tiles, by message
+        without names.
     reached : dict of str to int
         How many cases had each fact, see `stepgen.fuzz.coverage`.
     steps : dict of str to int
         How often one step followed another, as ``"one > other"``.
+    known : dict of str to int
+        `steps` when the current round began: what its cases are drawn with.
     failures : dict of str to str
-        Files of failing cases by what failed.
+        By what failed, without names and numbers: the file of a case, and what it says.
     seconds : float
         Wall-clock time of all rounds.
     """
@@ -62,20 +70,22 @@ class Tally:
     seed: int
     rtl: bool = True
     cases: int = 0
-    next: int = 0
     agrees: int = 0
     deadlocks: int = 0
     failed: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     def pairs(self) -> Pairs:
         """How often one step followed another, for `stepgen.fuzz.draw.case`."""
-        told = (key.split(" > ") for key in self.steps)
-        return {(a, b): self.steps[f"{a} > {b}"] for a, b in told}
+        if self.cases % ROUND == 0:
+            self.known = dict(self.steps)
+        told = (key.split(" > ") for key in self.known)
+        return {(a, b): self.known[f"{a} > {b}"] for a, b in told}
 
     def add(self, one: Result) -> None:
         """Count a case."""
@@ -106,43 +116,66 @@ class Result:
     refused : dict of str to int
     facts : frozenset of str
     crasher : str
-        The shrunk case as JSON, where it failed.
+        The reduced case as JSON, where it fails in a way that was not known.
     """
 
     number: int
     status: str
     signature: str
     says: str
-    deadlock: bool
-    steps: tuple[str, ...]
-    refused: dict[str, int]
-    facts: frozenset[str]
+    deadlock: bool = False
+    steps: tuple[str, ...] = ()
+    refused: dict[str, int] = field(default_factory=dict)
+    facts: frozenset[str] = frozenset()
     crasher: str = ""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a worker does in one round."""
+    """Some cases of a round.
+
+    Attributes
+    ----------
+    seed : int
+    numbers : tuple of int
+    rtl : bool
+    until : float
+        Time of day after which no further case is begun.
+    pairs : mapping
+        For `stepgen.fuzz.draw.case`.
+    known : frozenset of str
+        Signatures of failures that need no further case.
+    imports : tuple of Path
+        Files of functions and operators of users' own.
+    """
 
     seed: int
-    first: int
-    count: int
+    numbers: tuple[int, ...]
     rtl: bool
     until: float
     pairs: Pairs
+    known: frozenset[str]
+    imports: tuple[Path, ...]
 
 
-def judged(number: int, *, seed: int, rtl: bool, pairs: Pairs) -> Result:
-    """Draw a case, judge it, and shrink it if it fails."""
-    drawn, steps, tried = case(seed, number, pairs)
-    verdict = judge(drawn, rtl=rtl)
-    refused = Counter({_shown(message): count for message, count in tried.items()})
+def tried(number: int, share: Share) -> Result:
+    """Draw a case, compare, and reduce it if it fails in a new way."""
+    try:
+        drawn, steps, left_out = case(share.seed, number, share.pairs)
+    except Exception as error:  # a crash before there is a program to keep
+        says = f"drawing case {number} of seed {share.seed}: {type(error).__name__}: {error}"
+        return Result(number, "failed", Verdict("failed", says).signature, says)
+    verdict = compare(drawn, rtl=share.rtl)
+    refused = Counter({_shown(message): count for message, count in left_out.items()})
     if verdict.status == "refused":
         refused[verdict.signature] += 1
+    refused.update(_shown(message) for message in verdict.untimed)
     reached: set[str] = set()
     if verdict.prediction is not None:
-        reached = coverage.facts(drawn, steps, drawn.experiment().design, verdict.prediction)
-    crasher = shrunk(drawn, verdict, rtl=rtl).dumps() if verdict.status == "failed" else ""
+        reached = coverage.facts(drawn, steps, verdict.prediction)
+    crasher = ""
+    if verdict.status == "failed" and verdict.signature not in share.known:
+        crasher = shrunk(drawn, verdict, rtl=share.rtl, until=share.until + SPARE).dumps()
     return Result(
         number,
         verdict.status,
@@ -160,23 +193,37 @@ def _shown(message: str) -> str:
     return Verdict("refused", message).signature
 
 
-def shrunk(found: Case, verdict: Verdict, *, rtl: bool) -> Case:
-    """A small case that fails as another one does; without the RTL, where that shows it too."""
-    if rtl and judge(found, rtl=False).signature == verdict.signature:
+def shrunk(found: Case, verdict: Verdict, *, rtl: bool, until: float = math.inf) -> Case:
+    """A small case that fails as another one does; without the RTL, where that shows it too.
+
+    Parameters
+    ----------
+    found : Case
+    verdict : Verdict
+        On this case.
+    rtl : bool
+        Whether it took the RTL to see it.
+    until : float
+        Time of day after which it is small enough.
+    """
+    if rtl and compare(found, rtl=False).signature == verdict.signature:
         rtl = False
 
     def fails(smaller: Case) -> bool:
-        return judge(smaller, rtl=rtl).signature == verdict.signature
+        return time.time() < until and compare(smaller, rtl=rtl).signature == verdict.signature
 
     return shrink(found, fails, tries=150 if rtl else 1500)
 
 
 def _share(share: Share) -> list[Result]:
+    import_files(share.imports)
     done: list[Result] = []
-    for number in range(share.first, share.first + share.count):
-        if done and time.time() > share.until:
+    for number in share.numbers:
+        if time.time() > share.until:
             break
-        done.append(judged(number, seed=share.seed, rtl=share.rtl, pairs=share.pairs))
+        done.append(tried(number, share))
+        if done[-1].crasher:
+            share = replace(share, known=share.known | {done[-1].signature})
     return done
 
 
@@ -187,9 +234,13 @@ def run(
     *,
     seconds: float,
     cases: int | None = None,
+    imports: Iterable[Path] = (),
     progress: Progress = quiet,
 ) -> Tally:
     """Go on with a campaign.
+
+    What is drawn depends on the seed and on what is imported alone: not on who works, nor on where
+    a campaign ended and went on.
 
     Parameters
     ----------
@@ -198,72 +249,91 @@ def run(
     folder : Path
         Gets the state after every round, and failing cases.
     workers : Workers
-        Who judges; a cluster gets `SHARES` of each round.
+        Who compares.
     seconds : float
-        When to begin no further round, and no further case in this one.
+        When to begin no further case.
     cases : int, optional
-        How many to judge, at most.
+        How many to compare, at most.
+    imports : iterable of Path
+        Files of functions and operators of users' own.
     progress : Progress
+
+    Raises
+    ------
+    StepError
+        If the folder can't be written, or a tool is missing.
     """
+    if tally.rtl and missing():
+        tool = missing()[0]
+        raise StepError(f"{tool.name} ({tool.purpose}) was not found: {tool.remedy}")
     with atomic_folder(folder):
         pass  # whether results can be written is found out before there are any
     begun, before, first = time.monotonic(), tally.seconds, tally.cases
     until = time.time() + seconds
-    jobs = SHARES if workers.cluster else workers.jobs
-    end = None if cases is None else first + cases
-    progress("judging", 0.0)
-    while time.time() < until and (end is None or tally.cases < end):
-        left = jobs * ROUND[tally.rtl] if end is None else end - tally.cases
-        count = min(ROUND[tally.rtl], -(-left // jobs))
-        stop, pairs = tally.next + min(left, jobs * count), tally.pairs()
+    end = math.inf if cases is None else first + cases
+    size = SHARE[tally.rtl]
+    progress("comparing", 0.0)
+    while time.time() < until and tally.cases < end:
+        pairs = tally.pairs()
+        stop = int(min(tally.cases - tally.cases % ROUND + ROUND, end))
+        numbers = range(tally.cases, stop)
+        known, own = frozenset(tally.failures), tuple(imports)
         shares = [
-            Share(tally.seed, n, min(count, stop - n), tally.rtl, until, pairs)
-            for n in range(tally.next, stop, count)
+            Share(tally.seed, tuple(numbers[k : k + size]), tally.rtl, until, pairs, known, own)
+            for k in range(0, len(numbers), size)
         ]
-        results: list[Result] = []
+        results: dict[int, Result] = {}
         for _, done in workers.run(_share, shares):
-            results += done
+            results |= {one.number: one for one in done}
             share = min(1.0, (time.monotonic() - begun) / max(seconds, 1e-9))
-            progress(f"judging ({tally.cases + len(results) - first} cases)", share)
-        for one in sorted(results, key=lambda r: r.number):
-            tally.add(one)
-            if one.crasher:
-                _keep(tally, folder, one)
-        tally.next = stop
+            progress(f"comparing ({tally.cases + len(results) - first} cases)", share)
+        for number in numbers:
+            if number not in results:
+                break  # later ones are compared again when the campaign goes on
+            tally.add(results[number])
+            _keep(tally, folder, results[number])
         tally.seconds = before + time.monotonic() - begun
         save(tally, folder)
     return tally
 
 
 def _keep(tally: Tally, folder: Path, one: Result) -> None:
-    if one.says in tally.failures:
+    if one.status != "failed" or one.signature in tally.failures:
         return
-    path = folder / CRASHERS / f"{tally.seed}-{one.number}.json"
-    with atomic_file(path) as place:
-        place.write_text(one.crasher)
-    tally.failures[one.says] = str(path)
+    told = one.says
+    if one.crasher:
+        path = folder / CRASHERS / f"{tally.seed}-{one.number}.json"
+        with atomic_file(path) as place:
+            place.write_text(one.crasher)
+        told = f"{path}: {told}"
+    tally.failures[one.signature] = told
+
+
+def state(folder: Path, seed: int, *, rtl: bool) -> Path:
+    """The file that says where the campaign of a seed stands."""
+    return folder / f"{seed}{'' if rtl else '-no-rtl'}.json"
 
 
 def save(tally: Tally, folder: Path) -> None:
     """Write where a campaign stands."""
-    with atomic_file(folder / STATE) as place:
-        place.write_text(json.dumps(dataclasses.asdict(tally), indent=1) + "\n")
+    with atomic_file(state(folder, tally.seed, rtl=tally.rtl)) as place:
+        place.write_text(json.dumps(stamped(FORMAT, dataclasses.asdict(tally)), indent=1) + "\n")
 
 
-def load(folder: Path) -> Tally | None:
-    """Where the campaign of a folder stands; None if there is none.
+def load(folder: Path, seed: int, *, rtl: bool) -> Tally:
+    """Where the campaign of a seed stands, in a folder that may have others.
 
     Raises
     ------
     StepError
         If the file is none of `save`.
     """
-    path = folder / STATE
+    path = state(folder, seed, rtl=rtl)
     if not path.exists():
-        return None
+        return Tally(seed, rtl)
     try:
         content = path.read_text()
-    except OSError as error:
-        raise StepError(f"{path} can't be read: {error.strerror}") from None
-    data: Any = parsed(content, f"{path} is no state of a campaign")
-    return record(data, Tally, str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise StepError(f"{path} can't be read: {error}") from None
+    with unstamped(parsed(content, f"{path} is no state of a campaign"), FORMAT, str(path)) as data:
+        return record(data, Tally, str(path))

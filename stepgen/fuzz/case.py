@@ -92,9 +92,10 @@ class Case(Run, _Program):
     def load(path: Path) -> Case:
         """The case of a file; see `loads`."""
         try:
-            return Case.loads(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, ValueError) as error:
+            content = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
             raise StepError(f"{path} can't be read: {error}") from None
+        return Case.loads(content, str(path))
 
     @staticmethod
     def loads(content: str, where: str) -> Case:

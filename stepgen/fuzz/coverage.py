@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..hw.design.table import Design
 from ..ir.stream import Node, Stream
 from ..timing.model import Prediction
 from .case import Case
@@ -32,14 +31,14 @@ _LARGE = 8
 """Extents from here on count as one."""
 
 
-def facts(case: Case, steps: Iterable[str], design: Design, prediction: Prediction) -> set[str]:
+def facts(case: Case, steps: Iterable[str], prediction: Prediction) -> set[str]:
     """What one case has reached."""
     return {
         *(f"step {step}" for step in steps),
         *_of_graph(case),
         *_of_run(case),
-        *(f"unit {unit.params.kind}" for unit in design.units),
-        *_of_units(design, prediction),
+        *(f"unit {unit.params.kind}" for unit in prediction.design.units),
+        *_of_units(prediction),
     }
 
 
@@ -80,8 +79,8 @@ def _of_run(case: Case) -> Iterator[str]:
     yield from (f"around {what}" for what in ("early", "aborts") if getattr(case, what))
 
 
-def _of_units(design: Design, prediction: Prediction) -> Iterator[str]:
-    kinds = {unit.name: unit.params.kind for unit in design.units}
+def _of_units(prediction: Prediction) -> Iterator[str]:
+    kinds = {unit.name: unit.params.kind for unit in prediction.design.units}
     for activity in prediction.activities:
         for state in ("busy", "starved", "full"):
             if getattr(activity, state) and activity.unit in kinds:

@@ -13,11 +13,12 @@ import numpy as np
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import MEMORY_CHANNELS, Stalls
+from ..ir.where import placed
 from ..program.inputs import complete
 from . import loops
 from .case import Case
+from .compare import with_all
 from .drawn import STEPS, Drawn, Scale
-from .judge import with_all
 from .programs import draw as draw_program
 
 LOOPS = 0.04
@@ -59,13 +60,18 @@ def case(
     Counter
         Refusals of steps that were tried, by message.
     """
+    # Lines of the generator tell nobody anything.
+    return placed("the fuzzer", lambda: _case(seed, number, pairs or {}))
+
+
+def _case(seed: int, number: int, pairs: Pairs) -> tuple[Case, tuple[str, ...], Counter[str]]:
     rng = np.random.default_rng([seed, number])
     if rng.random() < LOOPS:
         turns = loops.drawn(int(rng.integers(1 << 30)))
         graph, inputs = loops.loop(turns)
         drawn = Case(graph, inputs, lanes=2)
         return circumstances(drawn, rng), ("loop",), Counter()
-    names = _steered(rng, pairs or {})
+    names = _steered(rng, pairs)
     while True:
         large = scale(rng)
         own, size = int(rng.integers(1 << 30)), int(rng.integers(1, 6))
@@ -95,7 +101,7 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
     """The case with drawn depths, memory, stalls, early inputs and aborted runs."""
     try:
         design = drawn.experiment().design
-    except Exception:  # the judge will say what is wrong
+    except Exception:  # compare will say what is wrong
         return drawn
     ports = [*drawn.graph.inputs, *drawn.graph.outputs, *MEMORY_CHANNELS]
     shares: dict[str, float] = {}

@@ -11,6 +11,7 @@ import stepgen as sg
 
 from ..compile.circuit import circuits
 from ..hw.design.table import Bus
+from ..ir.affine import last_tile
 from ..ir.dtypes import ElementType
 from ..ir.function import Cut, Function, Mapped, Scanned, function_types, maker
 from ..ir.operator import own_operators
@@ -78,7 +79,7 @@ class Drawn(Bounded):
         rows, columns = self.number(1, 3), self.columns()
         shape = [self.number(1, 3) for _ in range(self.number(1, 3))]
         stride = [self.number(0, 3) for _ in shape]
-        last = sum((e - 1) * s for e, s in zip(shape, stride, strict=True))
+        last = last_tile(shape, stride)
         across = self.number(1, 2)
         element = self.pick(sg.int8, sg.int32)
         tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
@@ -124,9 +125,12 @@ class Drawn(Bounded):
 
     def function(self, kind: type[Function]) -> Function:
         """A function with drawn parameters."""
-        hints = get_type_hints(kind)
+        try:
+            hints = get_type_hints(kind)
+        except NameError:  # of a file that is no module any more
+            hints = {}
         parameters = inspect.signature(maker(kind)).parameters
-        return maker(kind)(**{name: self.parameter(hints[name]) for name in parameters})
+        return maker(kind)(**{name: self.parameter(hints.get(name)) for name in parameters})
 
     def parameter(self, hint: Any) -> Any:
         """A parameter of a type."""

@@ -249,7 +249,13 @@ def draw(
             break
         step = (names[int(rng.integers(len(names)))], int(rng.integers(1 << 30)))
         try:
-            accept(kind(seed, [*steps, step]))
+            program = kind(seed, [*steps, step])
+            try:
+                accept(program)
+            except sg.StepError:
+                raise
+            except Exception:  # a crash; whoever compares the program meets it again
+                return program, [name for name, _ in [*steps, step]], refused
         except sg.StepError as error:
             refused[f"{step[0]}: {error}"] += 1
         else:

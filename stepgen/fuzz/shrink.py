@@ -75,6 +75,9 @@ def _circumstances(case: Case) -> Iterator[Case | None]:
         yield replace(case, aborts=(*case.aborts[:n], *case.aborts[n + 1 :]))
     for n in range(len(case.early)):
         yield replace(case, early=(*case.early[:n], *case.early[n + 1 :]))
+    for lanes in (1, 2, 4, 8):
+        if lanes < case.lanes:
+            yield replace(case, lanes=lanes)
     shares = case.stalls.probability
     for name in shares:
         if shares[name]:
@@ -191,9 +194,43 @@ def _with_graph(case: Case, graph: Graph, inputs: dict[str, Any]) -> Case:
 
 
 def _data(case: Case) -> Iterator[Case | None]:
+    yield from _shorter(case)
     for name, value in case.inputs.items():
         for smaller in _plainer(value):
             yield replace(case, inputs={**case.inputs, name: smaller})
+
+
+def _shorter(case: Case) -> Iterator[Case | None]:
+    """One item less in all inputs that share a dim."""
+    streams = case.graph.inputs
+    lists = {name: _lists(case.inputs[name], len(s.shape)) for name, s in streams.items()}
+    dims = {str(dim): 0 for s in streams.values() for dim in s.shape if dim.static is None}
+    for dim in dims:
+        levels = {
+            name: [str(d) for d in s.shape].index(dim)
+            for name, s in streams.items()
+            if dim in map(str, s.shape)
+        }
+        longest = max(_longest(lists[name], level) for name, level in levels.items())
+        for n in range(longest):
+            less = {name: _without(lists[name], level, n) for name, level in levels.items()}
+            yield replace(case, inputs={**case.inputs, **less})
+
+
+def _lists(value: Any, depth: int) -> Any:
+    return [_lists(item, depth - 1) for item in value] if depth else np.asarray(value)
+
+
+def _longest(value: Any, level: int) -> int:
+    if level == 0:
+        return len(value)
+    return max((_longest(item, level - 1) for item in value), default=0)
+
+
+def _without(value: Any, level: int, n: int) -> Any:
+    if level == 0:
+        return [*value[:n], *value[n + 1 :]]
+    return [_without(item, level - 1, n) for item in value]
 
 
 def _plainer(value: Any) -> Iterator[Any]:

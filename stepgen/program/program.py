@@ -118,10 +118,7 @@ def load(
         return Program(graph, found, name, frozenset(given), design)
 
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
-        for path in imports:
-            if not path.is_file():
-                raise StepError(f"there is no file {path}")
-            _import(path)
+        import_files(imports)
     place = folder_of(spec)
     if place is not None:
         _take_nothing(spec, "design", settings or {}, traces)
@@ -172,6 +169,20 @@ def find(spec: str) -> Callable[..., Any]:
     """
     path, function_name = _locate(spec)
     return _function(_import(path), path, function_name)
+
+
+def import_files(paths: Iterable[Path]) -> None:
+    """Import the files of functions and operators of users' own.
+
+    Raises
+    ------
+    StepError
+        If one is missing or fails.
+    """
+    for path in paths:
+        if not path.is_file():
+            raise StepError(f"there is no file {path}")
+        _import(path)
 
 
 def folder_of(spec: str) -> Path | None:

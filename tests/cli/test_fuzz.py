@@ -16,6 +16,7 @@ def test_a_campaign_goes_on_with_the_same_seed(stepgen, here: Path) -> None:
     assert (again["cases"], again["seed"], again["failed"]) == (5, 4, 0)
     other = stepgen("fuzz --no-rtl --cases 1 --seed 5 -o f --json").json
     assert other["cases"] == 1
+    assert sorted(p.name for p in (here / "f").iterdir()) == ["4-no-rtl.json", "5-no-rtl.json"]
 
 
 def test_a_seed_is_drawn_and_told(stepgen, here: Path) -> None:
@@ -36,6 +37,6 @@ def test_a_case_is_replayed(stepgen, here: Path) -> None:
 def test_files_that_are_none(stepgen, here: Path) -> None:
     assert stepgen("fuzz --replay nix.json").err.startswith("stepgen: nix.json can't be read")
     (here / "f").mkdir()
-    (here / "f/state.json").write_text("[]")
-    said = stepgen("fuzz --no-rtl --cases 1 -o f")
+    (here / "f/3-no-rtl.json").write_text("[]")
+    said = stepgen("fuzz --no-rtl --cases 1 --seed 3 -o f")
     assert (said.code, said.err.count("\n")) == (2, 1)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stepgen.fuzz import campaign
+from stepgen.cosim import experiment
+from stepgen.fuzz import campaign, programs
 from stepgen.fuzz.campaign import Tally
 from stepgen.fuzz.case import Case
-from stepgen.fuzz.judge import Verdict, judge
+from stepgen.fuzz.compare import Verdict, compare
 from stepgen.tools.workers import Workers
 
 CRASHERS = sorted((Path(__file__).parents[1] / "crashers").glob("*.json"))
@@ -18,34 +19,62 @@ CRASHERS = sorted((Path(__file__).parents[1] / "crashers").glob("*.json"))
 
 @pytest.mark.parametrize("path", CRASHERS, ids=lambda path: path.stem)
 def test_what_once_failed_agrees(path: Path) -> None:
-    verdict = judge(Case.load(path))
+    verdict = compare(Case.load(path))
     assert verdict.status == "agrees", verdict.says
 
 
-def test_a_campaign_goes_on_where_it_ended(tmp_path: Path) -> None:
-    def at_once(cases: int, folder: Path, tally: Tally) -> Tally:
-        return campaign.run(tally, folder, Workers(), seconds=600, cases=cases)
+def counted(tally: Tally) -> Tally:
+    return dataclasses.replace(tally, seconds=0.0)
 
-    whole = at_once(6, tmp_path / "whole", Tally(2, rtl=False))
-    assert (whole.cases, whole.next) == (6, 6)
-    assert whole.failed == 0
+
+def test_the_seed_decides_whoever_works_and_wherever_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign, "ROUND", 5)
+
+    def more(cases: int, folder: str, workers: Workers) -> Tally:
+        place = tmp_path / folder
+        tally = campaign.load(place, 2, rtl=False)
+        return campaign.run(tally, place, workers, seconds=600, cases=cases)
+
+    whole = more(12, "whole", Workers())
+    assert (whole.cases, whole.failed) == (12, 0)
     assert whole.reached["lanes 2"]
-    first = at_once(6, tmp_path / "half", Tally(2, rtl=False))
-    first = dataclasses.replace(first)
-    kept = campaign.load(tmp_path / "half")
-    assert kept == first
-    again = at_once(2, tmp_path / "half", kept)
-    assert (again.cases, again.next) == (8, 8)
-    assert dataclasses.replace(whole, seconds=0) == dataclasses.replace(first, seconds=0)
+    for cases in (3, 1, 8):
+        parts = more(cases, "parts", Workers(2) if cases > 1 else Workers())
+    assert counted(parts) == counted(whole)
 
 
-def test_a_failure_is_kept_shrunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_compared_in_time_is_compared_later(tmp_path: Path) -> None:
+    tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=0.5)
+    again = campaign.run(tally, tmp_path, Workers(), seconds=600, cases=20 - tally.cases)
+    whole = campaign.run(Tally(2, rtl=False), tmp_path / "w", Workers(), seconds=600, cases=20)
+    assert counted(again) == counted(whole)
+
+
+def test_failures_of_one_kind_are_kept_once_and_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wrong(case: Case, *, rtl: bool = True) -> Verdict:
-        maps = [n for n in case.graph.nodes if n.op == "promote"]
-        return Verdict("failed", "no promote") if maps else Verdict("refused", "")
+        several = [n.name for n in case.graph.nodes if n.op == "promote"]
+        return Verdict("failed", f"no {several[0]}_7") if several else Verdict("refused", "")
 
-    monkeypatch.setattr(campaign, "judge", wrong)
+    monkeypatch.setattr(campaign, "compare", wrong)
     tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=12)
     assert tally.failed > 1
-    (path,) = tally.failures.values()
-    assert [n.op for n in Case.load(Path(path)).graph.nodes] == ["source", "promote", "output"]
+    assert len(tally.failures) == 1
+    (path,) = (tmp_path / "crashers").iterdir()
+    assert [n.op for n in Case.load(path).graph.nodes] == ["source", "promote", "output"]
+
+
+def test_a_crash_while_drawing_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*args: object, **more: object) -> None:
+        raise KeyError("planted")
+
+    monkeypatch.setattr(programs, "lower", crash)
+    monkeypatch.setattr(experiment, "lower", crash)
+    tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=6)
+    assert tally.failed == 6
+    assert all("KeyError" in says for says in tally.failures.values())

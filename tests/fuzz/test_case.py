@@ -12,8 +12,8 @@ from mutations import mutated
 
 import stepgen as sg
 from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import compare
 from stepgen.fuzz.draw import case
-from stepgen.fuzz.judge import judge
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -57,5 +57,5 @@ def test_files_made_wrong_in_one_place(seed: int) -> None:
         except sg.StepError as error:
             refused(error)
             continue
-        verdict = judge(made, rtl=False)
+        verdict = compare(made, rtl=False)
         assert not re.match(r"\w+ in \w+\.py", verdict.says), (what, verdict.says)

@@ -47,11 +47,14 @@ class Verdict:
         The refusal, or what differs.
     prediction : Prediction or None
         The cycle model's run, where there was one.
+    untimed : tuple of str
+        Why there was no timing on tiles.
     """
 
     status: Literal["agrees", "refused", "failed"]
     says: str = ""
     prediction: Prediction | None = None
+    untimed: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:
@@ -63,7 +66,7 @@ class _Failed(Exception):
     """A difference between two faces."""
 
 
-def judge(case: Case, *, rtl: bool = True) -> Verdict:
+def compare(case: Case, *, rtl: bool = True) -> Verdict:
     """Run a case through all faces.
 
     Parameters
@@ -92,14 +95,16 @@ def judge(case: Case, *, rtl: bool = True) -> Verdict:
         except StepError as error:
             return Verdict("refused", f"reference: {error}")
         _counted(case, prediction, reference)
-        _totals(case, reference)
+        untimed = _totals(case, reference)
         if rtl:
             aborts = tuple(c for c in case.aborts if c < prediction.cycles)
             experiment.aborts = aborts
             _simulated(experiment)
-        return Verdict("agrees", "", prediction)
+        return Verdict("agrees", "", prediction, untimed)
     except _Failed as failure:
         return Verdict("failed", str(failure))
+    except OSError:
+        raise
     except Exception as error:  # a crash is what is looked for
         place = traceback.extract_tb(error.__traceback__)[-1]
         return Verdict(
@@ -170,14 +175,20 @@ def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
                 )
 
 
-def _totals(case: Case, reference: Result) -> None:
-    """Timing on tiles against the symbolic metrics of what the reference saw."""
+def _totals(case: Case, reference: Result) -> tuple[str, ...]:
+    """Timing on tiles against the symbolic metrics of what the reference saw.
+
+    Returns
+    -------
+    tuple of str
+        Why there is no timing on tiles; empty where there is.
+    """
     try:
         run, result = tiles.simulate_with_data(
             case.graph, case.inputs, TILES, lanes=case.lanes, limit=MAX_CYCLES * 1000
         )
-    except StepError:
-        return  # counted where refusals of whole programs are; the circuit does without
+    except StepError as error:
+        return (f"timing on tiles: {error}",)
     values = measure(case.graph, result)
     counted = metrics(case.graph, "paper")
     told: dict[str, tuple[sympy.Expr, Any]] = {
@@ -190,7 +201,7 @@ def _totals(case: Case, reference: Result) -> None:
             if used != wanted:
                 raise _Failed(f"timing on tiles counts {used} {what}, the metrics say {wanted}")
     if run.choices:
-        return  # tiles arrive in another order than beats
+        return ()  # tiles arrive in another order than beats
     for name, stream in case.graph.outputs.items():
         ours = reference.beats(name, case.lanes)
         its = result.beats(name, case.lanes)
@@ -198,3 +209,4 @@ def _totals(case: Case, reference: Result) -> None:
             np.array_equal(getattr(ours, f), getattr(its, f)) for f in ("kind", "stop", "data")
         ):
             raise _Failed(f"output {name} of {stream} depends on the timing")
+    return ()

@@ -1,4 +1,4 @@
-"""The judge finds what is wrong in one face, and the failing case gets small."""
+"""A mistake in one implementation is found, and the failing case gets small."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import stepgen as sg
 from stepgen.cosim import experiment
 from stepgen.fuzz.campaign import shrunk
 from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import compare
 from stepgen.fuzz.draw import case
-from stepgen.fuzz.judge import judge
 from stepgen.fuzz.shrink import shrink
 from stepgen.ir.stalls import Stalls
 
 
 @pytest.mark.parametrize("number", range(40))
 def test_faces_agree_without_rtl(number: int) -> None:
-    verdict = judge(case(21, number)[0], rtl=False)
+    verdict = compare(case(21, number)[0], rtl=False)
     assert verdict.status != "failed", verdict.says
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_faces_agree(number: int) -> None:
-    verdict = judge(case(22, number)[0])
+    verdict = compare(case(22, number)[0])
     assert verdict.status == "agrees", verdict.says
 
 
@@ -50,7 +50,7 @@ def test_a_wrong_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return dataclasses.replace(beats, data=beats.data ^ 1) if name == "y" else beats
 
     monkeypatch.setattr(experiment.executor.Result, "beats", wrong)
-    verdict = judge(small())
+    verdict = compare(small())
     assert verdict.status == "failed"
     assert "y" in verdict.says
 
@@ -64,7 +64,7 @@ def test_a_wrong_cycle_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return prediction
 
     monkeypatch.setattr(experiment, "predict", late)
-    verdict = judge(small())
+    verdict = compare(small())
     assert verdict.status == "failed"
     assert "promote_0" in verdict.says
 
@@ -81,14 +81,14 @@ def test_depths_that_are_too_small_are_found_and_shrunk(monkeypatch: pytest.Monk
     failed = []
     for number in range(120):
         drawn = dataclasses.replace(case(23, number)[0], depths={})
-        verdict = judge(drawn, rtl=False)
+        verdict = compare(drawn, rtl=False)
         if verdict.status == "failed":
             failed.append((drawn, verdict))
     assert failed
     drawn, verdict = failed[0]
     assert verdict.says.startswith("deadlock at derived depths")
     less = shrunk(drawn, verdict, rtl=False)
-    assert judge(less, rtl=False).signature == verdict.signature
+    assert compare(less, rtl=False).signature == verdict.signature
     assert len(less.graph.nodes) <= len(drawn.graph.nodes)
     assert Case.loads(less.dumps(), "x").dumps() == less.dumps()
 
@@ -98,3 +98,22 @@ def test_what_a_failure_does_not_need_is_gone() -> None:
     assert [n.op for n in less.graph.nodes] == ["source", "flatten", "output"]
     assert less.inputs == {"begun": []}
     assert (less.early, less.aborts, dict(less.stalls.probability)) == ((), (), {})
+
+
+def test_inputs_that_share_a_dim_get_shorter_together() -> None:
+    g = sg.Graph("two")
+    n = sg.dynamic("N", bound=6)
+    x, sel = g.input("x", sg.int8[1, 4], (n,)), g.input("sel", sg.Selector(2), (n,))
+    for part, name in zip(sg.partition(x, sel, rank=0), "ab", strict=True):
+        g.output(part, name)
+    bits = np.array([[1, 0], [0, 1], [1, 1]] * 2, bool)
+    rows = [np.full((1, 4), k, np.int8) for k in range(6)]
+    large = Case(g, {"x": rows, "sel": bits}, lanes=4)
+
+    def fails(c: Case) -> bool:
+        ops = [node.op for node in c.graph.nodes]
+        return "partition" in ops and compare(c, rtl=False).status == "agrees"
+
+    less = shrink(large, fails)
+    assert {name: len(value) for name, value in less.inputs.items()} == {"x": 0, "sel": 0}
+    assert less.lanes == 1
