@@ -17,6 +17,7 @@ from rich.text import Text
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Channel, Design
 from ..ir.dims import show as show_extent
+from ..timing.activity import STATES
 from ..tools.external import Tool
 
 LONGEST_SUM = 4
@@ -187,10 +188,10 @@ def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
     if len(units) > MOST_UNITS:
         return _kinds_table(units)
     lines = [
-        (u["unit"], u["does"], u["busy"], *(percent(u[f"{s}_share"]) for s in _STATES))
+        (u["unit"], u["does"], u["busy"], *(percent(u[f"{s}_share"]) for s in STATES))
         for u in units
     ]
-    headings = ("unit", "actor", "busy cycles", "busy", "starved", "full")
+    headings = ("unit", "actor", "busy cycles", *STATES)
     return table("Units", *headings, rows=lines, left=2)
 
 
@@ -201,14 +202,12 @@ def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
     lines = []
     for key, group in groups.items():
         busiest = max(group, key=lambda u: u["busy"])
-        means = (sum(u[f"{s}_share"] for u in group) / len(group) for s in _STATES)
+        means = (sum(u[f"{s}_share"] for u in group) / len(group) for s in STATES)
         most = percent(busiest["busy_share"])
         lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
-    headings = ("actor", "units", "busy", "starved", "full", "busiest", "busy")
+    headings = ("actor", "units", *STATES, "busiest", "busy")
     return table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
 
-
-_STATES = ("busy", "starved", "full")
 
 _DEMO_ROWS = (
     ("cycles predicted", "cycles_predicted"),

@@ -11,11 +11,11 @@ from ..ir.metrics import metrics
 from ..ir.policy import PAPER, PUBLISHED
 from ..program import values
 from ..program.program import Program
+from ..timing.activity import STATES
 from ..timing.tiles.report import Operator, Run
 from .console import MOST_UNITS, percent, table
 from .timeline import MAIN_ACTORS
 
-_STATES = ("busy", "starved", "full")
 _NUMBERS = {
     "elements": "elements",
     "off_chip_bytes": "off-chip bytes",
@@ -97,7 +97,7 @@ def _operator(
     o: Operator, function: str | None, spent: Sequence[int], cycles: int
 ) -> dict[str, Any]:
     """One operator; a load is busy while it sends, whatever it has requested meanwhile."""
-    states = dict(zip(_STATES, spent, strict=True))
+    states = dict(zip(STATES, spent, strict=True))
     return {
         "operator": o.name,
         "kind": o.op if function is None else f"{o.op} {function}",
@@ -163,13 +163,13 @@ def _operators(shown: Sequence[Mapping[str, Any]], left_out: int) -> RenderableT
         (
             o["operator"],
             o["kind"],
-            *(percent(o[f"{state}_share"]) for state in _STATES),
+            *(percent(o[f"{state}_share"]) for state in STATES),
             *(o[key] or None for key in _NUMBERS),
         )
         for o in shown
     ]
     title = f"Operators, {left_out:,} less busy ones left out" if left_out else "Operators"
-    return table(title, "operator", "kind", *_STATES, *_NUMBERS.values(), rows=rows, left=2)
+    return table(title, "operator", "kind", *STATES, *_NUMBERS.values(), rows=rows, left=2)
 
 
 def _kinds(operators: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -180,12 +180,12 @@ def _kinds(operators: Sequence[Mapping[str, Any]]) -> RenderableType:
         (
             kind,
             len(group),
-            *(percent(sum(o[f"{s}_share"] for o in group) / len(group)) for s in _STATES),
+            *(percent(sum(o[f"{s}_share"] for o in group) / len(group)) for s in STATES),
             *(sum(o[key] for o in group) or None for key in _NUMBERS),
             group[0]["operator"],
             percent(group[0]["busy_share"]),
         )
         for kind, group in groups.items()
     ]
-    heads = ("kind", "operators", *_STATES, *_NUMBERS.values(), "busiest", "busy")
+    heads = ("kind", "operators", *STATES, *_NUMBERS.values(), "busiest", "busy")
     return table("Kinds of operators, shares on average", *heads, rows=rows)

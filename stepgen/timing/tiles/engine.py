@@ -12,7 +12,7 @@ from ...ir.graph import Graph
 from ...ir.stream import Node
 from ...ir.wire import KIND_MASK, VALUE, Beats
 from .. import kernel as k
-from ..activity import KEY, Cycles, Trace, spent
+from ..activity import KEY, STATES, Cycles, Trace, spent
 from ..deadlock import advised, explain
 from ..drive import MAX_CYCLES, TooLong, drive
 from .actor import COMMON, FAULT, PEAK
@@ -181,9 +181,9 @@ def _head(M: Cycles, channel: int) -> int | None:
 
 
 def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
-    states = spent(M, a, cycles)
+    states = dict(zip(STATES, map(int, spent(M, a, cycles)), strict=True))
     own = {name: int(M[a + at]) for name, at in COMMON._asdict().items() if name != "busy_until"}
-    return {"busy": int(states[0]), "starved": int(states[1]), "full": int(states[2]), **own}
+    return {**states, **own}
 
 
 def _compute(node: Node, machine: Machine) -> int:
