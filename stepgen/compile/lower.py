@@ -95,7 +95,7 @@ class Lowering:
 
     def fail(self, node: Node, message: str) -> StepError:
         """The error for an operator that has no circuit as it is used."""
-        return StepError(f"{node.op} {node.name} at {node.where}: {message}")
+        return node.failure(message)
 
     def slices(self, node: Node, dtype: DataType) -> int:
         """Beats of one row of a tile."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from ..hw.design.table import Bus, Region, width_of
 from ..ir.arguments import ADDRESS_BITS
 from ..ir.dtypes import Tile
-from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node
 from ..ir.tensor import Tensor
@@ -49,10 +48,9 @@ def place_tensors(graph: Graph) -> dict[str, Region]:
             regions[tensor.name] = region
             behind = max(behind, -(-region.end // ALIGNMENT) * ALIGNMENT)
         elif known.tile != tile:
-            raise _failure(
-                node,
+            raise node.failure(
                 f"tensor {tensor.name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
-                f"and can't be accessed in tiles of {tile[0]}x{tile[1]}",
+                f"and can't be accessed in tiles of {tile[0]}x{tile[1]}"
             )
     return regions
 
@@ -72,17 +70,16 @@ def _tile(node: Node) -> tuple[int, int]:
     assert isinstance(dtype, Tile)
     rows, cols = dtype.rows.static, dtype.cols.static
     if rows is None or cols is None:
-        raise _failure(node, f"off-chip tiles must have static extents, not {dtype}")
+        raise node.failure(f"off-chip tiles must have static extents, not {dtype}")
     return rows, cols
 
 
 def _region(node: Node, tensor: Tensor, tile: tuple[int, int], base: int) -> Region:
     region = Region(base, tensor.bytes, *tensor.shape, tile, tensor.element.name)
     if width_of(region.end) > ADDRESS_BITS:
-        raise _failure(
-            node,
+        raise node.failure(
             f"tensor {tensor.name} of {region.size} bytes at {base} does not fit into the "
-            f"{ADDRESS_BITS} bits of an address",
+            f"{ADDRESS_BITS} bits of an address"
         )
     return region
 
@@ -90,12 +87,7 @@ def _region(node: Node, tensor: Tensor, tile: tuple[int, int], base: int) -> Reg
 def _check_apart(node: Node, name: str, region: Region, others: dict[str, Region]) -> None:
     for other, known in others.items():
         if region.base < known.end and known.base < region.end:
-            raise _failure(
-                node,
+            raise node.failure(
                 f"tensor {name} of {region.size} bytes at {region.base} overlaps tensor "
-                f"{other} of {known.size} bytes at {known.base}",
+                f"{other} of {known.size} bytes at {known.base}"
             )
-
-
-def _failure(node: Node, message: str) -> StepError:
-    return StepError(f"{node.op} {node.name} at {node.where}: {message}")

@@ -124,6 +124,10 @@ class Node:
         """Its operator."""
         return operator.face_of(self)
 
+    def failure(self, message: str) -> StepError:
+        """The error with a message, for the user's line."""
+        return StepError(f"{self.op} {self.name} at {self.where}: {message}")
+
     def __repr__(self) -> str:
         return f"Node({self.name})"
 
