@@ -1,4 +1,4 @@
-"""Who evaluates the points of a sweep: this process, others of this machine, or a Dask cluster."""
+"""Who applies a function to many items: this process, others of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -57,16 +57,13 @@ class Workers:
             yield from ((index, function(item)) for index, item in enumerate(items))
             return
         with self._pool(len(items)) as pool:
-            with _deaf_to_interrupts():
+            with _ignoring_interrupts():
                 waiting = {pool.submit(function, item): i for i, item in enumerate(items)}
             try:
                 for future in concurrent.futures.as_completed(waiting):
                     yield waiting[future], future.result()
             except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError):
-                raise StepError(
-                    "workers of the sweep ended from outside; run it again, finished points are "
-                    "kept"
-                ) from None
+                raise StepError("workers ended from outside; run it again") from None
 
     def _pool(self, items: int) -> Any:
         return _processes(min(self.jobs, items)) if self.cluster is None else _dask(self.cluster)
@@ -94,7 +91,7 @@ def _processes(jobs: int) -> Iterator[concurrent.futures.Executor]:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """Processes that start meanwhile never see Ctrl-C, which each would answer with a traceback."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's

@@ -116,7 +116,7 @@ def test_an_error_is_that_of_one_process(tmp_path, cluster):
 
 
 def test_workers_that_end_are_told():
-    with pytest.raises(StepError, match="workers of the sweep ended from outside; run it again"):
+    with pytest.raises(StepError, match="workers ended from outside; run it again"):
         list(Workers(2).run(ends, [3, 3]))
 
 
