@@ -1,4 +1,4 @@
-"""stepgen: streaming tensor programs as proven hardware.
+"""stepgen: streaming tensor programs as verified hardware.
 
 ``import stepgen as sg``, then build a `Graph`. Every operator is a function here under its own
 name (``sg.partition``) and a method of `Stream`; functions for Map and Accum are in ``sg.fn``.

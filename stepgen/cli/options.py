@@ -198,7 +198,7 @@ class LimitOptions:
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """Who works where there is much to do."""
+    """Processes or a cluster, for commands that do many independent things."""
 
     jobs: int = option("Processes that work.", "-j", "--jobs", type=click.IntRange(1), default=1)
     dask: str | None = option(

@@ -1,1 +1,1 @@
-"""What people look at: tables, timelines, summaries."""
+"""Reports: tables, timelines, summaries."""

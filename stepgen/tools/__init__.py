@@ -1,1 +1,1 @@
-"""Around the work: shipped files, cache, atomic writes, child processes, progress, tools."""
+"""Tools of all packages: shipped files, cache, atomic writes, child processes, progress, tools."""
