@@ -64,13 +64,13 @@ class ProgramOptions:
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
         """Build the program; see `stepgen.program.program.load`."""
-        from stepgen.program import program, traces
+        from stepgen.program import program, routing, traces
         from stepgen.program.settings import pairs
 
         return program.load(
             self.program,
             pairs(self.settings, "--set"),
-            routing=None if self.routing is None else traces.load_routing(self.routing),
+            routing=None if self.routing is None else routing.read(self.routing),
             lengths=None if self.lengths is None else traces.load_lengths(self.lengths),
             inputs=self.inputs,
             imports=self.imports,

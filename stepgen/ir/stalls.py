@@ -46,14 +46,6 @@ def stalled(key: int, threshold: int, cycle: int) -> bool:
     return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
 
 
-@register_jitable
-def first_free(key: int, threshold: int, cycle: int) -> int:
-    """First cycle from `cycle` on that is not stalled; also callable from numba code."""
-    while stalled(key, threshold, cycle):
-        cycle += 1
-    return cycle
-
-
 def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[np.bool_]:
     """`stalled` for the cycles `start` to `start + count - 1` at once.
 

@@ -25,11 +25,6 @@ _STEPS = 60
 """Of each bisection: the doubles between two bounds are exhausted."""
 
 
-def load_routing(path: Path) -> Routing:
-    """Read a routing from a file: `stepgen.program.routing.read`."""
-    return routing.read(path)
-
-
 def load_lengths(path: Path) -> Lengths:
     """Read the lengths of a batch of requests from a file.
 

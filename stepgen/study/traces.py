@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.errors import StepError
 from ..program import traces
-from ..program.routing import Routing
+from ..program.routing import Routing, read
 from . import published
 from .point import Trace, Value
 
@@ -131,7 +131,7 @@ class Traces:
         name = routing_name(model, batch)
         path = self._file(f"routing/{name}.npz")
         if path is not None:
-            routing = traces.load_routing(path)
+            routing = read(path)
             _check(path, "routing", routing.shape, (batch, model.sizes["top"]))
             if routing.max() >= model.sizes["experts"]:
                 raise StepError(

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from numba import njit
 
 from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming
-from stepgen.ir.stalls import Stalls, first_free, stall_mask, stalled
+from stepgen.ir.stalls import Stalls, stall_mask, stalled
 
 
 def test_scalar_vector_and_compiled_agree() -> None:
@@ -37,13 +36,6 @@ def test_names_and_seeds_stall_apart() -> None:
     for i, a in enumerate(masks):
         for b in masks[:i]:
             assert abs((a ^ b).mean() - 0.5) < 0.05
-
-
-def test_first_free() -> None:
-    key, threshold = Stalls(1, {"x": 0.8}).of("x")
-    free = np.flatnonzero(~stall_mask(key, threshold, 0, 1000))
-    for cycle in range(900):
-        assert first_free(key, threshold, cycle) == free[np.searchsorted(free, cycle)]
 
 
 def test_a_channel_that_always_stalls_is_refused() -> None:

@@ -19,7 +19,7 @@ from stepgen.compile.lower import lower
 from stepgen.emit.elaborate import interface
 from stepgen.emit.interface import Interface
 from stepgen.hw.design.table import Design
-from stepgen.program import inputs, traces
+from stepgen.program import inputs, routing, traces
 from stepgen.semantics import executor, streamfile
 from stepgen.semantics.tokens import END, value
 from stepgen.timing.tiles import variants
@@ -150,7 +150,7 @@ HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("read", [traces.load_routing, traces.load_lengths])
+@pytest.mark.parametrize("read", [routing.read, traces.load_lengths])
 def test_traces(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     npy, npz, csv = (tmp_path / f"t.{suffix}" for suffix in ("npy", "npz", "csv"))
     for number, array in enumerate(arrays()):

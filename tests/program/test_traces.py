@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stepgen.ir.errors import StepError
-from stepgen.program import traces
+from stepgen.program import routing, traces
 
 
 def write(path: Path, content: Any) -> Path:
@@ -54,7 +54,7 @@ def test_other_files_are_refused(tmp_path: Path, content: Any, sentence: str) ->
 
 def test_a_routing_from_a_file(tmp_path: Path) -> None:
     path = write(tmp_path / "r.npz", {"data": np.array([[3, 1], [0, 2]])})
-    assert traces.load_routing(path).tolist() == [[3, 1], [0, 2]]
+    assert routing.read(path).tolist() == [[3, 1], [0, 2]]
 
 
 @pytest.mark.parametrize(

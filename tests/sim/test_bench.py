@@ -16,7 +16,7 @@ from stepgen.cosim.verilator import Simulation, build, run_driver
 from stepgen.emit.interface import Interface, MemoryPort, StreamPort
 from stepgen.hw.design.registers import counter_address
 from stepgen.ir.errors import StepError
-from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls, first_free, stalled
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls, stalled
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats
 
 DESIGN = Path(__file__).parents[1] / "designs" / "mini.sv"
@@ -69,7 +69,9 @@ def predict(n: int, stalls: Stalls) -> tuple[dict[str, np.ndarray], dict[str, np
     pop_x: list[int] = []
     pop_y: list[int] = []
     for i in range(n):
-        offered = first_free(*x, push_x[-1] + 1 if i else 0)
+        offered = push_x[-1] + 1 if i else 0
+        while stalled(*x, offered):
+            offered += 1
         push_x.append(max(offered, pop_x[i - 2] + 1 if i >= 2 else 0))
         room = pop_y[i - 4] + 1 if i >= 4 else 0
         pop_x.append(max(push_x[i] + 1, room, pop_x[-1] + 1 if i else 0))

@@ -88,11 +88,6 @@ class Rewrite:
             yield node
         self._feed(len(self.old.nodes))
 
-    def copy_all(self) -> None:
-        """Copy the graph unchanged."""
-        for node in self.nodes():
-            self.copy(node)
-
     def offer(self, node: Node) -> None:
         """Copy a node as soon as all its inputs have counterparts."""
         self._waiting.append(node)

@@ -24,7 +24,8 @@ def assert_single_consumers(graph: sg.Graph) -> None:
 def test_drawn_programs(seed):
     program, _, _ = draw(seed, size=3)
     rewrite = Rewrite(program.graph)
-    rewrite.copy_all()
+    for node in rewrite.nodes():
+        rewrite.copy(node)
     assert rewrite.new == program.graph
     new = insert_forks(program.graph)
     assert_single_consumers(new.graph)

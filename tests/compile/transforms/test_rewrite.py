@@ -22,7 +22,8 @@ from stepgen.semantics.inputs import multi_hot
 
 def copied(graph: sg.Graph) -> sg.Graph:
     rewrite = Rewrite(graph)
-    rewrite.copy_all()
+    for node in rewrite.nodes():
+        rewrite.copy(node)
     return rewrite.new
 
 
@@ -40,7 +41,8 @@ def test_dims_of_attributes_follow():
     g, _ = small_moe([[0, 1]], "dynamic")
     rewrite = Rewrite(g)
     rewrite.new.symbols.fresh("E", "dynamic")
-    rewrite.copy_all()
+    for node in rewrite.nodes():
+        rewrite.copy(node)
     (old, new) = (graph.node("partition_0").outputs[1].shape[0] for graph in (g, rewrite.new))
     assert (str(old), str(new)) == ("E1", "E2")
     assert rewrite.dim(old) == new
