@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..hw.design.pace import Extent, Extents
 from ..hw.design.params import UnitParams
@@ -22,7 +23,7 @@ from ..hw.units.fork.params import Fork
 from ..hw.units.memory import params as memory
 from ..ir.arguments import checked
 from ..ir.cycles import on_cycles
-from ..ir.dims import Dim, product_bound, static
+from ..ir.dims import Dim, buffer_bound, static
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -124,10 +125,26 @@ class Lowering:
 
     def bound(self, node: Node, what: str, dims: Sequence[Dim]) -> int:
         """Upper bound of a product of dims, for the size of a buffer."""
-        bound = product_bound(dims)
-        if bound is None:
-            raise self.fail(node, f"{what} has no upper bound, so no buffer can be made for it")
-        return bound
+        try:
+            return buffer_bound(what, dims)
+        except StepError as error:
+            raise self.fail(node, str(error)) from None
+
+    def chosen(self, node: Node, choose: Callable[[], Any]) -> Any:
+        """What the function of a node chooses as its circuit.
+
+        Raises
+        ------
+        StepError
+            If it has none, or `choose` raises it.
+        """
+        try:
+            units = choose()
+        except StepError as error:
+            raise self.fail(node, str(error)) from None
+        if not units:
+            raise self.fail(node, f"{node.attrs['fn']} has no circuit yet")
+        return units
 
     def _free(self, name: str, rows: Iterable[Unit | Channel]) -> str:
         """A unique name for a new row, if possible `name`.
@@ -169,11 +186,13 @@ class Lowering:
         slices = self.slices(node, stream.dtype)
         return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
 
-    def link(self, node: Node, label: str, stream: Stream, extents: Extents) -> str:
+    def link(
+        self, node: Node, label: str, stream: Stream, extents: Extents, *, delay: int = 0
+    ) -> str:
         """A channel between two units of one operator: as for `stream`, with other dims."""
         lanes, bits, _, signed = self._format(node, stream)
         rank = len(extents) - 1
-        channel = Channel(f"{node.name}_{label}", lanes, bits, rank, 2, signed=signed)
+        channel = Channel(f"{node.name}_{label}", lanes, bits, rank, 2, delay=delay, signed=signed)
         return self.add(channel, stream, extents)
 
     def add(

@@ -5,7 +5,8 @@ Each is one class: parameters, type rule, operation counts, golden model.
 
 from stepgen.functions import addressing, arithmetic, elementwise, reductions, retiling
 from stepgen.functions.bases import Binary, Constant, Folding, Unary
-from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned, Setting
+from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned
+from stepgen.ir.setting import Setting
 
 __all__ = [
     "FLOATS",

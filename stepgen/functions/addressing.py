@@ -12,8 +12,9 @@ import sympy
 from stepgen.ir.dims import regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import Cut, Function, Mapped, Pieces, Setting
+from stepgen.ir.function import Cut, Function, Mapped, Pieces
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Routing, Stream
 from stepgen.semantics.numbers import Array
 

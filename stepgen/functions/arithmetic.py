@@ -15,8 +15,9 @@ from stepgen.hw.units.matmul import params as matmul
 from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import FLOATS, Mapped, Scanned, Setting
+from stepgen.ir.function import FLOATS, Mapped, Scanned
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
 from stepgen.ir.uniform import one_size
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.numbers import Array

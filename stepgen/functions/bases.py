@@ -11,8 +11,9 @@ import sympy
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Tile, int8, int32
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import Function, Mapped, Scanned, Setting
+from stepgen.ir.function import Function, Mapped, Scanned
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
 from stepgen.ir.uniform import one_size
 from stepgen.semantics.numbers import Array
 

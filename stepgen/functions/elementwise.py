@@ -11,8 +11,9 @@ import numpy as np
 from stepgen.functions.bases import Unary, of_products
 from stepgen.hw.units.requantize import params as requantize
 from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element, int8, int32
-from stepgen.ir.function import FLOATS, NUMBERS, Setting
+from stepgen.ir.function import FLOATS, NUMBERS
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.numbers import Array
 

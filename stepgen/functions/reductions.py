@@ -11,8 +11,9 @@ import sympy
 
 from stepgen.functions.bases import Constant
 from stepgen.ir.dtypes import Tile, address, wide
-from stepgen.ir.function import Mapped, Scanned, Setting
+from stepgen.ir.function import Mapped, Scanned
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
 from stepgen.semantics import numbers
 from stepgen.semantics.numbers import Array
 

@@ -9,12 +9,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from stepgen.functions.bases import say
-from stepgen.ir.dims import Dim, product, static
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.promote.params import Promote
+from stepgen.hw.units.retile_col import params as retile_col
+from stepgen.ir.dims import Dim, buffer_bound, product, static
 from stepgen.ir.dtypes import DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped, Pieces, Setting
+from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped, Pieces
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
+from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
+from stepgen.ir.wire import wire_levels
 from stepgen.semantics import numbers
 from stepgen.semantics.numbers import Array
 
@@ -66,6 +72,13 @@ class RetileRow(_Joining):
             raise StepError(f"{self} folds an empty chunk, and its cols are not known")
         return np.zeros((0, cols), at.dtype)
 
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> Flatten:
+        """Rewrites stops only: rows of all tiles are rows of one."""
+        x = streams[0]
+        assert isinstance(x.dtype, Tile)
+        inner = [x.dtype.rows, *(x.dim(level) for level in range(rank - 1))]
+        return Flatten(lo=1, hi=1 + rank, hold=any(d.may_be_empty for d in inner))
+
 
 @dataclass(frozen=True)
 class RetileCol(_Joining):
@@ -92,6 +105,26 @@ class RetileCol(_Joining):
     def keeps_rows(self, operand: int) -> bool:
         """Each row becomes wider."""
         return True
+
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> retile_col.RetileCol:
+        """A memory of a chunk, read row by row."""
+        x = streams[0]
+        assert isinstance(x.dtype, Tile)
+        count, cols = x.dim(0).static, x.dtype.cols.static
+        if rank != 1 or count is None or cols is None:
+            raise StepError(
+                f"{x.name} is {x}; joining tiles by columns takes a chunk of rank 1 and static "
+                f"length"
+            )
+        chunks = buffer_bound(f"the number of chunks of {x.name}", x.shape[:-1])
+        return retile_col.RetileCol(
+            count=count,
+            slices=cols // lanes,
+            rows=max(1, buffer_bound(f"the number of rows of {x.dtype}", [x.dtype.rows])),
+            level=wire_levels(x.dtype) + rank,
+            buffers=min(2, max(1, chunks)),
+            bits=x.dtype.element.bits,
+        )
 
 
 @dataclass(frozen=True)
@@ -133,6 +166,16 @@ class RetileStreamify(Cut):
         """Whether a tile can have no rows, or no columns."""
         assert isinstance(element, Tile)
         return self._number(element).may_be_empty
+
+    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[Promote | Flatten]:
+        """By rows: a new dim below them; for rank 0 the rows join the dim above them."""
+        if self.axis == "col":
+            return ()
+        assert isinstance(x.dtype, Tile)
+        promote = Promote(level=1, outermost=False)
+        if rank > 0:
+            return (promote,)
+        return promote, Flatten(lo=2, hi=3, hold=x.rank > 0 and x.dtype.rows.may_be_empty)
 
     def _number(self, tile: Tile) -> Dim:
         return tile.rows if self.axis == "row" else tile.cols

@@ -284,6 +284,20 @@ def product_bound(dims: Iterable[Dim]) -> int | None:
     return None if any(b is None for b in bounds) else prod(b for b in bounds if b is not None)
 
 
+def buffer_bound(what: str, dims: Iterable[Dim]) -> int:
+    """Upper bound of a product of dims, for the size of a buffer; `what` is its name in messages.
+
+    Raises
+    ------
+    StepError
+        If it has none.
+    """
+    bound = product_bound(dims)
+    if bound is None:
+        raise StepError(f"{what} has no upper bound, so no buffer can be made for it")
+    return bound
+
+
 def product(dims: Sequence[Dim], symbols: Symbols) -> Dim:
     """The dim that results when adjacent dims are flattened.
 

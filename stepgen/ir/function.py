@@ -24,10 +24,11 @@ from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
 from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
-    from stepgen.ir.stream import Routing
+    from stepgen.ir.stream import Routing, Stream
 
 Array = npt.NDArray[Any]
 
@@ -55,36 +56,6 @@ class Pieces:
     dtype: DataType
     total: sympy.Expr | None = None
     routing: Routing | None = None
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The setting of a golden model: result type and lanes.
-
-    Attributes
-    ----------
-    out : DataType
-        Type of the result; results are converted to a tile's element type.
-    dtype : numpy.dtype
-        numpy's type of the resulting scalars.
-    lanes : int
-        Lanes L of a slice, for the order of sums.
-    """
-
-    out: DataType
-    dtype: np.dtype[Any]
-    lanes: int
-
-    @property
-    def element(self) -> str:
-        """Name of the result's element type."""
-        return self.tile.element.name
-
-    @property
-    def tile(self) -> Tile:
-        """Type of the resulting tile."""
-        assert isinstance(self.out, Tile)
-        return self.out
 
 
 @dataclass(frozen=True)
@@ -292,6 +263,30 @@ class Folded(Function, abstract=True):
             )
         return self.finish(at, self.start(at, rows, cols, init))
 
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> Any:
+        """The unit of an Accum; None if the function has no circuit.
+
+        Parameters
+        ----------
+        lanes : int
+            Lanes of a beat; rows of tiles are a static multiple of it.
+        streams : sequence of Stream
+            The operands, then the result.
+        rank : int
+            Dims of a chunk.
+
+        Returns
+        -------
+        stepgen.hw.design.params.UnitParams or None
+            Its inputs are the operands in order, its output is ``y``.
+
+        Raises
+        ------
+        StepError
+            If there is no circuit for these streams.
+        """
+        return None
+
 
 class Scanned(Folded, abstract=True):
     """A function that folds into a state of constant size, for Accum and Scan."""
@@ -327,6 +322,30 @@ class Cut(Function, abstract=True):
     def may_vanish(self, element: DataType) -> bool:
         """Whether an element can become an empty stream."""
         return False
+
+    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[Any]:
+        """The units of a FlatMap, one behind the other; none if the function has no circuit.
+
+        Parameters
+        ----------
+        lanes : int
+            Lanes of a beat; rows of tiles are a static multiple of it.
+        x : Stream
+            The elements.
+        rank : int
+            Dims of the stream of an element, less one.
+
+        Returns
+        -------
+        sequence of stepgen.hw.design.params.UnitParams
+            Each has one input and one output.
+
+        Raises
+        ------
+        StepError
+            If there is no circuit for this stream.
+        """
+        return ()
 
 
 _USES = (Mapped, Folded, Cut)

@@ -14,7 +14,8 @@ from ..ir import stubs
 from ..ir.about import about
 from ..ir.dims import Dim
 from ..ir.dtypes import DataType, Selector, Tile
-from ..ir.function import Cut, Folded, Function, Setting, function_types
+from ..ir.function import Cut, Folded, Function, function_types
+from ..ir.setting import Setting
 from ..ir.wire import LANES
 from ..semantics import tables
 from ..semantics.numbers import DTYPES

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stepgen.ir.dtypes import Tile
-from stepgen.ir.function import Setting
+from stepgen.ir.setting import Setting
 from stepgen.semantics.numbers import DTYPES, Array
 from stepgen.semantics.process import Use
 from stepgen.semantics.tokens import Token

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepgen.ir.function import Folded, Setting
+from stepgen.ir.function import Folded
+from stepgen.ir.setting import Setting
 from stepgen.semantics.numbers import Array
 
 

@@ -9,7 +9,9 @@ import numpy as np
 
 import stepgen as sg
 from stepgen.functions import FLOATS, Cut, Folded, Pieces, Setting, Unary
-from stepgen.ir.dims import Dim
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.promote.params import Promote
+from stepgen.ir.dims import Dim, product
 from stepgen.semantics import numbers
 from stepgen.semantics.numbers import Array
 
@@ -87,3 +89,39 @@ class Positive(Cut):
 
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         return [row[None] for row in element if row[0] > 0]
+
+
+class Stack(Folded):
+    """The tiles of a chunk as one, below each other; a unit rewrites their stops."""
+
+    grows = "rows"
+
+    def accumulator(self, call: Any, dims: Any, *tiles: sg.Tile) -> sg.Tile:
+        tile = tiles[0]
+        return sg.Tile(product([*dims, tile.rows], call.symbols), tile.cols, tile.element)
+
+    def start(self, at: Setting, rows: int, cols: int, init: float | None) -> Any:
+        return np.zeros((0, cols), at.dtype)
+
+    def update(self, at: Setting, state: Array, x: Array) -> Array:
+        return np.concatenate([state, x])
+
+    def fold_unit(self, lanes: int, streams: Any, rank: int) -> Flatten | None:
+        return Flatten(lo=1, hi=1 + rank, hold=False) if streams[0].dtype.rows.static else None
+
+
+class Single(Cut):
+    """Every row a stream of its own, for two units in a chain."""
+
+    def stream(self, call: Any, rank: int, element: Any) -> Pieces:
+        if rank != 0:
+            call.fail(f"{self} makes streams of rank 0, not {rank}")
+        return Pieces((element.rows,), sg.Tile(1, element.cols, element.element))
+
+    def pieces(self, at: Setting, element: Array) -> list[Array]:
+        return list(element[:, None])
+
+    def cut_units(self, lanes: int, x: Any, rank: int) -> list[Any]:
+        if x.dtype.rows.static is None:
+            raise sg.StepError(f"{self} takes tiles of a static number of rows, not {x.dtype}")
+        return [Promote(level=1, outermost=False), Flatten(lo=2, hi=3, hold=False)]

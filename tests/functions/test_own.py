@@ -12,9 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from harness import check
 from tile_beats import Recorded, expected
 
 import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
 from stepgen.functions import Binary, Cut, Folded, Folding, Mapped, Scanned, Setting, Unary
 from stepgen.ir.function import Function, function_types
 from stepgen.ir.text import dumps, loads
@@ -133,6 +136,54 @@ def test_tiles_that_the_type_does_not_take_are_told(rows: int, chunk: int) -> No
     told = r"even\(\) needs tiles that its type allows, without padding, to be timed on tiles"
     with pytest.raises(sg.StepError, match=told):
         simulate(x.graph, {"x": np.ones((rows, 1, 8), np.float32)}, SDA)
+
+
+def folded_and_cut(rows: Any = 2) -> sg.Graph:
+    g = sg.Graph("circuits")
+    x = g.input("x", sg.int8[rows, 4], (3, 2))
+    g.output(x.accum(sg.fn.stack(), rank=1), "stacked")
+    g.output(x.flat_map(sg.fn.single(), rank=0), "rows")
+    return g
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_circuits_of_accum_and_flat_map(lanes: int) -> None:
+    """Their values are those of the reference, their beats come when the cycle model says."""
+    x = np.random.default_rng(1).integers(-128, 128, (3, 2, 2, 4)).astype(np.int8)
+    run = Experiment(folded_and_cut(), {"x": x}, lanes=lanes)
+    assert np.array_equal(run.reference.nested("stacked"), x.reshape(3, 4, 4))
+    assert np.array_equal(run.reference.nested("rows"), x.reshape(3, 4, 1, 4))
+    assert [(u.origin, u.params.kind) for u in run.design.units if u.params.kind != "fork"] == [
+        ("x", "source"),
+        ("accum_0", "flatten"),
+        ("stacked", "sink"),
+        ("flat_map_0", "promote"),
+        ("flat_map_0", "flatten"),
+        ("rows", "sink"),
+    ]
+    wanted = {name: run.reference.beats(name, lanes) for name in ("stacked", "rows")}
+    check(run.design, run.beats, wanted)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("stack", r"accum accum_0 at test_own.py:\d+: stack\(\) has no circuit yet"),
+        ("last", r"accum accum_0 at test_own.py:\d+: last\(\) has no circuit yet"),
+        ("single", r"flat_map flat_map_0 at test_own.py:\d+: single\(\) takes tiles of a static n"),
+        ("strips", r"flat_map flat_map_0 at test_own.py:\d+: strips\(width=2\) has no circuit"),
+    ],
+)
+def test_what_has_no_circuit_is_told(function: str, message: str) -> None:
+    g = sg.Graph("circuits")
+    x = g.input("x", sg.int8["R", 4], (3, 2))
+    made = getattr(sg.fn, function)()
+    folds = isinstance(made, Folded)
+    g.output(x.accum(made, rank=1) if folds else x.flat_map(made, rank=0), "y")
+    with pytest.raises(sg.StepError, match=f"^{message}"):
+        lower(g, lanes=2)
 
 
 def test_saved_graphs(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

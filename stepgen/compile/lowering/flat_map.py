@@ -1,46 +1,35 @@
-"""FlatMap of retile_streamify by rows becomes `promote`, `flatten` and, for padding, `drop`."""
+"""FlatMap becomes the units of its function, one behind the other, and for padding `drop`."""
 
-from ...functions.retiling import RetileStreamify
-from ...hw.design.pace import Extent, Extents
-from ...hw.design.params import UnitParams
 from ...hw.units.drop.params import Drop
-from ...hw.units.flatten.params import Flatten
-from ...hw.units.promote.params import Promote
-from ...ir.dims import static
-from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..lower import Lowering
 
 
 class FlatMapCircuit(Circuit):
-    """Rows become tiles: a new dim below the rows; for rank 0 the rows join the dim above them."""
+    """The units of the function; behind them those pieces vanish that consist of padding."""
 
     covers = "retile_streamify by rows"
 
     def lower(self, node: Node, to: Lowering) -> None:
-        function, x = node.attrs["fn"], node.inputs[0]
-        if not isinstance(function, RetileStreamify) or function.axis != "row":
-            raise to.fail(node, f"{function} has no circuit yet")
-        assert isinstance(x.dtype, Tile)
-        (y,) = node.outputs
+        function, x, y = node.attrs["fn"], node.inputs[0], node.outputs[0]
         dims = to.extents(node, x)
-        dims = [dims[0], Extent.of(static(1)), *dims[1:]]
-        stages: list[tuple[UnitParams, Extents]] = [(Promote(level=1, outermost=False), dims)]
-        if node.attrs["rank"] == 0:
-            hold = x.rank > 0 and x.dtype.rows.may_be_empty
-            dims = [*dims[:2], dims[2] * dims[3], *dims[4:]]
-            stages.append((Flatten(lo=2, hi=3, hold=hold), dims))
+        units = to.chosen(node, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]))
         if len(node.inputs) > 1:
-            stages.append((Drop(hold=y.rank > 0), dims))
+            units = [*units, Drop(hold=y.rank > 0)]
 
         channel = to.input(node, 0)
-        for index, (params, dims) in enumerate(stages):
-            last = index == len(stages) - 1
-            target = to.output(node) if last else to.link(node, params.kind, y, dims)
-            name = node.name if last else f"{node.name}_{params.kind}"
-            flags = {"flags": to.input(node, 1)} if isinstance(params, Drop) else {}
-            to.unit(name, params, x=channel, **flags, y=target)
+        for place, params in enumerate(units, 1 - len(units)):
+            dims, delay = params.extents(dims), params.delay(to.lanes)
+            if place == 0:
+                name, target = node.name, to.output(node, delay=delay)
+            else:
+                name = f"{node.name}_{params.kind}"
+                target = to.link(node, params.kind, y, dims, delay=delay)
+            inputs = {params.inputs[0]: channel}
+            if isinstance(params, Drop):
+                inputs["flags"] = to.input(node, 1)
+            to.unit(name, params, **inputs, **{params.outputs[0]: target})
             channel = target
 
     def ignores_stops(self, node: Node, index: int) -> bool:

@@ -1,7 +1,6 @@
 """Map becomes the unit of its function."""
 
 from ...ir.dtypes import Tile
-from ...ir.errors import StepError
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..lower import Lowering
@@ -18,12 +17,9 @@ class MapCircuit(Circuit):
         tiles = [s.dtype for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, Tile)]
         without_stops = [lacks_stops(x) for x in node.inputs]
         of_tiles = len(tiles) == len(node.inputs) + 1
-        try:
-            params = function.unit(to.lanes, tiles, without_stops) if of_tiles else None
-        except StepError as error:
-            raise to.fail(node, str(error)) from None
-        if params is None:
-            raise to.fail(node, f"{function} has no circuit yet")
+        params = to.chosen(
+            node, lambda: function.unit(to.lanes, tiles, without_stops) if of_tiles else None
+        )
         inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
         to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
 

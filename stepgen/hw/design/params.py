@@ -82,6 +82,10 @@ class UnitParams(ABC):
         """Bits of the unit's own memories, without its queues."""
         return 0
 
+    def extents(self, x: Extents) -> Extents:
+        """The dims of the output by those of the input, for units with one of each."""
+        return x
+
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of the unit."""
         return 0

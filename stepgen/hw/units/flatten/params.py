@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
 from typing import ClassVar
 
 from ...design.formats import Format, misfit
@@ -39,6 +41,10 @@ class Flatten(UnitParams):
         if x.rank is None or not 0 <= self.lo <= self.hi <= x.rank:
             return f"the levels {self.lo} to {self.hi} must be within 0..{x.rank or 0}, in order"
         return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank - (self.hi - self.lo)))
+
+    def extents(self, x: Extents) -> Extents:
+        joined = reduce(mul, x[self.lo : self.hi + 1])
+        return [*x[: self.lo], joined, *x[self.hi + 1 :]]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; empty inner groups vanish, with `hold` a beat may wait for an outer group's end."""

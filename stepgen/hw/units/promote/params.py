@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.dims import static
 from ....ir.wire import TILE_LEVELS
 from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
+from ...design.pace import Extent, Extents, Paces, Part
 from ...design.params import UnitParams
 from ...design.table import Design, Unit
 
@@ -42,6 +43,9 @@ class Promote(UnitParams):
         if self.outermost != (self.level == x.rank + 1):
             return f"with x of rank {x.rank} level {self.level} is not outermost={self.outermost}"
         return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank + 1))
+
+    def extents(self, x: Extents) -> Extents:
+        return [*x[: self.level], Extent.of(static(1)), *x[self.level :]]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; a beat that may be the last leaves when the next one arrives."""
