@@ -4,7 +4,7 @@ VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
-# Plugins that are merely installed cost each test process seconds.
+# Only the plugins that the tests use, whatever else is installed.
 PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -n $(JOBS)
 
 .PHONY: demo test slow lint compiled bench clean
