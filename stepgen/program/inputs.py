@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.dtypes import DataType, Selector, Tile, address
+from ..ir.dtypes import ELEMENTS, DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.host import check_memory
@@ -25,6 +25,9 @@ from ..semantics.tokens import Token
 from ..tools.atomic import atomic_file
 
 Array = npt.NDArray[Any]
+
+CORNERS = 1 / 16
+"""Share of drawn integers that are at an end of their type's range, or beside it."""
 
 
 def names(graph: Graph) -> dict[str, Stream | None]:
@@ -120,7 +123,7 @@ def _masks(rng: np.random.Generator, shape: Sequence[int], dtype: Selector) -> A
 
 
 def _numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], element: str) -> Array:
-    check_memory(8 * math.prod(shape), f"drawing {name} of {'x'.join(map(str, shape))} numbers")
+    check_memory(16 * math.prod(shape), f"drawing {name} of {'x'.join(map(str, shape))} numbers")
     if element == "bool":
         return rng.random(shape) < 0.5
     if element in ("bf16", "f32"):
@@ -130,7 +133,11 @@ def _numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], elemen
         return np.zeros(shape, np.int64)
     # Small numbers, so that products of them do not all saturate.
     most = 16 if element == "int8" else 1000
-    return rng.integers(-most, most + 1, shape).astype(np.dtype(element))
+    whole: Array = rng.integers(-most, most + 1, shape).astype(np.dtype(element))
+    low, high = ELEMENTS[element].limits or (-most, most)
+    at = np.flatnonzero(rng.random(shape) < CORNERS)
+    whole.flat[at] = rng.choice([low, low + 1, high - 1, high], len(at))
+    return whole
 
 
 def load(path: Path, graph: Graph) -> dict[str, Any]:

@@ -151,3 +151,13 @@ def test_contents_of_a_tensor_are_checked_also_where_they_are_not_used(value):
     g.tensor("w", (2, 4), sg.int8)
     with pytest.raises(sg.StepError, match="tensor w"):
         inputs.check(g, {"w": value})
+
+
+@pytest.mark.parametrize("element", [sg.int8, sg.int32], ids=str)
+def test_drawn_integers_reach_the_ends_of_their_type(element) -> None:
+    g = sg.Graph("wide")
+    g.output(g.input("x", element[8, 8], (16,)), "y")
+    drawn = inputs.complete(g, {})["x"]
+    low, high = element.limits
+    assert {low, low + 1, high - 1, high} <= set(drawn.flat)
+    assert (abs(drawn.astype(int)) <= 1000).mean() > 0.5

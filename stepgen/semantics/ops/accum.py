@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepgen.ir.wire import DONE, VALUE
-from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.applying import checked, setting, tiles
 from stepgen.semantics.folding import Fold
 from stepgen.semantics.process import Process, Use
 
@@ -24,5 +24,5 @@ def run(use: Use) -> Process:
         if token.kind == VALUE:
             fold.update(tiles(tokens))
         if token.stop >= rank:
-            out.value(fold.tile(), token.stop - rank)
+            out.value(checked(use, fold.tile()), token.stop - rank)
             fold.reset()

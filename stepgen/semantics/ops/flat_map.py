@@ -6,7 +6,7 @@ from typing import Any
 
 from stepgen.ir.function import Cut
 from stepgen.ir.wire import BARE, DONE
-from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.applying import checked, setting, tiles
 from stepgen.semantics.process import Holding, Process, Reader, Steps, Use, structure
 from stepgen.semantics.tokens import Token, encode
 
@@ -23,7 +23,8 @@ def run(use: Use) -> Process:
     while True:
         token = yield from x.take()
         if token.kind != BARE and token.kind != DONE:
-            pieces: list[Any] = function.pieces(at, tiles([token])[0])
+            cut = function.pieces(at, tiles([token])[0])
+            pieces: list[Any] = [checked(use, piece) for piece in cut]
             if flags is not None:
                 pieces = yield from _keep(use, x, token, flags, pieces)
             for _ in range(rank):

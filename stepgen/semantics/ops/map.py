@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.function import Mapped
 from stepgen.ir.wire import VALUE
-from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.applying import checked, setting, tiles
 from stepgen.semantics.process import Process, Use
 from stepgen.semantics.tokens import END
 
@@ -18,7 +18,7 @@ def run(use: Use) -> Process:
         if tokens[0].kind == VALUE:
             given = tiles(tokens)
             function.fit(*given)
-            out.value(function.compute(at, *given), tokens[0].stop)
+            out.value(checked(use, function.compute(at, *given)), tokens[0].stop)
             continue
         out.put(tokens[0])
         if tokens[0].kind == END.kind:

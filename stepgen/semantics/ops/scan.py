@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepgen.ir.wire import DONE, VALUE
-from stepgen.semantics.applying import setting, tiles
+from stepgen.semantics.applying import checked, setting, tiles
 from stepgen.semantics.folding import Fold
 from stepgen.semantics.process import Process, Use
 
@@ -17,7 +17,7 @@ def run(use: Use) -> Process:
         token = tokens[0]
         if token.kind == VALUE:
             fold.update(tiles(tokens))
-            out.value(fold.tile(), token.stop)
+            out.value(checked(use, fold.tile()), token.stop)
         else:
             out.put(token)
             if token.kind == DONE:
