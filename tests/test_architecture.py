@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from stepgen.hw.design.params import params_class
 from stepgen.hw.unit import UnitCore
 from stepgen.hw.units import load_all
 from stepgen.ir import registry
+from stepgen.ir.function import function_types
 from stepgen.ir.operator import operators
 from stepgen.ir.registry import the_one
 
@@ -28,7 +29,7 @@ MAY_IMPORT = {
     "ir": (r"stepgen\.ir",),
     "semantics": (r"stepgen\.(ir|semantics)",),
     "functions": (r"stepgen\.(ir|semantics|functions)", _PARAMS),
-    "compile": (r"stepgen\.(ir|functions|compile)", _TABLE, _PARAMS),
+    "compile": (r"stepgen\.(ir|compile)", _TABLE, _PARAMS),
     "hw": (r"stepgen\.ir", r"stepgen\.hw(?!\.units\.\w+\.model)"),
     "hw/design": (r"stepgen\.ir", _TABLE, r"stepgen\.hw\.units\.load_all"),
     "params": (r"stepgen\.ir", _TABLE, _PARAMS, r"stepgen\.hw\.units\.load_all"),
@@ -135,6 +136,7 @@ def test_only_circuits_need_amaranth() -> None:
         ("timing/x.py", "def f():\n    from ..hw import fifo"),
         ("hw/x.py", "from ..compile.lower import lower"),
         ("compile/x.py", 'import_module("stepgen.hw.units.x.rtl")'),
+        ("compile/x.py", "from ..functions.retiling import RetileRow"),
         ("report/x.py", "from ..cli import main"),
         ("program/x.py", "from ..cosim.experiment import Experiment"),
         ("emit/x.py", "from ..cosim.case import Case"),
@@ -178,17 +180,20 @@ def test_every_operator_has_a_circuit_or_a_reason() -> None:
 MAY_NAME_OPERATORS = ("compile/transforms/", "ir/ops/")
 """Transforms look for patterns of operators, and an operator may be made for another one."""
 
+MAY_NAME_FUNCTIONS = ("functions/", "semantics/tables.py", "timing/tiles/machines.py")
+"""Tables are of arithmetic, not of what a program applies; a machine is described by names."""
 
-def named(text: str) -> list[str]:
-    """Code that switches on the name of an operator."""
+
+def named(text: str, attribute: str, known: Collection[str]) -> list[str]:
+    """Code that switches on one of the known names, which objects have in an attribute."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            names = _strings(sides)
-            switch = any(isinstance(s, ast.Attribute) and s.attr == "op" for s in sides)
+            names = _strings(sides) & set(known)
+            switch = any(isinstance(s, ast.Attribute) and s.attr == attribute for s in sides)
         elif isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
-            names = _strings(node.keys if isinstance(node, ast.Dict) else node.elts)
+            names = _strings(node.keys if isinstance(node, ast.Dict) else node.elts) & set(known)
             switch = len(names) > 1
         else:
             continue
@@ -199,14 +204,21 @@ def named(text: str) -> list[str]:
 
 def _strings(nodes: Iterable[ast.AST | None]) -> set[str]:
     inner = (n for node in nodes if node for n in ast.walk(node))
-    return {n.value for n in inner if isinstance(n, ast.Constant)} & operators().keys()
+    return {n.value for n in inner if isinstance(n, ast.Constant) and isinstance(n.value, str)}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_only_transforms_switch_on_names_of_operators(package: str) -> None:
     for path in files(package):
         if not str(path.relative_to(ROOT)).startswith(MAY_NAME_OPERATORS):
-            assert not named(path.read_text()), path
+            assert not named(path.read_text(), "op", operators()), path
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_only_functions_switch_on_names_of_functions(package: str) -> None:
+    for path in files(package):
+        if not str(path.relative_to(ROOT)).startswith(MAY_NAME_FUNCTIONS):
+            assert not named(path.read_text(), "name", function_types()), path
 
 
 @pytest.mark.parametrize(
@@ -221,7 +233,20 @@ def test_only_transforms_switch_on_names_of_operators(package: str) -> None:
     ],
 )
 def test_a_switch_on_names_is_seen(text: str) -> None:
-    assert named(text)
+    assert named(text, "op", operators())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'packs = node.attrs["fn"].name == "retile_row"',
+        'if function.name in ("span_first", "span_last"): pass',
+        'KINDS = {"span": 1, "one_hot": 2}',
+        'MOVES = ("convert", "retile_row", "retile_col")',
+    ],
+)
+def test_a_switch_on_names_of_functions_is_seen(text: str) -> None:
+    assert named(text, "name", function_types())
 
 
 @pytest.mark.parametrize("path", [p for n in MAY_IMPORT for p in files(n)], ids=str)

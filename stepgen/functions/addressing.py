@@ -12,7 +12,7 @@ import sympy
 from stepgen.ir.dims import regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import Cut, Function, Mapped, Pieces
+from stepgen.ir.function import Cut, Function, Mapped, Parts, Pieces
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Routing, Stream
@@ -58,6 +58,10 @@ class TileAddresses(Cut):
         dims = (static(1),) * rank + (static(self.count),)
         total = call.inputs[0].totals[0] * sympy.Integer(self.count)
         return Pieces(dims, SCALAR, total)
+
+    def cuts_into(self) -> Parts:
+        """Addresses of tiles."""
+        return "tiles"
 
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """``count`` scalars.
@@ -106,6 +110,10 @@ class OneHot(Cut):
             total = sympy.Add(*(count.expr for count in routing.counts))
         return Pieces((static(1), chosen), Selector(element.n, hot=1), total, routing)
 
+    def cuts_into(self) -> Parts:
+        """Bits that are set."""
+        return "bits"
+
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """One selector for each bit that is set."""
         return list(np.eye(len(element), dtype=np.bool_)[element])
@@ -126,6 +134,10 @@ class Span(Cut):
         length, total = call.graph.span(ranges)
         return Pieces((static(1), length), SCALAR, total)
 
+    def cuts_into(self) -> Parts:
+        """The addresses of a range."""
+        return "range"
+
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """As many scalars as the range is long."""
         start, length = (int(n) for n in element[0])
@@ -138,6 +150,7 @@ class SpanEnd(Mapped):
 
     elements: ClassVar = (address,)
     reads_numbers: ClassVar[bool] = True
+    ends_range: ClassVar[bool] = True
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A scalar address."""
@@ -184,6 +197,10 @@ class SpanFirst(_OneOfEach):
     length of a range must be at least 1.
     """
 
+    def cuts_into(self) -> Parts:
+        """Selectors that tell the first address."""
+        return "first"
+
     def special(self, length: int) -> int:
         """The first."""
         return 0
@@ -196,6 +213,10 @@ class SpanLast(_OneOfEach):
     Used to route the last tile of a key cache, which is still being filled, separately. The length
     of a range must be at least 1.
     """
+
+    def cuts_into(self) -> Parts:
+        """Selectors that tell the last address."""
+        return "last"
 
     def special(self, length: int) -> int:
         """The last."""

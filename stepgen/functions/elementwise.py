@@ -31,6 +31,7 @@ class Convert(Unary):
     to: ElementType | Literal["int8", "int32", "bf16", "f32"]
 
     elements: ClassVar = (*NUMBERS, bool_, address)
+    converts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "to", element(self.to))

@@ -15,7 +15,7 @@ from stepgen.hw.units.retile_col import params as retile_col
 from stepgen.ir.dims import Dim, buffer_bound, product, static
 from stepgen.ir.dtypes import DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped, Pieces
+from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped, Parts, Pieces
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
@@ -161,6 +161,10 @@ class RetileStreamify(Cut):
         if self.axis == "row":
             return [element[i : i + 1] for i in range(element.shape[0])]
         return [element[:, i : i + 1] for i in range(element.shape[1])]
+
+    def cuts_into(self) -> Parts:
+        """Rows or columns."""
+        return "rows" if self.axis == "row" else "cols"
 
     def may_vanish(self, element: DataType) -> bool:
         """Whether a tile can have no rows, or no columns."""

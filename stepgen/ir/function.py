@@ -35,6 +35,11 @@ Array = npt.NDArray[Any]
 NUMBERS: tuple[ElementType, ...] = (int8, int32, bf16, f32)
 FLOATS: tuple[ElementType, ...] = (bf16, f32)
 
+Parts = Literal["typed", "rows", "cols", "tiles", "range", "first", "last", "bits"]
+"""Pieces of an element: as the type rule says; the rows or columns of a tile; the addresses of as
+many tiles as the parameter ``count`` for a number; for a range its addresses, or selectors that
+tell its first or last one; a selector for each bit of one."""
+
 
 @dataclass(frozen=True)
 class Pieces:
@@ -79,6 +84,8 @@ class Function(ABC):
         Whether the result depends only on the structure of a stream, not on the contents of tiles.
     reads_numbers : bool
         Whether it computes with the addresses in tiles.
+    converts : bool
+        Whether it only changes the type of elements, which may be addresses.
     per_inner : bool
         Whether the paper's published numbers count its operations once for every term of the sums
         that it is applied to.
@@ -96,6 +103,7 @@ class Function(ABC):
     gathers: ClassVar[bool] = False
     structural: ClassVar[bool] = False
     reads_numbers: ClassVar[bool] = False
+    converts: ClassVar[bool] = False
     per_inner: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
@@ -163,10 +171,13 @@ class Mapped(Function, abstract=True):
         ("first"), the first one whose last row with data is the one that was placed ("placed"),
         the rows of the first and the columns of a weight ("product"), the rows of the first and
         one column ("rows") or as many as the parameter ``cols`` ("cols").
+    ends_range : bool
+        Whether the result is the last address of the range that is its operand.
     """
 
     counted: ClassVar[frozenset[int]] = frozenset()
     extents_of: ClassVar[Literal["both", "first", "placed", "product", "rows", "cols"]] = "both"
+    ends_range: ClassVar[bool] = False
 
     @abstractmethod
     def tile(self, call: Call, *tiles: Tile) -> Tile:
@@ -318,6 +329,10 @@ class Cut(Function, abstract=True):
     @abstractmethod
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """The golden model: the pieces of a tile, or of a selector as booleans."""
+
+    def cuts_into(self) -> Parts:
+        """What the pieces are, for timing on tiles and for transforms."""
+        return "typed"
 
     def may_vanish(self, element: DataType) -> bool:
         """Whether an element can become an empty stream."""

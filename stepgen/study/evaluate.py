@@ -34,9 +34,6 @@ COPIED = (
 )
 """Numbers that the engine reports as they are: cycles, bytes, FLOPs, and a share from 0 to 1."""
 
-MOVES = ("convert", "retile_row", "retile_col")
-"""Functions that pass elements on or round them; what applies them is given no arithmetic."""
-
 
 def evaluate(point: Point, limit: int = MAX_CYCLES) -> Numbers:
     """Time one point.
@@ -69,8 +66,10 @@ def evaluate(point: Point, limit: int = MAX_CYCLES) -> Numbers:
     except StepError as error:
         raise StepError(f"{point.name}: {error}") from None
     numbers: Numbers = {name: _plain(getattr(run, name)) for name in COPIED}
-    functions = {node.name: node.attrs["fn"].name for node in graph.nodes if "fn" in node.attrs}
-    working = [o for o in run.operators.values() if functions.get(o.name) not in MOVES]
+    # What only passes elements on or rounds them is given no arithmetic.
+    functions = {node.name: node.attrs["fn"] for node in graph.nodes if "fn" in node.attrs}
+    moves = {name for name, fn in functions.items() if fn.gathers or fn.converts}
+    working = [o for o in run.operators.values() if o.name not in moves]
     given = sum(o.compute for o in working)
     useful, padding = sum(o.useful for o in working), sum(o.padding for o in working)
     numbers["memory_used"] = sum(o.memory for o in run.operators.values() if o.busy or o.tokens)

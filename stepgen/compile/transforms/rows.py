@@ -39,14 +39,16 @@ class Rows:
 
 def packs(node: Node) -> bool:
     """Whether a node packs the rows of a chunk into one tile."""
-    return node.op == "accum" and node.attrs["fn"].name == "retile_row" and node.attrs["rank"] == 1
+    if node.op != "accum" or node.attrs["rank"] != 1:
+        return False
+    return bool(node.attrs["fn"].gathers and node.attrs["fn"].grows == "rows")
 
 
 def takes_apart(node: Node) -> bool:
     """Whether a node splits tiles into their rows."""
-    if node.op != "flat_map" or node.attrs["fn"].name != "retile_streamify":
+    if node.op != "flat_map" or node.attrs["rank"] != 0:
         return False
-    return bool(node.attrs["fn"].axis == "row" and node.attrs["rank"] == 0)
+    return bool(node.attrs["fn"].cuts_into() == "rows")
 
 
 def carried(packed: Stream) -> frozenset[Stream]:

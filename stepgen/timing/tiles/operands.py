@@ -51,7 +51,7 @@ def build(node: Node, to: Program) -> tuple[int, int]:
     """
     words: list[int] = []
     # A scalar that is converted to a number is a tile from here on.
-    carries = (FLAG, Tile(1, 1, address)) if node.attrs["fn"].name == "convert" else (FLAG,)
+    carries = (FLAG, Tile(1, 1, address)) if node.attrs["fn"].converts else (FLAG,)
     for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
         for leaf, path in leaves(stream.dtype):
             if len(path) > DEEPEST:

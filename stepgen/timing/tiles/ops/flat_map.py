@@ -169,8 +169,9 @@ def cut(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-KINDS = {"tile_addresses": OF_ADDRESS, "span": OF_RANGE, "one_hot": BITS_SET}
-KINDS |= {"span_first": FIRST_OF_RANGE, "span_last": LAST_OF_RANGE, "retile_streamify": BY_ROWS}
+KINDS = {"typed": BY_TYPE, "rows": BY_ROWS, "cols": BY_COLS, "tiles": OF_ADDRESS}
+KINDS |= {"range": OF_RANGE, "first": FIRST_OF_RANGE, "last": LAST_OF_RANGE, "bits": BITS_SET}
+"""By what a function for FlatMap cuts into."""
 
 NEEDS = {OF_SELECTOR: "one-hot selectors"}
 NEEDS |= {BY_TYPE: "tiles that its type allows, without padding, to be timed on tiles"}
@@ -181,15 +182,12 @@ def build(node: Node, to: Program) -> None:
     ins, out = to.inputs(node), to.output(node)
     function, stream, bits = node.attrs["fn"], node.inputs[0], 0
     rank = node.attrs["rank"]
-    parameters = function.parameters()
-    kind = KINDS.get(function.name, BY_TYPE)
-    if kind == BY_ROWS and parameters["axis"] == "col":
-        kind = BY_COLS
+    kind = KINDS[function.cuts_into()]
     if kind == OF_ADDRESS and isinstance(stream.dtype, Selector):
         kind, bits = OF_SELECTOR, stream.dtype.n
     elif kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         bits = to.reserve([1, 0, 0, 1])
-    count = to.reserve(by_type(node)) if kind == BY_TYPE else parameters.get("count", 0)
+    count = to.reserve(by_type(node)) if kind == BY_TYPE else function.parameters().get("count", 0)
     if kind == BITS_SET:
         assert isinstance(stream.dtype, Selector)
         count = stream.dtype.n

@@ -142,7 +142,7 @@ def apply(M: Memory, a: int, t: int) -> int:
 def build(node: Node, to: Program) -> None:
     """The result is a tile, or the last address of a range."""
     function = node.attrs["fn"]
-    number = SPAN_END if function.name == "span_end" else TILE
+    number = SPAN_END if function.ends_range else TILE
     tile = node.outputs[0].dtype
     assert isinstance(tile, Tile)
     ins, out = to.inputs(node), to.output(node)
