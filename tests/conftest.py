@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import ModuleType
+from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,11 +18,20 @@ settings.register_profile(
 settings.load_profile("stepgen")
 
 
+def _file_of(kind: type) -> Path:
+    """Where a class is written, also if its module is gone."""
+    files = {f.__code__.co_filename for f in vars(kind).values() if isinstance(f, FunctionType)}
+    return Path(next(iter(files - {"<string>"}), "nowhere"))
+
+
 @pytest.fixture(autouse=True)
 def functions_and_operators_last_for_one_test(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """A test sees those of stepgen and of what its own file names; many iterate over all."""
+    """A test sees those of stepgen, of what its own file names and of folders beside it.
+
+    Many tests iterate over all.
+    """
     named = {request.module.__name__}
     for value in vars(request.module).values():
         named |= {getattr(value, "__module__", ""), type(value).__module__}
@@ -31,7 +41,9 @@ def functions_and_operators_last_for_one_test(
         return {
             name: kind
             for name, kind in kinds.items()
-            if kind.__module__ in named or kind.__module__.startswith("stepgen.")
+            if kind.__module__ in named
+            or kind.__module__.startswith("stepgen.")
+            or request.path.parent in _file_of(kind).parents[1:]
         }
 
     monkeypatch.setattr(function, "_KINDS", seen(function.function_types()))
