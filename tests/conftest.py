@@ -18,10 +18,10 @@ settings.register_profile(
 settings.load_profile("stepgen")
 
 
-def _file_of(kind: type) -> Path:
-    """Where a class is written, also if its module is gone."""
-    files = {f.__code__.co_filename for f in vars(kind).values() if isinstance(f, FunctionType)}
-    return Path(next(iter(files - {"<string>"}), "nowhere"))
+def _files_of(kind: type) -> set[Path]:
+    """Where the methods of a class are written, also if its module is gone."""
+    methods = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
+    return {Path(method.__code__.co_filename) for method in methods}
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def functions_and_operators_last_for_one_test(
             for name, kind in kinds.items()
             if kind.__module__ in named
             or kind.__module__.startswith("stepgen.")
-            or request.path.parent in _file_of(kind).parents[1:]
+            or request.path.parent in {file.parent.parent for file in _files_of(kind)}
         }
 
     monkeypatch.setattr(function, "_KINDS", seen(function.function_types()))
