@@ -63,7 +63,7 @@ def command(
     json: bool,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
-    from stepgen.emit.design_writer import write
+    from stepgen.emit.design_writer import check, write
     from stepgen.report import console
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_folder
@@ -71,6 +71,8 @@ def command(
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts)
+    if loaded.design is not None:
+        check(Path(program.program), loaded.design)
     vcd = f"{experiment.design.name}.vcd" if waveform else None
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdict = experiment.test(

@@ -115,6 +115,36 @@ def write(
     return Written(words, design.hash, circuit and known is None)
 
 
+def check(folder: Path, design: Design) -> None:
+    """Check that a design folder has the circuit that would be made of its design now.
+
+    Parameters
+    ----------
+    folder : Path
+    design : Design
+        What was read from it.
+
+    Raises
+    ------
+    StepError
+        If its Verilog, or the file of a kernel, is another one.
+    """
+    manifest, name = read_manifest(folder), f"{design.name}.v"
+    if name not in manifest.files:
+        return
+    anew = f"write the folder anew: stepgen verilog {folder} -o {folder}"
+    if manifest.made_by != made_by(design):
+        raise StepError(
+            f"{folder / name} was made by other circuits than those that are here now: {anew}"
+        )
+    for kernel, content in kernel_files(design, (folder / name).read_text()).items():
+        if manifest.files.get(kernel) != content_hash(content.encode()):
+            raise StepError(
+                f"{folder / kernel} is another Verilog kernel than the file that its unit names "
+                f"now: {anew}"
+            )
+
+
 def _verilog_in(folder: Path, design: Design, maker: str) -> str | None:
     """The Verilog of a design from a folder, if it is there as this stepgen would make it."""
     name = f"{design.name}.v"

@@ -11,6 +11,7 @@ import pytest
 
 from stepgen.cli.app import app
 from stepgen.cosim.experiment import Experiment
+from stepgen.emit import design_writer
 from stepgen.hw.design.table import Bus
 
 SMALL = "moe --set tokens=4 --set experts=2 --set width=8 --set hidden=8 --set columns=8"
@@ -115,3 +116,14 @@ def test_help_tells_the_defaults() -> None:
         for option in app.commands[command].params:
             if isinstance(option, click.Option) and option.name in wanted:
                 assert option.show_default == str(wanted[option.name]), option.name
+
+
+def test_other_circuits_than_those_of_the_folder_are_not_simulated(
+    stepgen, here, folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stepgen("test built --driver cpp -o t --json").json["good"]
+    monkeypatch.setattr(design_writer, "made_by", lambda design: "others")
+    said = stepgen("test built --driver cpp -o t")
+    assert said.code == 2
+    assert "built/layer.v was made by other circuits than those that are here" in said.err
+    assert "stepgen verilog built -o built" in said.err
