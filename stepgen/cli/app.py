@@ -153,7 +153,7 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def _sentence(error: Exception) -> str | None:
-    """The message of an error in the user's input; None for an error of stepgen."""
+    """The message of an error in the user's input or code; None for an error of stepgen."""
     if isinstance(error, StepError):
         return str(error)
     if isinstance(error, OSError):
@@ -163,6 +163,18 @@ def _sentence(error: Exception) -> str | None:
         return "there is not enough memory for this program with these settings"
     if isinstance(error, click.ClickException):
         return error.format_message()
+    return _of_user(error)
+
+
+def _of_user(error: Exception) -> str | None:
+    """The message of a crash that passes through a user's own file; None for another one."""
+    from stepgen.program.program import PREFIX
+
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        if str(frame.f_globals.get("__name__")).startswith(PREFIX):
+            code = frame.f_code
+            said = f"{type(error).__name__}: {error}".rstrip(": ")
+            return f"{code.co_qualname} at {os.path.basename(code.co_filename)}:{line}: {said}"
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..hw.design.pace import Extent, Extents
-from ..hw.design.params import UnitParams
+from ..hw.design.params import UnitParams, unfinished
 from ..hw.design.table import (
     MEMORY_LATENCY,
     MOST_MEMORY_BITS,
@@ -144,6 +144,9 @@ class Lowering:
             raise self.fail(node, str(error)) from None
         if not units:
             raise self.fail(node, f"{node.attrs['fn']} has no circuit yet")
+        for one in units if isinstance(units, list | tuple) else [units]:
+            if said := unfinished(one):
+                raise self.fail(node, f"the unit that {node.attrs['fn']} chooses {said}")
         return units
 
     def _free(self, name: str, rows: Iterable[Unit | Channel]) -> str:
@@ -213,7 +216,20 @@ class Lowering:
         return channel.name
 
     def unit(self, name: str, params: UnitParams, **channels: str) -> None:
-        """Add a unit to the table, with the channel of every port."""
+        """Add a unit to the table, with the channel of every port.
+
+        Raises
+        ------
+        StepError
+            If the parameters, which may be a user's, are no finished kind or have other ports.
+        """
+        said = unfinished(params)
+        ports = [] if said else [*params.inputs, *params.outputs]
+        if not said and sorted(ports) != sorted(channels):
+            said = f"has the ports {', '.join(ports)}, but {', '.join(channels)} are connected"
+        if said:
+            kind = params if isinstance(params, type) else type(params)
+            raise StepError(f"{name}: the unit {kind.__qualname__} of {kind.__module__} {said}")
         name = self._free(name, self.units)
         outputs = {port: channels.pop(port) for port in params.outputs}
         self.units.append(Unit(name, params, channels, outputs, self._origin))

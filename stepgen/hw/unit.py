@@ -5,6 +5,7 @@ import dataclasses
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..ir.errors import StepError
 from ..ir.registry import the_one
 from .design.table import Design, Unit
 from .stream import signature
@@ -94,4 +95,7 @@ class UnitCore(wiring.Component):
 
 def core_of(unit: Unit, design: Design) -> UnitCore:
     """The circuit of one row of the design table."""
-    return the_one(unit.params.module("rtl"), UnitCore)(unit, design)
+    core = the_one(unit.params.module("rtl"), UnitCore)
+    if not hasattr(core, "elaborate"):
+        raise StepError(f"the circuit {core.__name__} of {core.__module__} lacks elaborate")
+    return core(unit, design)

@@ -25,6 +25,9 @@ from .routing import Routing
 from .settings import bind, parameters
 from .traces import Lengths
 
+PREFIX = "stepgen_program_"
+"""Of the names of modules that are users' files."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -218,7 +221,7 @@ def _locate(spec: str) -> tuple[Path, str]:
 
 
 def _import(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"stepgen_program_{path.stem}", path.resolve())
+    spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path.resolve())
     if spec is None or spec.loader is None:
         raise StepError(f"{path} can't be read as Python")
     module = importlib.util.module_from_spec(spec)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +131,12 @@ class Layout:
         finishes : bool
             Whether the run lasts until this actor has called `kernel.finish`.
         """
+        if not hasattr(step, "py_func"):
+            code = step.__code__
+            raise StepError(
+                f"{step.__name__} at {Path(code.co_filename).name}:{code.co_firstlineno}, of the "
+                f"actor {name} of {unit}, is no step function: write @step above it"
+            )
         if step not in self.steps:
             self.steps.append(step)
         head = [0] * k.OWN

@@ -109,7 +109,13 @@ class UnitParams(ABC):
 
     def cycle_model(self) -> Callable[[Unit, Any, Any], None] | None:
         """The function that lays out the cycle model; None for a kind that has none."""
-        build: Callable[[Unit, Any, Any], None] = self.module("model").build
+        module = self.module("model")
+        build: Callable[[Unit, Any, Any], None] | None = getattr(module, "build", None)
+        if build is None:
+            raise StepError(
+                f"the kind of unit {self.kind} has no cycle model: {module.__file__} lacks the "
+                f"function build(unit, params, layout)"
+            )
         return build
 
     @classmethod
@@ -120,6 +126,22 @@ class UnitParams(ABC):
         """
         package, _, own = cls.__module__.rpartition(".")
         return importlib.import_module(f"{package}.{name}" if own == "params" else cls.__module__)
+
+
+def unfinished(params: object) -> str:
+    """What parameters, which may be a user's, lack to be those of a unit; empty for nothing."""
+    if isinstance(params, type):
+        return "is a class where one of it is needed: call it"
+    kind = type(params)
+    if not isinstance(params, UnitParams):
+        return "is not derived from UnitParams"
+    if not hasattr(kind, "kind"):
+        return 'lacks a name: kind = "..."'
+    own = vars(kind).get("__annotations__", {})
+    fields = [name for name, hint in own.items() if "ClassVar" not in str(hint)]
+    if fields and "__dataclass_fields__" not in vars(kind):
+        return "is no dataclass: write @dataclass(frozen=True) above it"
+    return ""
 
 
 def params_class(kind: str) -> type[UnitParams]:
