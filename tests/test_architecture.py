@@ -332,7 +332,7 @@ def test_what_a_function_with_a_circuit_takes() -> None:
         "stepgen/functions/elementwise.py",
         *(f"stepgen/hw/units/requantize/{face}.py" for face in ("params", "model", "rtl")),
         "stepgen/compile/lowering/map.py",
-        "stepgen/fuzz/programs.py",
+        "stepgen/fuzz/generators/plain.py",
     }
 
 
@@ -344,7 +344,7 @@ def test_what_an_operator_with_a_circuit_takes() -> None:
         *(f"stepgen/{face}/promote.py" for face in ("ir/ops", "semantics/ops", "timing/tiles/ops")),
         *(f"stepgen/hw/units/promote/{face}.py" for face in ("params", "model", "rtl")),
         "stepgen/compile/lowering/promote.py",
-        "stepgen/fuzz/programs.py",
+        "stepgen/fuzz/generators/plain.py",
     }
 
 

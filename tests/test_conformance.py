@@ -10,8 +10,8 @@ from harness import check
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.fuzz import loops
-from stepgen.fuzz.programs import LANES, STEPS, draw
+from stepgen.fuzz.generators import loops
+from stepgen.fuzz.generators.plain import NARROW, STEPS, draw
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -30,7 +30,7 @@ LOOPS = 16
 def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
     """Compare reference, cycle model and circuit of a program."""
     rng = np.random.default_rng(seed)
-    design = lower(graph, lanes=LANES)
+    design = lower(graph, lanes=NARROW)
     depths = {
         c.name: c.depth + int(rng.choice([0, 0, 1, 5, 70]))
         for c in design.channels
@@ -40,7 +40,7 @@ def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
     sources = [n for n in graph.nodes if n.op == "source"]
     beats = {
         n.name: to_beats(
-            to_tokens(inputs[n.name], n.outputs[0].type, n.name), n.outputs[0].type, LANES
+            to_tokens(inputs[n.name], n.outputs[0].type, n.name), n.outputs[0].type, NARROW
         )
         for n in sources
     }
@@ -53,11 +53,11 @@ def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
     reference = executor.run(
         graph,
         inputs,
-        lanes=LANES,
+        lanes=NARROW,
         choices={name: choices.get(name, []) for name in arrivals},
     )
     sinks = [u.name for u in design.of_kind(Sink)]
-    expected = {name: reference.beats(name, LANES) for name in sinks}
+    expected = {name: reference.beats(name, NARROW) for name in sinks}
     check(design, beats, expected, stalls, early=early, aborts=[abort])
 
 

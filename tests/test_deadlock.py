@@ -3,56 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from stepgen.fuzz.meeting import WIDTHS, beats, case, table
-from stepgen.hw.design.table import Design
-from stepgen.hw.units.sink.params import Sink
-from stepgen.hw.units.source.params import Source
+from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import AMPLE, stuck, with_all
+from stepgen.fuzz.generators.reconvergent import WIDTHS, Bounded, drawn
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
-from stepgen.ir.wire import Beats
 from stepgen.timing.deadlock import Deadlock
-from stepgen.timing.model import predict
+from stepgen.timing.drive import MAX_CYCLES
 
 PROGRAMS, DRAWS = 40, 3
-AMPLE = 1 << 14
-"""Beats of a FIFO that is never full in these runs."""
 
 
-def stuck(design: Design, inputs: Mapping[str, Beats], seed: int = 0) -> Deadlock | None:
-    """The deadlock of a run with drawn stalls and a drawn memory, if there is one."""
+def case_of(program: Bounded) -> Case:
+    """A drawn program as a case."""
+    return Case(program.graph, program.inputs, lanes=program.lanes, bus=program.bus)
+
+
+def stopped(case: Case, depth: int | None = None) -> Deadlock | None:
+    """How a run with derived depths stops, or with one depth for all FIFOs."""
+    depths = {} if depth is None else with_all(case.experiment().design, depth)
+    return stuck(case, depths, MAX_CYCLES)
+
+
+def disturbed(case: Case, seed: int) -> Case:
+    """The case with drawn stalls and a drawn memory."""
     rng = np.random.default_rng(seed)
-    ports = [u.name for kind in (Source, Sink) for u in design.of_kind(kind)]
+    ports = [*case.graph.inputs, *case.graph.outputs]
     stalls = Stalls(seed, {name: float(rng.choice([0, 0, 0.3, 0.7])) for name in ports})
-    memory = MemoryTiming(int(rng.integers(1, 60)))
-    try:
-        predict(design, inputs, memory=memory, stalls=stalls)
-    except Deadlock as deadlock:
-        return deadlock
-    return None
-
-
-def with_all(design: Design, depth: int) -> Design:
-    """The design with one depth for all FIFOs of streams."""
-    streams = [c for c in design.channels if c.rank is not None]
-    return design.with_depths({c.name: max(depth, c.delay + 2) for c in streams})
+    return replace(case, stalls=stalls, memory=MemoryTiming(int(rng.integers(1, 60))))
 
 
 def outcomes(seed: int, draws: int) -> Counter[str]:
     """Runs of a drawn program that end, that deadlock, and that would at any depth."""
-    program = case(seed, 1 + seed % 4)
-    design = table(program)
+    program = drawn(seed, 1 + seed % 4)
     found: Counter[str] = Counter()
     for n in range(draws):
         program.redraw(draws * seed + n)
-        inputs = beats(program)
-        if stuck(design, inputs, n) is None:
+        case = disturbed(case_of(program), n)
+        if stopped(case) is None:
             found["ends"] += 1
-        elif stuck(with_all(design, AMPLE), inputs, n) is None:
+        elif stopped(case, AMPLE) is None:
             found["deadlocks"] += 1
         else:
             found["wrong data"] += 1
@@ -76,11 +71,10 @@ def test_what_is_drawn_would_deadlock():
     """With FIFOs of two beats, which is what a channel has that nothing is derived for."""
     shallow, lanes = 0, set()
     for seed in range(PROGRAMS):
-        program = case(seed, 1 + seed % 4)
-        design, inputs = table(program), beats(program)
-        if stuck(with_all(design, 2), inputs) is not None and stuck(design, inputs) is None:
+        case = case_of(drawn(seed, 1 + seed % 4))
+        if stopped(case, 2) and stopped(case) is None:
             shallow += 1
-            lanes.add(program.lanes)
+            lanes.add(case.lanes)
     assert shallow > PROGRAMS / 8
     assert lanes == set(WIDTHS)
 
@@ -88,8 +82,8 @@ def test_what_is_drawn_would_deadlock():
 def test_an_explanation_does_not_contradict_itself():
     told = 0
     for seed in range(3 * PROGRAMS):
-        program = case(seed, 1 + seed % 4)
-        deadlock = stuck(with_all(table(program), 2), beats(program))
+        case = case_of(drawn(seed, 1 + seed % 4))
+        deadlock = stopped(case, 2)
         if deadlock is None:
             continue
         told += len(deadlock.waiting)

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 import stepgen as sg
-from stepgen.fuzz.programs import Program
+from stepgen.fuzz.generators.plain import Program
 from stepgen.ir.stream import Stream
 from stepgen.semantics import executor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -125,10 +126,10 @@ def with_all(design: Design, depth: int) -> dict[str, int]:
     return {c.name: max(depth, c.delay + 2) for c in streams}
 
 
-def stuck(case: Case, depths: dict[str, int]) -> Deadlock | None:
+def stuck(case: Case, depths: Mapping[str, int], max_cycles: int = MAX_CYCLES) -> Deadlock | None:
     """How a run with these depths stops before its end."""
     try:
-        assert case.experiment(depths=depths).prediction
+        assert case.experiment(depths=depths, max_cycles=max_cycles).prediction
     except Deadlock as deadlock:
         return deadlock
     return None

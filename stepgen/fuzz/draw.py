@@ -15,11 +15,11 @@ from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import MEMORY_CHANNELS, Stalls
 from ..ir.where import placed
 from ..program.inputs import complete
-from . import loops
 from .case import Case
 from .compare import with_all
-from .drawn import STEPS, Drawn, Scale
-from .programs import draw as draw_program
+from .generators import loops
+from .generators.full import STEPS, Drawn, Scale
+from .generators.plain import draw as draw_program
 
 LOOPS = 0.04
 """Share of programs that are loops."""

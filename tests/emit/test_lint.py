@@ -16,7 +16,7 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.emit.elaborate import verilog
 from stepgen.emit.lint import control_file, waivers
-from stepgen.fuzz.programs import draw
+from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.design.table import Bus, Design
 from stepgen.hw.verilog import top_name
 from stepgen.program.program import load

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from stepgen.cosim import experiment
-from stepgen.fuzz import campaign, programs
+from stepgen.fuzz import campaign
 from stepgen.fuzz.campaign import Tally
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import Verdict, compare
+from stepgen.fuzz.generators import plain
 from stepgen.tools.workers import Workers
 
 CRASHERS = sorted((Path(__file__).parents[1] / "crashers").glob("*.json"))
@@ -73,7 +74,7 @@ def test_a_crash_while_drawing_is_a_failure(
     def crash(*args: object, **more: object) -> None:
         raise KeyError("planted")
 
-    monkeypatch.setattr(programs, "lower", crash)
+    monkeypatch.setattr(plain, "lower", crash)
     monkeypatch.setattr(experiment, "lower", crash)
     tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=6)
     assert tally.failed == 6

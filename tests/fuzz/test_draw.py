@@ -10,7 +10,7 @@ import pytest
 import stepgen as sg
 from stepgen.compile.circuit import circuits
 from stepgen.fuzz.draw import case
-from stepgen.fuzz.drawn import STEPS, Drawn, Scale
+from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
 from stepgen.ir.function import Mapped, function_types
 from stepgen.ir.operator import own_operators
 

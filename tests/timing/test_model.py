@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepgen.compile.lower import lower
-from stepgen.fuzz.programs import LANES, draw
+from stepgen.fuzz.generators.plain import NARROW, draw
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.errors import StepError
@@ -24,8 +24,8 @@ def drawn(seed: int):
         if node.op == "source":
             kind = node.outputs[0].type
             tokens = to_tokens(program.inputs[node.name], kind, node.name)
-            beats[node.name] = to_beats(tokens, kind, LANES)
-    return lower(program.graph, lanes=LANES), beats
+            beats[node.name] = to_beats(tokens, kind, NARROW)
+    return lower(program.graph, lanes=NARROW), beats
 
 
 @pytest.mark.parametrize("seed", range(20))

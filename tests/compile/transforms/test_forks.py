@@ -9,7 +9,7 @@ from stepgen.compile.lower import lower
 from stepgen.compile.transforms import insert_forks
 from stepgen.compile.transforms.rewrite import Rewrite
 from stepgen.cosim.experiment import Experiment
-from stepgen.fuzz.programs import draw
+from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.units.fork.params import Fork
 from stepgen.ir.metrics import metrics
 

@@ -15,8 +15,8 @@ from tile_drawing import TileProgram, runs
 
 import stepgen as sg
 from stepgen.compile import transforms
-from stepgen.fuzz import loops
-from stepgen.fuzz.programs import draw, steps_of
+from stepgen.fuzz.generators import loops
+from stepgen.fuzz.generators.plain import draw, steps_of
 from stepgen.ir import registry
 from stepgen.ir.dtypes import FLAG
 from stepgen.ir.function import function_types

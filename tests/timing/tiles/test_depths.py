@@ -10,8 +10,8 @@ import pytest
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
-from stepgen.fuzz.loops import Turns, loop
-from stepgen.fuzz.programs import draw
+from stepgen.fuzz.generators.loops import Turns, loop
+from stepgen.fuzz.generators.plain import draw
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles import program

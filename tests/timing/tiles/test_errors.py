@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.fuzz.loops import Turns, loop
+from stepgen.fuzz.generators.loops import Turns, loop
 from stepgen.ir.dtypes import TupleType
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock

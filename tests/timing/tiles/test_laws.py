@@ -21,7 +21,7 @@ from programs import example
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
-from stepgen.fuzz.programs import draw
+from stepgen.fuzz.generators.plain import draw
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine

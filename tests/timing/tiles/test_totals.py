@@ -12,7 +12,7 @@ from programs import example
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
-from stepgen.fuzz.programs import draw
+from stepgen.fuzz.generators.plain import draw
 from stepgen.ir.policy import PAPER, PUBLISHED
 from stepgen.program.tiles import simulate
 from stepgen.semantics import executor

@@ -10,7 +10,7 @@ import numpy as np
 
 import stepgen as sg
 
-from ..ir.stream import Stream
+from ...ir.stream import Stream
 
 COLS = 4
 LONGEST = 3

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
 import stepgen as sg
 
-from ..compile.lower import lower
-from ..hw.design.table import Bus, Design
-from ..ir.dims import Dim
-from ..ir.stream import Stream
-from ..ir.wire import Beats
-from ..semantics.beats import to_beats
-from ..semantics.inputs import to_tokens
-from .programs import Program, columns_of, draw, steps_of, tile_of
+from ...hw.design.table import Bus
+from ...ir.dims import Dim
+from ...ir.stream import Stream
+from .plain import Program, columns_of, draw, steps_of, tile_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 PATTERNS = ("any", "all", "none", "first", "last", "ends", "one")
@@ -26,6 +22,7 @@ class Bounded(Program):
     """A drawn program with routes, weights from off-chip memory, and streams that meet again."""
 
     bus = Bus(data_bits=32, burst=4)
+    chunk_rank = 1
 
     def __init__(
         self, seed: int, steps: Sequence[tuple[str, int]], lanes: int | None = None
@@ -110,10 +107,15 @@ class Bounded(Program):
 
     def packed(self, x: Stream) -> Stream:
         """All rows of each group packed as one tile, processed, and cut into rows again."""
-        tile = x.accum(sg.fn.retile_row(), rank=1) if x.rank else x.promote()
-        if tile is not x and not x.rank:
-            tile = tile.accum(sg.fn.retile_row(), rank=1)
-        return self.worked(tile).flat_map(sg.fn.retile_streamify("row"), rank=0)
+        return self.cut(self.worked(self.whole(x)))
+
+    def whole(self, x: Stream) -> Stream:
+        """All rows of each group as one tile; a stream without groups is one."""
+        return (x if x.rank else x.promote()).accum(sg.fn.retile_row(), rank=1)
+
+    def cut(self, x: Stream) -> Stream:
+        """Tiles as rows."""
+        return x.flat_map(sg.fn.retile_streamify("row"), rank=0)
 
     def padded(self, x: Stream) -> Stream:
         """Rows in tiles of a static number of rows, processed, and the padding removed."""
@@ -143,30 +145,18 @@ class Bounded(Program):
     def double(self, x: Stream) -> Stream:
         return self.packed(self.padded(x)) if self.number(0, 1) else self.padded(self.packed(x))
 
-    def step_route(self, x: Stream, name: str) -> Stream:
-        rank = self.number(0, min(1, x.rank))
-        outer = x.shape[: len(x.shape) - rank]
-        if any(d.is_ragged or (d.static is None and str(d) not in self.extents) for d in outer):
-            raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
-        sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
-        parts = sg.partition(x, sel, rank=rank)
-        if self.number(0, 2):
-            state = int(self.rng.integers(1 << 30))
-            worked = []
-            for n, part in enumerate(parts):
-                self.rng = np.random.default_rng(state + (n if self.number(0, 1) else 0))
-                worked.append(self.inside(part))
-            if len({str(y.dtype) for y in worked}) == 1:
-                parts = tuple(worked)
-            else:
-                parts = tuple(self.packed_same(p) for p in parts)
-        return sg.reassemble(parts, sel, rank=rank, order=self.pick("index", "arrival"))
-
-    def packed_same(self, x: Stream) -> Stream:
-        tile = x.accum(sg.fn.retile_row(), rank=1) if x.rank else None
-        if tile is None:
-            tile = x.promote().accum(sg.fn.retile_row(), rank=1)
-        return tile.flat_map(sg.fn.retile_streamify("row"), rank=0)
+    def branches(self, parts: Sequence[Stream]) -> Sequence[Stream]:
+        """Each branch does something of its own, or all do nothing."""
+        if not self.number(0, 2):
+            return parts
+        state = int(self.rng.integers(1 << 30))
+        worked = []
+        for n, part in enumerate(parts):
+            self.rng = np.random.default_rng(state + (n if self.number(0, 1) else 0))
+            worked.append(self.inside(part))
+        if len({str(y.dtype) for y in worked}) == 1:
+            return worked
+        return [self.cut(self.whole(part)) for part in parts]
 
     def step_times(self, x: Stream, _: str) -> Stream:
         return self.times(x)
@@ -212,22 +202,8 @@ MEETING = ("route", "times", "work", "padded", "packed", "late", "late_weights",
 """Steps in which streams fork and join, which are drawn more often."""
 
 
-def case(seed: int, size: int = 3) -> Any:
+def drawn(seed: int, size: int = 3) -> Bounded:
     """A program of up to `size` steps that can be built."""
     names = (*steps_of(Bounded), *MEETING, *MEETING)
-    return draw(seed, size, Bounded, names=names)[0]
-
-
-def beats(program: Any) -> Mapping[str, Beats]:
-    """The beats of the inputs of a program."""
-    return {
-        name: to_beats(
-            to_tokens(program.inputs[name], stream.type, name), stream.type, program.lanes
-        )
-        for name, stream in program.graph.inputs.items()
-    }
-
-
-def table(program: Any) -> Design:
-    """The design of a program."""
-    return lower(program.graph, lanes=program.lanes, bus=program.bus)
+    program: Bounded = draw(seed, size, Bounded, names=names)[0]
+    return program

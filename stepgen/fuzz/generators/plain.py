@@ -10,12 +10,13 @@ import numpy as np
 
 import stepgen as sg
 
-from ..compile.lower import lower
-from ..hw.design.table import Bus
-from ..ir.dims import Dim
-from ..ir.stream import Stream
+from ...compile.lower import lower
+from ...hw.design.table import Bus
+from ...ir.dims import Dim
+from ...ir.stream import Stream
 
-LANES = 2
+NARROW = 2
+"""Lanes of these programs: few, so that rows have several beats."""
 BOUND = 5
 """No dynamic or ragged dim is longer, unless a program says so."""
 
@@ -48,12 +49,15 @@ class Program:
         The longest dynamic or ragged extent.
     most : int
         Numbers of an input, at most.
+    chunk_rank : int
+        Rank of the chunks that are routed, at most.
     """
 
-    lanes = LANES
+    lanes = NARROW
     bus = Bus()
     bound = BOUND
     most = 1 << 20
+    chunk_rank = 1 << 20
 
     def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:
         self.graph = sg.Graph(f"drawn_{seed}")
@@ -192,14 +196,18 @@ class Program:
         return grouped
 
     def step_route(self, x: Stream, name: str) -> Stream:
-        rank = self.number(0, x.rank)
+        rank = self.number(0, min(self.chunk_rank, x.rank))
         outer = x.shape[: len(x.shape) - rank]
         if any(d.is_ragged or (d.static is None and str(d) not in self.extents) for d in outer):
             raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
         sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
-        parts = sg.partition(x, sel, rank=rank)
+        parts = self.branches(sg.partition(x, sel, rank=rank))
         order: Literal["index", "arrival"] = self.pick("index", "arrival")
         return sg.reassemble(parts, sel, rank=rank, order=order)
+
+    def branches(self, parts: Sequence[Stream]) -> Sequence[Stream]:
+        """What comes out of the branches of a route."""
+        return parts
 
     def step_requantize(self, x: Stream, _: str) -> Stream:
         return x.map(sg.fn.requantize(multiplier=self.pick(1, 77), shift=self.number(0, 12)))

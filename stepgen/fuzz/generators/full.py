@@ -9,16 +9,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import stepgen as sg
 
-from ..compile.circuit import circuits
-from ..hw.design.table import Bus
-from ..ir.affine import last_tile
-from ..ir.dtypes import ElementType
-from ..ir.function import Cut, Function, Mapped, Scanned, function_types, maker
-from ..ir.operator import own_operators
-from ..ir.stream import Stream
-from ..ir.wire import LANES
-from .meeting import Bounded
-from .programs import columns_of, steps_of, tile_of
+from ...compile.circuit import circuits
+from ...hw.design.table import Bus
+from ...ir.affine import last_tile
+from ...ir.dtypes import ElementType
+from ...ir.function import Cut, Function, Mapped, Scanned, function_types, maker
+from ...ir.operator import own_operators
+from ...ir.stream import Stream
+from ...ir.wire import LANES
+from .plain import columns_of, steps_of, tile_of
+from .reconvergent import Bounded
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""

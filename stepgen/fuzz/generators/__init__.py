@@ -1,0 +1,1 @@
+"""Generators of programs: of plain steps, of streams that meet again, of everything, of loops."""
