@@ -83,7 +83,7 @@ def command(
     tally = campaign.load(out, seed, rtl=not no_rtl)
     if not json:
         console.show(f"seed {seed}" + (f", after {tally.cases:,} cases" if tally.cases else ""))
-    before, spent = tally.cases, tally.seconds
+    before, runs, spent = tally.cases, tally.runs, tally.seconds
     with waiting.progress(quiet=json) as progress:
         campaign.run(
             tally,
@@ -94,11 +94,16 @@ def command(
             imports=imports,
             progress=progress,
         )
-    rate = 3600 * (tally.cases - before) / max(tally.seconds - spent, 1e-9)
+    hours = max(tally.seconds - spent, 1e-9) / 3600
+    rates = {
+        "cases_per_hour": round((tally.cases - before) / hours),
+        "runs_per_hour": round((tally.runs - runs) / hours),
+    }
     if json:
-        console.show_json({**dataclasses.asdict(tally), "cases_per_hour": round(rate)})
+        console.show_json({**dataclasses.asdict(tally), **rates})
     else:
-        _show(tally, rate)
+        _show(tally)
+        console.show("per hour: {cases_per_hour:,} cases, {runs_per_hour:,} runs".format(**rates))
     return 1 if tally.failed else 0
 
 
@@ -118,7 +123,7 @@ def _replayed(paths: tuple[Path, ...], *, rtl: bool, json: bool) -> int:
     return 0 if all(v.status == "agrees" for _, _, v in verdicts) else 1
 
 
-def _show(tally: Tally, rate: float) -> None:
+def _show(tally: Tally) -> None:
     from stepgen.fuzz.coverage import WHAT, by_kind
     from stepgen.report import console
 
@@ -133,8 +138,9 @@ def _show(tally: Tally, rate: float) -> None:
         console.table(
             "Refused", "why", "times", rows=[(why, n) for why, n in refused[:MOST_REFUSALS]]
         ),
-        f"{tally.cases:,} cases: {tally.agrees:,} agree, {tally.failed:,} fail, "
+        f"{tally.cases:,} cases in {tally.runs:,} runs: "
+        f"{tally.agrees:,} agree, {tally.failed:,} fail, "
         f"{tally.cases - tally.agrees - tally.failed:,} refused; "
-        f"{tally.deadlocks:,} deadlocks that their advice frees; {rate:,.0f} cases per hour",
+        f"{tally.deadlocks:,} have deadlocks that their advice frees",
     )
     console.show(*tally.failures.values())

@@ -155,7 +155,8 @@ def build(
         *(part for file in files.items() for part in file),
         *support.values(),
     )
-    folder = cache_folder() / "builds" / f"{interface.name}-{made_from}"
+    room = "passing" if opt == LEAST_BUILD else "builds"  # campaigns leave builds of users alone
+    folder = cache_folder() / room / f"{interface.name}-{made_from}"
     if (folder / "simulation.json").exists():
         os.utime(folder)
         progress("simulation is up to date", 1.0)

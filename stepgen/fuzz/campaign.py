@@ -21,8 +21,8 @@ from ..tools.waiting import Progress, quiet
 from ..tools.workers import Workers
 from . import coverage
 from .case import Case
-from .compare import Verdict, compare
-from .draw import Pairs, case
+from .compare import Verdict, compare, compare_all
+from .draw import Pairs, cases
 from .shrink import shrink
 
 CRASHERS = "crashers"
@@ -33,6 +33,9 @@ ROUND = 96
 
 SHARE = {True: 4, False: 16}
 """Cases that a worker gets at once, with and without RTL."""
+
+RUNS = {True: 4, False: 1}
+"""Runs of a case, at most: with RTL, the build is what takes time."""
 
 SPARE = 60.0
 """Seconds beyond the end of a campaign in which a failure is still made smaller."""
@@ -48,7 +51,9 @@ class Tally:
     rtl : bool
         Whether the Verilog is simulated.
     cases : int
-        How many were compared; the next one has this number.
+        How many programs were compared; the next one has this number.
+    runs : int
+        How many runs of them, with other data and circumstances.
     agrees, failed : int
     deadlocks : int
         Of those that agree: deadlocks at depths asked for, which their advice frees.
@@ -70,6 +75,7 @@ class Tally:
     seed: int
     rtl: bool = True
     cases: int = 0
+    runs: int = 0
     agrees: int = 0
     deadlocks: int = 0
     failed: int = 0
@@ -81,7 +87,7 @@ class Tally:
     seconds: float = 0.0
 
     def pairs(self) -> Pairs:
-        """How often one step followed another, for `stepgen.fuzz.draw.case`."""
+        """How often one step followed another, for `stepgen.fuzz.draw.cases`."""
         if self.cases % ROUND == 0:
             self.known = dict(self.steps)
         told = (key.split(" > ") for key in self.known)
@@ -90,6 +96,7 @@ class Tally:
     def add(self, one: Result) -> None:
         """Count a case."""
         self.cases += 1
+        self.runs += one.runs
         self.agrees += one.status == "agrees"
         self.deadlocks += one.deadlock
         self.failed += one.status == "failed"
@@ -109,7 +116,9 @@ class Result:
     ----------
     number : int
     status, signature, says : str
-        See `Verdict`.
+        See `Verdict`: of the first run that fails, else of the first.
+    runs : int
+        How many were compared.
     deadlock : bool
         Whether it deadlocks as it should.
     steps : tuple of str
@@ -123,6 +132,7 @@ class Result:
     status: str
     signature: str
     says: str
+    runs: int = 0
     deadlock: bool = False
     steps: tuple[str, ...] = ()
     refused: dict[str, int] = field(default_factory=dict)
@@ -142,7 +152,7 @@ class Share:
     until : float
         Time of day after which no further case is begun.
     pairs : mapping
-        For `stepgen.fuzz.draw.case`.
+        For `stepgen.fuzz.draw.cases`.
     known : frozenset of str
         Signatures of failures that need no further case.
     imports : tuple of Path
@@ -161,27 +171,32 @@ class Share:
 def tried(number: int, share: Share) -> Result:
     """Draw a case, compare, and reduce it if it fails in a new way."""
     try:
-        drawn, steps, left_out = case(share.seed, number, share.pairs)
+        drawn, steps, left_out = cases(share.seed, number, share.pairs, RUNS[share.rtl])
     except Exception as error:  # a crash before there is a program to keep
         says = f"drawing case {number} of seed {share.seed}: {type(error).__name__}: {error}"
         return Result(number, "failed", Verdict("failed", says).signature, says)
-    verdict = compare(drawn, rtl=share.rtl)
+    verdicts = compare_all(drawn, rtl=share.rtl)
     refused = Counter({_shown(message): count for message, count in left_out.items()})
-    if verdict.status == "refused":
-        refused[verdict.signature] += 1
-    refused.update(_shown(message) for message in verdict.untimed)
+    refused.update(v.signature for v in verdicts if v.status == "refused")
+    refused.update(_shown(message) for v in verdicts for message in v.untimed)
     reached: set[str] = set()
-    if verdict.prediction is not None:
-        reached = coverage.facts(drawn, steps, verdict.prediction)
-    crasher = ""
+    for one, verdict in zip(drawn, verdicts, strict=False):
+        if verdict.prediction is not None:
+            reached |= coverage.facts(one, steps, verdict.prediction)
+    told = next((k for k, v in enumerate(verdicts) if v.status == "failed"), 0)
+    verdict, says, crasher = verdicts[told], verdicts[told].says, ""
     if verdict.status == "failed" and verdict.signature not in share.known:
-        crasher = shrunk(drawn, verdict, rtl=share.rtl, until=share.until + SPARE).dumps()
+        small = shrunk(drawn[told], verdict, rtl=share.rtl, until=share.until + SPARE)
+        crasher = small.dumps()
+        if told and small is drawn[told] and compare(small, rtl=share.rtl).status != "failed":
+            says += f" (after the {told} runs before it of case {number}, not alone)"
     return Result(
         number,
         verdict.status,
         verdict.signature,
-        verdict.says,
-        verdict.status == "agrees" and verdict.prediction is None,
+        says,
+        sum(v.status == "agrees" for v in verdicts),
+        any(v.status == "agrees" and v.prediction is None for v in verdicts),
         steps,
         dict(refused),
         frozenset(reached),

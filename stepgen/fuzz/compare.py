@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy
 
-from ..cosim.experiment import Experiment
+from ..cosim.experiment import Experiment, simulate
 from ..cosim.verilator import LEAST_BUILD
 from ..hw.design.table import Design
 from ..ir.dtypes import Tile, bool_
@@ -76,9 +76,48 @@ def compare(case: Case, *, rtl: bool = True) -> Verdict:
     rtl : bool
         Whether to simulate the Verilog too, which takes most of the time.
     """
+    return compare_all([case], rtl=rtl)[0]
+
+
+def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
+    """Run several cases on one design through all faces; the Verilog is built once.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        They differ in inputs and in what is around the design.
+    rtl : bool
+        As for `compare`.
+
+    Returns
+    -------
+    list of Verdict
+        One per case; just one where there is no design.
+    """
+    verdicts: list[Verdict] = []
+    experiments: dict[int, Experiment] = {}
+    built: Design | None = None
+    for number, case in enumerate(cases):
+        experiment = case.experiment(built=built)
+        verdicts.append(_modelled(case, experiment))
+        if "design" not in vars(experiment):
+            return verdicts
+        built = experiment.design
+        prediction = verdicts[-1].prediction
+        if prediction is not None:
+            experiment.aborts = tuple(c for c in case.aborts if c < prediction.cycles)
+            experiments[number] = experiment
+    if rtl and experiments:
+        for number, says in zip(experiments, _simulated(list(experiments.values())), strict=True):
+            if says:
+                verdicts[number] = replace(verdicts[number], status="failed", says=says)
+    return verdicts
+
+
+def _modelled(case: Case, experiment: Experiment) -> Verdict:
+    """Everything but the RTL."""
     try:
         try:
-            experiment = case.experiment()
             design = experiment.design
         except StepError as error:
             return Verdict("refused", f"lowering: {error}")
@@ -97,27 +136,30 @@ def compare(case: Case, *, rtl: bool = True) -> Verdict:
             return Verdict("refused", f"reference: {error}")
         _counted(case, prediction, reference)
         untimed = _totals(case, reference)
-        if rtl:
-            aborts = tuple(c for c in case.aborts if c < prediction.cycles)
-            experiment.aborts = aborts
-            _simulated(experiment)
         return Verdict("agrees", "", prediction, untimed)
     except _Failed as failure:
         return Verdict("failed", str(failure))
     except OSError:
         raise
     except Exception as error:  # a crash is what is looked for
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return Verdict(
-            "failed", f"{type(error).__name__} in {Path(place.filename).name} {place.name}: {error}"
-        )
+        return Verdict("failed", _crash(error))
 
 
-def _simulated(experiment: Experiment) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        verdict = experiment.test(Path(folder), driver="cpp", opt=LEAST_BUILD)
-    if not verdict.good:
-        raise _Failed(f"RTL: {verdict.outcome.faults[0]}")
+def _crash(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(place.filename).name} {place.name}: {error}"
+
+
+def _simulated(experiments: Sequence[Experiment]) -> list[str]:
+    """What differs in the RTL, of each experiment; empty where nothing does."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            verdicts = simulate(experiments, Path(folder), driver="cpp", opt=LEAST_BUILD)
+    except OSError:
+        raise
+    except Exception as error:  # a crash is what is looked for
+        return [_crash(error)] * len(experiments)
+    return ["" if v.good else f"RTL: {v.outcome.faults[0]}" for v in verdicts]
 
 
 def with_all(design: Design, depth: int) -> dict[str, int]:

@@ -60,30 +60,69 @@ def case(
     Counter
         Refusals of steps that were tried, by message.
     """
+    (first,), steps, refused = cases(seed, number, pairs)
+    return first, steps, refused
+
+
+def cases(
+    seed: int, number: int, pairs: Pairs | None = None, runs: int = 1
+) -> tuple[tuple[Case, ...], tuple[str, ...], Counter[str]]:
+    """Several cases on one design, which is what takes most of the time: other data, other runs.
+
+    Parameters
+    ----------
+    seed, number, pairs
+        As for `case`, which is the first.
+    runs : int
+        How many, at most: inputs that get too large are left out.
+
+    Returns
+    -------
+    tuple of Case
+    tuple of str
+    Counter
+        As of `case`.
+    """
     # Lines of the generator tell nobody anything.
-    return placed("the fuzzer", lambda: _case(seed, number, pairs or {}))
+    return placed("the fuzzer", lambda: _cases(seed, number, pairs or {}, runs))
 
 
-def _case(seed: int, number: int, pairs: Pairs) -> tuple[Case, tuple[str, ...], Counter[str]]:
+def _cases(
+    seed: int, number: int, pairs: Pairs, runs: int
+) -> tuple[tuple[Case, ...], tuple[str, ...], Counter[str]]:
     rng = np.random.default_rng([seed, number])
+    more = [np.random.default_rng([seed, number, n]) for n in range(1, runs)]
     if rng.random() < LOOPS:
         turns = loops.drawn(int(rng.integers(1 << 30)))
         graph, inputs = loops.loop(turns)
-        drawn = Case(graph, inputs, lanes=2)
-        return circumstances(drawn, rng), ("loop",), Counter()
+        first = circumstances(Case(graph, inputs, lanes=2), rng)
+        others = []
+        for own in more:
+            other = replace(loops.drawn(int(own.integers(1 << 30))), order=turns.order)
+            others.append(around(replace(first, inputs=loops.loop(other)[1]), own))
+        return (first, *others), ("loop",), Counter()
     names = _steered(rng, pairs)
     while True:
         large = scale(rng)
-        own, size = int(rng.integers(1 << 30)), int(rng.integers(1, 6))
+        start, size = int(rng.integers(1 << 30)), int(rng.integers(1, 6))
         try:
             program, steps, refused = draw_program(
-                own, size, partial(Drawn, scale=large), names=names
+                start, size, partial(Drawn, scale=large), names=names
             )
         except StepError:  # what it begins with is too large
             continue
         inputs = complete(program.graph, program.inputs, seed=number)
         drawn = Case(program.graph, inputs, lanes=large.lanes, bus=large.bus)
-        return circumstances(drawn, rng), tuple(steps), refused
+        first = circumstances(drawn, rng)
+        others = []
+        for own in more:
+            try:
+                program.redraw(int(own.integers(1 << 30)))
+            except StepError:  # too large
+                continue
+            inputs = complete(program.graph, program.inputs, seed=int(own.integers(1 << 30)))
+            others.append(around(replace(first, inputs=inputs), own))
+        return (first, *others), tuple(steps), refused
 
 
 def _steered(rng: np.random.Generator, pairs: Pairs) -> list[str]:
@@ -98,15 +137,11 @@ def _steered(rng: np.random.Generator, pairs: Pairs) -> list[str]:
 
 
 def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
-    """The case with drawn depths, memory, stalls, early inputs and aborted runs."""
+    """The case with drawn depths, and what is `around` it."""
     try:
         design = drawn.experiment().design
     except Exception:  # compare will say what is wrong
         return drawn
-    ports = [*drawn.graph.inputs, *drawn.graph.outputs, *MEMORY_CHANNELS]
-    shares: dict[str, float] = {}
-    if rng.random() < 0.7:
-        shares = {name: float(rng.choice([0, 0, 0.05, 0.3, 0.7, 0.95])) for name in ports}
     how = rng.choice(["derived", "drawn", "least"], p=[0.6, 0.25, 0.15])
     depths: dict[str, int] = {}
     if how == "least":
@@ -117,6 +152,15 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
             for c in design.channels
             if rng.random() < 0.5
         }
+    return around(replace(drawn, depths=depths), rng)
+
+
+def around(drawn: Case, rng: np.random.Generator) -> Case:
+    """The case with a drawn memory, stalls, early inputs and aborted runs."""
+    ports = [*drawn.graph.inputs, *drawn.graph.outputs, *MEMORY_CHANNELS]
+    shares: dict[str, float] = {}
+    if rng.random() < 0.7:
+        shares = {name: float(rng.choice([0, 0, 0.05, 0.3, 0.7, 0.95])) for name in ports}
 
     def memory() -> dict[str, Any]:
         return {
@@ -130,7 +174,6 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
     timing |= {f"write_{k}": v for k, v in writes.items()}
     return replace(
         drawn,
-        depths=depths,
         memory=MemoryTiming(**timing),
         stalls=Stalls(int(rng.integers(1 << 30)), shares),
         early=tuple(name for name in drawn.graph.inputs if rng.random() < 0.4),

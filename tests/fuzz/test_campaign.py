@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,11 @@ def test_failures_of_one_kind_are_kept_once_and_small(
         several = [n.name for n in case.graph.nodes if n.op == "promote"]
         return Verdict("failed", f"no {several[0]}_7") if several else Verdict("refused", "")
 
+    def all_wrong(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
+        return [wrong(one, rtl=rtl) for one in cases]
+
     monkeypatch.setattr(campaign, "compare", wrong)
+    monkeypatch.setattr(campaign, "compare_all", all_wrong)
     tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=12)
     assert tally.failed > 1
     assert len(tally.failures) == 1

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 import stepgen as sg
 from stepgen.cosim import experiment
+from stepgen.cosim.verilator import Simulation
 from stepgen.fuzz.campaign import shrunk
 from stepgen.fuzz.case import Case
-from stepgen.fuzz.compare import compare
-from stepgen.fuzz.draw import case
+from stepgen.fuzz.compare import compare, compare_all
+from stepgen.fuzz.draw import case, cases
 from stepgen.fuzz.shrink import shrink
 from stepgen.ir.stalls import Stalls
+from stepgen.timing.model import Prediction
 
 
 @pytest.mark.parametrize("number", range(40))
@@ -24,9 +27,34 @@ def test_faces_agree_without_rtl(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_faces_agree(number: int) -> None:
-    verdict = compare(case(22, number)[0])
-    assert verdict.status == "agrees", verdict.says
+def test_faces_agree_in_several_runs_on_one_build(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = []
+
+    def build(*args: Any, **more: Any) -> Simulation:
+        builds.append(right(*args, **more))
+        return builds[-1]
+
+    right = experiment.build
+    monkeypatch.setattr(experiment, "build", build)
+    drawn, _, _ = cases(22, number, runs=4)
+    assert [v.says for v in compare_all(drawn)] == [""] * 4
+    assert len(builds) == 1
+    assert len({one.dumps() for one in drawn}) == 4
+    assert len({one.experiment().design.hash for one in drawn}) == 1
+
+
+def test_the_run_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = experiment.predict
+
+    def late(*args: Any, **more: Any) -> Prediction:
+        told = right(*args, **more)
+        return dataclasses.replace(told, cycles=told.cycles + 1) if more["early"] else told
+
+    monkeypatch.setattr(experiment, "predict", late)
+    drawn = [dataclasses.replace(small(), early=names) for names in ((), ("x",), ())]
+    assert [v.status for v in compare_all(drawn)] == ["agrees", "failed", "agrees"]
 
 
 def small() -> Case:
