@@ -9,7 +9,7 @@ import sys
 
 from stepgen.study.traces import VARIABLE
 
-from .table import write
+from .table import Table, write
 
 NAMES = (
     "elaboration",
@@ -21,6 +21,8 @@ NAMES = (
     "growth",
     "substitution",
     "figures",
+    "mutants",
+    "bugs",
 )
 
 
@@ -36,9 +38,10 @@ def main(arguments: list[str]) -> None:
         if name not in NAMES:
             raise SystemExit(f"there is no benchmark {name}, those are {', '.join(NAMES)}")
         print(f"measuring {name}", flush=True)
-        table = importlib.import_module(f"benchmarks.{name}").measure()
-        print(table, flush=True)
-        write([table])
+        made = importlib.import_module(f"benchmarks.{name}").measure()
+        tables = [made] if isinstance(made, Table) else made
+        print(*tables, sep="\n", flush=True)
+        write(tables)
 
 
 if __name__ == "__main__":

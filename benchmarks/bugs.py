@@ -1,0 +1,206 @@
+"""(h) Bugs of the past, put back: after how many programs the fuzzer finds each again."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .mutants import FOLDER, broken
+from .mutants.forks import forked
+from .mutants.rules import ROOT
+from .table import Table
+
+SEED, PROGRAMS, SECONDS = 4, 100, 300.0
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A mistake that stepgen had.
+
+    Attributes
+    ----------
+    name : str
+    path : str
+        The file that is changed, below the repository.
+    edits : tuple of (str, str)
+        Texts that occur once, and what stands in their place.
+    rtl : bool
+        Whether the circuit is wrong; else no Verilog has to be simulated.
+    compiled : bool
+        Whether functions of it are compiled: then all cycle models are interpreted.
+    """
+
+    name: str
+    path: str
+    edits: tuple[tuple[str, str], ...]
+    rtl: bool = True
+    compiled: bool = False
+
+    def source(self) -> str:
+        """The file with the mistake.
+
+        Raises
+        ------
+        ValueError
+            If the code around it has changed.
+        """
+        text = (ROOT / self.path).read_text()
+        for old, new in self.edits:
+            if text.count(old) != 1:
+                raise ValueError(f"{self.name}: {old!r} occurs {text.count(old)} times")
+            text = text.replace(old, new)
+        return text
+
+
+UNITS = "stepgen/hw/units"
+BUGS = (
+    Bug(
+        "Expand looks at the kind of a payload whose valid is low",
+        f"{UNITS}/expand/rtl.py",
+        (("is_bare = self.explicit & (kind == BARE)", "is_bare = kind == BARE"),),
+    ),
+    Bug(
+        "Reassemble sends its done beat with rubbish in the data",
+        f"{UNITS}/reassemble/rtl.py",
+        (("Mux(is_end, 0, selector_low + (level + 1))", "selector_low + (level + 1)"),),
+    ),
+    Bug(
+        "the flags of Reshape end with rubbish in the data",
+        f"{UNITS}/reshape/rtl.py",
+        (("Mux(ends, 0, low + 1 - level)", "low + 1 - level"),),
+    ),
+    Bug(
+        "a copy of the structure alone has data",
+        f"{UNITS}/fork/rtl.py",
+        (("data = Mux(i.payload.kind == BARE, data, 0)", "pass"),),
+    ),
+    Bug(
+        "FIFO depths are not derived: programs with bounds deadlock",
+        "stepgen/compile/sizing/depths.py",
+        (("    sizing.settle()\n    return sizing.depths", "    pass\n    return {}"),),
+        rtl=False,
+    ),
+    Bug(
+        "beats of the next run that are offered early enter this one",
+        f"{UNITS}/source/rtl.py",
+        (("is_open.eq(self.running & ~closed)", "is_open.eq(self.running)"),),
+    ),
+    Bug(
+        "an input that is read for its structure alone can't be tested",
+        "stepgen/emit/elaborate.py",
+        (("    if not channel.lanes:\n        return NO_DATA\n", "    pass\n\n"),),
+    ),
+    Bug(
+        "the timing on tiles ends a run before the inputs of Reassemble have ended",
+        "stepgen/timing/tiles/ops/reassemble.py",
+        (
+            ("        finish(M, a)\n", "        pass\n"),
+            ("writes=[out], finishes=True", "writes=[out]"),
+        ),
+        rtl=False,
+        compiled=True,
+    ),
+    Bug(
+        "addresses are as wide as the bus says, and wrap",
+        "stepgen/compile/memory_map.py",
+        (("address_bits=max(bus.address_bits, needed)", "address_bits=bus.address_bits"),),
+    ),
+)
+
+BEYOND = (
+    ("a counter read before the first run is not 0", "the bench reads counters after a run"),
+    ("widths and names in Verilog", "no wrong result: the linter's and the names' own tests"),
+    ("dims matched by value in `dynamic_tiling`", "transforms are not drawn"),
+    ("numbers for 1 x 1 bf16 and f32 tiles", "only formats that have a circuit are drawn"),
+    ("simple memory in lockstep, fields of `sda-published`", "its reference is another simulator"),
+    ("on-chip memory of `examples/swiglu.py`, figures, pictures", "no operator is wrong"),
+    ("a linear store shares its tensor with a load", "tensors are not drawn for two uses"),
+    ("files, commands, messages, interruption", "the fuzzer calls no command"),
+)
+"""What the same issue named and the fuzzer can't find, with the reason."""
+
+
+def find(bugs: list[Bug], path: Path) -> None:
+    """Put each bug back, in a process of its own, and compare programs until one shows it."""
+    if any(bug.compiled for bug in bugs):
+        broken.interpret()
+    from stepgen.fuzz.draw import case
+
+    drawn = [case(SEED, number)[0] for number in range(PROGRAMS)]
+    circuits = [_circuit(one) for one in drawn] if any(bug.rtl for bug in bugs) else []
+    results = {}
+    for bug in bugs:
+        _, told = forked(partial(_first, bug, drawn, circuits))
+        with os.fdopen(told) as file:
+            results[bug.name] = json.loads(file.read())
+        print(bug.name, results[bug.name], flush=True)
+        path.write_text(json.dumps(results))
+
+
+def _first(bug: Bug, drawn: list[Any], circuits: list[str]) -> dict[str, Any]:
+    """The first program that shows a bug; only those are simulated whose circuit it changes."""
+    from stepgen.fuzz.compare import compare
+
+    broken.change(bug.path, bug.source())
+    begun, simulated = time.monotonic(), 0
+    for number, one in enumerate(drawn):
+        if time.monotonic() - begun > SECONDS:
+            return {"programs": number, "simulated": simulated, "says": ""}
+        verdict = compare(one, rtl=False)
+        if verdict.status == "agrees" and bug.rtl and _circuit(one) != circuits[number]:
+            simulated += 1
+            verdict = compare(one)
+        if verdict.status == "failed":
+            says = verdict.says.splitlines()[0][:120]
+            return {"programs": number + 1, "simulated": simulated, "says": says}
+    return {"programs": len(drawn), "simulated": simulated, "says": ""}
+
+
+def _circuit(one: Any) -> str:
+    """What a program's circuit and test bench depend on; empty where it has none."""
+    from stepgen.emit.elaborate import interface
+    from stepgen.ir.errors import StepError
+
+    from .mutants.pool import circuit
+
+    try:
+        design = one.experiment().design
+        return f"{circuit(design)} {interface(design)}"
+    except StepError as error:
+        return str(error)
+
+
+def measure() -> Table:
+    """Put all bugs back."""
+    results: dict[str, dict[str, Any]] = {}
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    os.environ["STEPGEN_CACHE"] = str(FOLDER / "cache")
+    for compiled in (False, True):
+        path = FOLDER / f"bugs-{int(compiled)}.json"
+        some = [bug for bug in BUGS if bug.compiled == compiled]
+        # Spawned: what one process has changed in numba, another one does not have.
+        spawned = multiprocessing.get_context("spawn").Process(target=find, args=(some, path))
+        spawned.start()
+        spawned.join()
+        results |= json.loads(path.read_text())
+    rows = []
+    for bug in BUGS:
+        got = results[bug.name]
+        after = f"{got['programs']}" if got["says"] else f"not in {got['programs']}"
+        rows.append((bug.name, after, got["simulated"] if bug.rtl else "", got["says"]))
+    beyond = "; ".join(f"{name}: {reason}" for name, reason in BEYOND)
+    return Table(
+        "h. Bugs of the past, put back",
+        "Wrong results that stepgen once had, each put back into its code, and after how many of "
+        f"the programs of seed {SEED} the fuzzer says so. Simulated: programs whose circuit the "
+        "bug changes; the Verilog of the others is what it was. What was found beside them and is "
+        f"none of the fuzzer's: {beyond}.",
+        ("bug", "programs", "simulated", "what the fuzzer says"),
+        rows,
+    )

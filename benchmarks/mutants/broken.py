@@ -1,0 +1,73 @@
+"""Breaks this process: functions get the code of another source. Nothing on disk changes."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import importlib
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+import numba
+
+
+def interpret() -> None:
+    """Have Python run what numba would compile; before stepgen is imported.
+
+    So a broken cycle model costs no compiling, and what reads beyond its arrays raises an error.
+    """
+
+    def njit(*given: Any, **options: Any) -> Any:
+        def same(function: Callable[..., Any]) -> Callable[..., Any]:
+            function.py_func = function  # type: ignore[attr-defined]
+            return function
+
+        return same(given[0]) if given and isinstance(given[0], FunctionType) else same
+
+    numba.njit = njit
+
+
+def change(path: str, source: str) -> int:
+    """Give the functions of a file, below the repository, the code of another source.
+
+    Returns
+    -------
+    int
+        How many functions have changed.
+
+    Raises
+    ------
+    SyntaxError
+        If the source is none.
+    """
+    module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
+    assert module.__file__ is not None
+    codes = dict(_codes(compile(source, module.__file__, "exec", dont_inherit=True)))
+    changed = 0
+    for function in gc.get_objects():
+        if not isinstance(function, FunctionType):
+            continue
+        old = function.__code__
+        new = codes.get(old.co_qualname)
+        if old.co_filename == module.__file__ and new is not None and new != old:
+            function.__code__ = new
+            changed += 1
+    builtins.one_later = _one_later  # type: ignore[attr-defined]
+    return changed
+
+
+def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant.co_qualname, constant
+            yield from _codes(constant)
+
+
+def _one_later(m: Any, value: Any) -> Any:
+    """A value one cycle late, for the text of mutants."""
+    from amaranth.hdl import Value
+
+    from stepgen.hw.primitives import delayed
+
+    return delayed(m, Value.cast(value), 1)

@@ -1,0 +1,85 @@
+"""Mistakes put into circuits and models are found, and the measuring of that goes on working."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from benchmarks.bugs import BUGS, Bug
+from benchmarks.mutants import attempted, tables
+from benchmarks.mutants.concern import TESTS, concerning
+from benchmarks.mutants.rules import ROOT, Mutant, all_mutants, drawn, files, mutants
+from benchmarks.mutants.session import FUZZER, NO_CIRCUIT, SUITE, Tried
+
+UNITS = "stepgen/hw/units"
+BROKEN = {
+    SUITE: (
+        ("promote/rtl.py", "fire.eq(i.valid & o.ready),", "fire.eq((i.valid | o.ready)),", SUITE),
+        ("promote/rtl.py", "top = level - 1", "top = level - 0", SUITE),
+    ),
+    FUZZER: (
+        ("source/model.py", "wait = room(M, M[a + P.y], t)", "wait = 0", FUZZER),
+        ("source/model.py", "M[a + P.offered] = 0", "M[a + P.offered] = 1", FUZZER),
+        ("sink/model.py", "if wait != READY:", "if wait == READY:", FUZZER),
+    ),
+}
+"""By who looks: a file, a line before and after, and who finds it."""
+
+
+def of(path: str, before: str, after: str) -> Mutant:
+    """The mutant with a diff."""
+    (found,) = (m for m in mutants(f"{UNITS}/{path}") if m.diff == (before, after))
+    return found
+
+
+def test_every_rule_is_drawn_and_every_mutant_is_python() -> None:
+    every = all_mutants()
+    assert {m.rule for m in every} == {m.rule for m in drawn(1, 300)}
+    assert len({m.id for m in every}) == len(every)
+    for mutant in drawn(2, 200):
+        source = mutant.source()
+        ast.parse(source)
+        original = (ROOT / mutant.path).read_text()
+        assert len(source.splitlines()) == len(original.splitlines())
+        before, after = mutant.diff
+        assert before != after
+
+
+def test_the_seed_decides_and_more_mutants_begin_with_the_same() -> None:
+    assert drawn(3, 20) == drawn(3, 50)[:20]
+    assert drawn(3, 20) != drawn(4, 20)
+
+
+@pytest.mark.parametrize("path", files())
+def test_tests_concern_every_file_that_is_broken(path: str) -> None:
+    assert sum(len(some) for some in concerning(path)) > 1
+    assert {t for some in concerning(path) for t in some} <= set(TESTS)
+
+
+@pytest.mark.parametrize("by", BROKEN)
+def test_what_is_broken_is_found(by: str, tmp_path: Path) -> None:
+    wanted = {of(path, before, after).id: who for path, before, after, who in BROKEN[by]}
+    some = [of(path, before, after) for path, before, after, _ in BROKEN[by]]
+    sources = {m.path: (ROOT / m.path).read_bytes() for m in some}
+    found = attempted(some, tmp_path / "found.jsonl", by=by, programs=6)
+    assert {one.id: one.by for one in found} == wanted
+    assert all((ROOT / path).read_bytes() == text for path, text in sources.items())
+    assert attempted(some, tmp_path / "found.jsonl", by=by) == found
+
+
+def test_results_are_counted_and_what_was_not_found_is_listed() -> None:
+    def one(by: str, number: int) -> Tried:
+        return Tried(f"{UNITS}/x/rtl.py:{number}", "r", f"key {number}", "", by, programs=3)
+
+    counts, listed = tables([one(by, n) for n, by in enumerate((SUITE, FUZZER, NO_CIRCUIT, ""))])
+    assert counts.rows[-1] == ("all", 4, 1, 0, 0, 3, 1, 1, "3", 1, "66.7 %")
+    assert listed.rows == [("no circuit", "`key 2`"), ("survives", "`key 3`")]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_bugs_of_the_past_can_be_put_back(bug: Bug) -> None:
+    source = bug.source()
+    compile(source, bug.path, "exec")
+    assert source.count("\n") == (ROOT / bug.path).read_text().count("\n")
