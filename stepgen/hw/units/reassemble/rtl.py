@@ -66,8 +66,8 @@ class ReassembleCore(UnitCore):
             next_chunk.eq(y.ready & closing | loaded & ~special & (current == 0)),
             sel.ready.eq(next_selector),
         ]
-        for x, bit in zip(xs, current, strict=True):
-            m.d.comb += x.ready.eq(take_ends | y.ready & bit & (x.payload.kind != DONE))
+        for x, here, bit in zip(xs, there, current, strict=True):
+            m.d.comb += x.ready.eq(take_ends | y.ready & bit & here)
         m.d.sync += [
             all_over.eq(over.all()),
             self.error.eq((over & current).any() | ends & Cat(there).any()),
