@@ -8,10 +8,10 @@
 module axi_memory #(
     parameter int ADDRESS_BITS = 32,
     parameter int DATA_BYTES   = 8,
-    // Contents: words from FIRST[i] on, COUNT[i] of them, window after window.
+    // Contents: COUNT words from FIRST on, window after window, 64 bits each, the first lowest.
     parameter int WINDOWS      = 1,
-    parameter logic [WINDOWS-1:0][63:0] FIRST = '0,
-    parameter logic [WINDOWS-1:0][63:0] COUNT = '1,
+    parameter logic [64*WINDOWS-1:0] FIRST = '0,
+    parameter logic [64*WINDOWS-1:0] COUNT = '1,
     parameter int WORDS        = 1024,   // of all windows
     parameter int QUEUE        = 64     // bursts that can be in flight, a power of two
 ) (
@@ -28,8 +28,8 @@ module axi_memory #(
     input logic [31:0] write_latency,
     input logic [31:0] write_interval,
     input logic [31:0] write_outstanding,
-    input logic [4:0][31:0] stall_key,  // of B, W, AW, R, AR
-    input logic [4:0][31:0] stall_threshold,
+    input logic [159:0] stall_key,  // 32 bits each of B, W, AW, R, AR
+    input logic [159:0] stall_threshold,
 
     // memory image: <folder>/<case_number>/memory.hex, written back to memory_after.hex
     input logic [31:0] case_number,
@@ -74,8 +74,9 @@ module axi_memory #(
     passed = '0;
     place = '1;
     for (int i = 0; i < WINDOWS; i++) begin
-      if (word >= FIRST[i] && word - FIRST[i] < COUNT[i]) place = passed + word - FIRST[i];
-      passed += COUNT[i];
+      if (word >= FIRST[64*i+:64] && word - FIRST[64*i+:64] < COUNT[64*i+:64])
+        place = passed + word - FIRST[64*i+:64];
+      passed += COUNT[64*i+:64];
     end
   endfunction
 
@@ -84,7 +85,7 @@ module axi_memory #(
   logic [4:0] stall;
   always_comb
     for (int c = 0; c < 5; c++)
-      stall[c] = running && stepgen_stalled(stall_key[c], stall_threshold[c], cycle[31:0]);
+      stall[c] = running && stepgen_stalled(stall_key[32*c+:32], stall_threshold[32*c+:32], cycle[31:0]);
 
   // ------------------------------------------------------------------------------------ reads
 

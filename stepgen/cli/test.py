@@ -11,6 +11,7 @@ import click
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
+from stepgen.cosim.simulators import SIMULATORS, Simulator
 
 if TYPE_CHECKING:
     from stepgen.cosim.experiment import Verdict
@@ -33,6 +34,12 @@ MOST_FAULTS = 10
     default="cocotb",
     help="cocotb; cpp (faster); judge (cocotbext-axi as an independent AXI model; "
     "cycles are not compared).",
+)
+@click.option(
+    "--simulator",
+    type=click.Choice(SIMULATORS),
+    default="verilator",
+    help="icarus has four states and finds an X where none may be; it is slower.",
 )
 @click.option("--waveform", is_flag=True, help="Write a waveform into the folder.")
 @click.option(
@@ -57,6 +64,7 @@ def command(
     *,
     output: Path,
     driver: str,
+    simulator: Simulator,
     waveform: bool,
     waveform_cycles: int | None,
     aborts: Sequence[int],
@@ -78,12 +86,13 @@ def command(
         verdict = experiment.test(
             place,
             driver=driver,
+            simulator=simulator,
             waveform=None if vcd is None else place / vcd,
             waveform_cycles=waveform_cycles,
             progress=progress,
         )
         write(output, loaded, experiment.design, circuit=False)
-    data = document(verdict, driver)
+    data = document(verdict, driver, simulator)
     data["folder"] = str(output)
     data["waveform"] = None if vcd is None else str(output / vcd)
     if json:
@@ -93,7 +102,7 @@ def command(
     return 0 if verdict.good else 1
 
 
-def document(verdict: Verdict, driver: str) -> dict[str, Any]:
+def document(verdict: Verdict, driver: str, simulator: Simulator) -> dict[str, Any]:
     """Results of a co-simulation, for ``--json``."""
     outcome, compared = verdict.outcome, verdict.compared
     if driver == "judge":  # its memory has another timing
@@ -103,6 +112,7 @@ def document(verdict: Verdict, driver: str) -> dict[str, Any]:
         "good": verdict.good,
         "faults": outcome.faults,
         "driver": driver,
+        "simulator": simulator,
         "cycles": {
             "predicted": None if prediction is None else prediction.cycles,
             "simulated": outcome.cycles,
@@ -127,7 +137,10 @@ def _show(data: dict[str, Any]) -> None:
     lines = [
         ("cycles", f"{cycles['simulated']:,} in the RTL, {beside}"),
         *((f"{what} compared", f"{count:,}") for what, count in compared.items()),
-        ("simulated in", f"{data['seconds']} s, built in {data['build_seconds']} s"),
+        (
+            "simulated in",
+            f"{data['seconds']} s by {data['simulator']}, built in {data['build_seconds']} s",
+        ),
         ("results in", data["folder"]),
     ]
     if data["waveform"]:

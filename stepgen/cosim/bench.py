@@ -6,42 +6,37 @@ payload of a design comes from registers, so the sampled values are those at the
 edge. (A combinational path from an input stream to an output stream would be sampled too early.)
 
 Idle payloads and register buses carry random bits, different ones in every cycle, so that a
-design which depends on them fails. (cocotb seeds `random` for each test.)
+design which depends on them fails. (cocotb seeds `random` for each test.) On a four-state simulator
+they are X.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import random
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.triggers import Event, FallingEdge, RisingEdge
+from cocotb.task import Task
+from cocotb.triggers import Event, FallingEdge, RisingEdge, select
 
-from ..emit.interface import Interface, MemoryPort, StreamPort
-from ..emit.windows import Windows
+from ..emit.interface import Interface, StreamPort
 from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, START, STATUS, STOPPING
 from ..ir.stalls import stall_mask
 from ..ir.wire import DONE, KIND_MASK
+from .buses import FOUR_STATE, START_LIMIT, JudgeMemory, JudgeRegisters, Registers, idle
 from .case import Case, load_case, settings, write_hex
 from .scoreboard import Outcome, read_outcome, register_addresses
 
 PERIOD_NS = 10
-START_LIMIT = 1000
 DRAIN = 64
 _BLOCK = 4096
-
-
-def _junk(*signals: Any) -> None:
-    """Put random bits on idle wires."""
-    for signal in signals:
-        signal.value = random.getrandbits(len(signal))
 
 
 class _Stream(ABC):
@@ -113,7 +108,7 @@ class Source(_Stream):
 
     def _idle(self) -> None:
         self.valid.value = 0
-        self.payload.value = random.getrandbits(self.port.width)
+        self.payload.value = idle(self.port.width)
 
 
 class Sink(_Stream):
@@ -153,97 +148,6 @@ class Sink(_Stream):
         self._ready = False
 
 
-class Registers:
-    """A plain AXI4-Lite master on the control registers.
-
-    After a run the registers of a design stall until the counters of its channels are valid.
-    """
-
-    def __init__(self, dut: Any, channels: int):
-        self._dut, self._limit = dut, START_LIMIT + channels
-        for name in ("awvalid", "wvalid", "bready", "arvalid", "rready"):
-            getattr(dut, f"csr_{name}").value = 0
-        _junk(dut.csr_awaddr, dut.csr_wdata, dut.csr_wstrb, dut.csr_araddr)
-
-    async def write(self, address: int, value: int) -> None:
-        """Write one register."""
-        dut = self._dut
-        dut.csr_awaddr.value, dut.csr_wdata.value, dut.csr_wstrb.value = address, value, 15
-        dut.csr_awvalid.value = dut.csr_wvalid.value = dut.csr_bready.value = 1
-        address_waits = data_waits = True
-        for _ in range(self._limit):
-            await RisingEdge(dut.clk)
-            if address_waits and dut.csr_awready.value:
-                dut.csr_awvalid.value, address_waits = 0, False
-                _junk(dut.csr_awaddr)
-            if data_waits and dut.csr_wready.value:
-                dut.csr_wvalid.value, data_waits = 0, False
-                _junk(dut.csr_wdata, dut.csr_wstrb)
-            if dut.csr_bvalid.value:
-                dut.csr_bready.value = 0
-                return
-        raise AssertionError(f"the control registers did not answer a write to 0x{address:x}")
-
-    async def read(self, address: int) -> int:
-        """Read one register."""
-        dut = self._dut
-        dut.csr_araddr.value = address
-        dut.csr_arvalid.value = dut.csr_rready.value = 1
-        for _ in range(self._limit):
-            await RisingEdge(dut.clk)
-            if dut.csr_arready.value:
-                dut.csr_arvalid.value = 0
-                _junk(dut.csr_araddr)
-            if dut.csr_rvalid.value:
-                dut.csr_rready.value = 0
-                return int(dut.csr_rdata.value)
-        raise AssertionError(f"the control registers did not answer a read of 0x{address:x}")
-
-
-class JudgeRegisters:
-    """The independent AXI4-Lite master, of cocotbext-axi, on the control registers."""
-
-    def __init__(self, dut: Any):
-        from cocotbext.axi import (  # type: ignore[import-untyped]
-            AxiLiteBus,
-            AxiLiteMaster,
-        )
-
-        self._master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "csr"), dut.clk, dut.rst)
-
-    async def write(self, address: int, value: int) -> None:
-        """Write one register."""
-        await self._master.write_dword(address, value)
-
-    async def read(self, address: int) -> int:
-        """Read one register."""
-        return int(await self._master.read_dword(address))
-
-
-class JudgeMemory:
-    """Memory of the independent AXI slave, of cocotbext-axi: the windows."""
-
-    def __init__(self, port: MemoryPort):
-        self._windows = Windows(port.windows)
-        self.image = bytearray(port.size)
-
-    def _place(self, address: int, length: int) -> int:
-        place = self._windows.place(address, length)
-        if place is None:
-            raise ValueError(f"{length} bytes from 0x{address:x} on lie in no tensor")
-        return place
-
-    async def read(self, address: int, length: int) -> bytes:
-        """Bytes from an address on."""
-        place = self._place(address, length)
-        return bytes(self.image[place : place + length])
-
-    async def write(self, address: int, data: bytes) -> None:
-        """Put bytes from an address on."""
-        place = self._place(address, len(data))
-        self.image[place : place + len(data)] = data
-
-
 class Bench:
     """One run of the design in the simulator.
 
@@ -268,6 +172,7 @@ class Bench:
         self._over = Event()
         self._cycle = 0
         self._ram: JudgeMemory | None = None
+        self._streams: Task[None] | None = None
 
     def source(self, name: str) -> None:
         """Drive an input stream of the design."""
@@ -281,9 +186,21 @@ class Bench:
 
     async def run(self) -> Outcome:
         """Reset, load, start, wait for the end, read everything out and check it."""
+        if FOUR_STATE:
+            ended, _ = await select(self._run(), RisingEdge(self.dut.unknown))
+            if ended:
+                self._status = "unknown"
+                self._write()
+        else:
+            await self._run()
+        if self._streams is not None:
+            self._streams.cancel()
+        return read_outcome(self.folder, self.interface)
+
+    async def _run(self) -> None:
         dut, interface, case = self.dut, self.interface, self.case
         registers = await self._reset()
-        streams = cocotb.start_soon(self._drive())
+        self._streams = cocotb.start_soon(self._drive())
         if registers is not None:
             for cycle in case.aborts:
                 await self._play(registers, cycle)
@@ -304,7 +221,7 @@ class Bench:
         values = []
         if registers is not None:
             values = [await registers.read(a) for a in register_addresses(interface)]
-        streams.cancel()
+        self._streams.cancel()
         await FallingEdge(dut.clk)
         error = bool(int(dut.error.value))
         dut.dump.value = 1
@@ -312,6 +229,12 @@ class Bench:
         dut.dump.value = 0
         await FallingEdge(dut.clk)
 
+        self._write(cycles, error, seconds, values)
+
+    def _write(
+        self, cycles: int = 0, error: bool = False, seconds: float = 0.0, values: Sequence[int] = ()
+    ) -> None:
+        case, interface = self.case, self.interface
         if self._ram is not None and case.memory is not None and interface.memory is not None:
             image = np.array(self._ram.image[: case.memory.size], np.uint8)
             write_hex(self.folder / "memory_after.hex", image, interface.memory.word)
@@ -325,7 +248,6 @@ class Bench:
             "seconds": seconds,
         }
         (self.folder / "result.json").write_text(json.dumps(result))
-        return read_outcome(self.folder, interface)
 
     async def soft_reset(self, registers: Registers | JudgeRegisters) -> None:
         """Abort a run: afterwards the design is in its reset state, and its bus is idle."""
@@ -370,6 +292,8 @@ class Bench:
             dut.judge.value = int(judge)
         for name, value in settings(case, interface).items():
             getattr(dut, name).value = value
+        for _ in range(2):  # what the reset defines is defined when others look at it
+            await FallingEdge(dut.clk)
         registers: Registers | JudgeRegisters | None = None
         if interface.control:
             registers = (
@@ -378,7 +302,7 @@ class Bench:
         else:
             dut.go.value = 0
         if judge and interface.memory is not None:
-            from cocotbext.axi import AxiBus, AxiSlave
+            from cocotbext.axi import AxiBus, AxiSlave  # type: ignore[import-untyped]
 
             logging.getLogger("cocotb.stepgen_bench").setLevel(logging.WARNING)
             self._ram = JudgeMemory(interface.memory)

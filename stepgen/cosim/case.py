@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,12 @@ from .record import Cycles
 
 Image = npt.NDArray[np.uint8]
 """Bytes of the off-chip memory, window after window."""
+
+Mask = npt.NDArray[np.bool_]
+"""A property of each byte of an image."""
+
+UNKNOWN = "unknown.txt"
+"""File of a case: the X that ended its run."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,9 @@ class Case:
     aborts : tuple of int
         Cycles in which runs before the one that is checked, without a reset between, are aborted
         by a soft reset, unless they have ended before.
+    undefined, undefined_after : bool array or None
+        For a four-state simulator: the bytes of the memory that are X before the run, since nobody
+        has written them, and those that must be X after it.
     """
 
     name: str
@@ -80,11 +90,17 @@ class Case:
     judge: bool = False
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
+    undefined: Mask | None = None
+    undefined_after: Mask | None = None
 
 
 _GROUPS = ("sources", "expected", "pushes", "pops")
-_ARRAYS = ("memory", "memory_after", "counters")
+_ARRAYS = ("memory", "memory_after", "undefined", "undefined_after", "counters")
 _NUMBERS = ("name", "cycles", "read_beats", "write_beats", "limit", "judge", "early", "aborts")
+
+
+_KNOWN = str.maketrans("xX", "00")
+_IS_X = str.maketrans("0123456789abcdefxX", "0" * 16 + "11")
 
 
 def _check(case: Case, interface: Interface) -> None:
@@ -162,7 +178,7 @@ def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> No
         for name, rows in case.sources.items():
             rows.tofile(place / f"in_{name}.bin")
         if interface.memory and case.memory is not None:
-            write_hex(place / "memory.hex", case.memory, interface.memory.word)
+            write_hex(place / "memory.hex", case.memory, interface.memory.word, case.undefined)
         (place / "case.txt").write_text(_driver_text(case, interface))
 
 
@@ -221,18 +237,38 @@ def _driver_text(case: Case, interface: Interface) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_hex(path: Path, image: Image, word: int) -> None:
-    """Write bytes as lines of words for ``$readmemh``; the last word is filled with zeros."""
+def write_hex(path: Path, image: Image, word: int, undefined: Mask | None = None) -> None:
+    """Write bytes as lines of words for ``$readmemh``; the last word is filled with zeros.
+
+    Bytes that are `undefined` are written as X.
+    """
     count = -(-image.size // word)
     padded = np.zeros(count * word, np.uint8)
     padded[: image.size] = image
     digits = np.frombuffer(padded.reshape(count, word)[:, ::-1].tobytes().hex().encode(), np.uint8)
     lines = np.full((count, 2 * word + 1), ord("\n"), np.uint8)
     lines[:, :-1] = digits.reshape(count, 2 * word)
+    if undefined is not None:
+        holes = np.zeros(count * word, np.bool_)
+        holes[: image.size] = undefined
+        lines[:, :-1][holes.reshape(count, word)[:, ::-1].repeat(2, axis=1)] = ord("x")
     lines.tofile(path)
 
 
 def read_hex(path: Path, word: int) -> Image:
-    """Read the bytes that ``$writememh`` wrote."""
-    digits = bytes.fromhex(path.read_bytes().decode())
-    return np.frombuffer(digits, np.uint8).reshape(-1, word)[:, ::-1].reshape(-1)
+    """Read the bytes that ``$writememh`` wrote; digits that are X are 0."""
+    return _bytes(_digits(path).translate(_KNOWN), word)
+
+
+def undefined_in(path: Path, word: int) -> Mask:
+    """The bytes with an X in what ``$writememh`` wrote."""
+    return _bytes(_digits(path).translate(_IS_X), word).astype(np.bool_)
+
+
+def _digits(path: Path) -> str:
+    return re.sub("//.*", "", path.read_text())
+
+
+def _bytes(digits: str, word: int) -> Image:
+    data = bytes.fromhex(digits)
+    return np.frombuffer(data, np.uint8).reshape(-1, word)[:, ::-1].reshape(-1)

@@ -22,6 +22,13 @@ def libraries() -> Path:
     return Path(config.libs_dir)
 
 
+def interface_of(simulator: str) -> Path:
+    """The library by which cocotb speaks with a simulator."""
+    from cocotb_tools import config
+
+    return Path(config.lib_entry("vpi", simulator))
+
+
 def main_program() -> Path:
     """C++ file of the simulation in which cocotb runs; it includes ``Vtop.h``."""
     from cocotb_tools import config

@@ -33,12 +33,16 @@ from ..semantics.inputs import to_tokens
 from ..semantics.memory import Memory
 from ..timing.drive import MAX_CYCLES
 from ..timing.model import Prediction, predict
+from ..tools.external import find
 from ..tools.waiting import Progress, quiet
-from .case import Case, write_cases
+from . import icarus
+from .case import Case, Mask, write_cases
+from .icarus import FourState
 from .payload import pack
 from .scoreboard import Outcome
+from .simulators import SIMULATORS, Simulator
 from .testbench import run_cocotb
-from .verilator import FAST_BUILD, LEAST_BUILD, build, run_driver
+from .verilator import FAST_BUILD, LEAST_BUILD, Simulation, build, run_driver
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
@@ -196,6 +200,23 @@ class Experiment:
             written = len(moved[bus.inputs["w"]]) if params.writes else 0
         return read * self.bus.bytes, written * self.bus.bytes
 
+    def undefined(self, stored: Mapping[str, npt.NDArray[np.bool_]]) -> Mask | None:
+        """Bytes of the windows that nobody has defined: tensors without contents, where not stored.
+
+        Parameters
+        ----------
+        stored : mapping of str to bool array
+            Which elements of the tensors that the program writes are stored, in memory order.
+        """
+        holes = {}
+        for name, tensor in self.graph.tensors.items():
+            defined = np.ones(tensor.shape[0] * tensor.shape[1], np.bool_)
+            if name in stored and name not in self.inputs:
+                defined = stored[name]
+            holes[name] = (~defined).repeat(tensor.element.bytes)
+        image = self.image(holes)
+        return None if image is None else image.astype(np.bool_)
+
     def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:
         """The windows of the off-chip memory, from each tensor's elements in memory order."""
         regions = self.design.regions
@@ -206,9 +227,11 @@ class Experiment:
             for name, region in regions.items()
         )
 
-    def case(self, *, judge: bool = False) -> Case:
+    def case(self, *, judge: bool = False, four_state: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
         design, reference = self.design, self.reference
+        nothing = {name: np.zeros_like(stored) for name, stored in reference.stored.items()}
+        shows_x = four_state and not judge
         outside = interface(design)
         case = Case(
             name=self.graph.name,
@@ -216,6 +239,8 @@ class Experiment:
             expected={p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks},
             memory=self.image(Memory(self.graph, self.inputs).images),
             memory_after=self.image(reference.images),
+            undefined=self.undefined(nothing) if shows_x else None,
+            undefined_after=self.undefined(reference.stored) if shows_x else None,
             timing=self.memory,
             stalls=self.stalls,
             limit=UNPREDICTED_CYCLES if self.max_cycles == MAX_CYCLES else self.max_cycles,
@@ -244,6 +269,7 @@ class Experiment:
         folder: Path,
         *,
         driver: str = "cocotb",
+        simulator: Simulator = "verilator",
         waveform: Path | None = None,
         waveform_cycles: int | None = None,
         opt: str = FAST_BUILD,
@@ -257,6 +283,9 @@ class Experiment:
             Run folder: test bench, inputs, results, logs.
         driver : str
             One of `DRIVERS`.
+        simulator : "verilator" or "icarus"
+            Icarus has four states and shows each X that gets where none may be; it is slower, and
+            has no driver ``cpp``.
         waveform : Path, optional
             VCD file to write.
         waveform_cycles : int, optional
@@ -275,6 +304,7 @@ class Experiment:
             [self],
             folder,
             driver=driver,
+            simulator=simulator,
             waveform=waveform,
             waveform_cycles=waveform_cycles,
             opt=opt,
@@ -288,6 +318,7 @@ def simulate(
     folder: Path,
     *,
     driver: str = "cocotb",
+    simulator: Simulator = "verilator",
     waveform: Path | None = None,
     waveform_cycles: int | None = None,
     opt: str = FAST_BUILD,
@@ -299,7 +330,7 @@ def simulate(
     ----------
     experiments : sequence of Experiment
         They may differ in inputs, stalls and the memory's timing, not in their design.
-    folder, driver, waveform, waveform_cycles, opt, progress
+    folder, driver, simulator, waveform, waveform_cycles, opt, progress
         As for `Experiment.test`.
 
     Raises
@@ -309,23 +340,36 @@ def simulate(
     """
     if driver not in DRIVERS:
         raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
+    if simulator not in SIMULATORS:
+        raise StepError(f"the simulator must be {' or '.join(SIMULATORS)}, not {simulator!r}")
+    four_state = simulator == "icarus"
+    if four_state and driver == "cpp":
+        raise StepError("the driver cpp is for verilator; icarus has cocotb and judge")
+    if four_state:
+        find("iverilog")
     if driver != "cpp" and opt == LEAST_BUILD:
         raise StepError(f"a {LEAST_BUILD} has the driver cpp alone, not {driver}")
     design = experiments[0].design
     if any(e.design != design for e in experiments):
         raise StepError(f"the experiments on {design.name} are on different designs")
     progress("predicting", 0.0)
-    cases = [e.case(judge=driver == "judge") for e in experiments]
+    cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
     progress("writing Verilog", 0.0)
     outside = interface(design)
     text = verilog(design, probes=True, initial=False)
     kernels, traced = kernel_files(design, text), waveform is not None
     seed = experiments[0].stalls.seed
-    simulation = build(outside, text, kernels=kernels, opt=opt, trace=traced, progress=progress)
+    simulation: Simulation | FourState
+    if four_state:
+        simulation = icarus.build(
+            outside, text, channels=design.channels, kernels=kernels, progress=progress
+        )
+    else:
+        simulation = build(outside, text, kernels=kernels, opt=opt, trace=traced, progress=progress)
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
     vcd = waveform if waveform_cycles is None else None
-    if driver == "cpp":
+    if driver == "cpp" and isinstance(simulation, Simulation):
         outcomes = run_driver(simulation, folder, cases=len(cases), vcd=vcd, seed=seed)
     else:
         outcomes = run_cocotb(simulation, folder, vcd=vcd, seed=seed, progress=progress)
@@ -335,7 +379,10 @@ def simulate(
         with tempfile.TemporaryDirectory() as place:
             short = dataclasses.replace(cases[0], limit=waveform_cycles)
             write_cases(Path(place), outside, [short])
-            run_driver(simulation, Path(place), vcd=waveform, seed=seed)
+            if isinstance(simulation, Simulation):
+                run_driver(simulation, Path(place), vcd=waveform, seed=seed)
+            else:
+                run_cocotb(simulation, Path(place), vcd=waveform, seed=seed)
     return [
         Verdict(
             outcome,

@@ -22,7 +22,7 @@ from ..hw.design.registers import (
     WRITE_BEATS,
     counter_address,
 )
-from .case import Case, load_case, read_hex
+from .case import UNKNOWN, Case, Mask, load_case, read_hex, undefined_in
 from .payload import Rows, describe
 from .record import Cycles, Record, read_record
 
@@ -38,7 +38,7 @@ class Outcome:
     ----------
     case : Case
     status : str
-        ``"done"``, ``"hang"`` or ``"not started"``.
+        ``"done"``, ``"hang"``, ``"not started"`` or ``"unknown"``: the run ended at an X.
     cycles : int
         Length of the run, or the cycle in which it was given up.
     seconds : float
@@ -49,6 +49,8 @@ class Outcome:
         Cycles of all beats; None where they were not recorded.
     memory : uint8 array or None
         Off-chip memory after the run.
+    undefined : bool array or None
+        Which of its bytes are X.
     registers : dict of int to int
         Control registers by address.
     faults : list of str
@@ -62,6 +64,7 @@ class Outcome:
     outputs: dict[str, Rows]
     record: Record | None
     memory: Rows | None
+    undefined: Mask | None
     registers: dict[int, int]
     faults: list[str] = field(default_factory=list)
 
@@ -88,10 +91,11 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
         p.name: np.fromfile(folder / f"out_{p.name}.bin", np.uint8).reshape(-1, p.payload_bytes)
         for p in interface.sinks
     }
-    memory = None
-    if interface.memory and case.memory is not None:
+    memory, undefined, ended = None, None, result["status"] != "unknown"
+    if interface.memory and case.memory is not None and ended:
         path = folder / "memory_after.hex"
         memory = read_hex(path, interface.memory.word)[: case.memory.size]
+        undefined = undefined_in(path, interface.memory.word)[: case.memory.size]
     track = folder / "record.bin"
     values = np.fromfile(folder / "registers.bin", np.uint32).tolist()
     outcome = Outcome(
@@ -100,16 +104,25 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
         result["cycles"],
         result["seconds"],
         outputs,
-        read_record(track, interface.recorded) if track.exists() else None,
+        read_record(track, interface.recorded) if track.exists() and ended else None,
         memory,
-        dict(zip(register_addresses(interface), values, strict=True)),
+        undefined,
+        dict(zip(register_addresses(interface), values, strict=ended)),
     )
+    if not ended:
+        outcome.faults.extend(_found(folder / UNKNOWN))
+        return outcome
     faults = _faults(outcome, interface)
     if result["bus_error"]:
         said = "; ".join(result.get("messages", [])[:_MESSAGES]) or "see the log of the simulation"
         faults.insert(0, (-1, f"protocol violation on the memory bus: {said}"))
     outcome.faults.extend(text for _, text in sorted(faults, key=lambda f: f[0]))
     return outcome
+
+
+def _found(path: Path) -> list[str]:
+    """What is X, with the hierarchical names of modules from the design on."""
+    return path.read_text().replace("stepgen_bench.dut.", "").splitlines()
 
 
 def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
@@ -158,16 +171,21 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
     if ended and case.cycles not in (None, outcome.cycles):
         faults.append((_NEVER, f"the run took {outcome.cycles} cycles, predicted {case.cycles}"))
     if case.memory_after is not None and outcome.memory is not None:
-        wrong = np.flatnonzero(outcome.memory != case.memory_after)
+        nothing = np.zeros(outcome.memory.size, np.bool_)
+        unknown = nothing if outcome.undefined is None else outcome.undefined
+        due = nothing if case.undefined_after is None else case.undefined_after
+        wrong = np.flatnonzero((outcome.memory != case.memory_after) & ~due | (unknown != due))
         if wrong.size:
             i = int(wrong[0])
             assert interface.memory is not None
             address = Windows(interface.memory.windows).address(i)
+            said = "X" if unknown[i] else f"0x{outcome.memory[i]:02x}"
+            expected = "never written" if due[i] else f"0x{case.memory_after[i]:02x}"
             faults.append(
                 (
                     _NEVER,
-                    f"memory: byte 0x{address:x} is 0x{outcome.memory[i]:02x} after the run, "
-                    f"expected 0x{case.memory_after[i]:02x} ({wrong.size} of "
+                    f"memory: byte 0x{address:x} is {said} after the run, "
+                    f"expected {expected} ({wrong.size} of "
                     f"{outcome.memory.size} bytes differ)",
                 )
             )

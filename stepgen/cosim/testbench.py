@@ -7,16 +7,31 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 from ..emit.interface import Interface
 from ..ir.errors import StepError
 from ..tools import children
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
-from .case import cases_in
+from .case import UNKNOWN, cases_in
 from .render import render
 from .scoreboard import Outcome, read_outcome
-from .verilator import Simulation, random_arguments
+
+
+class Simulation(Protocol):
+    """What a simulator has built."""
+
+    @property
+    def interface(self) -> Interface:
+        """Of the simulated design."""
+
+    @property
+    def trace(self) -> bool:
+        """Whether it can write waveforms."""
+
+    def command(self, *, vcd: Path | None, seed: int) -> list[str]:
+        """How it is started with cocotb inside."""
 
 
 def write_testbench(folder: Path, interface: Interface) -> Path:
@@ -72,9 +87,8 @@ def run_cocotb(
     numbers = cases_in(folder)
     for number in numbers:
         (folder / str(number) / "result.json").unlink(missing_ok=True)
-    command = [str(simulation.cocotb), f"+folder={folder}", *random_arguments(seed)]
-    if vcd is not None:
-        command += ["--trace", "--trace-file", str(vcd.resolve())]
+        (folder / str(number) / UNKNOWN).unlink(missing_ok=True)
+    command = [*simulation.command(vcd=vcd, seed=seed), f"+folder={folder}"]
     log = folder / "cocotb.log"
     done = 0
     with (

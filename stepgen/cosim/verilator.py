@@ -48,11 +48,11 @@ _OPTIMIZE = {
 _FIXED_OPTIMIZE = "-O2"
 _WIRE = (f"-DSTEPGEN_DONE={DONE}", f"-DSTEPGEN_KIND_MASK={KIND_MASK}")
 _COMMON_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-semantic-interposition")
-_SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")
+SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")
 _PROGRAM_FILES = ("driver.cpp", "recorder.cpp", "model.h", "cocotb/Vtop.h")
 _KERNELS = "kernels"
 """Folder of the files of Verilog kernels, whose names are the users'."""
-_KEEP_BUILDS = 100
+KEEP_BUILDS = 100
 _JOINED_BYTES = 200_000
 
 
@@ -86,6 +86,11 @@ class Simulation:
     def cocotb(self) -> Path:
         """Program in which cocotb runs."""
         return self.folder / "cocotb"
+
+    def command(self, *, vcd: Path | None, seed: int) -> list[str]:
+        """How that program is started."""
+        command = [str(self.cocotb), *random_arguments(seed)]
+        return command + ([] if vcd is None else ["--trace", "--trace-file", str(vcd.resolve())])
 
 
 def build(
@@ -140,7 +145,7 @@ def build(
         "registers.h": c_header("stepgen"),
         **{f"{_KERNELS}/{name}": content for name, content in (kernels or {}).items()},
     }
-    support = {name: (sim / name).read_bytes() for name in (*_SUPPORT, *_PROGRAM_FILES)}
+    support = {name: (sim / name).read_bytes() for name in (*SUPPORT, *_PROGRAM_FILES)}
     flags = _verilator_flags(trace=trace, vpi=opt != LEAST_BUILD)
     made_from = digest(
         tool.version,
@@ -163,7 +168,7 @@ def build(
         return Simulation(folder, interface, trace, 0.0)
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    prune(folder.parent, _KEEP_BUILDS)
+    prune(folder.parent, KEEP_BUILDS)
     place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
         seconds = _build_in(place, files, flags, opt, trace, progress)
@@ -209,7 +214,7 @@ def _build_in(
             tool.binary,
             *verilator_flags,
             *("--Mdir", place, f"-I{sim}", f"-I{_KERNELS}", "public.vlt"),
-            *(sim / name for name in _SUPPORT if name.endswith(".sv")),
+            *(sim / name for name in SUPPORT if name.endswith(".sv")),
             *("design.v", "bench.sv"),
             *(name for name in compiled(files) if name.startswith(_KERNELS)),
         ],

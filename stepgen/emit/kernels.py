@@ -15,7 +15,7 @@ from ..ir.errors import StepError
 from ..tools import children
 from ..tools.external import verilator
 
-_OUTSIDE = ("stepgen_bench", "axi_memory", "axi_checks", "recorder")
+_OUTSIDE = ("stepgen_bench", "stepgen_four_state", "axi_memory", "axi_checks", "recorder")
 """Modules of the test bench."""
 
 _CHECK = "stepgen_check"

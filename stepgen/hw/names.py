@@ -28,8 +28,8 @@ wand weak weak0 weak1 while wildcard wire with within wor xnor xor
 _PORTS = "clk rst running done cycle csr mem probe probe_push probe_pop"
 
 _BENCH = """
-axi_checks axi_memory recorder stepgen_bench case_number load dump go judge error set reset our junk
-dut memory
+axi_checks axi_memory recorder stepgen_bench stepgen_four_state unknown case_number load dump go
+judge error set reset our junk dut memory
 """
 
 _CIRCUIT = """

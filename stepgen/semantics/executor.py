@@ -46,12 +46,15 @@ class Result:
         Every off-chip tensor after the run, as a matrix.
     images : dict of str to array
         The same in memory order, element after element.
+    stored : dict of str to bool array
+        Which of these elements were written, for the tensors that the program writes.
     """
 
     streams: dict[str, list[Token]]
     types: dict[str, StreamType]
     tensors: dict[str, Array]
     images: dict[str, Array]
+    stored: dict[str, Array]
 
     @checked
     def nested(self, name: str) -> list[Any]:
@@ -253,4 +256,4 @@ def _result(graph: Graph, uses: Iterable[Use], memory: Memory) -> Result:
             types[writer.stream.name] = writer.stream.type
     for name, stream in graph.ports.items():
         streams[name], types[name] = streams[stream.name], stream.type
-    return Result(streams, types, memory.matrices(), memory.images)
+    return Result(streams, types, memory.matrices(), memory.images, memory.stored)

@@ -121,6 +121,7 @@ class Memory:
                 users[node.attrs["tensor"]].append(node)
         self._written = {n for n, nodes in users.items() if any(u.face.writes for u in nodes)}
         self.images: dict[str, Array] = {}
+        self.stored = {n: np.zeros(self._size(n), np.bool_) for n in sorted(self._written)}
         for name, tensor in graph.tensors.items():
             if name in contents:
                 matrix = as_matrix(tensor, contents[name])
@@ -132,8 +133,11 @@ class Memory:
                     f"tensor {name} is read by {users[name][0].name} but has no contents"
                 )
             else:
-                size = tensor.shape[0] * tensor.shape[1]
-                self.images[name] = np.zeros(size, DTYPES[tensor.element.name])
+                self.images[name] = np.zeros(self._size(name), DTYPES[tensor.element.name])
+
+    def _size(self, name: str) -> int:
+        rows, cols = self.tensors[name].shape
+        return rows * cols
 
     def tiles(self, name: str, tile: tuple[int, int]) -> int:
         """Number of tiles of this shape in a tensor."""
@@ -148,6 +152,7 @@ class Memory:
     def write(self, name: str, start: int, tile: Array) -> None:
         """Write a tile from element number `start` on."""
         self.images[name][start : start + tile.size] = tile.ravel()
+        self.stored[name][start : start + tile.size] = True
 
     def matrices(self) -> dict[str, Array]:
         """Return every tensor as a matrix."""

@@ -141,14 +141,16 @@ def _first_line(command: list[str]) -> str:
     return next((line.strip() for line in done.stdout.splitlines() if line.strip()), "unknown")
 
 
-def _from_system(name: str, purpose: str, program: str, package: str, required: bool) -> Tool:
+def _from_system(
+    name: str, purpose: str, program: str, package: str, required: bool, ask: str = "--version"
+) -> Tool:
     path = shutil.which(program)
     return Tool(
         name,
         purpose,
         SYSTEM,
         path,
-        _first_line([path, "--version"]) if path else None,
+        _first_line([path, ask]) if path else None,
         required,
         _SYSTEM_REMEDY.format(package=package),
     )
@@ -179,6 +181,7 @@ def find_all() -> tuple[Tool, ...]:
         compiler(),
         _from_system("make", "the commands of the Makefile", "make", "make", False),
         _from_system("perl", "Verilator's own command line", "perl", "perl", False),
+        _from_system("iverilog", "four-state simulation", "iverilog", "iverilog", False, "-V"),
         *map(_from_package, _PACKAGES),
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepgen.cosim.case import Case, cases_in, read_hex, write_cases, write_hex
+from stepgen.cosim.case import Case, cases_in, read_hex, undefined_in, write_cases, write_hex
 from stepgen.emit.interface import Interface, MemoryPort, StreamPort
 from stepgen.ir.errors import StepError
 
@@ -70,3 +70,14 @@ def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StepError, match="is not empty and is not a run folder"):
         write_cases(tmp_path, INTERFACE, [Case("a", {"x": ROWS})])
     assert (tmp_path / "2024").exists()
+
+
+def test_undefined_bytes_come_back(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    image, holes = rng.integers(0, 256, 100, dtype=np.uint8), rng.random(100) < 0.3
+    path = tmp_path / "image.hex"
+    write_hex(path, image, 8, holes)
+    assert np.array_equal(undefined_in(path, 8)[:100], holes)
+    assert np.array_equal(read_hex(path, 8)[:100], np.where(holes, 0, image))
+    path.write_text("// a comment\n0X12\nx0ff\n")  # as simulators write words that are partly X
+    assert undefined_in(path, 2).tolist() == [False, True, False, True]
