@@ -168,10 +168,10 @@ def _sentence(error: Exception) -> str | None:
 
 def _of_user(error: Exception) -> str | None:
     """The message of a crash that passes through a user's own file; None for another one."""
-    from stepgen.program.program import PREFIX
+    from stepgen.program.program import is_users
 
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
-        if str(frame.f_globals.get("__name__")).startswith(PREFIX):
+        if is_users(frame):
             code = frame.f_code
             said = f"{type(error).__name__}: {error}".rstrip(": ")
             return f"{code.co_qualname} at {os.path.basename(code.co_filename)}:{line}: {said}"

@@ -21,7 +21,7 @@ from ..hw.design.table import (
 from ..hw.units.discard.params import Discard
 from ..hw.units.fork.params import Fork
 from ..hw.units.memory import params as memory
-from ..ir.arguments import checked
+from ..ir.arguments import checked, shown, take
 from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, buffer_bound, static
 from ..ir.dtypes import FLAG, DataType, Selector, Tile
@@ -93,6 +93,9 @@ class Lowering:
         if node.op not in circuits():
             raise self.fail(node, "this operator has no circuit yet")
         circuits()[node.op].lower(node, self)
+        for stream in node.outputs:
+            if stream not in self._outputs:
+                raise self.fail(node, f"its circuit has no unit that gives {stream.name}")
 
     def fail(self, node: Node, message: str) -> StepError:
         """The error for an operator that has no circuit as it is used."""
@@ -130,8 +133,8 @@ class Lowering:
         except StepError as error:
             raise self.fail(node, str(error)) from None
 
-    def chosen(self, node: Node, choose: Callable[[], Any]) -> Any:
-        """What the function of a node chooses as its circuit.
+    def chosen(self, node: Node, choose: Callable[[], Any], *, in_chain: bool = False) -> Any:
+        """What the function of a node chooses as its circuit: a unit, or units in a chain.
 
         Raises
         ------
@@ -144,10 +147,39 @@ class Lowering:
             raise self.fail(node, str(error)) from None
         if not units:
             raise self.fail(node, f"{node.attrs['fn']} has no circuit yet")
-        for one in units if isinstance(units, list | tuple) else [units]:
+        many = isinstance(units, list | tuple)
+        for one in units if many else [units]:
             if said := unfinished(one):
                 raise self.fail(node, f"the unit that {node.attrs['fn']} chooses {said}")
+        if many != in_chain:
+            takes = "a list of units" if in_chain else "one unit"
+            raise self.fail(node, f"{node.attrs['fn']} must choose {takes}, not {shown(units)}")
         return units
+
+    def function_unit(self, node: Node, choose: Callable[[], Any]) -> None:
+        """Add the one unit that the function of a node chooses.
+
+        Raises
+        ------
+        StepError
+            If it has none, or one with other ports.
+        """
+        params = self.chosen(node, choose)
+        kind, count = type(params).__name__, len(node.inputs)
+        if len(params.inputs) != count:
+            raise self.fail(
+                node,
+                f"the unit {kind} has the inputs {', '.join(params.inputs)}, but "
+                f"{node.attrs['fn']} has {count}: name one for each operand, in order",
+            )
+        if params.outputs != ("y",):
+            raise self.fail(
+                node,
+                f"the unit {kind} of {node.attrs['fn']} has the outputs "
+                f"{', '.join(params.outputs)}: the output of a function is called y",
+            )
+        inputs = {name: self.input(node, index) for index, name in enumerate(params.inputs)}
+        self.unit(node.name, params, **inputs, y=self.output(node, delay=params.delay(self.lanes)))
 
     def _free(self, name: str, rows: Iterable[Unit | Channel]) -> str:
         """A unique name for a new row, if possible `name`.
@@ -230,7 +262,13 @@ class Lowering:
         if said:
             kind = params if isinstance(params, type) else type(params)
             raise StepError(f"{name}: the unit {kind.__qualname__} of {kind.__module__} {said}")
-        name = self._free(name, self.units)
+        for port, channel in channels.items():
+            if channel not in self.channels and not str(channel).startswith("<"):
+                raise StepError(
+                    f"{name}: {port} must be a channel, as input, output, link and add return it, "
+                    f"not {shown(channel)}"
+                )
+        name = self._free(take(name, str, "unit", "its name"), self.units)
         outputs = {port: channels.pop(port) for port in params.outputs}
         self.units.append(Unit(name, params, channels, outputs, self._origin))
 

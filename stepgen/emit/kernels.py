@@ -24,11 +24,15 @@ _SAID = re.compile(
     re.MULTILINE,
 )
 _HINTS = (
-    (r"Can't resolve module reference: '(\w+)'", "there is no module {0}"),
+    (r"Can't resolve module reference: '(\w+)'", "there is no module {0}, {modules}"),
+    (r"Cannot find file containing module: '(\w+)'", "there is no module {0}, {modules}"),
     (r"(?:Pin|Parameter) not found: '(\w+)'", "module {top} has no port or parameter {0}"),
     (r"Instance .* connect to '(\w+)'", "module {top} has no port {0}"),
     (r"missing pin: '(\w+)'", "module {top} has a port {0} that stepgen doesn't connect"),
-    (r"'(\w+)' expects (\d+) bits .* (\d+) bits", "{0} of module {top} has {1} bits, not {2}"),
+    (
+        r"'(\w+)' expects (\d+) bits .* (\d+) bits",
+        "{0} of module {top} has {1} bits, not {2}{given}",
+    ),
     (r"not driven: '(\w+)'", "module {top} doesn't drive {0}, which is not one of its outputs"),
     (r"input/const variable: '(\w+)'", "module {top} drives {0}, which is not one of its inputs"),
 )
@@ -129,18 +133,29 @@ def _check(unit: Unit, design: Design, files: dict[str, str]) -> None:
             env={**os.environ, "VERILATOR_ROOT": str(tool.root)},
         )
     told = f"{unit.kind} {unit.name} ({', '.join(unit.params.sources)})"
+    there = sorted(name for text in files.values() for name in defined(text))
+    modules = f"the sources have {', '.join(there) or 'none'}"
     found = _SAID.finditer(done.stdout + done.stderr)
     for said in sorted(found, key=lambda said: not said[0].startswith("%Error")):
         if said["file"] == f"{_CHECK}.sv":
-            raise StepError(f"{told}: {_hint(said['text'], top)}")
+            hint = _hint(said["text"], top=top, given=_given(unit, design), modules=modules)
+            raise StepError(f"{told}: {hint}")
         if said[0].startswith("%Error"):
             raise StepError(f"{told}: {said['file']}:{said['line']}: {said['text']}")
     if done.returncode:
         raise StepError(f"{told}: Verilator failed with exit code {done.returncode}")
 
 
-def _hint(text: str, top: str) -> str:
+def _given(unit: Unit, design: Design) -> str:
+    """With which parameters a module is used, for messages."""
+    given = [f"{name}={value}" for name, value in _parameters(unit, design).items()]
+    if given:
+        return f" with {', '.join(given)}"
+    return f" (no parameters are set: {type(unit.params).__name__} has no method parameters)"
+
+
+def _hint(text: str, **words: str) -> str:
     for pattern, hint in _HINTS:
         if found := re.search(pattern, text):
-            return hint.format(*found.groups(), top=top)
+            return hint.format(*found.groups(), **words)
     return text

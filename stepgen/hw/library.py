@@ -1,10 +1,14 @@
 """Modules that several instances of a design share."""
 
+import inspect
 import json
+import traceback
 
-from amaranth.hdl import ClockSignal, Instance, ResetInserter, ResetSignal
+from amaranth.hdl import ClockSignal, DriverConflict, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
 
+from ..ir.defining import place
+from ..ir.errors import StepError
 from . import private
 
 __all__ = ["Library", "inline"]
@@ -13,6 +17,10 @@ __all__ = ["Library", "inline"]
 def inline(part: wiring.Component, kind: str, identity: object, clear=None):
     """The part itself, elaborated in place, instead of an instance of a shared module."""
     return part if clear is None else ResetInserter(clear)(part)
+
+
+def _files(error: Exception) -> set[str]:
+    return {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
 
 
 class Library:
@@ -39,6 +47,23 @@ class Library:
         """All modules."""
         return "\n".join(text for _, text, _ in self._modules.values())
 
+    def _made(self, part: wiring.Component, name: str) -> tuple[str, set[str]]:
+        """The module of a part, and its ports; what a user's circuit lacks ends in one sentence."""
+        try:
+            return private.submodule(part, name, self.platform)
+        except Exception as error:
+            circuit = type(part)
+            file = inspect.getfile(circuit)
+            if circuit.__module__.startswith("stepgen.") or file in _files(error):
+                raise
+            said = str(error) or type(error).__name__
+            if isinstance(error, DriverConflict):
+                said += "; a unit drives ready of its inputs, valid and payload of its outputs"
+            elif "is not an 'Elaboratable'" in said:
+                said = "it must return the Module"
+            line = place(circuit.elaborate.__code__)
+            raise StepError(f"{circuit.__name__}.elaborate at {line}: {said}") from None
+
     def instance(self, part: wiring.Component, kind: str, identity: object, clear=None) -> Instance:
         """An instance of the circuit of `part`, connected to its ports.
 
@@ -61,7 +86,7 @@ class Library:
         private.reused(part)  # only the first one is elaborated
         if key not in self._modules:
             name = f"{self.prefix}_{kind}_{len(self._modules)}"
-            self._modules[key] = (name, *private.submodule(part, name, self.platform))
+            self._modules[key] = (name, *self._made(part, name))
         name, _, present = self._modules[key]
         reset = ResetSignal() if clear is None else ResetSignal() | clear
         ports |= {"i_clk": ClockSignal(), "i_rst": reset}

@@ -5,6 +5,7 @@ import dataclasses
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..ir.defining import check_signature
 from ..ir.errors import StepError
 from ..ir.registry import the_one
 from .design.table import Design, Unit
@@ -95,7 +96,15 @@ class UnitCore(wiring.Component):
 
 def core_of(unit: Unit, design: Design) -> UnitCore:
     """The circuit of one row of the design table."""
-    core = the_one(unit.params.module("rtl"), UnitCore)
+    module = unit.params.module("rtl")
+    try:
+        core = the_one(module, UnitCore)
+    except TypeError as error:
+        raise StepError(
+            f"{module.__file__} has the unit {unit.kind} and must define its circuit, as one class "
+            f"derived from UnitCore: {error}"
+        ) from None
     if not hasattr(core, "elaborate"):
         raise StepError(f"the circuit {core.__name__} of {core.__module__} lacks elaborate")
+    check_signature(core.elaborate, f"elaborate of {core.__name__}", "self", "platform")
     return core(unit, design)

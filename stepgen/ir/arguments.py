@@ -193,6 +193,8 @@ def _instance(kind: type[Any], value: Any) -> str:
     if isinstance(maker, type) and issubclass(maker, kind):
         door = "sg.fn" if kind.__name__ == "Function" else "sg"
         return f"{told} (call it: {door}.{value.__name__}())"
+    if isinstance(value, type) and issubclass(value, kind):
+        return f"{told} (call it: {value.__name__}())"
     example = getattr(kind, "EXAMPLE", None)
     return f"{told} such as {example}" if example else told
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from stepgen.ir.about import about
@@ -13,7 +14,9 @@ class Functions:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():
-            raise AttributeError(f"there is no function {name!r}")
+            near = get_close_matches(name.lower(), function_types(), 1)
+            told = f", did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"there is no function {name!r}{told}")
         kind = function_types()[name]
         made = maker(kind)
         made.__doc__ = about(kind)

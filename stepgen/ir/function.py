@@ -395,8 +395,17 @@ def _register(kind: type[Function]) -> None:
             f"the function {kind.__name__} at {user_line()} has no use: derive it from Mapped, "
             "Folded or Cut"
         )
+    if "name" in _names(kind):
+        raise StepError(
+            f"the function {kind.__name__} at {user_line()}: its name follows from that of the "
+            f"class; leave name out, or call a parameter otherwise"
+        )
     kind.name = registry.name_of(kind, "function", _KINDS)
     _KINDS[kind.name] = kind
+
+
+def _names(kind: type) -> set[str]:
+    return {*vars(kind), *vars(kind).get("__annotations__", {})}
 
 
 def function_types() -> dict[str, type[Function]]:

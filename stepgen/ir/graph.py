@@ -8,14 +8,14 @@ from typing import Any
 import sympy
 
 from stepgen.ir import operator
-from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown
+from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown, take
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import DataType, ElementName, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.names import identifier
-from stepgen.ir.stream import Node, Routing, Stream, StreamType, make_stream
+from stepgen.ir.stream import Node, Out, Routing, Stream, StreamType, make_stream
 from stepgen.ir.tensor import Tensor
 from stepgen.ir.uses import conform
 from stepgen.ir.where import user_line
@@ -264,6 +264,9 @@ class Graph:
         if name is not None:
             name = self._claim(op, name, line)
         outs = operator.operators()[op].infer(call)
+        for out in take(outs, Sequence[Out], op, "what its type rule infer returns", line):
+            take(out.shape, tuple[Dim, ...], op, "the shape of an Out of its type rule infer", line)
+            take(out.dtype, DataType, op, "the dtype of an Out of its type rule infer", line)
         self._check_order(call)
         node = Node(
             self, op, self._number(op) if name is None else name, call.inputs, call.attrs, line

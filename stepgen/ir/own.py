@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from stepgen.ir import operator, registry
+from stepgen.ir.arguments import take
+from stepgen.ir.defining import place
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import build
 from stepgen.ir.stream import Node, Stream
@@ -38,6 +41,7 @@ class OwnOperator(operator.Operator):
         super().__init_subclass__()
         known = {name: type(face) for name, face in operator.operators().items()}
         cls.name = registry.name_of(cls, "operator", known)
+        _check_call(cls)
         operator.OWN[cls.name] = cls
 
     # Subclasses name their streams and parameters.
@@ -75,4 +79,27 @@ class OwnOperator(operator.Operator):
         StepError
             At the line of the use, if streams or parameters are not accepted.
         """
-        return placed(user_line(self), lambda: build(self.name, inputs, parameters, name))
+        line = user_line(self)
+        streams = take(inputs, Sequence[Stream], self.name, "what its __call__ passes to add", line)
+        return placed(line, lambda: build(self.name, streams, parameters, name))
+
+
+def _check_call(kind: type) -> None:
+    """Check that the signature of `__call__` says what streams and parameters are.
+
+    Raises
+    ------
+    StepError
+        If a parameter has no annotation, or none is a stream.
+    """
+    signature = inspect.signature(kind.__call__)
+    where = f"{kind.__name__}.__call__ at {place(inspect.unwrap(kind.__call__).__code__)}"
+    _, *named = signature.parameters.values()
+    for parameter in named:
+        if parameter.annotation is parameter.empty and parameter.name != "name":
+            raise StepError(
+                f"{where}: {parameter.name} has no annotation: write {parameter.name}: sg.Stream "
+                f"for a stream, or the type of the parameter, as in {parameter.name}: int"
+            )
+    if not any("Stream" in str(parameter.annotation) for parameter in named):
+        raise StepError(f"{where} takes no stream: write one as x: sg.Stream")

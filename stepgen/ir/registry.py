@@ -12,7 +12,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
+from stepgen.ir.defining import check_class
 from stepgen.ir.errors import StepError
+from stepgen.ir.names import identifier
 from stepgen.ir.where import user_line
 
 T = TypeVar("T")
@@ -84,15 +86,16 @@ def name_of(kind: type, what: str, known: Mapping[str, type]) -> str:
     Raises
     ------
     StepError
-        If it lacks a method, or another class has its name.
+        If it lacks a method, `check_class` refuses it, or another class has its name.
     """
     told = f"the {what} {kind.__name__} at {user_line()}"
     lacking = [name for name, value in inspect.getmembers(kind) if _is_abstract(value)]
     if lacking:
         raise StepError(f"{told} lacks {', '.join(lacking)}")
+    check_class(kind, told)
     # RowMax is row_max, and RMSNorm is rms_norm.
     cut = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-    name = re.sub(cut, "_", kind.__name__).lower()
+    name = identifier(re.sub(cut, "_", kind.__name__).lower(), f"the name of {told}")
     check_free(kind, what, name, known)
     return name
 

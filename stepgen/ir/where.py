@@ -53,6 +53,6 @@ def _is_ours(frame: FrameType) -> bool:
     if frame.f_globals.get("__name__") == "abc":  # a class is being defined
         return True
     filename = frame.f_code.co_filename
-    if filename == "<string>":  # what `dataclasses` has made
-        return str(frame.f_globals.get("__name__")).startswith("stepgen.")
+    if filename == "<string>" and frame.f_code.co_name == "__init__":  # made by `dataclasses`
+        return True
     return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_SHIPPED}/")

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..hw.design.table import Design
@@ -191,6 +191,15 @@ def import_files(paths: Iterable[Path]) -> None:
 def folder_of(spec: str) -> Path | None:
     """The design folder that a text means, if it means one; examples go first."""
     return Path(spec) if os.path.isdir(spec) and spec not in examples() else None
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether the code of a frame is of a program, or of a file beside one, which it imports."""
+    if str(frame.f_globals.get("__name__")).startswith(PREFIX):
+        return True
+    files = [m.__file__ for name, m in sys.modules.items() if name.startswith(PREFIX)]
+    folder = os.path.dirname(frame.f_code.co_filename)
+    return folder in {os.path.dirname(file) for file in files if file}
 
 
 def _take_nothing(

@@ -7,7 +7,7 @@ does not affect the result.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from stepgen.ir.graph import Graph
 from stepgen.ir.operator import implementations
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line
-from stepgen.ir.wire import LANES, Beats
+from stepgen.ir.wire import DONE, LANES, Beats
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.memory import Memory
@@ -191,7 +191,7 @@ class _Scheduler:
 
     def __init__(self, uses: Iterable[Use]) -> None:
         self._uses = list(uses)
-        self._processes: list[Process] = [processes()[u.node.op].run(u) for u in self._uses]
+        self._processes = [_process(use) for use in self._uses]
         self._waits: dict[int, Wait] = {}
         self._ready = deque(range(len(self._uses)))
 
@@ -206,12 +206,21 @@ class _Scheduler:
         process = self._processes[index]
         try:
             wait = next(process)
-            while not wait.idle and any(reader.queue for reader in wait.readers):
+            while isinstance(wait, Wait) and not wait.idle and any(r.queue for r in wait.readers):
                 wait = next(process)
         except StopIteration:
+            for writer in self._uses[index].outputs:
+                if not writer.log or writer.log[-1].kind != DONE:
+                    node = self._uses[index].node
+                    raise StepError(
+                        f"{node.name} ({node.where}): the golden model of {node.op} returned "
+                        f"without done() of its output {writer.stream.name}"
+                    ) from None
             return
         except StepError as error:
             raise _placed(error, self._uses[index].node) from None
+        if not isinstance(wait, Wait):
+            raise _no_process(self._uses[index], f"yielded {shown(wait)}")
         self._waits[index] = wait
         if not wait.idle:
             for reader in wait.readers:
@@ -238,6 +247,21 @@ class _Scheduler:
         ]
         more = f" and {len(waiting) - 4} more wait" if len(waiting) > 4 else ""
         raise StepError(f"the program can't finish: {', '.join(waiting[:4])}{more}")
+
+
+def _process(use: Use) -> Process:
+    process: Process = processes()[use.node.op].run(use)
+    if not isinstance(process, Generator):
+        raise _no_process(use, f"returned {shown(process)}")
+    return process
+
+
+def _no_process(use: Use, said: str) -> StepError:
+    node = use.node
+    return StepError(
+        f"{node.name} ({node.where}): the golden model of {node.op} {said}: it must take tokens by "
+        f"yield from, as in token = yield from x.take()"
+    )
 
 
 def _placed(error: StepError, node: Node) -> StepError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import DONE, VALUE, Beats
 from . import kernel as k
-from .layout import Layout, structure
+from .layout import Actor, Layout, structure
 
 
 @dataclass
@@ -56,7 +56,35 @@ class DesignLayout(Layout):
                     f"the cycles of design {self.design.name} can't be predicted: {unit.kind} "
                     f"{unit.name} has no cycle model"
                 )
+            before = len(self.actors)
             model(unit, unit.params, self)
+            self._check_model(unit, self.actors[before:])
+
+    def _check_model(self, unit: Unit, actors: Sequence[Actor]) -> None:
+        """Check that the actors of a unit, which may be a user's, serve all its ports.
+
+        Raises
+        ------
+        StepError
+            If a port has no actor, or none has the name of the main one.
+        """
+        told = f"the cycle model of {unit.kind} {unit.name}"
+        main, known = unit.params.main, [actor.name for actor in actors]
+        for ports, served, verb in (
+            (unit.inputs, {c for actor in actors for c in actor.reads}, "reads"),
+            (unit.outputs, {c for actor in actors for c in actor.writes}, "writes"),
+        ):
+            for port, name in ports.items():
+                if self._channels[name] not in served:
+                    raise StepError(
+                        f"{told} has no actor that {verb} {port}: name the channel in {verb}=[...] "
+                        f"of layout.actor"
+                    )
+        if main and main not in known:
+            raise StepError(
+                f"{told} has the actors {', '.join(known)}, but main of "
+                f"{type(unit.params).__name__} names {main}"
+            )
 
     def channel(self, name: str) -> int:
         """Address of a channel of the design."""

@@ -18,12 +18,18 @@ cycle r is free from ``r + 1`` on, exactly as in the registers of the hardware.
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FunctionType
 from typing import Any, Protocol, TypeVar, cast
 
 import numba as nb
 
+from ..ir.defining import check_signature
+from ..ir.errors import StepError
+from ..ir.where import user_line
 from ..ir.wire import KIND_BITS, KIND_MASK
 
 _ARRAY = nb.types.Array(nb.types.int64, 1, "C")
@@ -45,12 +51,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 def step(function: Step) -> Step:
     """Compile a step function to the type that all step functions have."""
     compiled: Step
+    if not isinstance(function, FunctionType):
+        raise StepError(f"{function!r} at {user_line()} is no function: write @step above def")
+    check_signature(function, f"the step function {function.__name__}", "M", "a", "t")
     try:
         compiled = nb.njit(STEP, cache=True)(function)
     except ModuleNotFoundError:
         # The cache names the module of whoever compiled it, and a user's file has several names.
         compiled = nb.njit(STEP)(function)
+    except nb.core.errors.TypingError as error:
+        raise _refused(function, str(error)) from None
     return compiled
+
+
+def _refused(function: FunctionType, said: str) -> StepError:
+    """The first cause that numba names, at the line that it shows."""
+    code = function.__code__
+    file = Path(code.co_filename).name
+    lines = re.findall(rf'File "[^"]*{re.escape(file)}", line (\d+):', said)
+    cause = next(
+        (line for line in said.splitlines() if line and not line.startswith("Failed in ")), said
+    )
+    if "none to int64" in cause:
+        cause = "it must return on every path: a wait, or acted(M, t)"
+    where = lines[-1] if lines else code.co_firstlineno
+    return StepError(f"the step function {function.__name__} at {file}:{where}: {cause}")
 
 
 def helper(function: F) -> F:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.arguments import take
 from ..ir.errors import StepError
 from ..ir.wire import Beats
 from . import kernel as k
@@ -137,6 +138,14 @@ class Layout:
                 f"{step.__name__} at {Path(code.co_filename).name}:{code.co_firstlineno}, of the "
                 f"actor {name} of {unit}, is no step function: write @step above it"
             )
+        for key, value, hint in (
+            ("unit", unit, str),
+            ("name", name, str),
+            ("own", own, Sequence),
+            ("reads", reads, Sequence),
+            ("writes", writes, Sequence),
+        ):
+            take(value, hint, "actor", key)
         if step not in self.steps:
             self.steps.append(step)
         head = [0] * k.OWN

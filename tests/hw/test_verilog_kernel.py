@@ -264,8 +264,8 @@ def test_what_defines_a_name() -> None:
     [
         ({"model": None, "sources": ("clamp.sv",), "inputs": ("x",)}, "lacks outputs"),
         ({"sources": ("clamp.sv",)}, r"lacks model: build\(unit, params, machine\), or None if"),
-        ({"model": None}, "needs its files of Verilog, as in sources"),
-        ({"model": None, "sources": "clamp.sv"}, "needs its files of Verilog, as in sources"),
+        ({"model": None}, "needs its files of Verilog: sources"),
+        ({"model": None, "sources": "clamp.sv"}, r"sources must be .* = \('clamp.sv',\)"),
         ({"model": None, "sources": ("a.sv",)}, "names a.sv, but there is no file .*/a.sv"),
         ({"model": None, "sources": ("widths.vh",)}, "needs a file that ends in .v or .sv"),
         (

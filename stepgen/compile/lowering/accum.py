@@ -17,6 +17,4 @@ class AccumCircuit(Circuit):
             if isinstance(x.dtype, Tile):
                 to.slices(node, x.dtype)
         streams = (*node.inputs, *node.outputs)
-        params = to.chosen(node, lambda: function.fold_unit(to.lanes, streams, node.attrs["rank"]))
-        inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
-        to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
+        to.function_unit(node, lambda: function.fold_unit(to.lanes, streams, node.attrs["rank"]))

@@ -14,7 +14,14 @@ class FlatMapCircuit(Circuit):
     def lower(self, node: Node, to: Lowering) -> None:
         function, x, y = node.attrs["fn"], node.inputs[0], node.outputs[0]
         dims = to.extents(node, x)
-        units = to.chosen(node, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]))
+        units = to.chosen(
+            node, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]), in_chain=True
+        )
+        for one in units:
+            if not len(one.inputs) == len(one.outputs) == 1:
+                raise to.fail(
+                    node, f"the unit {type(one).__name__} must have one input and one output"
+                )
         if len(node.inputs) > 1:
             units = [*units, Drop(hold=y.rank > 0)]
 

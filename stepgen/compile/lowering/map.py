@@ -17,11 +17,9 @@ class MapCircuit(Circuit):
         tiles = [s.dtype for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, Tile)]
         without_stops = [lacks_stops(x) for x in node.inputs]
         of_tiles = len(tiles) == len(node.inputs) + 1
-        params = to.chosen(
+        to.function_unit(
             node, lambda: function.unit(to.lanes, tiles, without_stops) if of_tiles else None
         )
-        inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
-        to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
 
     def ignores_stops(self, node: Node, index: int) -> bool:
         """For the operands that the function's unit counts."""

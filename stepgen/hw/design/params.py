@@ -6,12 +6,15 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...ir import registry
 from ...ir.arguments import shown, take_fields
+from ...ir.defining import check_class, check_signature
 from ...ir.errors import StepError
+from ...ir.names import identifier
+from ...ir.where import user_line
 from .pace import Extents, Part, copied
 
 if TYPE_CHECKING:
@@ -49,7 +52,10 @@ class UnitParams(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        told = f"the unit {cls.__name__} at {user_line()}"
+        check_class(cls, told)
         if "kind" in vars(cls):
+            identifier(cls.kind, f"{told}: its kind")
             registry.check_free(cls, "unit", cls.kind, UnitParams.kinds)
             UnitParams.kinds[cls.kind] = cls
 
@@ -116,6 +122,7 @@ class UnitParams(ABC):
                 f"the kind of unit {self.kind} has no cycle model: {module.__file__} lacks the "
                 f"function build(unit, params, layout)"
             )
+        check_model(build, f"the kind of unit {self.kind}")
         return build
 
     @classmethod
@@ -126,6 +133,26 @@ class UnitParams(ABC):
         """
         package, _, own = cls.__module__.rpartition(".")
         return importlib.import_module(f"{package}.{name}" if own == "params" else cls.__module__)
+
+
+def check_model(model: Any, told: str) -> None:
+    """Check the function that lays out a cycle model.
+
+    Raises
+    ------
+    StepError
+        If it is none, or takes other arguments.
+    """
+    if hasattr(model, "py_func"):
+        raise StepError(
+            f"{told}: its model must be build(unit, params, layout), which adds actors, not the "
+            f"step function {model.__name__} of one"
+        )
+    if not isinstance(model, FunctionType):
+        raise StepError(
+            f"{told}: its model must be a function build(unit, params, layout), not {shown(model)}"
+        )
+    check_signature(model, f"{told}: its model {model.__name__}", "unit", "params", "layout")
 
 
 def unfinished(params: object) -> str:

@@ -15,7 +15,7 @@ from ...ir.arguments import shown
 from ...ir.errors import StepError
 from ...ir.names import identifier
 from ...ir.where import user_line
-from ..design.params import UnitParams
+from ..design.params import UnitParams, check_model
 from ..design.table import Channel, Design, Unit
 from ..units import load_all
 
@@ -87,8 +87,10 @@ class VerilogKernel(UnitParams):
             )
         if cls.model is not None:  # a function, not a method
             cls.model = staticmethod(cls.model)
+            check_model(cls.model, told)
         if not hasattr(cls, "top"):
             cls.top = cls.kind
+        identifier(cls.top, f"{told}: its top")
         _check(cls, told)
         super().__init_subclass__()
 
@@ -110,7 +112,13 @@ class VerilogKernel(UnitParams):
         StepError
             If a value is no integer of 32 bits, or a name no identifier.
         """
-        found = dict(self.parameters(ports))
+        given = self.parameters(ports)
+        if not isinstance(given, Mapping):
+            raise StepError(
+                f"parameters of {type(self).__name__} must return a dict of integers by name, not "
+                f"{shown(given)}"
+            )
+        found = dict(given)
         for name, value in found.items():
             told = f"the parameter {shown(name)} of {self.top}"
             identifier(name, told)
@@ -195,7 +203,7 @@ def _check(cls: type[VerilogKernel], told: str) -> None:
         or not sources
         or not all(isinstance(s, str) for s in sources)
     ):
-        raise StepError(f'{told} needs its files of Verilog, as in sources = ("{cls.kind}.sv",)')
+        raise StepError(f'{told} needs its files of Verilog: sources = ("{cls.kind}.sv",)')
     if "sources" in vars(cls):
         python = getattr(sys.modules.get(cls.__module__), "__file__", None) or "."
         cls.paths = tuple(Path(python).resolve().parent / source for source in sources)
