@@ -136,7 +136,10 @@ def _show(tally: Tally) -> None:
     console.show(
         console.table("Reached", "what", "different ones", "the rarest (cases)", rows=rows, left=3),
         console.table(
-            "Refused", "why", "times", rows=[(why, n) for why, n in refused[:MOST_REFUSALS]]
+            "Steps that the generator drew and the program refused",
+            "why",
+            "times",
+            rows=[(why, n) for why, n in refused[:MOST_REFUSALS]],
         ),
         f"{tally.cases:,} cases in {tally.runs:,} runs: "
         f"{tally.agrees:,} agree, {tally.failed:,} fail, "

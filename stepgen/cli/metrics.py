@@ -43,10 +43,13 @@ def command(
     if dims:
         console.show(console.dims_line(dims))
     if numbers:
+        intensity = numbers["intensity"]
+        per_byte = f"{intensity} operations per off-chip byte"
         held = f"{8 * numbers['memory']:,.0f} bits" if bits else f"{numbers['memory']:,} bytes"
         console.show(
             f"off-chip {numbers['traffic']:,} bytes, on-chip {held}, "
-            f"{numbers['flops']:,} operations, {numbers['intensity']} operations per off-chip byte"
+            f"{numbers['flops']:,} operations, "
+            f"{per_byte if intensity is not None else 'nothing goes off chip'}"
         )
     else:
         open_dims = [s.name for s in costs.symbols if s.name not in dims]

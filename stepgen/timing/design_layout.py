@@ -61,7 +61,7 @@ class DesignLayout(Layout):
             self._check_model(unit, self.actors[before:])
 
     def _check_model(self, unit: Unit, actors: Sequence[Actor]) -> None:
-        """Check that the actors of a unit, which may be a user's, serve all its ports.
+        """Check that the actors of a unit, which may be a user's, serve all its streams.
 
         Raises
         ------
@@ -75,7 +75,8 @@ class DesignLayout(Layout):
             (unit.outputs, {c for actor in actors for c in actor.writes}, "writes"),
         ):
             for port, name in ports.items():
-                if self._channels[name] not in served:
+                raw = self.design.channel[name].rank is None
+                if not raw and self._channels[name] not in served:
                     raise StepError(
                         f"{told} has no actor that {verb} {port}: name the channel in {verb}=[...] "
                         f"of layout.actor"

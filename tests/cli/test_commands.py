@@ -273,3 +273,9 @@ def test_interrupted(stepgen, monkeypatch):
 
     monkeypatch.setattr(program, "load", stop)
     assert stepgen("show moe").code == 130
+
+
+def test_a_program_without_off_chip_traffic_is_told_in_words(stepgen) -> None:
+    told = stepgen("metrics p.py:soft")
+    assert told.out.endswith(" operations, nothing goes off chip\n")
+    assert "None" not in told.out
