@@ -70,6 +70,14 @@ class Drawn(Bounded):
         self.bound = scale.bound
         super().__init__(seed, steps, scale.lanes)
 
+    def first(self) -> Stream:
+        """The first stream: as `Bounded` has it, or tiles of any rows, some of them without."""
+        if self.number(0, 1):
+            return super().first()
+        dims = [self.dim(ragged=n > 0) for n in range(self.number(0, 2) + 1)]
+        rows = self.pick(1, 2, 3, self.dim(ragged=False))
+        return self.input("x", sg.Tile(rows, self.columns(), self.pick(sg.int8, sg.int32)), dims)
+
     def columns(self) -> int:
         """Columns of a tile."""
         return self.lanes * self.number(1, self.scale.beats)
