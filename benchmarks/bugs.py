@@ -133,32 +133,34 @@ def find(bugs: list[Bug], path: Path) -> None:
     from stepgen.fuzz.draw import case
 
     drawn = [case(SEED, number)[0] for number in range(PROGRAMS)]
-    circuits = [_circuit(one) for one in drawn] if any(bug.rtl for bug in bugs) else []
     results = {}
     for bug in bugs:
-        _, told = forked(partial(_first, bug, drawn, circuits))
+        _, told = forked(partial(_first, bug, drawn))
         with os.fdopen(told) as file:
             results[bug.name] = json.loads(file.read())
         print(bug.name, results[bug.name], flush=True)
         path.write_text(json.dumps(results))
 
 
-def _first(bug: Bug, drawn: list[Any], circuits: list[str]) -> dict[str, Any]:
+def _first(bug: Bug, drawn: list[Any]) -> dict[str, Any]:
     """The first program that shows a bug; only those are simulated whose circuit it changes."""
     from stepgen.fuzz.compare import compare
 
-    broken.change(bug.path, bug.source())
+    right = (ROOT / bug.path).read_text()
     begun, simulated = time.monotonic(), 0
     for number, one in enumerate(drawn):
         if time.monotonic() - begun > SECONDS:
             return {"programs": number, "simulated": simulated, "says": ""}
+        circuit = _circuit(one) if bug.rtl else ""
+        broken.change(bug.path, bug.source())
         verdict = compare(one, rtl=False)
-        if verdict.status == "agrees" and bug.rtl and _circuit(one) != circuits[number]:
+        if verdict.status == "agrees" and bug.rtl and _circuit(one) != circuit:
             simulated += 1
             verdict = compare(one)
         if verdict.status == "failed":
             says = verdict.says.splitlines()[0][:120]
             return {"programs": number + 1, "simulated": simulated, "says": says}
+        broken.change(bug.path, right)
     return {"programs": len(drawn), "simulated": simulated, "says": ""}
 
 
