@@ -124,7 +124,7 @@ def _replayed(paths: tuple[Path, ...], *, rtl: bool, json: bool) -> int:
 
 
 def _show(tally: Tally) -> None:
-    from stepgen.fuzz.coverage import WHAT, by_kind
+    from stepgen.fuzz.coverage import WHAT, by_kind, unreached
     from stepgen.report import console
 
     kinds = by_kind(Counter(tally.reached))
@@ -146,4 +146,6 @@ def _show(tally: Tally) -> None:
         f"{tally.cases - tally.agrees - tally.failed:,} refused; "
         f"{tally.deadlocks:,} have deadlocks that their advice frees",
     )
+    if left := unreached(tally.reached):
+        console.show(f"{len(left)} branches not taken: {', '.join(left)}")
     console.show(*tally.failures.values())

@@ -19,10 +19,10 @@ from ..tools.atomic import atomic_file, atomic_folder
 from ..tools.external import missing
 from ..tools.waiting import Progress, quiet
 from ..tools.workers import Workers
-from . import coverage
+from . import branches, coverage
 from .case import Case
 from .compare import Verdict, compare, compare_all
-from .draw import Pairs, cases
+from .draw import Pairs, Wanted, cases
 from .shrink import shrink
 
 CRASHERS = "crashers"
@@ -33,6 +33,9 @@ ROUND = 96
 
 SHARE = {True: 4, False: 16}
 """Cases that a worker gets at once, with and without RTL."""
+
+SAMPLE = 8
+"""Of so many cases without RTL one is asked for the branches that it takes."""
 
 RUNS = {True: 4, False: 1}
 """Runs of a case, at most: with RTL, the build is what takes time."""
@@ -66,6 +69,8 @@ class Tally:
         How often one step followed another, as ``"one > other"``.
     known : dict of str to int
         `steps` when the current round began: what its cases are drawn with.
+    wanted : dict of str to float
+        Likewise, see `stepgen.fuzz.coverage.wanted`.
     failures : dict of str to str
         By what failed, without names and numbers: the file of a case, and what it says.
     seconds : float
@@ -83,13 +88,15 @@ class Tally:
     reached: dict[str, int] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
+    wanted: dict[str, float] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     def pairs(self) -> Pairs:
-        """How often one step followed another, for `stepgen.fuzz.draw.cases`."""
+        """How often one step followed another, for `stepgen.fuzz.draw.cases`, as is `wanted`."""
         if self.cases % ROUND == 0:
             self.known = dict(self.steps)
+            self.wanted = coverage.wanted(self.reached, max(1, self.cases))
         told = (key.split(" > ") for key in self.known)
         return {(a, b): self.known[f"{a} > {b}"] for a, b in told}
 
@@ -151,7 +158,7 @@ class Share:
     rtl : bool
     until : float
         Time of day after which no further case is begun.
-    pairs : mapping
+    pairs, wanted : mapping
         For `stepgen.fuzz.draw.cases`.
     known : frozenset of str
         Signatures of failures that need no further case.
@@ -164,6 +171,7 @@ class Share:
     rtl: bool
     until: float
     pairs: Pairs
+    wanted: Wanted
     known: frozenset[str]
     imports: tuple[Path, ...]
 
@@ -171,7 +179,9 @@ class Share:
 def tried(number: int, share: Share) -> Result:
     """Draw a case, compare, and reduce it if it fails in a new way."""
     try:
-        drawn, steps, left_out = cases(share.seed, number, share.pairs, RUNS[share.rtl])
+        drawn, steps, left_out = cases(
+            share.seed, number, share.pairs, RUNS[share.rtl], share.wanted
+        )
     except Exception as error:  # a crash before there is a program to keep
         says = f"drawing case {number} of seed {share.seed}: {type(error).__name__}: {error}"
         return Result(number, "failed", Verdict("failed", says).signature, says)
@@ -183,6 +193,12 @@ def tried(number: int, share: Share) -> Result:
     for one, verdict in zip(drawn, verdicts, strict=False):
         if verdict.prediction is not None:
             reached |= coverage.facts(one, steps, verdict.prediction)
+    if verdicts[0].prediction is not None and (share.rtl or number % SAMPLE == 0):
+        try:
+            found = branches.taken(drawn[0], verdicts[0].prediction.cycles)
+            reached |= {f"branch {name}" for name in found}
+        except RuntimeError as error:
+            verdicts[0] = replace(verdicts[0], status="failed", says=str(error))
     told = next((k for k, v in enumerate(verdicts) if v.status == "failed"), 0)
     verdict, says, crasher = verdicts[told], verdicts[told].says, ""
     if verdict.status == "failed" and verdict.signature not in share.known:
@@ -294,8 +310,8 @@ def run(
         numbers = range(tally.cases, stop)
         known, own = frozenset(tally.failures), tuple(imports)
         shares = [
-            Share(tally.seed, tuple(numbers[k : k + size]), tally.rtl, until, pairs, known, own)
-            for k in range(0, len(numbers), size)
+            Share(tally.seed, part, tally.rtl, until, pairs, tally.wanted, known, own)
+            for part in (tuple(numbers[k : k + size]) for k in range(0, len(numbers), size))
         ]
         results: dict[int, Result] = {}
         for _, done in workers.run(_share, shares):

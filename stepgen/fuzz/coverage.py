@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..ir.stream import Node, Stream
 from ..timing.model import Prediction
+from . import branches
 from .case import Case
 
 WHAT = {
@@ -24,6 +25,8 @@ WHAT = {
     "around": "circumstances of a run",
     "unit": "kinds of units",
     "state": "states of actors: unit, actor, and what it did or waited for",
+    "branch": "branches of the actors' cycle models: condition, and how it was decided",
+    "makes": "steps of the generator, and kinds of units in their programs",
 }
 """Kinds of facts; a fact is its kind and what was seen, as ``"lanes 4"``."""
 
@@ -32,12 +35,14 @@ _LARGE = 8
 
 
 def facts(case: Case, steps: Iterable[str], prediction: Prediction) -> set[str]:
-    """What one case has reached."""
+    """What one case has reached, but for branches."""
+    kinds = {unit.params.kind for unit in prediction.design.units}
     return {
         *(f"step {step}" for step in steps),
+        *(f"makes {step} > {kind}" for step in steps for kind in kinds),
         *_of_graph(case),
         *_of_run(case),
-        *(f"unit {unit.params.kind}" for unit in prediction.design.units),
+        *(f"unit {kind}" for kind in kinds),
         *_of_units(prediction),
     }
 
@@ -85,6 +90,29 @@ def _of_units(prediction: Prediction) -> Iterator[str]:
         for state in ("busy", "starved", "full"):
             if getattr(activity, state) and activity.unit in kinds:
                 yield f"state {kinds[activity.unit]} {activity.name} {state}"
+
+
+def unreached(reached: Iterable[str]) -> list[str]:
+    """The branches that no program took, as file, line and answer."""
+    return sorted(branches.every().keys() - {fact.removeprefix("branch ") for fact in reached})
+
+
+def wanted(reached: Mapping[str, int], cases: int) -> dict[str, float]:
+    """How much more often steps are to be drawn, for branches that no program took.
+
+    A step counts for the units that programs with it have more often than others.
+    """
+    missing = Counter(name.partition("/")[0] for name in unreached(reached))
+    found = {}
+    for step in (fact.partition(" ")[2] for fact in reached if fact.startswith("step ")):
+        times = reached[f"step {step}"]
+        more = {
+            kind: reached.get(f"makes {step} > {kind}", 0) / times
+            - reached.get(f"unit {kind}", 0) / cases
+            for kind in missing
+        }
+        found[step] = 1 + sum(max(0.0, more[kind]) * missing[kind] for kind in missing)
+    return found
 
 
 def by_kind(reached: Counter[str]) -> dict[str, Counter[str]]:

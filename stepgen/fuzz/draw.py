@@ -25,6 +25,7 @@ LOOPS = 0.04
 """Share of programs that are loops."""
 
 Pairs = Mapping[tuple[str, str], int]
+Wanted = Mapping[str, float]
 
 
 def scale(rng: np.random.Generator) -> Scale:
@@ -65,7 +66,11 @@ def case(
 
 
 def cases(
-    seed: int, number: int, pairs: Pairs | None = None, runs: int = 1
+    seed: int,
+    number: int,
+    pairs: Pairs | None = None,
+    runs: int = 1,
+    wanted: Wanted | None = None,
 ) -> tuple[tuple[Case, ...], tuple[str, ...], Counter[str]]:
     """Several cases on one design, which is what takes most of the time: other data, other runs.
 
@@ -75,6 +80,8 @@ def cases(
         As for `case`, which is the first.
     runs : int
         How many, at most: inputs that get too large are left out.
+    wanted : mapping, optional
+        How much more often steps are drawn; 1 for those that are missing.
 
     Returns
     -------
@@ -84,11 +91,11 @@ def cases(
         As of `case`.
     """
     # Lines of the generator tell nobody anything.
-    return placed("the fuzzer", lambda: _cases(seed, number, pairs or {}, runs))
+    return placed("the fuzzer", lambda: _cases(seed, number, pairs or {}, wanted or {}, runs))
 
 
 def _cases(
-    seed: int, number: int, pairs: Pairs, runs: int
+    seed: int, number: int, pairs: Pairs, wanted: Wanted, runs: int
 ) -> tuple[tuple[Case, ...], tuple[str, ...], Counter[str]]:
     rng = np.random.default_rng([seed, number])
     more = [np.random.default_rng([seed, number, n]) for n in range(1, runs)]
@@ -101,7 +108,7 @@ def _cases(
             other = replace(loops.drawn(int(own.integers(1 << 30))), order=turns.order)
             others.append(around(replace(first, inputs=loops.loop(other)[1]), own))
         return (first, *others), ("loop",), Counter()
-    names = _steered(rng, pairs)
+    names = _steered(rng, pairs, wanted)
     while True:
         large = scale(rng)
         start, size = int(rng.integers(1 << 30)), int(rng.integers(1, 6))
@@ -125,14 +132,14 @@ def _cases(
         return (first, *others), tuple(steps), refused
 
 
-def _steered(rng: np.random.Generator, pairs: Pairs) -> list[str]:
+def _steered(rng: np.random.Generator, pairs: Pairs, wanted: Wanted) -> list[str]:
     """Steps to draw from; the rarer a step was beside others so far, the more often it is there."""
     met: Counter[str] = Counter()
     for (one, other), count in pairs.items():
         met[one] += count
         met[other] += count
     least = 1 + min((met[name] for name in STEPS), default=0)
-    weight = np.array([least / (1 + met[name]) for name in STEPS])
+    weight = np.array([wanted.get(name, 1.0) * least / (1 + met[name]) for name in STEPS])
     return [str(n) for n in rng.choice(STEPS, 40, p=weight / weight.sum())]
 
 

@@ -1,0 +1,143 @@
+"""Which branches of the cycle models' step functions a run takes: of its actors, line by line."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from ..timing import kernel as k
+from ..timing.design_layout import DesignLayout
+from ..timing.layout import Layout
+from .case import MAX_CYCLES, Case
+
+UNITS = Path(__file__).parents[1] / "hw" / "units"
+
+Arc = tuple[str, int, int]
+"""File, the line that was run, and the one before it; 0 for none."""
+
+
+@cache
+def models() -> Mapping[str, ModuleType]:
+    """The modules of cycle models, by file."""
+    package = UNITS.relative_to(UNITS.parents[2]).parts
+    names = sorted(path.parent.name for path in UNITS.glob("*/model.py"))
+    found = [import_module(".".join((*package, name, "model"))) for name in names]
+    return {str(module.__file__): module for module in found}
+
+
+@cache
+def every() -> Mapping[str, tuple[str, range, int]]:
+    """All branches, as ``"UNIT/model.py:43 yes"``: file, lines of the condition, line behind it.
+
+    Conditions of ``if`` and ``while`` in steps and helpers; expressions are not told apart.
+    """
+    found: dict[str, tuple[str, range, int]] = {}
+    for file in models():
+        for function in ast.parse(Path(file).read_text()).body:
+            if not isinstance(function, ast.FunctionDef) or not function.decorator_list:
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.If | ast.While):
+                    lines = range(node.test.lineno, (node.test.end_lineno or 0) + 1)
+                    name = f"{Path(file).parent.name}/model.py:{node.test.lineno}"
+                    for answer in ("yes", "no"):
+                        found[f"{name} {answer}"] = (file, lines, node.body[0].lineno)
+    return found
+
+
+def taken(case: Case, cycles: int) -> set[str]:
+    """The branches that a run takes, in the interpreter instead of compiled.
+
+    Parameters
+    ----------
+    case : Case
+        One whose run ends.
+    cycles : int
+        How long it lasts, as the compiled model says.
+
+    Raises
+    ------
+    RuntimeError
+        If the interpreter comes to another number of cycles.
+    """
+    experiment = case.experiment()
+    layout = DesignLayout(experiment.design, experiment.beats, case.stalls, case.memory, case.early)
+    with _interpreted(), _traced() as arcs:
+        last = _run(layout)
+    if last != cycles:
+        raise RuntimeError(f"compiled the run has {cycles} cycles, interpreted {last}")
+    return {
+        name
+        for name, (file, test, inside) in every().items()
+        if any(
+            where == file
+            and before in test
+            and line not in test
+            and (line == inside) == name.endswith("yes")
+            for where, before, line in arcs
+        )
+    }
+
+
+def _run(layout: Layout) -> int:
+    """Run a layout; the number of its cycles."""
+    state: Any = layout.build().tolist()
+    steps = tuple(step.py_func for step in layout.step_table())  # type: ignore[attr-defined]
+    log, trace, t, why = state[k.LOG], state[k.TRACE], 0, k.PAUSED
+    while why in (k.PAUSED, k.LOG_FULL):
+        state[k.LOG], state[k.TRACE] = log, trace
+        why, t = k.run.py_func(steps, state, t, MAX_CYCLES + 1 - layout.control, 1 << 30)
+    return t - k.CONTROL_CYCLES + 1 + layout.control
+
+
+@contextmanager
+def _interpreted() -> Iterator[None]:
+    """Within the block, functions of the models and of the engine are those of Python."""
+    changed: list[tuple[ModuleType, str, Any]] = []
+    for module in (k, *models().values()):
+        for name, value in list(vars(module).items()):
+            if hasattr(value, "py_func"):
+                changed.append((module, name, value))
+                if value is not k.run:
+                    setattr(module, name, value.py_func)
+    try:
+        yield
+    finally:
+        for module, name, value in changed:
+            setattr(module, name, value)
+
+
+@contextmanager
+def _traced() -> Iterator[set[Arc]]:
+    """Within the block, which line of a model was run after which."""
+    arcs: set[Arc] = set()
+    files = models()
+
+    def entered(frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+        file = frame.f_code.co_filename
+        if file not in files:
+            return None
+        before = 0
+
+        def inside(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+            nonlocal before
+            if event == "line":
+                arcs.add((file, before, frame.f_lineno))
+                before = frame.f_lineno
+            return inside
+
+        return inside
+
+    others = sys.gettrace()
+    sys.settrace(entered)
+    try:
+        yield arcs
+    finally:
+        sys.settrace(others)

@@ -1,0 +1,62 @@
+"""Which branches of cycle models programs take, and what is drawn more often for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.fuzz import branches, coverage
+from stepgen.fuzz.case import Case
+from stepgen.fuzz.draw import case, cases
+
+
+def promoted(level: int | None) -> Case:
+    g = sg.Graph("promoted")
+    x = g.input("x", sg.int8[1, 2], (2,))
+    g.output(x.promote() if level is None else x.promote(level), "y")
+    return Case(g, {"x": [np.zeros((1, 2), np.int8)] * 2}, lanes=2)
+
+
+def test_the_branches_of_a_run_are_those_of_its_actors() -> None:
+    inner, outer = promoted(0), promoted(None)
+    took = [branches.taken(c, c.experiment().prediction.cycles) for c in (inner, outer)]
+    assert all(took)
+    assert took[0] ^ took[1]
+    assert {name.partition("/")[0] for name in took[0] | took[1]} <= {
+        unit.params.kind for unit in outer.experiment().design.units
+    }
+    assert hasattr(branches.k.push, "py_func")  # compiled again
+
+
+def test_interpreted_and_compiled_models_agree_and_reach_most_branches() -> None:
+    reached: set[str] = set()
+    for number in range(20):
+        one = case(31, number)[0]
+        try:
+            cycles = one.experiment().prediction.cycles
+        except sg.StepError:
+            continue
+        reached |= branches.taken(one, cycles)
+    assert reached <= branches.every().keys()
+    assert len(reached) > 0.75 * len(branches.every())
+    with pytest.raises(RuntimeError, match="interpreted"):
+        branches.taken(promoted(0), 1)
+
+
+def test_steps_that_lead_to_branches_not_taken_are_drawn_more_often() -> None:
+    kinds = {name.partition("/")[0] for name in branches.every()} - {"partition"}
+    reached = dict.fromkeys(
+        (f"branch {n}" for n in branches.every() if not n.startswith("partition")), 1
+    )
+    reached |= {"step route": 10, "step promote": 10, "unit partition": 10}
+    reached |= {f"unit {kind}": 20 for kind in kinds}
+    reached |= {"makes route > partition": 10}
+    wanted = coverage.wanted(reached, 20)
+    assert wanted["route"] > wanted["promote"] == 1
+    assert all(name.startswith("partition/") for name in coverage.unreached(reached))
+
+    def drawn(more: dict[str, float]) -> int:
+        return sum(cases(1, n, wanted=more)[1].count("route") for n in range(12))
+
+    assert drawn(dict.fromkeys(wanted, 1.0) | {"route": 20.0}) > drawn({})
