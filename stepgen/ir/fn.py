@@ -9,8 +9,21 @@ from stepgen.ir.about import about
 from stepgen.ir.function import function_types, maker
 
 
+def _listed(functions: Functions) -> str:
+    """For `help`: every function with the first line of its docstring."""
+    width = max(map(len, dir(functions)))
+    lines = [
+        f"{name:{width}}  {(about(kind).splitlines() or [''])[0]}".rstrip()
+        for name, kind in function_types().items()
+    ]
+    return "\n".join(["Every function by its name, also users' own.", "", *lines])
+
+
 class Functions:
-    """``sg.fn``: every function by its name, also users' own."""
+    __doc__ = property(_listed)  # made when asked for: users' own functions are in it
+
+    def __repr__(self) -> str:
+        return "sg.fn"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():

@@ -174,6 +174,14 @@ def test_help_shows_the_parameters_of_functions() -> None:
     assert set(function_types()) <= set(dir(sg.fn))
 
 
+def test_help_lists_the_functions() -> None:
+    text = pydoc.render_doc(sg.fn, renderer=pydoc.plaintext)
+    lines = [line.strip() for line in text.splitlines()]
+    for name, kind in function_types().items():
+        summary = inspect.getdoc(kind).splitlines()[0]
+        assert [line for line in lines if line.startswith(f"{name} ") and line.endswith(summary)]
+
+
 REFUSED: dict[str, Callable[[sg.Stream], object]] = {
     "accum at .*: missing a required argument: 'fn'": lambda x: x.accum(rank=1),
     "accum at .*: missing a required argument: 'rank'": lambda x: x.accum(sg.fn.add()),
