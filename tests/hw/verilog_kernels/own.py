@@ -82,6 +82,7 @@ class UntimedClamper(Clamper):
 
 
 class HastyClamper(Clamper):
+    main: ClassVar = "scale"
     model = at_once
 
 
