@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
 from stepgen.fuzz.generators.plain import NARROW, draw
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
@@ -90,3 +92,22 @@ def test_a_run_can_be_limited():
     design, beats = drawn(0)
     with pytest.raises(StepError, match="takes more than 3 cycles"):
         predict(design, beats, limit=3)
+
+
+@pytest.mark.parametrize(("loads", "stores"), [(0, 1), (1, 0), (1, 1)])
+def test_the_memory_arbiter_is_told_of_whatever_it_serves(loads, stores):
+    g = sg.Graph("served")
+    x = g.input("x", sg.int8[4, 8], (2,))
+    once = {"tile": (4, 8), "shape": (1, 1), "stride": (1, 1)}
+    for n in range(loads):
+        t = g.tensor(f"t{n}", (4, 8), sg.int8)
+        g.output(sg.linear_offchip_load(t, **once), f"y{n}")
+    for n in range(stores):
+        x.linear_offchip_store(g.tensor(f"u{n}", (8, 8), sg.int8))
+    if not stores:
+        g.output(x, "x_out")
+    inputs = {f"t{n}": np.zeros((4, 8), np.int8) for n in range(loads)}
+    inputs["x"] = np.zeros((2, 4, 8), np.int8)
+    prediction = Experiment(g, inputs).prediction
+    (memory,) = (u for u in prediction.design.units if u.kind == "memory")
+    assert memory.params.main in {a.name for a in prediction.activities if a.unit == "memory"}

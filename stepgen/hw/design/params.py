@@ -40,14 +40,10 @@ class UnitParams(ABC):
         Name of the kind in the design table.
     weights : str
         Input whose tiles the unit buffers: one is loaded while another is used; empty for none.
-    main : str
-        The actor that represents the unit in reports; empty for units that only pass beats on:
-        they neither compute, store, route nor merge.
     """
 
     kind: ClassVar[str]
     weights: ClassVar[str] = ""
-    main: ClassVar[str] = ""
     kinds: ClassVar[dict[str, type[UnitParams]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -71,6 +67,14 @@ class UnitParams(ABC):
     @abstractmethod
     def outputs(self) -> tuple[str, ...]:
         """Names of the output ports, in order."""
+
+    @property
+    def main(self) -> str:
+        """The actor that represents the unit in reports.
+
+        Empty for units that only pass beats on: they neither compute, store, route nor merge.
+        """
+        return ""
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         """Why a unit with these parameters can't be built between its channels, or None."""

@@ -40,7 +40,10 @@ class Memory(UnitParams):
     stores: int
 
     kind: ClassVar = "memory"
-    main: ClassVar = "return"
+
+    @property
+    def main(self) -> str:
+        return "return" if self.loads else "move"
 
     @property
     def inputs(self) -> tuple[str, ...]:
