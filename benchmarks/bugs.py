@@ -191,11 +191,17 @@ def measure() -> Table:
         spawned.start()
         spawned.join()
         results |= json.loads(path.read_text())
+    return table(results)
+
+
+def table(results: dict[str, dict[str, Any]]) -> Table:
+    """What `find` has found, by the names of the bugs."""
     rows = []
     for bug in BUGS:
-        got = results[bug.name]
+        got = results.get(bug.name, {"programs": 0, "simulated": 0, "says": ""})
         after = f"{got['programs']}" if got["says"] else f"not in {got['programs']}"
-        rows.append((bug.name, after, got["simulated"] if bug.rtl else "", got["says"]))
+        says = got["says"].replace("|", "¦")
+        rows.append((bug.name, after, got["simulated"] if bug.rtl else "", says))
     beyond = "; ".join(f"{name}: {reason}" for name, reason in BEYOND)
     return Table(
         "h. Bugs of the past, put back",

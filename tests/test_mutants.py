@@ -10,6 +10,7 @@ import pytest
 from benchmarks.bugs import BUGS, Bug
 from benchmarks.mutants import attempted, tables
 from benchmarks.mutants.concern import TESTS, concerning
+from benchmarks.mutants.equivalent import EQUIVALENT
 from benchmarks.mutants.rules import ROOT, Mutant, all_mutants, drawn, files, mutants
 from benchmarks.mutants.session import FUZZER, NO_CIRCUIT, SUITE, Tried
 
@@ -56,6 +57,10 @@ def test_the_seed_decides_and_more_mutants_begin_with_the_same() -> None:
 def test_tests_concern_every_file_that_is_broken(path: str) -> None:
     assert sum(len(some) for some in concerning(path)) > 1
     assert {t for some in concerning(path) for t in some} <= set(TESTS)
+
+
+def test_what_is_called_equivalent_is_still_a_mutant() -> None:
+    assert EQUIVALENT.keys() <= {m.key for m in all_mutants()}
 
 
 @pytest.mark.parametrize("by", BROKEN)

@@ -57,8 +57,8 @@ def attempted(
     programs : int, optional
         How many programs of the fuzzer are drawn.
     """
-    known = read(path)
-    left = [m for m in mutants if not _is_known(m, known)]
+    before = read(path)
+    left = [m for m in mutants if not _is_known(m, before)]
     for models in (True, False):
         some = [m for m in left if m.is_model == models]
         order = (by,) if by else (FUZZER, SUITE) if models else (SUITE, FUZZER)
@@ -69,12 +69,18 @@ def attempted(
             )
             process.start()
             process.join()
-    known = read(path)
-    return [known[m.id] for m in mutants if _is_known(m, known)]
+    found = read(path)
+    return [found[m.id] for m in mutants if _is_known(m, found)]
 
 
-def _is_known(mutant: Mutant, known: dict[str, Tried]) -> bool:
-    return mutant.id in known and known[mutant.id].digest == digest(mutant.path)
+def known(seed: int, count: int) -> list[Tried]:
+    """What became of the drawn mutants that were tried."""
+    found = read(FOLDER / "both.jsonl")
+    return [found[m.id] for m in drawn(seed, count) if _is_known(m, found)]
+
+
+def _is_known(mutant: Mutant, found: dict[str, Tried]) -> bool:
+    return mutant.id in found and found[mutant.id].digest == digest(mutant.path)
 
 
 def read(path: Path) -> dict[str, Tried]:

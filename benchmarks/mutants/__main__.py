@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from . import COUNT, SEED, tried
+from ..table import write
+from . import COUNT, SEED, known, tables, tried
 from .session import FUZZER, SUITE
 
 
@@ -16,7 +17,11 @@ def main() -> None:
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="at once")
     parser.add_argument("--file", default="", metavar="TEXT", help="of files with this in the path")
     parser.add_argument("--by", choices=(SUITE, FUZZER), help="one of them alone looks")
+    parser.add_argument("--write", action="store_true", help="results of those tried so far alone")
     asked = parser.parse_args()
+    if asked.write:
+        write(tables(known(asked.seed, asked.count)))
+        return
     for one in tried(asked.seed, asked.count, asked.jobs, file=asked.file, by=asked.by):
         if not one.by:
             print(f"survived: {one.id}\n  {one.key}")
