@@ -128,8 +128,7 @@ def drawn(seed: int, count: int) -> list[Mutant]:
     """
     every = all_mutants()
     often = Counter(mutant.rule for mutant in every)
-    rng = random.Random(seed)
-    keys = {m: rng.random() ** (often[m.rule] ** 0.5) for m in every}
+    keys = {m: random.Random(f"{seed} {m.key}").random() ** (often[m.rule] ** 0.5) for m in every}
     return sorted(every, key=lambda m: -keys[m])[:count]
 
 
