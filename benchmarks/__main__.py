@@ -23,6 +23,7 @@ NAMES = (
     "figures",
     "mutants",
     "bugs",
+    "fuzzing",
 )
 
 
