@@ -16,7 +16,7 @@ from .mutants.forks import forked
 from .mutants.rules import ROOT
 from .table import Table
 
-SEED, PROGRAMS, SECONDS = 4, 100, 300.0
+SEED, PROGRAMS, RUNS, SECONDS = 4, 100, 4, 300.0
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,9 @@ def find(bugs: list[Bug], path: Path) -> None:
     """Put each bug back, in a process of its own, and compare programs until one shows it."""
     if any(bug.compiled for bug in bugs):
         broken.interpret()
-    from stepgen.fuzz.draw import case
+    from stepgen.fuzz.draw import cases
 
-    drawn = [case(SEED, number)[0] for number in range(PROGRAMS)]
+    drawn = [cases(SEED, number, runs=RUNS)[0] for number in range(PROGRAMS)]
     results = {}
     for bug in bugs:
         _, told = forked(partial(_first, bug, drawn))
@@ -140,21 +140,24 @@ def find(bugs: list[Bug], path: Path) -> None:
 
 def _first(bug: Bug, drawn: list[Any]) -> dict[str, Any]:
     """The first program that shows a bug; only those are simulated whose circuit it changes."""
-    from stepgen.fuzz.compare import compare
+    from stepgen.fuzz.compare import compare_all
 
     right = (ROOT / bug.path).read_text()
     begun, simulated = time.monotonic(), 0
-    for number, one in enumerate(drawn):
+    for number, several in enumerate(drawn):
+        one = several[0]
         if time.monotonic() - begun > SECONDS:
             return {"programs": number, "simulated": simulated, "says": ""}
         circuit = _circuit(one) if bug.rtl else ""
         broken.change(bug.path, bug.source())
-        verdict = compare(one, rtl=False)
-        if verdict.status == "agrees" and bug.rtl and _circuit(one) != circuit:
+        verdicts = compare_all(several, rtl=False)
+        fine = all(verdict.status != "failed" for verdict in verdicts)
+        if fine and bug.rtl and _circuit(one) != circuit:
             simulated += 1
-            verdict = compare(one)
-        if verdict.status == "failed":
-            says = verdict.says.splitlines()[0][:120]
+            verdicts = compare_all(several)
+        failed = [verdict.says for verdict in verdicts if verdict.status == "failed"]
+        if failed:
+            says = failed[0].splitlines()[0][:120]
             return {"programs": number + 1, "simulated": simulated, "says": says}
         broken.change(bug.path, right)
     return {"programs": len(drawn), "simulated": simulated, "says": ""}
