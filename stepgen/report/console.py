@@ -136,7 +136,8 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
 
 
 def _params(params: UnitParams) -> str:
-    return ", ".join(f"{k}={v}" for k, v in dataclasses.asdict(params).items())
+    given = dataclasses.asdict(params).items()
+    return ", ".join(f"{k}={v}" for k, v in given if v is not None)
 
 
 def _ports(channels: Mapping[str, str]) -> str:
