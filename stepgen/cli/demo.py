@@ -64,11 +64,13 @@ def command(
 ) -> int:
     """Build and verify a mixture-of-experts layer, with static and with dynamic tiles."""
     from stepgen.emit.design_writer import write
-    from stepgen.program.design_folder import MANIFEST
+    from stepgen.program.design_folder import MANIFEST, check_target
     from stepgen.report import console, summary, timeline
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_folder
 
+    for tiling in TILINGS:
+        check_target(output / tiling)
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
     experiments = [when.experiment(p, hardware, seed=seed) for p in programs]
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:

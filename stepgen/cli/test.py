@@ -72,10 +72,12 @@ def command(
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
     from stepgen.emit.design_writer import check, write
+    from stepgen.program.design_folder import check_target
     from stepgen.report import console
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_folder
 
+    check_target(output)
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts)

@@ -17,13 +17,12 @@ from stepgen.cli.outputs import Output
     "--out",
     "output",
     type=Output(),
-    default="build",
     metavar="DIR",
-    help="Folder for the results.",
+    help="Folder for the results; by default build, or the design folder that PROGRAM is.",
 )
 @json_option
 def command(
-    program: ProgramOptions, hardware: HardwareOptions, *, output: Path, json: bool
+    program: ProgramOptions, hardware: HardwareOptions, *, output: Path | None, json: bool
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
     from stepgen.emit.design_writer import write
@@ -33,10 +32,12 @@ def command(
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design
     earlier = [] if loaded.design is None else [Path(program.program)]
+    folder = output or (earlier or [Path("build")])[0]
     with waiting.progress(quiet=json) as progress:
         progress("writing Verilog", 0.0)
-        written = write(output, loaded, design, earlier=earlier)
-    files = {what: str(output / name) for what, name in written.files.items()}
+        change = output is not None or not earlier
+        written = write(folder, loaded, design, earlier=earlier, change=change)
+    files = {what: str(folder / name) for what, name in written.files.items()}
     if json:
         console.show_json({**files, "hash": written.hash, "built": written.built})
         return

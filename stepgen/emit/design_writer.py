@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..hw.design.table import Design
 from ..hw.names import verilog_name
+from ..hw.verilog_kernel.params import sources_of
 from ..ir import text
 from ..ir.errors import StepError
 from ..ir.versions import stamped
@@ -21,6 +22,7 @@ from ..program.design_folder import (
     INPUTS,
     MANIFEST,
     Manifest,
+    check_target,
     content_hash,
     is_folder,
     read_manifest,
@@ -59,6 +61,7 @@ def write(
     *,
     circuit: bool = True,
     earlier: Iterable[Path] = (),
+    change: bool = True,
 ) -> Written:
     """Write the design folder of a program.
 
@@ -74,15 +77,23 @@ def write(
         Whether to make the Verilog where it is not there yet.
     earlier : iterable of Path
         Other design folders whose Verilog may be taken over, beside the one to write.
+    change : bool
+        Whether a folder may change in which files are missing or are others.
 
     Raises
     ------
     StepError
-        If the folder can't be written, or the design can't be built.
+        If the folder can't be written, is one of others with files of these names, or may not
+        change; or the design can't be built.
     """
     maker, name = made_by(design), design.name
+    own = [f"{name}.v", f"{name}.vlt", f"{name}_registers.h", *sources_of(design)]
+    inputs_file = [INPUTS] if program.given else []
+    check_target(folder, [MANIFEST, GRAPH, *inputs_file, *(own if circuit else [])])
     found = (_verilog_in(place, design, maker) for place in (folder, *earlier))
     known = next((data for data in found if data is not None), None)
+    if known is None and not change:
+        raise _unchanged(folder, own[:1])
     circuit_text = verilog(design) if known is None and circuit else known
     words: dict[str, str] = {}
     files: dict[str, bytes] = {}
@@ -107,12 +118,24 @@ def write(
     hashes = {key: content_hash(files[key]) for key in sorted(files)}
     manifest = Manifest(design.hash, maker, hashes, design)
     files[MANIFEST] = _text(manifest).encode()
-    with atomic_folder(folder) as place:
-        for key, content in files.items():
-            there = folder / key
-            if not (there.is_file() and there.read_bytes() == content):
-                (place / key).write_bytes(content)
+    stale = [key for key, content in files.items() if not _has(folder / key, content)]
+    if stale and not change:
+        raise _unchanged(folder, stale)
+    with atomic_folder(folder, anew=files.keys() - {GRAPH, INPUTS}) as place:
+        for key in stale:
+            (place / key).write_bytes(files[key])
     return Written(words, design.hash, circuit and known is None)
+
+
+def _has(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
+
+
+def _unchanged(folder: Path, stale: Sequence[str]) -> StepError:
+    where = f"-o {folder} writes it anew there"
+    if {GRAPH, INPUTS}.intersection(stale):
+        where = "name another folder by -o"
+    return StepError(f"{folder} lacks {', '.join(stale)} as stepgen would write it now: {where}")
 
 
 def check(folder: Path, design: Design) -> None:

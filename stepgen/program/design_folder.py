@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.records import parsed, record
 from ..ir.versions import unstamped
+from ..tools.atomic import check_place
 from . import inputs
 
 MANIFEST, GRAPH, INPUTS = "design.json", "graph.json", "inputs.npz"
@@ -65,6 +67,42 @@ class DesignFolder:
 def is_folder(path: Path) -> bool:
     """Whether a folder is a design folder."""
     return (path / MANIFEST).is_file()
+
+
+def check_target(path: Path, names: Container[str] | None = None) -> None:
+    """Check that a design folder may be written to a place: no files of others are replaced.
+
+    Parameters
+    ----------
+    path : Path
+    names : container of str, optional
+        What will be written; by default it may be anything.
+
+    Raises
+    ------
+    StepError
+        If another folder is there, which has something of these names.
+    """
+    with suppress(OSError):  # whoever writes tells what is wrong
+        found = sorted(p.name for p in path.iterdir() if names is None or p.name in names)
+        if not found or _is_written(path):
+            return
+        for name in found if names is not None else ():
+            check_place(path / name)
+        raise StepError(
+            f"can't write {path}: it is no design folder, and its {found[0]} might be replaced: "
+            f"name a new folder"
+        )
+
+
+def _is_written(path: Path) -> bool:
+    """Whether a manifest is there, even one that does not fit its files."""
+    if not is_folder(path):
+        return False
+    with suppress(OSError, ValueError, StepError):
+        data = parsed((path / MANIFEST).read_text(encoding="utf-8"), str(path))
+        return isinstance(data, dict) and {"hash", "design"} <= data.keys()
+    return False
 
 
 def content_hash(data: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def same_file(a: Path, b: Path) -> bool:
     return os.path.realpath(a) == os.path.realpath(b)
 
 
-def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
+def check_place(path: Path, inputs: Iterable[Path] = (), *, kept: bool = True) -> Path:
     """The path to write to: the target of a symlink, if that is a regular file or missing.
 
     Parameters
@@ -41,7 +41,9 @@ def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
     path : Path
         Where the file belongs.
     inputs : iterable of Path
-        Files that it must not replace, beside those of `keeping`.
+        Files that it must not replace.
+    kept : bool
+        Whether it must not replace those of `keeping` either.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def check_place(path: Path, inputs: Iterable[Path] = ()) -> Path:
         raise StepError(f"can't write {path}: {error}") from None
     if there and not real.is_file():
         raise StepError(f"can't write {path}: it is no regular file")
-    if there and any(same_file(real, kept) for kept in (*inputs, *_kept)):
+    if there and any(same_file(real, other) for other in (*inputs, *(_kept if kept else ()))):
         raise StepError(f"can't write {path}: it is an input of the same command")
     return real
 
@@ -99,7 +101,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path, *, anew: Container[str] = ()) -> Iterator[Path]:
     """Fill a folder; its entries appear only if the block ends without an error.
 
     Parameters
@@ -107,6 +109,8 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     path : Path
         The folder, which is made where it is missing. In one that is there, only entries of the
         same names are replaced.
+    anew : container of str
+        Files that may be replaced although they are inputs, since they are made of other inputs.
 
     Yields
     ------
@@ -132,7 +136,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     try:
         yield partial
         path.mkdir(exist_ok=True)
-        targets = {entry: _target(entry, path / entry.name) for entry in partial.iterdir()}
+        targets = {
+            entry: _target(entry, path / entry.name, kept=entry.name not in anew)
+            for entry in partial.iterdir()
+        }
         for entry, target in targets.items():
             if target.is_dir():
                 shutil.rmtree(target)
@@ -145,10 +152,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _target(entry: Path, place: Path) -> Path:
+def _target(entry: Path, place: Path, *, kept: bool) -> Path:
     """What an entry of a folder replaces: a folder of its name, or a file as `check_place` says."""
     if not entry.is_dir():
-        return check_place(place)
+        return check_place(place, kept=kept)
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise StepError(f"can't write {place}: it is no folder")
     if any(place.resolve() in kept.resolve().parents for kept in _kept):

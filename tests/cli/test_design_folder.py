@@ -68,6 +68,68 @@ def test_its_verilog_is_not_built_again(stepgen, here, folder) -> None:
     assert (here / "other/layer.v").read_bytes() == (folder / "layer.v").read_bytes()
 
 
+def test_one_is_left_as_it_is_where_no_other_place_is_named(stepgen, here, folder) -> None:
+    before = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
+    said = stepgen("verilog built")
+    assert (said.code, "is not built again" in said.out) == (0, True)
+    assert {p.name: p.stat().st_mtime_ns for p in folder.iterdir()} == before
+    assert not (here / "build").exists()
+
+
+def test_one_of_other_circuits_is_written_anew_where_o_says(
+    stepgen, here, folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    monkeypatch.setattr(design_writer, "made_by", lambda design: "others")
+    said = stepgen("verilog built")
+    assert said.code == 2
+    told = "built lacks layer.v as stepgen would write it now: -o built writes it anew there"
+    assert told in said.err
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert not (here / "build").exists()
+    assert "is not built again" not in stepgen("verilog built -o built").out
+    assert "is not built again" in stepgen("verilog built").out
+
+
+def test_other_inputs_are_written_to_another_folder(stepgen, folder) -> None:
+    assert stepgen("run built --seed 3 --save-inputs in.npz").code == 0
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    said = stepgen("verilog built --inputs in.npz")
+    assert said.code == 2
+    told = "built lacks inputs.npz, design.json as stepgen would write it now: name another folder"
+    assert told in said.err
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert stepgen("verilog built --inputs in.npz -o other").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("verilog p.py:layer -o mine", "mine/layer.v"),
+        ("verilog p.py:layer -o mine", "mine/design.json"),
+        ("test p.py:layer -o mine", "mine/notes.txt"),
+        (f"demo {SMALL[4:]} -o mine", "mine/static/index.html"),
+    ],
+)
+def test_files_of_others_are_not_replaced(stepgen, here, line, place) -> None:
+    (here / place).parent.mkdir(parents=True)
+    (here / place).write_text("{}")
+    said = stepgen(line)
+    assert said.code == 2
+    folder, _, name = place.rpartition("/")
+    told = f"can't write {folder}: it is no design folder, and its {name} might be replaced: name"
+    assert told in said.err
+    assert [str(p.relative_to(here)) for p in here.rglob("mine/**/*") if p.is_file()] == [place]
+    assert (here / place).read_text() == "{}"
+
+
+def test_verilog_is_written_beside_other_files(stepgen, here) -> None:
+    (here / "build/test").mkdir(parents=True)
+    (here / "build/notes.txt").write_text("mine")
+    assert stepgen("verilog p.py:layer").code == 0
+    assert (here / "build/layer.v").exists()
+
+
 def test_a_test_leaves_one_that_repeats_it(stepgen, here, folder) -> None:
     first = stepgen("test built --driver cpp -o t --json").json
     assert first["good"]

@@ -382,3 +382,32 @@ def test_synthesis(own: ModuleType, tmp_path: Path) -> None:
     cells = json.loads(found.read_text())["modules"]["tiles"]["cells"]
     assert any(name.startswith("accelerator.map_0.kernel.") for name in cells)
     assert "clamp" not in {cell["type"] for cell in cells.values()}
+
+
+@pytest.mark.parametrize("what", ["kernel", "circuit"])
+def test_a_design_folder_notices_other_sources(
+    own: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    what: str,
+) -> None:
+    """Its Verilog kernels, and the files in which users' units are."""
+    monkeypatch.chdir(tmp_path)
+    Path("p.py").write_text(PROGRAM)
+    assert execute(["verilog", "p.py:tiles", "-o", "out"]) == 0
+    assert execute(["verilog", "out"]) == 0
+    capsys.readouterr()
+    if what == "kernel":
+        text = (FOLDER / "clamp.sv").read_text()
+        monkeypatch.setattr(own.Clamper, "files", lambda: {"clamp.sv": f"{text}// faster\n"})
+        wanted = ["clamp.sv, design.json", "clamp.sv is another Verilog kernel than the file"]
+    else:
+        Path("own.py").write_text((FOLDER / "own.py").read_text() + "# faster\n")
+        monkeypatch.setattr(own, "__file__", "own.py")
+        wanted = ["tiles.v", "tiles.v was made by other circuits"]
+    for line, told in zip(("verilog out", "test out --driver cpp -o t"), wanted, strict=True):
+        assert execute(line.split()) == 2
+        assert told in capsys.readouterr().err
+    assert execute(["verilog", "out", "-o", "out"]) == 0
+    assert execute(["verilog", "out"]) == 0
