@@ -12,6 +12,7 @@ import numpy as np
 from ..ir.errors import StepError
 from . import kernel as k
 from .activity import Cycles
+from .endless import Endless
 from .layout import Layout
 from .watch import watcher
 
@@ -82,6 +83,8 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
     ------
     TooLong
         If the run takes more than `limit` cycles.
+    StepError
+        If an actor acts without end although nothing changes.
     """
     check_limit(limit)
     last = limit + 1 - layout.control
@@ -92,11 +95,12 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
     steps = layout.step_table()
     log, trace = int(M[k.LOG]), int(M[k.TRACE])
     logs, traces = [], []
-    t = 0
+    endless, t = Endless(layout), 0
     while True:
         why, t = k.run(steps, M, t, last, SLICE)
         watcher().ran(int(t))
         if why == k.PAUSED:
+            endless.look(M, int(t))
             continue
         logs.append(M[log : M[k.LOG]].copy())
         traces.append(M[trace : M[k.TRACE]].copy())

@@ -1,0 +1,58 @@
+"""Finds actors that act without end although nothing changes any more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.errors import StepError
+from . import kernel as k
+from .activity import Cycles
+from .layout import Actor, Layout
+
+CYCLES = 1 << 20
+"""Cycles between two looks; also those for which an actor may act without effect."""
+
+
+class Endless:
+    """Looks at a run from time to time.
+
+    Parameters
+    ----------
+    layout : Layout
+        What runs.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        heads = [np.arange(actor.address, actor.address + k.OWN) for actor in layout.actors]
+        self._heads = np.concatenate([np.zeros(0, np.int64), *heads]) - k.HEADER
+        self._state: Cycles | None = None
+        self._busy: dict[int, int] = {}
+        self._cycle = 0
+
+    def look(self, M: Cycles, t: int) -> None:
+        """Compare the state before cycle `t` with that of the last look.
+
+        Raises
+        ------
+        StepError
+            If an actor has acted in every cycle since, and nothing else has changed.
+        """
+        if self._state is not None and t - self._cycle < CYCLES:
+            return
+        state = M[k.HEADER : M[k.WHEEL]].copy()
+        state[self._heads] = 0
+        actors = self._layout.actors
+        busy = {actor.address: int(M[actor.address + k.BUSY]) for actor in actors}
+        if self._state is not None and np.array_equal(state, self._state):
+            for actor in actors:
+                if busy[actor.address] - self._busy[actor.address] == t - self._cycle:
+                    raise self._refused(actor, t)
+        self._state, self._busy, self._cycle = state, busy, t
+
+    def _refused(self, actor: Actor, t: int) -> StepError:
+        return StepError(
+            f"{self._layout.title}: the actor {actor.name} of {actor.unit} has acted in every "
+            f"cycle from {self._cycle:,} to {t:,}, but no beat has moved and no state has changed: "
+            f"its step may return acted(M, t) only in a cycle in which it does something"
+        )
