@@ -1,4 +1,4 @@
-"""Conversion between tokens and beats, the encoding of a stream on the lanes of a channel.
+"""Beats, the encoding of a stream of tokens on the lanes of a channel.
 
 A tile of R x C elements is R * C / L beats in row-major order; the last beat of a row has wire
 level 1, the last of the tile 2, the last of a level-k group ``2 + k``. A tile without rows is an
@@ -17,7 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats, wire_levels
 from stepgen.semantics.numbers import DTYPES, Array
-from stepgen.semantics.tokens import END, Token, bare, validate, value
+from stepgen.semantics.tokens import Token
 
 
 def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int, np.dtype[Any]]:
@@ -102,60 +102,3 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
         np.array(lows, np.uint8),
         np.concatenate(rows).astype(dtype, copy=False),
     )
-
-
-def from_beats(beats: Beats, type: StreamType, name: str = "stream") -> list[Token]:
-    """Return the tokens that `beats` encode.
-
-    Raises
-    ------
-    StepError
-        If the beats are not the canonical encoding of a stream of tiles with equally long rows,
-        or a tile without rows has columns that are not static in its type.
-    """
-    base = wire_levels(type.dtype)
-    wire = [
-        Token(int(kind), None, int(stop), int(low))
-        for kind, stop, low in zip(beats.kind, beats.stop, beats.low, strict=True)
-    ]
-    validate(wire, type.rank + base, f"{name} on the wire")
-    if base == 0:
-        scalar = type.dtype == FLAG
-        return [
-            value(row.reshape(1, 1) if scalar else row, token.stop)
-            if token.kind == VALUE
-            else token
-            for token, row in zip(wire, beats.data, strict=True)
-        ]
-    return _tiles(wire, beats.data, type, name)
-
-
-def _tiles(wire: list[Token], data: Array, type: StreamType, name: str) -> list[Token]:
-    assert isinstance(type.dtype, Tile)
-    tokens: list[Token] = []
-    row_ends: list[int] = []
-    start = 0
-    for i, token in enumerate(wire):
-        if token.kind == DONE:
-            tokens.append(END)
-        elif token.kind == VALUE:
-            if token.stop >= 1:
-                row_ends.append(i + 1)
-            if token.stop >= TILE_LEVELS:
-                widths = set(np.diff([start, *row_ends]).tolist())
-                if len(widths) > 1:
-                    raise StepError(f"{name}: beat {i} ends a tile whose rows differ in length")
-                tile = data[start : i + 1].reshape(len(row_ends), -1)
-                tokens.append(value(tile, token.stop - TILE_LEVELS))
-        elif token.low < TILE_LEVELS:
-            raise StepError(f"{name}: beat {i} is a row without columns")
-        elif token.low == TILE_LEVELS:
-            cols = type.dtype.cols.static
-            if cols is None:
-                raise StepError(f"{name}: beat {i} is a tile without rows, of unknown columns")
-            tokens.append(value(np.zeros((0, cols), data.dtype), token.stop - TILE_LEVELS))
-        else:
-            tokens.append(bare(token.low - TILE_LEVELS, token.stop - TILE_LEVELS))
-        if token.kind != VALUE or token.stop >= TILE_LEVELS:
-            start, row_ends = i + 1, []
-    return tokens

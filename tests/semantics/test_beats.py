@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 import stepgen as sg
 from semantics import models
+from semantics.decoding import from_beats
 from semantics.drawn import tile
 from semantics.programs import scalars, shape
 from stepgen.ir.dims import as_dim
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats
-from stepgen.semantics.beats import from_beats, to_beats
+from stepgen.semantics.beats import to_beats
 from stepgen.semantics.tokens import END, bare, encode, value
 
 few = settings(max_examples=60)
@@ -125,19 +126,3 @@ def test_what_has_no_beats() -> None:
     kind = StreamType(dims("N"), sg.Buffer(sg.int8[1, 1], dims(3)))
     with pytest.raises(sg.StepError, match=r"x\.0 of buffer of .* has no beats"):
         to_beats([END], kind, 4, "x.0")
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([(VALUE, 0, 0), (VALUE, 1, 0), (VALUE, 2, 0)], "beat 2 ends a tile whose rows differ"),
-        ([(BARE, 2, 1)], "beat 0 is a row without columns"),
-        ([(VALUE, 1, 0)], "DONE comes while level 2 is still open"),
-        ([(VALUE, 1, 0), (BARE, 2, 2)], "would close a level-2 group that is not empty"),
-    ],
-)
-def test_beats_that_are_no_stream(rows: list[tuple[int, int, int]], message: str) -> None:
-    kind, stop, low = np.array([*rows, (DONE, 0, 0)], np.uint8).T
-    beats = Beats(kind, stop, low, np.zeros((len(rows) + 1, 2), np.int8))
-    with pytest.raises(sg.StepError, match=f"y.0.*{message}"):
-        from_beats(beats, ragged_tiles(0, 4), "y.0")
