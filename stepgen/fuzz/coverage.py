@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..ir.stream import Node, Stream
+from ..timing.activity import STATES
 from ..timing.model import Prediction
 from . import branches
 from .case import Case
@@ -87,7 +88,7 @@ def _of_run(case: Case) -> Iterator[str]:
 def _of_units(prediction: Prediction) -> Iterator[str]:
     kinds = {unit.name: unit.params.kind for unit in prediction.design.units}
     for activity in prediction.activities:
-        for state in ("busy", "starved", "full"):
+        for state in STATES:
             if getattr(activity, state) and activity.unit in kinds:
                 yield f"state {kinds[activity.unit]} {activity.name} {state}"
 

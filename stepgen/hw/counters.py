@@ -7,18 +7,20 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .design.registers import COUNTERS
 from .library import inline
 from .primitives import after, delayed
 
 __all__ = ["Counters"]
 
+EVENTS = tuple(counter.name for counter in COUNTERS)
 WIDTH = 32
 BANK = 8
 """Channels of a bank, and words that are ORed in one pipeline stage."""
 
 
 class Counters(wiring.Component):
-    """Counts, for each channel, in how many cycles of a run each of three events happened.
+    """Counts, for each channel, in how many cycles of a run each of three `EVENTS` happened.
 
     Each channel has three narrow counters. Round robin, one channel per cycle, they are added to
     the channel's word in a memory and cleared, so a channel costs far less than three full counters
@@ -56,12 +58,10 @@ class Counters(wiring.Component):
         self.part = part
         self.banks = -(-channels // BANK)
         self.turns = self.banks * BANK
-        self.shape = data.StructLayout({"busy": WIDTH, "starved": WIDTH, "full": WIDTH})
+        self.shape = data.StructLayout(dict.fromkeys(EVENTS, WIDTH))
         super().__init__(
             {
-                "busy": In(channels),
-                "starved": In(channels),
-                "full": In(channels),
+                **{event: In(channels) for event in EVENTS},
                 "running": In(1),
                 "clear": In(1),
                 "settled": Out(1),
@@ -86,9 +86,7 @@ class Counters(wiring.Component):
             m.d.comb += [
                 bank.turn.eq(before),
                 bank.running.eq(self.running),
-                bank.busy.eq(self.busy[here]),
-                bank.starved.eq(self.starved[here]),
-                bank.full.eq(self.full[here]),
+                *(getattr(bank, e).eq(getattr(self, e)[here]) for e in EVENTS),
             ]
             before = bank.turn_over
             words.append(bank.gathered)
@@ -114,9 +112,9 @@ class Counters(wiring.Component):
             show.addr.eq(self.channel),
         ]
         m.d.sync += [known.eq(read.data), self.shown.eq(show.data)]
-        for number, name in enumerate(("busy", "starved", "full")):
+        for number, name in enumerate(EVENTS):
             total = Mux(fresh != 0, 0, known[name])
-            now = gathered[3 * bits + number]
+            now = gathered[len(EVENTS) * bits + number]
             m.d.comb += write.data[name].eq(total + gathered.word_select(number, bits) + now)
         with m.If(self.clear):
             m.d.sync += fresh.eq(turns)
@@ -156,13 +154,11 @@ class _Bank(wiring.Component):
         self.bits = bits
         super().__init__(
             {
-                "busy": In(BANK),
-                "starved": In(BANK),
-                "full": In(BANK),
+                **{event: In(BANK) for event in EVENTS},
                 "running": In(1),
                 "turn": In(1),
                 "turn_over": Out(1),
-                "gathered": Out(3 * bits + 3),
+                "gathered": Out(len(EVENTS) * (bits + 1)),
             }
         )
 
@@ -173,12 +169,10 @@ class _Bank(wiring.Component):
         m.d.comb += self.turn_over.eq(ring[-1])
         gathering = []
         for channel in range(BANK):
-            counts = [Signal(self.bits, name=f"counts_{channel}") for _ in range(3)]
-            now = [Signal(name=f"event_{channel}") for _ in range(3)]
-            for count, event, happens in zip(
-                counts, now, (self.busy, self.starved, self.full), strict=True
-            ):
-                m.d.sync += event.eq(self.running & happens[channel])
+            counts = [Signal(self.bits, name=f"counts_{channel}") for _ in EVENTS]
+            now = [Signal(name=f"event_{channel}") for _ in EVENTS]
+            for count, event, name in zip(counts, now, EVENTS, strict=True):
+                m.d.sync += event.eq(self.running & getattr(self, name)[channel])
                 with m.If(ring[channel]):
                     m.d.sync += count.eq(0)
                 with m.Elif(event):
