@@ -8,6 +8,7 @@ import jinja2
 
 from ..emit.interface import Interface
 from ..hw.axi import Axi4, Axi4Lite, Bus
+from ..ir.stalls import MEMORY_CHANNELS
 from ..ir.wire import KIND_BITS
 from ..tools.shipped import shipped
 
@@ -39,6 +40,16 @@ class Wire(NamedTuple):
     name: str
     range: str
     by_master: bool
+
+    @property
+    def channel(self) -> str:
+        """The AXI channel: ar, r, aw, w or b."""
+        return self.name[: 2 if self.name.startswith("a") else 1]
+
+    @property
+    def is_handshake(self) -> bool:
+        """Whether it is valid or ready, no payload."""
+        return self.name.endswith(("valid", "ready"))
 
 
 def _wires(bus: Bus) -> list[Wire]:
@@ -113,6 +124,7 @@ def render(template: str, interface: Interface, **more: object) -> str:
         kind_bits=KIND_BITS,
         csr_signals=_csr_signals(interface),
         axi_signals=_axi_signals(interface),
+        axi_channels=[name.partition(".")[2] for name in MEMORY_CHANNELS],
         inputs=inputs,
         outputs=outputs,
         **more,

@@ -12,6 +12,7 @@ from ..hw.names import verilog_name
 from ..ir.errors import StepError
 from ..ir.names import identifier
 from ..ir.records import parsed, record
+from ..ir.stalls import MEMORY_CHANNELS
 from ..ir.wire import KIND_BITS
 from .windows import MOST_BYTES, Window, Windows
 
@@ -196,7 +197,7 @@ class Interface:
         the memory's channels as ``mem.ar`` …, whose handshakes count as pushes.
         """
         ports = tuple(f"port:{p.name}" for p in self.ports)
-        memory = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b") if self.memory else ()
+        memory = MEMORY_CHANNELS if self.memory else ()
         return self.channels + ports + memory
 
     def to_json(self) -> str:
