@@ -303,7 +303,7 @@ def test_a_clock_is_seen(text: str) -> None:
 
 
 GENERATED = ("stepgen/__init__.py", "stepgen/ir/fn.pyi", "stepgen/ir/methods.pyi")
-"""What `python -m stepgen.ir.stubs` writes."""
+"""What `python -m stepgen.pages.stubs` writes."""
 
 
 def touched(word: str) -> set[str]:

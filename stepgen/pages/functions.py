@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..hw.design.params import UnitParams
-from ..ir import stubs
 from ..ir.about import about
 from ..ir.dims import Dim
 from ..ir.dtypes import DataType, Selector, Tile
@@ -19,7 +18,7 @@ from ..ir.setting import Setting
 from ..ir.wire import LANES
 from ..semantics import tables
 from ..semantics.numbers import DTYPES
-from . import docstrings, probe
+from . import docstrings, probe, stubs
 from .probe import Operand, Use
 
 

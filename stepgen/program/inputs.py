@@ -15,10 +15,10 @@ import numpy.typing as npt
 from ..ir.dtypes import ELEMENTS, DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from ..ir.host import check_memory
 from ..ir.stream import Node, Stream
 from ..semantics import streamfile
 from ..semantics.arrays import ALONE, read
+from ..semantics.host import check_memory
 from ..semantics.inputs import to_tokens
 from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stepgen.ir.errors import StepError
-from stepgen.ir.host import check_memory
+from stepgen.semantics.host import check_memory
 from stepgen.semantics.numbers import Array
 
 ALONE = ""

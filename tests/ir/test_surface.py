@@ -21,7 +21,7 @@ from stepgen.compile import transforms
 from stepgen.ir.function import function_types
 from stepgen.ir.methods import Methods
 from stepgen.ir.operator import as_method, functions
-from stepgen.ir.stubs import stubs
+from stepgen.pages.stubs import stubs
 
 ROOT = Path(sg.__file__).parents[1]
 
@@ -132,7 +132,7 @@ def test_what_is_one_of_few_words_is_a_literal() -> None:
 
 @pytest.mark.parametrize("path", stubs(), ids=lambda path: path.name)
 def test_what_is_generated_is_new(path: Path) -> None:
-    said = f"{path.name} is older than the code, run: python -m stepgen.ir.stubs"
+    said = f"{path.name} is older than the code, run: python -m stepgen.pages.stubs"
     assert path.read_text() == stubs()[path], said
 
 
