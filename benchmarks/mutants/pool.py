@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import stepgen.timing.model as cycle_model
-from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.draw import case
@@ -90,14 +90,13 @@ class Program:
 
     def is_miscomputed(self) -> str:
         """What the fuzzer says of a broken circuit; empty where it finds nothing."""
-        aborts = tuple(c for c in self.case.aborts if c < self.experiment.prediction.cycles)
-        self.experiment.aborts = aborts
         try:
             with tempfile.TemporaryDirectory() as folder:
-                done = self.experiment.test(Path(folder), driver="cpp", opt=LEAST_BUILD)
+                around = self.case.disturbed(self.experiment)
+                done = simulate(around, Path(folder), driver="cpp", opt=LEAST_BUILD)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-        return "" if done.good else str(done.outcome.faults[0])
+        return next((str(v.outcome.faults[0]) for v in done if not v.good), "")
 
 
 def told(experiment: Experiment) -> dict[str, Any]:

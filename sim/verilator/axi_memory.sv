@@ -30,6 +30,10 @@ module axi_memory #(
     input logic [31:0] write_outstanding,
     input logic [159:0] stall_key,  // 32 bits each of B, W, AW, R, AR
     input logic [159:0] stall_threshold,
+    input logic        refusing,       // whether there are answers that are errors:
+    input logic [31:0] refused_read,   // to this word that is read, counted from 1 since `load`
+    input logic [31:0] refused_write,  // to this burst that is written
+    input logic [ 1:0] refusal,
 
     // memory image: <folder>/<case_number>/memory.hex, written back to memory_after.hex
     input logic [31:0] case_number,
@@ -100,6 +104,9 @@ module axi_memory #(
   logic r_held;  // offered and not accepted: stays valid, independent of the stalls
   logic [8*DATA_BYTES-1:0] r_held_data;
 
+  logic [31:0] r_moved;
+  wire r_refused = refusing && refused_read == r_moved + 1'b1;
+
   wire [Q-1:0] r_head = r_finished[Q-1:0];
   wire [ADDRESS_BITS-1:0] r_word = (r_address[r_head] >> WORD_SHIFT) + ADDRESS_BITS'(r_beat);
   wire [63:0] r_place = place(64'(r_word));
@@ -110,7 +117,7 @@ module axi_memory #(
   assign rvalid = r_held
       || (r_level != 0 && now >= r_start[r_head] && now >= r_next && !stall[1]);
   assign rdata = r_held ? r_held_data : r_beyond ? '0 : mem[r_place[INDEX-1:0]];
-  assign rresp = r_beyond ? SLVERR : OKAY;
+  assign rresp = r_beyond ? SLVERR : r_refused ? refusal : OKAY;
   assign rlast = r_beat == r_length[r_head];
 
   always_ff @(posedge clk) begin
@@ -120,6 +127,7 @@ module axi_memory #(
       r_beat <= '0;
       r_next <= '0;
       r_held <= '0;
+      r_moved <= '0;
     end else begin
       if (arvalid && arready) begin
         r_address[r_accepted[Q-1:0]] <= araddr;
@@ -129,8 +137,12 @@ module axi_memory #(
       end
       r_held <= rvalid && !rready;
       r_held_data <= rdata;
-      if (load) r_next <= '0;  // independent of the previous run
+      if (load) begin  // independent of the previous run
+        r_next <= '0;
+        r_moved <= '0;
+      end
       if (rvalid && rready) begin
+        r_moved <= r_moved + 1'b1;
         r_next <= now + 64'(read_interval);
         r_beat <= rlast ? '0 : r_beat + 1'b1;
         r_finished <= r_finished + (Q + 1)'(rlast);
@@ -150,6 +162,9 @@ module axi_memory #(
   logic w_failed;
   logic b_held;
 
+  logic [31:0] b_moved;
+  wire b_refused = refusing && refused_write == b_moved + 1'b1;
+
   wire [Q-1:0] w_head = w_filled[Q-1:0];
   wire [Q-1:0] b_head = w_finished[Q-1:0];
   wire [ADDRESS_BITS-1:0] w_word = (w_address[w_head] >> WORD_SHIFT) + ADDRESS_BITS'(w_beat);
@@ -162,7 +177,7 @@ module axi_memory #(
   assign awready = 32'(w_level) < write_outstanding && !stall[2];
   assign wready = w_accepted != w_filled && now >= w_next && !stall[3];
   assign bvalid = b_held || (w_filled != w_finished && now >= b_start[b_head] && !stall[4]);
-  assign bresp = b_failed[b_head] ? SLVERR : OKAY;
+  assign bresp = b_failed[b_head] ? SLVERR : b_refused ? refusal : OKAY;
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -173,13 +188,17 @@ module axi_memory #(
       w_next <= '0;
       w_failed <= '0;
       b_held <= '0;
+      b_moved <= '0;
     end else begin
       if (awvalid && awready) begin
         w_address[w_accepted[Q-1:0]] <= awaddr;
         w_length[w_accepted[Q-1:0]] <= awlen;
         w_accepted <= w_accepted + 1'b1;
       end
-      if (load) w_next <= '0;
+      if (load) begin
+        w_next <= '0;
+        b_moved <= '0;
+      end
       if (wvalid && wready) begin
         w_next <= now + 64'(write_interval);
         w_beat <= w_end ? '0 : w_beat + 1'b1;
@@ -191,7 +210,10 @@ module axi_memory #(
         end
       end
       b_held <= bvalid && !bready;
-      if (bvalid && bready) w_finished <= w_finished + 1'b1;
+      if (bvalid && bready) begin
+        w_finished <= w_finished + 1'b1;
+        b_moved <= b_moved + 1'b1;
+      end
     end
   end
 

@@ -75,11 +75,14 @@ struct Port {
     Signal valid, ready, payload;
     size_t bits = 0, bytes = 0;
     uint32_t key = 0, threshold = 0;
+    uint64_t late = 0;  // stalled in all cycles before
     std::vector<uint8_t> beats;  // to be sent, or received
     size_t moved = 0;            // beats taken so far
     size_t expected = 0;         // of a sink
     bool raw = false, ended = false, offered = false;
     bool early = false;  // a source that offers its beats repeatedly, independent of runs
+
+    bool stalls(uint64_t cycle) const { return cycle < late || stalled(key, threshold, cycle); }
 
     void rewind() {
         moved = 0;
@@ -137,7 +140,7 @@ private:
            csr_wvalid_ = top_.signal("csr_wvalid"), csr_araddr_ = top_.signal("csr_araddr"),
            csr_arvalid_ = top_.signal("csr_arvalid");
     std::vector<Port> sources_, sinks_;
-    bool control_ = true;
+    bool control_ = true, refused_earlier_ = false;
     uint64_t limit_ = 0, channels_ = 0;
     std::vector<uint64_t> aborts_;
 
@@ -169,6 +172,7 @@ private:
     void load();
     const char* play(uint64_t limit);
     void soft_reset();
+    void refusing(bool now);
     void write_register(uint32_t address, uint32_t value);
     uint32_t read_register(uint32_t address);
     bool sinks_ended() const;
@@ -187,6 +191,7 @@ void Bench::read_case(const std::string& folder) {
         else if (key == "aborts") {
             for (uint64_t cycle; words >> cycle;) aborts_.push_back(cycle);
         }
+        else if (key == "refused_earlier") words >> refused_earlier_;
         else if (key == "set") {
             std::string hex;  // most significant digit first
             words >> name >> hex;
@@ -199,7 +204,7 @@ void Bench::read_case(const std::string& folder) {
         } else if (key == "source" || key == "sink") {
             Port p;
             std::string wires;
-            words >> p.name >> wires >> p.bits >> p.key >> p.threshold >> p.expected >> p.raw >> p.early;
+            words >> p.name >> wires >> p.bits >> p.key >> p.threshold >> p.expected >> p.raw >> p.early >> p.late;
             p.bytes = (p.bits + 7) / 8;
             p.rewind();
             p.valid = signal(wires + "_valid");
@@ -219,14 +224,14 @@ void Bench::drive(bool running, uint64_t cycle) {
         const size_t count = p.beats.size() / p.bytes;
         const bool some = p.early ? count != 0 : running && p.moved < count;
         if (!some) p.offered = false;
-        else if (!p.offered && !(running && stalled(p.key, p.threshold, cycle))) {
+        else if (!p.offered && !(running && p.stalls(cycle))) {
             p.offered = true;
             memcpy(p.payload.data, p.beats.data() + p.moved % count * p.bytes, p.bytes);
         }
         set(p.valid, p.offered);
         if (!p.offered) junk(p.payload, p.bits);
     }
-    for (Port& p : sinks_) set(p.ready, running && !stalled(p.key, p.threshold, cycle));
+    for (Port& p : sinks_) set(p.ready, running && !p.stalls(cycle));
     if (!csr_awvalid_.data) return;
     if (!get(csr_awvalid_)) junk(csr_awaddr_, STEPGEN_MIN_ADDRESS_BITS);
     if (!get(csr_wvalid_)) {
@@ -352,6 +357,11 @@ void Bench::soft_reset() {
         if (n > limit_) die("a soft reset did not come to its end");
 }
 
+// Whether the memory of the next run answers with the errors of the case.
+void Bench::refusing(bool now) {
+    if (const Signal s = top_.signal("refusing"); s.data) set(s, now);
+}
+
 bool Bench::run(const std::string& run_folder, unsigned number) {
     const std::string folder = run_folder + "/" + std::to_string(number);
     const Signal rst = signal("rst"), dump = signal("dump"), error = signal("error");
@@ -368,10 +378,12 @@ bool Bench::run(const std::string& run_folder, unsigned number) {
     set(rst, 0);
     step();
 
+    refusing(refused_earlier_);
     for (const uint64_t cycle : aborts_) {
         if (strcmp(play(cycle), "done") != 0) soft_reset();
         load();
     }
+    refusing(!refused_earlier_);
     const auto begin = std::chrono::steady_clock::now();
     const char* status = play(limit_);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;

@@ -48,6 +48,7 @@ class _Stream(ABC):
         self.ready = getattr(dut, f"{port.signal}_ready")
         self.payload = getattr(dut, f"{port.signal}_payload")
         self._key, self._threshold = case.stalls.of(port.name)
+        self._late = case.stalls.late.get(port.name, 0)
         self._start, self._mask = -_BLOCK, b""
 
     @abstractmethod
@@ -55,6 +56,8 @@ class _Stream(ABC):
         """Start over, for the next run."""
 
     def stalled(self, cycle: int) -> bool:
+        if cycle < self._late:
+            return True
         if not self._threshold:
             return False
         if not 0 <= cycle - self._start < _BLOCK:
@@ -201,12 +204,14 @@ class Bench:
         dut, interface, case = self.dut, self.interface, self.case
         registers = await self._reset()
         self._streams = cocotb.start_soon(self._drive())
+        self._refusing(case.refusals.earlier)
         if registers is not None:
             for cycle in case.aborts:
                 await self._play(registers, cycle)
                 if self._status != "done":
                     await self.soft_reset(registers)
                 await self._load()
+        self._refusing(not case.refusals.earlier)
         begin = time.monotonic()
         await self._play(registers, case.limit)
         await FallingEdge(dut.clk)
@@ -249,6 +254,11 @@ class Bench:
         }
         (self.folder / "result.json").write_text(json.dumps(result))
 
+    def _refusing(self, now: bool) -> None:
+        """Whether the memory of the next run answers with the errors of the case."""
+        if self.interface.memory is not None:
+            self.dut.refusing.value = int(now)
+
     async def soft_reset(self, registers: Registers | JudgeRegisters) -> None:
         """Abort a run: afterwards the design is in its reset state, and its bus is idle."""
         await registers.write(CONTROL.offset, SOFT_RESET.mask)
@@ -290,6 +300,7 @@ class Bench:
         dut.case_number.value = int(self.folder.name)
         if interface.memory is not None:
             dut.judge.value = int(judge)
+            dut.refusing.value = 0
         for name, value in settings(case, interface).items():
             getattr(dut, name).value = value
         for _ in range(2):  # what the reset defines is defined when others look at it

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,29 @@ Mask = npt.NDArray[np.bool_]
 
 UNKNOWN = "unknown.txt"
 """File of a case: the X that ended its run."""
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """Transfers of a run that the off-chip memory performs, but answers with an error.
+
+    Parameters
+    ----------
+    read : int
+        Which of the bus words that are read, counted from 1; 0 for none.
+    write : int
+        Which of the bursts that are written, counted from 1; 0 for none.
+    response : "SLVERR" or "DECERR"
+    earlier : bool
+        Whether the runs before the checked one have them, instead of that one.
+    """
+
+    read: int = 0
+    write: int = 0
+    response: Literal["SLVERR", "DECERR"] = "SLVERR"
+    earlier: bool = False
+
+    CODES: ClassVar = {"SLVERR": 2, "DECERR": 3}
 
 
 @dataclass(frozen=True)
@@ -68,6 +92,9 @@ class Case:
     aborts : tuple of int
         Cycles in which runs before the one that is checked, without a reset between, are aborted
         by a soft reset, unless they have ended before.
+    refusals : Refusals
+    error : int
+        Expected error code; 0 for none.
     undefined, undefined_after : bool array or None
         For a four-state simulator: the bytes of the memory that are X before the run, since nobody
         has written them, and those that must be X after it.
@@ -90,13 +117,25 @@ class Case:
     judge: bool = False
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
+    refusals: Refusals = field(default_factory=Refusals)
+    error: int = 0
     undefined: Mask | None = None
     undefined_after: Mask | None = None
 
 
 _GROUPS = ("sources", "expected", "pushes", "pops")
 _ARRAYS = ("memory", "memory_after", "undefined", "undefined_after", "counters")
-_NUMBERS = ("name", "cycles", "read_beats", "write_beats", "limit", "judge", "early", "aborts")
+_NUMBERS = (
+    "name",
+    "cycles",
+    "read_beats",
+    "write_beats",
+    "limit",
+    "judge",
+    "early",
+    "aborts",
+    "error",
+)
 
 
 _KNOWN = str.maketrans("xX", "00")
@@ -125,6 +164,8 @@ def _check(case: Case, interface: Interface) -> None:
             fail(f"there is no port {name} that could offer beats early")
     if (case.early or case.aborts) and not interface.control:
         fail("without control registers there is one run, whose streams are not closed")
+    if case.judge and case.refusals != Refusals():
+        fail("the independent memory answers nothing with an error")
     for name in (*case.pushes, *case.pops):
         if name not in interface.recorded:
             fail(f"there is no channel {name}")
@@ -170,9 +211,11 @@ def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> No
         np.savez(place / "case.npz", allow_pickle=False, **arrays)
         text = {name: getattr(case, name) for name in _NUMBERS}
         text["timing"] = dataclasses.asdict(case.timing)
+        text["refusals"] = dataclasses.asdict(case.refusals)
         text["stalls"] = {
             "seed": case.stalls.seed,
             "probability": dict(case.stalls.probability),
+            "late": dict(case.stalls.late),
         }
         (place / "case.json").write_text(json.dumps(text, indent=1))
         for name, rows in case.sources.items():
@@ -201,6 +244,7 @@ def load_case(folder: Path) -> Case:
                 single[key] = arrays[key]
     timing = MemoryTiming(**text.pop("timing"))
     stalls = Stalls(**text.pop("stalls"))
+    text["refusals"] = Refusals(**text["refusals"])
     text |= {name: tuple(text[name]) for name in ("early", "aborts")}
     return Case(**text, **groups, **single, timing=timing, stalls=stalls)  # type: ignore[arg-type]
 
@@ -211,6 +255,9 @@ def settings(case: Case, interface: Interface) -> dict[str, int]:
         return {}
     values = {f"set_{k}": v for k, v in dataclasses.asdict(case.timing).items()}
     size = 0 if case.memory is None else case.memory.size
+    values["set_refused_read"] = case.refusals.read
+    values["set_refused_write"] = case.refusals.write
+    values["set_refusal"] = Refusals.CODES[case.refusals.response]
     values["set_words"] = -(-size // interface.memory.word)
     pairs = [case.stalls.of(name) for name in MEMORY_CHANNELS]
     values["set_stall_keys"] = sum(key << 32 * i for i, (key, _) in enumerate(pairs))
@@ -224,6 +271,7 @@ def _driver_text(case: Case, interface: Interface) -> str:
         f"control {int(interface.control)}",
         f"channels {len(interface.channels)}",
         f"aborts {' '.join(map(str, case.aborts))}",
+        f"refused_earlier {int(case.refusals.earlier)}",
     ]
     lines += [f"set {name} {value:x}" for name, value in settings(case, interface).items()]
     for port in interface.ports:
@@ -232,7 +280,7 @@ def _driver_text(case: Case, interface: Interface) -> str:
         expected = len(case.expected.get(port.name, ()))
         lines.append(
             f"{role} {port.name} {port.signal} {port.width} {key} {threshold} {expected} "
-            f"{int(port.raw)} {int(port.name in case.early)}"
+            f"{int(port.raw)} {int(port.name in case.early)} {case.stalls.late.get(port.name, 0)}"
         )
     return "\n".join(lines) + "\n"
 

@@ -36,7 +36,7 @@ from ..timing.model import Prediction, predict
 from ..tools.external import find
 from ..tools.waiting import Progress, quiet
 from . import icarus
-from .case import Case, Mask, write_cases
+from .case import Case, Mask, Refusals, write_cases
 from .icarus import FourState
 from .payload import pack
 from .scoreboard import Outcome
@@ -109,6 +109,8 @@ class Experiment:
         Input streams that offer their beats before the start, and the next run's after their end.
     aborts : tuple of int
         Cycles in which a soft reset aborts a run, before the one that is checked.
+    refusals : Refusals
+        What the memory answers with an error.
     max_cycles : int
         Cycles that a run may take.
     built : Design, optional
@@ -124,6 +126,7 @@ class Experiment:
     stalls: Stalls = field(default_factory=Stalls)
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
+    refusals: Refusals = field(default_factory=Refusals)
     max_cycles: int = MAX_CYCLES
     built: Design | None = None
 
@@ -192,6 +195,25 @@ class Experiment:
         return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
 
     @property
+    def answers(self) -> tuple[int, int]:
+        """Bus words that the prediction reads, and bursts that it writes."""
+        moved, words, bursts = self.prediction.pushes, 0, 0
+        for bus, params in self.design.rows_of(Axi):
+            words = len(moved[bus.outputs["r"]]) if params.reads else 0
+            bursts = len(moved[bus.outputs["b"]]) if params.writes else 0
+        return words, bursts
+
+    @property
+    def error(self) -> int:
+        """The error code after the run: that of the memory port, where an answer is an error."""
+        refused = (self.refusals.read, self.refusals.write)
+        if self.refusals.earlier or not any(
+            0 < one <= many for one, many in zip(refused, self.answers, strict=True)
+        ):
+            return 0
+        return 1 + next(k for k, unit in enumerate(self.design.units) if unit.kind == Axi.kind)
+
+    @property
     def traffic(self) -> tuple[int, int]:
         """Bytes that the prediction reads from and writes to the memory, in bus words."""
         moved, read, written = self.prediction.pushes, 0, 0
@@ -247,6 +269,7 @@ class Experiment:
             judge=judge,
             early=self.early,
             aborts=self.aborts,
+            refusals=self.refusals,
         )
         if self.unpredicted:
             return case
@@ -261,6 +284,7 @@ class Experiment:
             counters=np.array([[c[k.name] for k in COUNTERS] for c in counters], np.int64),
             read_beats=read // self.bus.bytes,
             write_beats=written // self.bus.bytes,
+            error=self.error,
             limit=prediction.cycles * (20 if judge else 1) + MARGIN,
         )
 

@@ -22,6 +22,9 @@ _SETTINGS = (
     "write_outstanding",
     "stall_keys",
     "stall_thresholds",
+    "refused_read",
+    "refused_write",
+    "refusal",
 )
 
 
@@ -86,7 +89,8 @@ def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
         add(f"{port.signal}_ready", not entering)
         add(f"{port.signal}_payload", entering)
     if interface.memory:
-        inputs += [f"set_{s}" for s in _SETTINGS] + ["judge", "judge_rid", "judge_bid"]
+        inputs += [f"set_{s}" for s in _SETTINGS] + ["refusing", "judge"]
+        inputs += ["judge_rid", "judge_bid"]
         outputs += ["judge_arid", "judge_awid"]
         for wire in _axi_signals(interface):
             add(f"judge_{wire.name}", not wire.by_master)

@@ -13,6 +13,7 @@ from ..emit.windows import Windows
 from ..hw.design.registers import (
     COUNTERS,
     CYCLES,
+    DONE,
     END,
     ERROR,
     ERROR_CODE,
@@ -238,11 +239,15 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
     if not interface.control:
         return []
     faults = []
-    if registers[STATUS.offset] & ERROR.mask:
-        code = registers[ERROR_CODE.offset]
+    status, code = registers[STATUS.offset], registers[ERROR_CODE.offset]
+    if code != case.error:
         known = 0 < code <= len(interface.units)
         who = f": unit {interface.units[code - 1]} met what its program excludes" if known else ""
-        faults.append(f"the design reports error {code}{who}")
+        instead = f", expected error {case.error}" if case.error else ""
+        faults.append(f"the design reports error {code}{who}{instead}")
+    ended = DONE.mask | (ERROR.mask if code else 0)
+    if outcome.status == "done" and status != ended:
+        faults.append(f"the status is 0x{status:x} after the run, expected 0x{ended:x}")
     low, high = (registers[offset] for offset in CYCLES.offsets)
     counted = low | high << 32
     if not case.judge and outcome.status == "done" and counted != outcome.cycles:

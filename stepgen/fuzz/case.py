@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 
+from ..cosim.case import Refusals
 from ..cosim.experiment import Experiment
 from ..hw.design.table import Bus
 from ..ir import text
@@ -43,8 +45,19 @@ class Run:
     stalls : Stalls
     early : tuple of str
         Input streams that offer beats before the start.
-    aborts : tuple of int
-        Cycles in which runs before the checked one are aborted, where they last so long.
+    aborts : tuple of float
+        When runs before the checked one are aborted, as shares of its predicted length; from 1 on
+        they come to their end.
+    refused : mapping of str to float
+        ``read`` and ``write``: which of the words read and of the bursts written the memory answers
+        with an error, as shares of the predicted ones. Once the checked run has these answers; once
+        only an aborted run before has.
+    response : "SLVERR" or "DECERR"
+
+    Raises
+    ------
+    StepError
+        If a share is below 0, one of `refused` is not below 1, or its name is another one.
     """
 
     lanes: int = LANES
@@ -53,7 +66,18 @@ class Run:
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     stalls: Stalls = field(default_factory=Stalls)
     early: tuple[str, ...] = ()
-    aborts: tuple[int, ...] = ()
+    aborts: tuple[float, ...] = ()
+    refused: Mapping[str, float] = field(default_factory=dict)
+    response: Literal["SLVERR", "DECERR"] = "SLVERR"
+
+    def __post_init__(self) -> None:
+        if any(share < 0 for share in self.aborts):
+            raise StepError(f"aborts must be shares from 0 on, not {self.aborts}")
+        for name, share in self.refused.items():
+            if name not in ("read", "write") or not 0 <= share < 1:
+                raise StepError(
+                    f"refused: read and write have shares in [0, 1), not {name} {share}"
+                )
 
 
 @dataclass(frozen=True)
@@ -74,10 +98,31 @@ class Case(Run, _Program):
     """
 
     def experiment(self, **changes: Any) -> Experiment:
-        """The program on its design; aborts are left to the one who knows how long a run lasts."""
+        """The program on its design, undisturbed; see `disturbed`."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        fields |= {"aborts": (), "max_cycles": MAX_CYCLES, **changes}
-        return Experiment(**fields)
+        del fields["aborts"], fields["refused"], fields["response"]
+        return Experiment(**{"max_cycles": MAX_CYCLES, **fields, **changes})
+
+    def disturbed(self, experiment: Experiment) -> list[Experiment]:
+        """The simulations of an experiment of this case, with its aborts and errors.
+
+        Parameters
+        ----------
+        experiment : Experiment
+            From `experiment`; one whose run ends.
+        """
+        cycles = experiment.prediction.cycles
+        experiment.aborts = tuple(int(share * cycles) for share in self.aborts)
+        words, bursts = experiment.answers
+        read = 1 + int(self.refused["read"] * words) if words and "read" in self.refused else 0
+        write = 1 + int(self.refused["write"] * bursts) if bursts and "write" in self.refused else 0
+        if not read and not write:
+            return [experiment]
+        now, before = (copy(experiment) for _ in range(2))
+        now.refusals = Refusals(read, write, self.response)
+        before.refusals = Refusals(read, write, self.response, earlier=True)
+        before.aborts = (cycles - 1, *experiment.aborts)
+        return [now, before]
 
     def dumps(self) -> str:
         """As JSON that needs nothing else."""

@@ -95,7 +95,7 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
         One per case; just one where there is no design.
     """
     verdicts: list[Verdict] = []
-    experiments: dict[int, Experiment] = {}
+    experiments: list[tuple[int, Experiment]] = []
     built: Design | None = None
     for number, case in enumerate(cases):
         experiment = case.experiment(built=built)
@@ -105,11 +105,11 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
         built = experiment.design
         prediction = verdicts[-1].prediction
         if prediction is not None:
-            experiment.aborts = tuple(c for c in case.aborts if c < prediction.cycles)
-            experiments[number] = experiment
+            experiments += ((number, one) for one in case.disturbed(experiment))
     if rtl and experiments:
-        for number, says in zip(experiments, _simulated(list(experiments.values())), strict=True):
-            if says:
+        found = _simulated([one for _, one in experiments])
+        for (number, _), says in zip(experiments, found, strict=True):
+            if says and verdicts[number].status == "agrees":
                 verdicts[number] = replace(verdicts[number], status="failed", says=says)
     return verdicts
 

@@ -82,6 +82,9 @@ def _of_run(case: Case) -> Iterator[str]:
     yield "depths asked for" if case.depths else "depths derived"
     worst = max(case.stalls.probability.values(), default=0.0)
     yield f"around stalls up to {worst}"
+    if any(case.stalls.late.values()):
+        yield "around late"
+    yield from (f"around {name} refused: {case.response}" for name in case.refused)
     yield from (f"around {what}" for what in ("early", "aborts") if getattr(case, what))
 
 

@@ -163,11 +163,15 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
 
 
 def around(drawn: Case, rng: np.random.Generator) -> Case:
-    """The case with a drawn memory, stalls, early inputs and aborted runs."""
+    """The case with a drawn memory and its errors, stalls, early and late ports, aborted runs."""
     ports = [*drawn.graph.inputs, *drawn.graph.outputs, *MEMORY_CHANNELS]
     shares: dict[str, float] = {}
+    late: dict[str, int] = {}
     if rng.random() < 0.7:
         shares = {name: float(rng.choice([0, 0, 0.05, 0.3, 0.7, 0.95])) for name in ports}
+
+    if rng.random() < 0.3:
+        late = {name: int(rng.choice([0, 0, 1, 40, 700, 3000])) for name in ports[:-5]}
 
     def memory() -> dict[str, Any]:
         return {
@@ -182,7 +186,13 @@ def around(drawn: Case, rng: np.random.Generator) -> Case:
     return replace(
         drawn,
         memory=MemoryTiming(**timing),
-        stalls=Stalls(int(rng.integers(1 << 30)), shares),
+        stalls=Stalls(int(rng.integers(1 << 30)), shares, late),
         early=tuple(name for name in drawn.graph.inputs if rng.random() < 0.4),
-        aborts=tuple(int(c) for c in rng.integers(1, 300, int(rng.choice([0, 0, 1, 2])))),
+        aborts=tuple(float(c) for c in 1.1 * rng.random(int(rng.choice([0, 0, 1, 2, 4])))),
+        refused={
+            name: float(rng.random())
+            for name in ("read", "write")
+            if drawn.graph.tensors and rng.random() < 0.3
+        },
+        response="DECERR" if rng.random() < 0.5 else "SLVERR",
     )

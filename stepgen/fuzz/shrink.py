@@ -66,13 +66,21 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _circumstances(case: Case) -> Iterator[Case | None]:
-    plain: dict[str, Any] = {"aborts": (), "early": (), "stalls": Stalls(), "depths": {}}
+    plain: dict[str, Any] = {
+        "aborts": (),
+        "early": (),
+        "stalls": Stalls(),
+        "depths": {},
+        "refused": {},
+    }
     plain |= {"memory": MemoryTiming(), "bus": Bus()}
     for name, value in plain.items():
         if getattr(case, name) != value:
             yield replace(case, **{name: value})
     for n in range(len(case.aborts)):
         yield replace(case, aborts=(*case.aborts[:n], *case.aborts[n + 1 :]))
+    for name in (*case.refused,) if len(case.refused) > 1 else ():
+        yield replace(case, refused={name: case.refused[name]})
     for n in range(len(case.early)):
         yield replace(case, early=(*case.early[:n], *case.early[n + 1 :]))
     for lanes in (1, 2, 4, 8):
@@ -189,7 +197,8 @@ def _with_graph(case: Case, graph: Graph, inputs: dict[str, Any]) -> Case:
         if name in ports or name.startswith("mem.")
     }
     early = tuple(name for name in case.early if name in graph.inputs)
-    stalls = Stalls(case.stalls.seed, shares)
+    late = {name: cycles for name, cycles in case.stalls.late.items() if name in ports}
+    stalls = Stalls(case.stalls.seed, shares, late)
     return replace(case, graph=graph, inputs=inputs, stalls=stalls, early=early, depths={})
 
 

@@ -71,15 +71,19 @@ class Stalls:
     probability : mapping of str to float
         Share of stalled cycles by name: a stream port's name, or one of `MEMORY_CHANNELS`.
         Other channels never stall.
+    late : mapping of str to int
+        Cycles of a run, by the name of a stream port, before which it always stalls.
 
     Raises
     ------
     StepError
-        If a share is not in [0, 1): a channel that always stalls would deadlock.
+        If a share is not in [0, 1): a channel that always stalls would deadlock; if a port is late
+        by less than nothing, or is none.
     """
 
     seed: int = 0
     probability: Mapping[str, float] = field(default_factory=dict)
+    late: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -88,6 +92,11 @@ class Stalls:
                 raise StepError(
                     f"stalls: {name} must stall in a share of [0, 1) of the cycles, not {share}"
                 )
+        for name, cycles in self.late.items():
+            if name in MEMORY_CHANNELS:
+                raise StepError(f"stalls: {name} can't be late, only stream ports can")
+            if cycles < 0:
+                raise StepError(f"stalls: {name} must be late by 0 cycles or more, not {cycles}")
 
     def of(self, name: str) -> tuple[int, int]:
         """Key and threshold of a channel, both 32 bits; a threshold of 0 never stalls."""

@@ -67,7 +67,7 @@ def small() -> Case:
     g.output(other.promote(), "z")
     data = [np.arange(4, dtype=np.int32).reshape(1, 4) + n for n in range(3)]
     stalls = Stalls(3, {"y": 0.3, "x": 0.3})
-    return Case(g, {"x": data}, lanes=2, stalls=stalls, early=("x",), aborts=(4,))
+    return Case(g, {"x": data}, lanes=2, stalls=stalls, early=("x",), aborts=(0.2,))
 
 
 def test_a_wrong_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 import stepgen as sg
@@ -61,6 +62,20 @@ def test_every_step_is_drawn(drawn) -> None:
     steps = Counter(step for _, taken, _ in drawn for step in taken)
     assert set(STEPS) - {"own"} <= steps.keys()
     assert steps["loop"]
+
+
+def test_all_that_may_be_around_a_run_is_drawn(drawn) -> None:
+    runs = [one for one, _, _ in drawn]
+    when = [share for run in runs for share in run.aborts]
+    for least in np.arange(0, 1, 0.1):  # all parts of a run, and beyond its end
+        assert any(least <= share < least + 0.1 for share in when)
+    assert max(when) > 1
+    assert {len(run.aborts) for run in runs} == {0, 1, 2, 4}
+    told = {(name, run.response) for run in runs for name in run.refused}
+    assert told == {(n, r) for n in ("read", "write") for r in ("SLVERR", "DECERR")}
+    late = [(run, name) for run in runs for name, n in run.stalls.late.items() if n > 500]
+    assert any(name in run.graph.inputs for run, name in late)
+    assert any(name in run.graph.outputs for run, name in late)
 
 
 def test_rare_steps_are_drawn_more_often() -> None:

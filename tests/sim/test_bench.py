@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepgen.cosim.case import Case, load_case, write_cases
+from stepgen.cosim.case import Case, Refusals, load_case, write_cases
 from stepgen.cosim.payload import pack
 from stepgen.cosim.scoreboard import Outcome
 from stepgen.cosim.testbench import run_cocotb
@@ -198,10 +198,18 @@ def test_without_a_record_values_are_still_checked(simulation: Simulation, tmp_p
 
 
 def test_a_case_comes_back_from_its_folder(tmp_path: Path) -> None:
-    case = replace(draw(np.random.default_rng(5), 3), cycles=17, counters=np.zeros((3, 3), int))
+    case = replace(
+        draw(np.random.default_rng(5), 3),
+        cycles=17,
+        counters=np.zeros((3, 3), int),
+        stalls=Stalls(3, {"y": 0.5}, {"y": 9}),
+        refusals=Refusals(read=2, response="DECERR"),
+        error=1,
+    )
     write_cases(tmp_path, INTERFACE, [case])
     again = load_case(tmp_path / "0")
-    for name in ("name", "timing", "stalls", "cycles", "limit", "read_beats", "judge"):
+    names = ("name", "timing", "stalls", "cycles", "limit", "read_beats", "judge", "refusals")
+    for name in (*names, "error"):
         assert getattr(again, name) == getattr(case, name)
     for group in ("sources", "expected", "pushes", "pops"):
         ours, theirs = getattr(case, group), getattr(again, group)

@@ -21,7 +21,7 @@ from ....timing.kernel import (
 from ...design.table import Unit
 from .params import Sink
 
-P = record("x", "key", "threshold")
+P = record("x", "key", "threshold", "late")
 
 
 @step
@@ -29,7 +29,7 @@ def take(M: Memory, a: int, t: int) -> int:
     wait = ready(M, M[a + P.x], t)
     if wait != READY:
         return wait
-    if stalled(M[a + P.key], M[a + P.threshold], t):
+    if t < M[a + P.late] or stalled(M[a + P.key], M[a + P.threshold], t):
         return held_back(M, t)
     if kind_of(pop(M, M[a + P.x], t)) == DONE:
         finish(M, a)
@@ -40,11 +40,12 @@ def build(unit: Unit, params: Sink, layout: DesignLayout) -> None:
     """A sink accepts a beat in every cycle without a stall; the run lasts until its ``DONE``."""
     x = layout.channel(unit.inputs["x"])
     key, threshold = layout.stalls.of(unit.name)
+    late = layout.stalls.late.get(unit.name, 0)
     layout.actor(
         unit.name,
         "take",
         take,
-        packed(P, x=x, key=key, threshold=threshold),
+        packed(P, x=x, key=key, threshold=threshold, late=late),
         reads=[x],
         writes=[],
         finishes=True,

@@ -19,14 +19,14 @@ from ....timing.kernel import (
 from ...design.table import Unit
 from .params import Source
 
-P = record("y", "beats", "left", "offered", "key", "threshold")
+P = record("y", "beats", "left", "offered", "key", "threshold", "late")
 
 
 @step
 def offer(M: Memory, a: int, t: int) -> int:
     if M[a + P.left] == 0:
         return NEVER
-    if not M[a + P.offered] and stalled(M[a + P.key], M[a + P.threshold], t):
+    if not M[a + P.offered] and (t < M[a + P.late] or stalled(M[a + P.key], M[a + P.threshold], t)):
         return held_back(M, t)
     M[a + P.offered] = 1
     wait = room(M, M[a + P.y], t)
@@ -57,5 +57,6 @@ def build(unit: Unit, params: Source, layout: DesignLayout) -> None:
         offered=offered,
         key=key,
         threshold=threshold,
+        late=layout.stalls.late.get(unit.name, 0),
     )
     layout.actor(unit.name, "offer", offer, own, reads=[], writes=[y])
