@@ -8,6 +8,7 @@ their wire level is S_k itself. ``DONE`` is a separate beat at the end of a run.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,11 @@ def wire_levels(dtype: DataType) -> int:
 def stop_bits(wire_rank: int) -> int:
     """Bits of a stop field that holds the levels 0 to `wire_rank`."""
     return wire_rank.bit_length()
+
+
+def same_bits(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    """Whether two arrays have the same type, shape and bits; a NaN is the same as itself."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,6 @@ class Beats:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Beats) and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
+            same_bits(getattr(self, name), getattr(other, name))
             for name in ("kind", "stop", "low", "data")
         )

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import stepgen as sg
 
 from ...compile.circuit import circuits
+from ...functions import Binary, Unary
 from ...hw.design.table import Bus
 from ...ir.affine import last_tile
 from ...ir.dtypes import ElementType
@@ -89,7 +90,7 @@ class Drawn(Bounded):
         stride = [self.number(0, 3) for _ in shape]
         last = last_tile(shape, stride)
         across = self.number(1, 2)
-        element = self.pick(sg.int8, sg.int32)
+        element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)
         tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
         ref = x if self.number(0, 2) else None
         loaded = sg.linear_offchip_load(
@@ -131,6 +132,22 @@ class Drawn(Bounded):
         made: Stream = self.pick(*uses)()
         return made
 
+    def step_arithmetic(self, x: Stream, name: str) -> Stream:
+        """Element-wise functions one after the other, with other streams where they take two."""
+        kinds = [
+            kind
+            for kind in function_types().values()
+            if issubclass(kind, Unary | Binary) and kind.lane not in (Unary.lane, Binary.lane)
+        ]
+        for n in range(self.number(1, 3)):
+            fn = self.function(self.pick(*kinds))
+            alone = self.number(0, 1) == 0
+            others = [
+                x if alone else self.beside(f"{name}_{n}", x.dtype, x) for _ in range(1, fn.arity)
+            ]
+            x = x.map(fn, *others)
+        return x
+
     def function(self, kind: type[Function]) -> Function:
         """A function with drawn parameters."""
         try:
@@ -147,7 +164,7 @@ class Drawn(Bounded):
         if choices:
             return self.pick(*choices)
         if ElementType in kinds:
-            return self.pick(sg.int8, sg.int32)
+            return self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)
         return bool(self.number(0, 1)) if hint is bool else self.number(0, 6)
 
     def step_own(self, x: Stream, _: str) -> Stream:

@@ -13,7 +13,9 @@ import stepgen as sg
 from ...compile.lower import lower
 from ...hw.design.table import Bus
 from ...ir.dims import Dim
+from ...ir.function import FLOATS
 from ...ir.stream import Stream
+from ...semantics import numbers
 
 NARROW = 2
 """Lanes of these programs: few, so that rows have several beats."""
@@ -82,7 +84,7 @@ class Program:
 
     def first(self) -> Stream:
         """The input that the steps begin with."""
-        element = self.pick(sg.int8, sg.int32)
+        element = self.pick(sg.int8, sg.int32, sg.int8, sg.int32, sg.bf16, sg.f32)
         rank = self.number(0, 2)
         dims = [self.dim(ragged=n > 0) for n in range(rank + 1)]
         rows = self.pick(1, 2, self.dim(ragged=False))
@@ -138,9 +140,20 @@ class Program:
         """An element of an input."""
         if isinstance(dtype, sg.Selector):
             return self.rng.random(dtype.n) < 0.5
-        low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
         size = (self.extent(dtype.rows), self.extent(dtype.cols))
+        if dtype.element in FLOATS:
+            return self.floats(size).astype(numbers.DTYPES[dtype.element.name])
+        low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
         return self.rng.integers(low, high, size).astype(dtype.element.name)
+
+    def floats(self, size: tuple[int, int]) -> Any:
+        """Finite numbers, half of them around 1, the others of any exponent."""
+        near = self.rng.random(size) < 0.5
+        exponent = np.where(
+            near, self.rng.integers(-3, 4, size), self.rng.integers(-126, 127, size)
+        )
+        fraction = self.rng.choice([0.0, 0.25, 0.5, *self.rng.random(3)], size)
+        return np.ldexp((1 + fraction) * self.rng.choice([-1, 1], size), exponent)
 
     def beside(self, name: str, dtype: Any, like: Stream, *more: int | Dim) -> Stream:
         """A new input with the shape of `like`, and `more` dims inside."""
