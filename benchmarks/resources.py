@@ -10,13 +10,14 @@ from typing import Any
 
 from stepgen.compile.lower import lower
 from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.system import System
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.partition.params import Partition
+from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.reassemble.params import Reassemble
-from stepgen.hw.units.requantize.params import Requantize
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
 from stepgen.synth.out_of_context import netlist, place
@@ -102,7 +103,7 @@ def _matrix(lanes: int) -> Accelerator:
 
 
 def _requantize(multiplier: int, shift: int) -> Accelerator:
-    params = Requantize(multiplier, shift)
+    params = Pcu(("int32",), (Operation("requantize", (0,), "int8", (multiplier, shift)),))
     x = Channel("x", 4, 32, 3)
     y = Channel("y", 4, 8, 3, depth=16, delay=params.delay(4))
     unit = Unit.in_order("requantize", params, ("x",), ("y",))
@@ -113,14 +114,14 @@ def _crossbar(ports: int) -> Accelerator:
     """Every input may go to any output, in chunks of tiles."""
     heads, tails, crossings, units = [], [], [], []
     for i in range(ports):
-        heads += [Channel(f"x{i}", 4, 8, 2), Channel(f"to{i}", ports, 1, 0, signed=False)]
+        heads += [Channel(f"x{i}", 4, 8, 2), Channel(f"to{i}", ports, 1, 0)]
         row = [Channel(f"c{i}_{o}", 4, 8, 2) for o in range(ports)]
         crossings += row
         names = tuple(c.name for c in row)
         route = Partition(consumers=ports, level=2, surplus=False)
         units.append(Unit.in_order(f"p{i}", route, (f"x{i}", f"to{i}"), names))
     for o in range(ports):
-        heads.append(Channel(f"from{o}", ports, 1, 0, signed=False))
+        heads.append(Channel(f"from{o}", ports, 1, 0))
         tails.append(Channel(f"y{o}", 4, 8, 3))
         merge = Reassemble(producers=ports, level=2, order="arrival")
         names = (*(f"c{i}_{o}" for i in range(ports)), f"from{o}")

@@ -77,9 +77,7 @@ class Draw:
 
     def channel(self, name: str, rank: int | None, *, lanes=LANES, bits=8, delay=0) -> Channel:
         """A channel of drawn depth."""
-        return Channel(
-            name, lanes, bits, rank, depth=self.one(DEPTHS), delay=delay, signed=bits > 1
-        )
+        return Channel(name, lanes, bits, rank, depth=self.one(DEPTHS), delay=delay)
 
     def stalls(self, design: Design) -> Stalls:
         """Stalls of drawn shares at every port; none at all in one of three."""

@@ -24,7 +24,7 @@ from ..hw.units.memory import params as memory
 from ..ir.arguments import checked, shown, take
 from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, buffer_bound, static
-from ..ir.dtypes import FLAG, DataType, Selector, Tile
+from ..ir.dtypes import FLAG, DataType, Selector, Tile, address, bool_
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
@@ -113,18 +113,18 @@ class Lowering:
             )
         return cols // self.lanes
 
-    def _format(self, node: Node, stream: Stream) -> tuple[int, int, int, bool]:
-        """Lanes, bits, wire rank and signedness of a stream."""
+    def _format(self, node: Node, stream: Stream) -> tuple[int, int, int, str]:
+        """Lanes, bits, wire rank and element type of a stream."""
         dtype = stream.dtype
         rank = stream.rank + wire_levels(dtype)
         if isinstance(dtype, Selector):
-            return dtype.n, 1, rank, False
+            return dtype.n, 1, rank, bool_.name
         if dtype == FLAG:
-            return 1, 1, rank, False
-        if isinstance(dtype, Tile) and dtype.element.name in ("int8", "int32"):
+            return 1, 1, rank, bool_.name
+        if isinstance(dtype, Tile) and dtype.element != address:
             self.slices(node, dtype)
-            return self.lanes, dtype.element.bits, rank, True
-        raise self.fail(node, f"{stream} has no hardware format, only int8 and int32 tiles do")
+            return self.lanes, dtype.element.bits, rank, dtype.element.name
+        raise self.fail(node, f"{stream} has no hardware format, only tiles of numbers have")
 
     def bound(self, node: Node, what: str, dims: Sequence[Dim]) -> int:
         """Upper bound of a product of dims, for the size of a buffer."""
@@ -204,9 +204,9 @@ class Lowering:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
         name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
-        lanes, bits, rank, signed = self._format(node, stream)
+        lanes, bits, rank, element = self._format(node, stream)
         self._outputs[stream] = self.add(
-            Channel(name, lanes, bits, rank, 2, delay=delay, signed=signed),
+            Channel(name, lanes, bits, rank, 2, delay=delay, element=element),
             stream,
             self.extents(node, stream),
         )
@@ -225,9 +225,11 @@ class Lowering:
         self, node: Node, label: str, stream: Stream, extents: Extents, *, delay: int = 0
     ) -> str:
         """A channel between two units of one operator: as for `stream`, with other dims."""
-        lanes, bits, _, signed = self._format(node, stream)
+        lanes, bits, _, element = self._format(node, stream)
         rank = len(extents) - 1
-        channel = Channel(f"{node.name}_{label}", lanes, bits, rank, 2, delay=delay, signed=signed)
+        channel = Channel(
+            f"{node.name}_{label}", lanes, bits, rank, 2, delay=delay, element=element
+        )
         return self.add(channel, stream, extents)
 
     def add(
@@ -295,7 +297,7 @@ class Lowering:
                         channel.bits,
                         channel.rank,
                         2,
-                        signed=channel.signed,
+                        element=channel.element,
                     )
                     branches[port] = self.add(_used(branch, use), stream, self._extents[produced])
                     names[use.placeholder] = branches[port]

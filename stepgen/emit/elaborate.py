@@ -13,17 +13,16 @@ from ..ir.versions import version
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
 from .windows import windows_of
 
-_ELEMENTS = {(1, False): "bool", (8, True): "int8", (32, True): "int32"}
-"""Element types by bits and signedness of a lane."""
+_ELEMENTS = {1: "bool", 8: "int8", 32: "int32"}
+"""Element types by the bits of a lane, where a channel names none."""
 
 
 def _element(channel: Channel) -> str:
     if not channel.lanes:
         return NO_DATA
-    element = _ELEMENTS.get((channel.bits, channel.signed))
+    element = channel.element or _ELEMENTS.get(channel.bits)
     if element is None:
-        kind = "signed" if channel.signed else "unsigned"
-        raise StepError(f"channel {channel.name}: no element type has {channel.bits} {kind} bits")
+        raise StepError(f"channel {channel.name}: no element type has {channel.bits} bits")
     return element
 
 

@@ -5,6 +5,7 @@ Each is one class: parameters, type rule, operation counts, golden model.
 
 from stepgen.functions import addressing, arithmetic, elementwise, reductions, retiling
 from stepgen.functions.bases import Binary, Constant, Folding, Unary
+from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned
 from stepgen.ir.setting import Setting
 
@@ -16,6 +17,7 @@ __all__ = [
     "Cut",
     "Folded",
     "Folding",
+    "Lane",
     "Mapped",
     "Pieces",
     "Scanned",

@@ -12,6 +12,7 @@ import sympy
 
 from stepgen.functions.bases import Binary, Constant, Folding, of_products, say
 from stepgen.hw.units.matmul import params as matmul
+from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
 from stepgen.ir.errors import StepError
@@ -30,6 +31,10 @@ class Add(Folding):
         """All pairs."""
         return numbers.add(a, b, at.element)
 
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a + b
+
 
 class Sub(Binary):
     """``a - b``, 1 operation per element; integers wrap around, floats round."""
@@ -37,6 +42,10 @@ class Sub(Binary):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         return numbers.elementwise(np.subtract, at.element, a, b)
+
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a - b
 
 
 class Mul(Folding):
@@ -56,6 +65,10 @@ class Mul(Folding):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         return numbers.multiply(a, b, at.element)
+
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a * b
 
     def identity(self, at: Setting) -> Any:
         """One."""
@@ -79,6 +92,10 @@ class Maximum(Folding):
         """All pairs."""
         return numbers.maximum(a, b)
 
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a.maximum(b)
+
     def identity(self, at: Setting) -> Any:
         """The lowest number of the element type."""
         return numbers.lowest(at.element)
@@ -90,6 +107,10 @@ class Minimum(Folding):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         return numbers.minimum(a, b)
+
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a.minimum(b)
 
     def identity(self, at: Setting) -> Any:
         """The highest number of the element type."""
@@ -118,7 +139,12 @@ class Compare(Binary):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         relation = getattr(operator, self.op)
-        return np.asarray(relation(numbers.canonical(a), numbers.canonical(b)), np.bool_)
+        with np.errstate(invalid="ignore"):  # of NaN
+            return np.asarray(relation(numbers.canonical(a), numbers.canonical(b)), np.bool_)
+
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a.compare(self.op, b)
 
 
 @dataclass(frozen=True)
@@ -137,6 +163,10 @@ class AtLeast(Constant):
         """All elements."""
         return numbers.maximum(x, numbers.constant(self.c, at.element).astype(at.dtype))
 
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x.maximum(self.c)
+
 
 @dataclass(frozen=True)
 class AtMost(Constant):
@@ -154,6 +184,10 @@ class AtMost(Constant):
         """All elements."""
         return numbers.minimum(x, numbers.constant(self.c, at.element).astype(at.dtype))
 
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x.minimum(self.c)
+
 
 @dataclass(frozen=True)
 class Offset(Constant):
@@ -170,6 +204,10 @@ class Offset(Constant):
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
         return numbers.add(x, numbers.constant(self.c, at.element), at.element)
+
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x + self.c
 
 
 @dataclass(frozen=True)
@@ -194,6 +232,10 @@ class Scale(Constant):
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
         return numbers.multiply(x, numbers.constant(self.c, at.element), at.element)
+
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x * self.c
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import sympy
 
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.pcu import params as pcu
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Tile, int8, int32
 from stepgen.ir.errors import StepError
@@ -37,6 +40,16 @@ class Unary(Mapped, abstract=True):
     @abstractmethod
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
+
+    def lane(self, x: pcu.Lane) -> pcu.Lane | None:
+        """The arithmetic of one element in the circuit; None if there is none."""
+        return None
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> UnitParams | None:
+        """The PCU of `lane`."""
+        return pcu.of_function(self.lane, tiles)
 
     def keeps_rows(self, operand: int) -> bool:
         """An element stays at its position."""
@@ -80,6 +93,16 @@ class Binary(Mapped, abstract=True):
     @abstractmethod
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
+
+    def lane(self, a: pcu.Lane, b: pcu.Lane) -> pcu.Lane | None:
+        """The arithmetic of one pair in the circuit; None if there is none."""
+        return None
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> UnitParams | None:
+        """The PCU of `lane`."""
+        return pcu.of_function(self.lane, tiles)
 
     def fit(self, *tiles: Array) -> None:
         """Check that extents are equal, or one of them is 1."""

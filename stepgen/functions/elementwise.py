@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from stepgen.functions.bases import Unary, of_products
-from stepgen.hw.units.requantize import params as requantize
+from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element, int8, int32
 from stepgen.ir.function import FLOATS, NUMBERS
 from stepgen.ir.operator import Call
@@ -47,6 +46,10 @@ class Convert(Unary):
         """`stepgen.semantics.numbers.convert`."""
         return numbers.convert(x, at.element)
 
+    def lane(self, x: Lane) -> Lane | None:
+        """One element; addresses have no circuit."""
+        return None if x.element == address else x.convert(element(self.to))
+
 
 @dataclass(frozen=True)
 class Requantize(Unary):
@@ -81,11 +84,9 @@ class Requantize(Unary):
         product = x.astype(np.int64) * self.multiplier
         return numbers.saturate(numbers.shift_round(product, self.shift), at.element)
 
-    def unit(
-        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> requantize.Requantize:
-        """The requantize pipeline."""
-        return requantize.Requantize(self.multiplier, self.shift)
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x.requantize(self.multiplier, self.shift)
 
 
 class Square(Unary):
@@ -101,6 +102,10 @@ class Square(Unary):
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
         return numbers.multiply(x, x, at.element)
+
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x * x
 
 
 class Tabulated(Unary, abstract=True):

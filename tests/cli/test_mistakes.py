@@ -57,7 +57,7 @@ MISTAKES = [
     ("run p.py:layer --inputs wrong.npz", r"tensor w has shape \[8, 4\], but .* \[4, 8\]"),
     ("run p.py:layer --inputs short.npz", ".*x.*4.*3.*"),
     # The circuit
-    ("verilog p.py:soft", r"source x at p.py:\d+: .*bf16.* has no hardware format.*"),
+    ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* has no circuit yet"),
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
     ("verilog p.py:layer --lanes 16", ".*static multiple of 16"),
     ("verilog moe --set width=60 --lanes 8", ".*multiple of 8"),

@@ -31,11 +31,11 @@ MISTAKES = {
         ("= FLOATS", "= ('f32',)", "LeakyRelu at leaky.py:9: elements must be .* element type, no"),
         ("elements = F", "elements: tuple = F", "elements is .* no parameter: write elements = "),
         ("cost = 2", "cost = '2'", "LeakyRelu at leaky.py:9: cost must be an integer, not '2'"),
-        ("def layer(", SECOND, "LeakyRelu at leaky.py:32: there is a class of .* at leaky.py:8"),
+        ("def layer(", SECOND, "LeakyRelu at leaky.py:35: there is a class of .* at leaky.py:8"),
         ("self, at: Setting, x", "self, x", r"compute at leaky.py:27 must take \(self, at, x\), n"),
         ("def compute(", "@staticmethod\n    def compute(", "compute must be a method that takes "),
         ("    cost = 2", "    name = 'leaky'", "LeakyRelu at leaky.py:9: its name follows from"),
-        ("sg.fn.leaky_relu(", "sg.fn.LeakyRelu(", "leaky.py:35: .* did you mean leaky_relu?"),
+        ("sg.fn.leaky_relu(", "sg.fn.LeakyRelu(", "leaky.py:38: .* did you mean leaky_relu?"),
         ("sg.fn.leaky_relu(slope)", "LeakyRelu", r"must be a function \(call it: LeakyRelu\(\)\)"),
     ],
     "repeat.py": [

@@ -13,6 +13,7 @@ from drawn import LANES, Draw, blank_lanes, to_beats
 from harness import row, sink, source
 from off_chip import OffChip
 
+from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.pace import Extent, Extents, Pace
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
@@ -25,9 +26,9 @@ from stepgen.hw.units.group.params import Group
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.partition.params import Partition
+from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.reassemble.params import Reassemble
-from stepgen.hw.units.requantize.params import Requantize
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.ir.memory_timing import MemoryTiming
@@ -51,6 +52,8 @@ class Case:
     outputs: list[str]
     beside: tuple[str, int, str] = ("", 0, "")
     """An input, the level of its elements, and another of which each belongs to a tile."""
+    together: bool = False
+    """Whether the inputs have the same beats, so that they end together."""
 
 
 def extents(slices: int, *dims: tuple[int, ...]) -> list[Extent]:
@@ -110,9 +113,16 @@ def fork(draw: Draw) -> Case:
     return alone(Fork(branches=2), {"x": x}, {"y": x[1], "z": x[1]})
 
 
-def requantize(draw: Draw) -> Case:
+def one_operand(draw: Draw) -> Case:
     x = tiles(draw, OUTER)
-    return alone(Requantize(multiplier=1, shift=1), {"x": x}, {"y": x[1]}, wide="x")
+    scaled = Pcu(("int32",), (Operation("requantize", (0,), "int8", (1, 1)),))
+    return alone(scaled, {"x": x}, {"y": x[1]}, wide="x")
+
+
+def two_operands(draw: Draw) -> Case:
+    a = tiles(draw, OUTER)
+    added = Pcu(("int8", "int8"), (Operation("add", (0, 1), "int8"),))
+    return replace(alone(added, {"a": a, "b": a}, {"y": a[1]}), together=True)
 
 
 def promote(draw: Draw) -> Case:
@@ -270,7 +280,7 @@ def load(draw: Draw) -> Case:
 
 CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "fork": (fork,),
-    "requantize": (requantize,),
+    "pcu": (one_operand, two_operands),
     "promote": (promote,),
     "flatten": (flatten,),
     "group": (group,),
@@ -300,6 +310,8 @@ class Bench:
         key = name, count, ends
         if key not in self.known:
             given = {**self.case.inputs, name: self._cut(name, count, ends)}
+            if ends and self.case.together:
+                given = {other: self._cut(other, count, True) for other in given}
             if ends and name == self.case.beside[0]:
                 _, level, other = self.case.beside
                 closed = int(np.sum(self.case.inputs[name].stop[:count] >= level))

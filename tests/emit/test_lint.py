@@ -31,7 +31,7 @@ SMALL = {
 }
 """Settings of the examples that have a circuit."""
 
-BUILT = {"recipes:routed"}
+BUILT = ("recipes:clip", "recipes:relu", "recipes:routed")
 """Those that are small anyway."""
 
 
@@ -119,9 +119,11 @@ def test_designs_are_clean(which: str, tmp_path: Path) -> None:
     assert not re.search(r"\[-\d+:|\bcase[xz]?\b", text)
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped_programs()) - SMALL.keys() - BUILT))
+@pytest.mark.parametrize("name", sorted(set(shipped_programs()) - SMALL.keys() - set(BUILT)))
 def test_other_examples_have_no_circuit(name: str) -> None:
-    with pytest.raises(sg.StepError, match=r"no hardware format|no circuit yet"):
+    with pytest.raises(
+        sg.StepError, match=r"no hardware format|no circuit yet|not broadcast yet|can't travel on"
+    ):
         lower(shipped(name))
 
 

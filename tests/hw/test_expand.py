@@ -146,7 +146,7 @@ def test_reference_of_another_structure(ref, wrong):
     draw = Draw(5)
     design = lone(
         Expand(count=None, level=3, ref_base=0, capacity=8, bits=8),
-        [Channel("x", 2, 8, 3), Channel("ref", 1, 1, 1, signed=False)],
+        [Channel("x", 2, 8, 3), Channel("ref", 1, 1, 1)],
         [Channel("y", 2, 8, 3, depth=5, delay=2)],
     )
     flags = mapped(ref, 2, lambda _: draw.flags(1, 0.5))
@@ -162,7 +162,7 @@ def test_dropped_tile_needs_no_space():
     draw = Draw(6)
     design = lone(
         Expand(count=None, level=3, ref_base=0, capacity=40, bits=8),
-        [Channel("x", 2, 8, 3, depth=40), Channel("ref", 1, 1, 1, depth=9, signed=False)],
+        [Channel("x", 2, 8, 3, depth=40), Channel("ref", 1, 1, 1, depth=9)],
         [Channel("y", 2, 8, 3, delay=2)],
     )
     tiles = [draw.tile(2, 2), draw.tile(6, 2), draw.tile(6, 2), draw.tile(1, 1)]

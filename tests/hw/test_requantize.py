@@ -5,8 +5,10 @@ import pytest
 from drawn import Draw, to_beats, verify
 from harness import lone
 
+from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.arithmetic.scaling import plan
 from stepgen.hw.design.table import Channel
-from stepgen.hw.units.requantize.params import Requantize
+from stepgen.hw.units.pcu.params import Pcu
 from stepgen.ir.errors import StepError
 
 CASES = [
@@ -24,6 +26,10 @@ CASES = [
     (32767, 31),
     (20000, 30),
 ]
+
+
+def requantize(multiplier: int, shift: int) -> Pcu:
+    return Pcu(("int32",), (Operation("requantize", (0,), "int8", (multiplier, shift)),))
 
 
 def reference(x: int, multiplier: int, shift: int) -> int:
@@ -48,7 +54,7 @@ def test_scales_rounds_and_saturates(multiplier, shift):
     lanes, rows = 4, 60
     x = values(draw, multiplier, shift, lanes * rows)
     y = np.array([reference(int(v), multiplier, shift) for v in x], np.int8)
-    params = Requantize(multiplier, shift)
+    params = requantize(multiplier, shift)
     design = lone(
         params,
         [draw.channel("x", 3, lanes=lanes, bits=32)],
@@ -66,7 +72,7 @@ def test_scales_rounds_and_saturates(multiplier, shift):
 
 @pytest.mark.parametrize(("multiplier", "shift"), CASES)
 def test_a_clamped_value_saturates_in_any_case(multiplier, shift):
-    scale = Requantize(multiplier, shift).plan
+    scale = plan(multiplier, shift)
     most = 2 ** (scale.clamp_bits - 1) - 1
     if scale.clamp_bits < 32:
         assert reference(most, multiplier, shift) == 127
@@ -77,8 +83,8 @@ def test_a_clamped_value_saturates_in_any_case(multiplier, shift):
 @pytest.mark.parametrize(
     ("multiplier", "shift", "x", "y", "message"),
     [
-        (0, 1, (2, 32, 3), (2, 8, 3), "the multiplier must be at least 1, not 0"),
-        (1, -1, (2, 32, 3), (2, 8, 3), "the shift must be at least 0, not -1"),
+        (0, 1, (2, 32, 3), (2, 8, 3), "requantize: the multiplier must be at least 1, not 0"),
+        (1, -1, (2, 32, 3), (2, 8, 3), "requantize: the shift must be at least 0, not -1"),
         (1, 1, (2, 8, 3), (2, 8, 3), "x must be of rank 3 with 2 lanes of 32 bits, not of rank 3"),
         (1, 1, (4, 32, 3), (2, 8, 3), "x must be of rank 3 with 2 lanes of 32 bits, not of rank 3"),
         (1, 1, (2, 32, None), (2, 8, 3), "x must be of rank 0 with 2 lanes of 32 bits, not raw"),
@@ -87,5 +93,5 @@ def test_a_clamped_value_saturates_in_any_case(multiplier, shift):
     ],
 )
 def test_what_can_not_be_built(multiplier, shift, x, y, message):
-    with pytest.raises(StepError, match=f"^design lone: requantize dut: {message}"):
-        lone(Requantize(multiplier, shift), [Channel("x", *x)], [Channel("y", *y, delay=2)])
+    with pytest.raises(StepError, match=f"^design lone: pcu dut: (operation 0, )?{message}"):
+        lone(requantize(multiplier, shift), [Channel("x", *x)], [Channel("y", *y, delay=2)])

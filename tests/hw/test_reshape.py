@@ -67,7 +67,7 @@ def test_flags_stall_one_beat_alone(prompt):
     design = lone(
         Reshape(level=2, chunk=4, rows=1, slices=6, pad=0, prompt=prompt),
         [Channel("x", 2, 8, 2)],
-        [Channel("y", 2, 8, 3), Channel("flags", 1, 1, 1, signed=False)],
+        [Channel("y", 2, 8, 3), Channel("flags", 1, 1, 1)],
     )
     y = to_beats(grouped(x, 0, 4), 3)
     flags = to_beats([[np.zeros(1, bool)] * 4] * 2, 1, bool)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 import stepgen as sg
 from stepgen.functions import Unary
-from stepgen.hw.units.requantize.params import Requantize
+from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.units.pcu.params import Pcu
 from stepgen.ir.dtypes import ELEMENTS
 from stepgen.ir.function import function_types
 from stepgen.ir.operator import functions as all_operators
@@ -34,18 +36,20 @@ def test_a_function_is_known_by_what_it_takes_and_becomes() -> None:
         def compute(self, at: object, x: Array) -> Array:
             return np.asarray(x >> 1, np.int8)
 
-        def unit(self, lanes: int, tiles: object, blind: object) -> Requantize:
-            return Requantize(1, 1)
+        def unit(self, lanes: int, tiles: Sequence[sg.Tile], blind: object) -> Pcu | None:
+            if tiles[0].element != sg.int32:
+                return None
+            return Pcu(("int32",), (Operation("requantize", (0,), "int8", (1, 1)),))
 
     uses = probe.uses(Narrowed)
     assert {str(u.operands[0].element) for u in uses} == ELEMENTS.keys()  # its rule refuses none
     assert {str(u.made.dtype) for u in uses} == {"int8 RxC"}
     built = {str(u.operands[0].element): [p.kind for p in u.units] for u in uses}
-    assert built["int32"] == ["requantize"]
+    assert built["int32"] == ["pcu"]
     assert built["f32"] == []
     text = "\n".join(functions.entry(Narrowed))
     assert "It is of nobody's use." in text
-    assert "`requantize` (pipeline of 2 stages)" in text
+    assert "`pcu` (pipeline of 2 stages)" in text
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,7 @@ def test_a_function_is_known_by_what_it_takes_and_becomes() -> None:
     [
         ("matmul", ["int8 → int32; bf16, f32 → f32", "`[R, C]` and `[C, N]`", "`2*C*N*R`"]),
         ("matmul", ["`matmul` (pipeline of 9 stages) with `transpose=False` for int8 → int32."]),
-        ("add", ["Extents of 1 are repeated.", "starts at 0 ", "Circuit: none yet."]),
+        ("add", ["Extents of 1 are repeated.", "starts at 0 ", "`pcu`"]),
         ("minimum", ["127 (int8)", "inf (bf16, f32)"]),
         ("mask_cols", ["`[R, C]` and address `[1, 1]`"]),
         ("retile_streamify", ["`[R, 1]` in a stream `[C*D]`", "with `axis='row'` for int8, int32"]),

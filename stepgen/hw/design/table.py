@@ -73,8 +73,9 @@ class Channel:
         Beats that the FIFO holds, at least 2, beats inside a pipelined producer included.
     delay : int
         Stages of the producer's pipeline between handshake and payload, in cycles.
-    signed : bool
-        Whether a lane is a signed number (for reports and test benches).
+    element : str
+        Element type of a lane, for reports and test benches; empty for the one of as many bits that
+        is no float.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Channel:
     rank: int | None
     depth: int = 2
     delay: int = 0
-    signed: bool = True
+    element: str = ""
 
     def __post_init__(self) -> None:
         take_fields(self)

@@ -49,7 +49,7 @@ def build(unit: Unit, params: Any, machine: Any) -> None:
 
 def at_once(unit: Unit, params: Any, machine: Any) -> None:
     """The model of a circuit without the register."""
-    from stepgen.hw.units.requantize.model import build
+    from stepgen.hw.units.pcu.model import build
 
     build(unit, params, machine)
 
@@ -82,7 +82,7 @@ class UntimedClamper(Clamper):
 
 
 class HastyClamper(Clamper):
-    main: ClassVar = "scale"
+    main: ClassVar = "compute"
     model = at_once
 
 

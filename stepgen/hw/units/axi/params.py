@@ -67,9 +67,7 @@ def words(bits: int, delay: int = 0) -> Format:
 def raw_channel(name: str, form: Format, depth: int = 2) -> Channel:
     """A raw channel, deep enough for one word per cycle."""
     least = form.delay + MEMORY_LATENCY[LUTRAM] + 1
-    return Channel(
-        name, form.lanes, form.bits, None, max(depth, least), delay=form.delay, signed=False
-    )
+    return Channel(name, form.lanes, form.bits, None, max(depth, least), delay=form.delay)
 
 
 def word_address_bits(bus: Bus) -> int:

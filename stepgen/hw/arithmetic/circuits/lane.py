@@ -1,0 +1,74 @@
+"""The circuit of one lane of a pipeline."""
+
+from amaranth.hdl import Const, signed
+
+from ...primitives import delayed
+from ..operations import COMPARISONS, MANTISSA_BITS
+from . import conversion, floating, integer, scaling
+
+__all__ = ["lane"]
+
+
+def lane(m, pipeline, inputs):
+    """The result of a pipeline for one lane, `pipeline.stages` cycles after its operands.
+
+    Parameters
+    ----------
+    m : Module
+        Receives the circuit.
+    pipeline : Pipeline
+    inputs : sequence of Value
+        The bit patterns of the operands.
+    """
+    values, times = pipeline.values, pipeline.times
+    known = list(inputs)
+    for number, operation in enumerate(pipeline.operations, len(inputs)):
+        start = times[number] - operation.stages([values[k] for k in operation.operands])
+        operands = [
+            known[k]
+            if values[k].constant is not None
+            else delayed(m, known[k], start - times[k], reset_less=True)
+            for k in operation.operands
+        ]
+        of = [values[k] for k in operation.operands]
+        result, stages = _result(m, operation, of, operands, values[number])
+        if stages != times[number] - start:
+            raise AssertionError(f"{operation.name} takes {stages} stages, not as declared")
+        known.append(result)
+    return known[pipeline.result]
+
+
+def _result(m, operation, of, operands, made):
+    name = operation.name
+    if name == "constant":
+        bits = max(made.bits, made.element.bits)
+        return Const(made.constant, signed(bits)), 0
+    if name == "convert":
+        return conversion.convert(m, operands[0], of[0].element, made.element)
+    if name == "requantize":
+        return scaling.requantize(m, operands[0].as_signed(), *operation.constants)
+    element = of[0].element
+    operands = [x[: element.bits] for x in operands] if name != "multiply" else operands
+    if element in MANTISSA_BITS:
+        return _floating(m, name, *(x[: element.bits] for x in operands))
+    if name == "multiply":
+        a, b = (x[: v.bits].as_signed() for x, v in zip(operands, of, strict=True))
+        return integer.multiply(m, a, b, made.element.bits)
+    if name in ("add", "subtract"):
+        return integer.add(m, *operands, negate=name == "subtract")
+    a, b = operands if element.bits == 1 else (x.as_signed() for x in operands)
+    if name in COMPARISONS:
+        return integer.compare(m, name, a, b)
+    first = a > b if name == "maximum" else a < b
+    return integer.select(m, *operands, first)
+
+
+def _floating(m, name, a, b):
+    if name in ("add", "subtract"):
+        return floating.add(m, a, b, negate=name == "subtract")
+    if name == "multiply":
+        return floating.multiply(m, a, b)
+    x, y = floating.Parts(a), floating.Parts(b)
+    if name in COMPARISONS:
+        return floating.compare(m, name, x, y)
+    return floating.select(m, x, y, larger=name == "maximum")

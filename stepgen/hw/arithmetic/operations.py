@@ -1,0 +1,196 @@
+"""Operations of element-wise pipelines: types, stages and multipliers, without their circuits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...ir.arguments import shown, take_fields
+from ...ir.dtypes import ELEMENTS, ElementType, bf16, bool_, f32, int8, int32
+from ...ir.errors import StepError
+from ..design import stages
+from .scaling import FACTOR_BITS, plan
+
+NARROW_BITS = 16
+"""Most bits that are compared and selected in one stage."""
+MANTISSA_BITS = {bf16: 7, f32: 23}
+"""Stored mantissa bits of the floating-point formats."""
+COMPARISONS = ("lt", "le", "eq", "ne", "ge", "gt")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a pipeline: its type, and its number if it is a constant."""
+
+    element: ElementType
+    constant: int | None = None
+
+    @property
+    def bits(self) -> int:
+        """Bits that it needs as a factor."""
+        if self.constant is None:
+            return self.element.bits
+        return max(self.constant.bit_length(), (-self.constant - 1).bit_length()) + 1
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation on each lane of a pipeline.
+
+    Parameters
+    ----------
+    name : str
+        One of `OPERATIONS`.
+    operands : tuple of int
+        Numbers of its operands: the inputs of the pipeline come first, then the results of its
+        operations in order.
+    element : str
+        Element type of the result.
+    constants : tuple of int
+        Its parameters. A constant's is the number itself, or the bit pattern of a float.
+    """
+
+    name: str
+    operands: tuple[int, ...]
+    element: str
+    constants: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+        if self.name not in OPERATIONS:
+            known = ", ".join(OPERATIONS)
+            raise StepError(f"there is no operation {shown(self.name)}, those are {known}")
+        if self.element not in ELEMENTS:
+            raise StepError(f"{shown(self.element)} is no element type")
+
+    @property
+    def to(self) -> ElementType:
+        """Element type of the result."""
+        return ELEMENTS[self.element]
+
+    def result(self) -> Value:
+        """The value that it makes."""
+        return Value(self.to, self.constants[0] if self.name == "constant" else None)
+
+    def problem(self, operands: Sequence[Value]) -> str | None:
+        """Why it can't be built with these operands, or None."""
+        kind, to = OPERATIONS[self.name], self.to
+        if len(operands) != kind.operands or len(self.constants) != kind.constants:
+            return f"it needs {kind.operands} operands and {kind.constants} constants"
+        types = [x.element for x in operands]
+        if not kind.accepts(types, to):
+            given = " and ".join(str(t) for t in types) or "nothing"
+            return f"it does not make {to} of {given}"
+        try:
+            self.stages(operands)
+        except StepError as error:
+            return str(error)
+        return None
+
+    def stages(self, operands: Sequence[Value]) -> int:
+        """Pipeline stages from its operands to its result."""
+        return OPERATIONS[self.name].stages(self, operands)
+
+    def multipliers(self, operands: Sequence[Value]) -> int:
+        """Hardware multipliers of one lane."""
+        return OPERATIONS[self.name].multipliers(self, operands)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of operation.
+
+    Attributes
+    ----------
+    operands, constants : int
+        How many it takes.
+    accepts : callable
+        Whether it makes a type of operands of these types.
+    stages, multipliers : callable
+        Pipeline stages, and hardware multipliers of one lane, of an operation with its operands.
+    """
+
+    operands: int
+    constants: int
+    accepts: Callable[[Sequence[ElementType], ElementType], bool]
+    stages: Callable[[Operation, Sequence[Value]], int]
+    multipliers: Callable[[Operation, Sequence[Value]], int] = lambda o, operands: 0
+
+
+FLOAT_ADD = {bf16: 8, f32: 10}
+"""Compare; swap; align (f32: coarse, fine); add; count zeros; normalise (f32: coarse, fine); round;
+pack."""
+FLOAT_MULTIPLY = {bf16: stages.MULTIPLIER + 3, f32: stages.MULTIPLIER + 5}
+"""Multiply; add the parts (f32: twice); normalise; round; pack."""
+FLOAT_MULTIPLIERS = {bf16: 1, f32: 4}
+CONVERSIONS: dict[tuple[ElementType, ElementType], int] = {
+    (int8, int32): 0,
+    (int32, int8): 1,
+    (bf16, f32): 0,
+    (f32, bf16): 1,
+    **{(bool_, to): 0 for to in (int8, int32, bf16, f32)},
+    **{(of, to): 5 for of in (int8, int32) for to in MANTISSA_BITS},
+    **{(of, to): 5 for of in MANTISSA_BITS for to in (int8, int32)},
+}
+"""Stages from one element type to another; those that only lay bits out anew have none."""
+
+
+def _add_stages(o: Operation, operands: Sequence[Value]) -> int:
+    return FLOAT_ADD.get(o.to, 1)
+
+
+def _multiply_stages(o: Operation, operands: Sequence[Value]) -> int:
+    return FLOAT_MULTIPLY.get(o.to) or stages.MULTIPLIER + _factors(operands) - 1
+
+
+def _multiply_cost(o: Operation, operands: Sequence[Value]) -> int:
+    return FLOAT_MULTIPLIERS.get(o.to) or _factors(operands)
+
+
+def _factors(operands: Sequence[Value]) -> int:
+    """Multipliers of an integer product: each factor of more than 18 bits is split in two.
+
+    No bit of the product of both upper parts is among the lower 32.
+    """
+    return 1 + sum(x.bits > FACTOR_BITS for x in operands)
+
+
+def _select_stages(o: Operation, operands: Sequence[Value]) -> int:
+    return 1 if o.to.bits <= NARROW_BITS else 2
+
+
+def _numbers(types: Sequence[ElementType], to: ElementType) -> bool:
+    return to in NUMBERS and all(t == to for t in types)
+
+
+def _product(types: Sequence[ElementType], to: ElementType) -> bool:
+    return _numbers(types, to) or (to == int32 and all(t in (int8, int32) for t in types))
+
+
+NUMBERS = (int8, int32, bf16, f32)
+OPERATIONS: dict[str, Kind] = {
+    "constant": Kind(0, 1, _numbers, lambda *_: 0),
+    "add": Kind(2, 0, _numbers, _add_stages),
+    "subtract": Kind(2, 0, _numbers, _add_stages),
+    "multiply": Kind(2, 0, _product, _multiply_stages, _multiply_cost),
+    "maximum": Kind(2, 0, _numbers, _select_stages),
+    "minimum": Kind(2, 0, _numbers, _select_stages),
+    "convert": Kind(
+        1,
+        0,
+        lambda of, to: (of[0], to) in CONVERSIONS,
+        lambda o, operands: CONVERSIONS[operands[0].element, o.to],
+    ),
+    "requantize": Kind(
+        1,
+        2,
+        lambda of, to: (of[0], to) == (int32, int8),
+        lambda o, _: plan(*o.constants).stages,
+        lambda o, _: plan(*o.constants).multipliers,
+    ),
+    **{
+        relation: Kind(2, 0, lambda of, to: to == bool_ and _numbers(of, of[0]), lambda *_: 1)
+        for relation in COMPARISONS
+    },
+}
+"""Every operation, by name."""

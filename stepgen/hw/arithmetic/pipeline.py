@@ -1,0 +1,163 @@
+"""Pipelines of operations: how functions write them down, and when each value is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...ir.dtypes import ELEMENTS, ElementType, Tile, bool_, int8, wide
+from ...ir.errors import StepError
+from ...semantics import numbers
+from .operations import MANTISSA_BITS, Operation, Value
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Operations on the lanes of beats, in the order in which they were written down.
+
+    Parameters
+    ----------
+    inputs : tuple of str
+        Element types of the operand streams.
+    operations : tuple of Operation
+        The last one makes the result; without any it is the first operand.
+    """
+
+    inputs: tuple[str, ...]
+    operations: tuple[Operation, ...]
+
+    @property
+    def values(self) -> list[Value]:
+        """The inputs, then the result of each operation."""
+        return [*(Value(ELEMENTS[x]) for x in self.inputs), *(o.result() for o in self.operations)]
+
+    @property
+    def element(self) -> ElementType:
+        """Type of the result."""
+        return self.values[self.result].element
+
+    @property
+    def result(self) -> int:
+        """Number of the value that leaves."""
+        return len(self.inputs) + len(self.operations) - 1 if self.operations else 0
+
+    def problem(self) -> str | None:
+        """What is wrong with the first operation that can't be built, or None."""
+        known = len(self.inputs)
+        for name in self.inputs:
+            if name not in ELEMENTS:
+                return f"{name} is no element type"
+        for number, o in enumerate(self.operations):
+            if not all(0 <= k < known for k in o.operands):
+                return f"operation {number}, {o.name}: it takes values that are not there yet"
+            if wrong := o.problem(self._operands(o)):
+                return f"operation {number}, {o.name}: {wrong}"
+            known += 1
+        return None
+
+    def _operands(self, operation: Operation) -> list[Value]:
+        values = self.values
+        return [values[k] for k in operation.operands]
+
+    @property
+    def times(self) -> list[int]:
+        """The stage behind which each value is there: as soon as its operands are."""
+        times = [0] * len(self.inputs)
+        for o in self.operations:
+            start = max((times[k] for k in o.operands), default=0)
+            times.append(start + o.stages(self._operands(o)))
+        return times
+
+    @property
+    def stages(self) -> int:
+        """Stages in all."""
+        return self.times[self.result]
+
+    @property
+    def multipliers(self) -> int:
+        """Hardware multipliers of one lane."""
+        return sum(o.multipliers(self._operands(o)) for o in self.operations)
+
+
+@dataclass
+class _Writer:
+    inputs: tuple[str, ...]
+    operations: list[Operation] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lane of an operand or a result, for functions that write down their arithmetic.
+
+    All operations are on numbers of one element type, except that `convert` changes it and integer
+    products are of the sum's type. They round, wrap and saturate as `stepgen.semantics.numbers`.
+    """
+
+    element: ElementType
+    _number: int
+    _writer: _Writer
+
+    def _do(self, name: str, *others: Lane | float, to: ElementType | None = None) -> Lane:
+        operands = [self, *(x if isinstance(x, Lane) else self.constant(x) for x in others)]
+        numbers_of = tuple(x._number for x in operands)
+        return self._made(name, numbers_of, to or self.element)
+
+    def _made(self, name: str, operands: tuple[int, ...], to: ElementType, *constants: int) -> Lane:
+        writer = self._writer
+        writer.operations.append(Operation(name, operands, to.name, constants))
+        return Lane(to, len(writer.inputs) + len(writer.operations) - 1, writer)
+
+    def constant(self, number: float) -> Lane:
+        """A constant of this lane's type, rounded to it; integers may need more bits."""
+        tile = numbers.constant(number, self.element.name)
+        if self.element in MANTISSA_BITS:
+            pattern = int(tile.view(np.uint16 if tile.itemsize == 2 else np.uint32)[0, 0])
+            return self._made("constant", (), self.element, pattern)
+        return self._made("constant", (), self.element, int(tile[0, 0]))
+
+    def __add__(self, other: Lane | float) -> Lane:
+        """The sum; integers wrap around."""
+        return self._do("add", other)
+
+    def __sub__(self, other: Lane | float) -> Lane:
+        """The difference; integers wrap around."""
+        return self._do("subtract", other)
+
+    def __mul__(self, other: Lane | float) -> Lane:
+        """The product; of int8 it is int32, which wraps around."""
+        to = wide(self.element) if self.element == int8 else self.element
+        return self._do("multiply", other, to=to)
+
+    def maximum(self, other: Lane | float) -> Lane:
+        """The larger one; -0 is below +0, and a NaN makes a NaN."""
+        return self._do("maximum", other)
+
+    def minimum(self, other: Lane | float) -> Lane:
+        """The smaller one; -0 is below +0, and a NaN makes a NaN."""
+        return self._do("minimum", other)
+
+    def compare(self, op: str, other: Lane | float) -> Lane:
+        """Whether ``self op other``, as bool; `op` is lt, le, eq, ne, ge or gt."""
+        return self._do(op, other, to=bool_)
+
+    def convert(self, to: ElementType) -> Lane:
+        """The number as one of another type: the nearest, ties to even, integers saturate."""
+        return self if to == self.element else self._do("convert", to=to)
+
+    def requantize(self, multiplier: int, shift: int) -> Lane:
+        """``saturate(round(self * multiplier / 2**shift))`` as int8, ties to even; of int32."""
+        return self._made("requantize", (self._number,), int8, multiplier, shift)
+
+
+def written(function: Callable[..., Lane | None], tiles: Sequence[Tile]) -> Pipeline | None:
+    """The pipeline that a function writes down for operands of these types, if it has one."""
+    writer = _Writer(tuple(t.element.name for t in tiles))
+    result = function(*(Lane(t.element, k, writer) for k, t in enumerate(tiles)))
+    if result is None:
+        return None
+    used = result._number + 1 - len(tiles)
+    if result._number and used < 1:
+        raise StepError("a pipeline makes something of its operands, this one returns the second")
+    return Pipeline(writer.inputs, tuple(writer.operations[:used]))

@@ -1,0 +1,59 @@
+"""How a sum is scaled by a constant fraction: the constants of the circuit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.errors import StepError
+from ..design import stages
+
+IN_BITS, OUT_BITS = 32, 8
+FACTOR_BITS = 18
+"""Width of a hardware multiplier's signed factors."""
+LOW_BITS = FACTOR_BITS - 1
+"""Width of the unsigned part of a factor that two multipliers share."""
+ROUND = 2
+"""Pipeline stages that round and saturate."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How ``saturate(round(x * multiplier / 2**shift))`` is built.
+
+    Attributes
+    ----------
+    factor, shift : int
+        The same fraction in lowest terms: ``factor / 2**shift``.
+    clamp_bits : int
+        Bits that an input is saturated to first; larger values saturate the result anyway.
+    multipliers : int
+        Hardware multipliers per lane: none for a power of two, two if `clamp_bits` is wide.
+    """
+
+    factor: int
+    shift: int
+    clamp_bits: int
+    multipliers: int
+
+    @property
+    def stages(self) -> int:
+        """Pipeline stages in all: clamp, multiply, add the halves, round."""
+        if not self.multipliers:
+            return ROUND
+        return 1 + stages.MULTIPLIER + (self.multipliers - 1) + ROUND
+
+
+def plan(multiplier: int, shift: int) -> Plan:
+    """The constants for a multiplier of at least 1 and a shift of at least 0."""
+    if multiplier < 1:
+        raise StepError(f"the multiplier must be at least 1, not {multiplier}")
+    if shift < 0:
+        raise StepError(f"the shift must be at least 0, not {shift}")
+    factor = multiplier
+    while factor % 2 == 0 and shift:
+        factor, shift = factor // 2, shift - 1
+    if factor & (factor - 1) == 0:
+        return Plan(factor, shift, IN_BITS, 0)
+    saturates = ((2 ** (OUT_BITS - 1) + 1) << shift) // factor + 1
+    clamp_bits = min(IN_BITS, saturates.bit_length() + 1)
+    return Plan(factor, shift, clamp_bits, 1 if clamp_bits <= FACTOR_BITS else 2)

@@ -1,0 +1,111 @@
+"""Arithmetic of the PCU: every function and type in RTL against the golden model, bit for bit."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.cosim.experiment import Experiment
+
+LANES = 2
+ROW = 32
+FLOATS = {"bf16": (ml_dtypes.bfloat16, np.uint16), "f32": (np.float32, np.uint32)}
+INTEGERS = {"int8": np.int8, "int32": np.int32}
+PAIRS = {
+    "add": sg.fn.add(),
+    "sub": sg.fn.sub(),
+    "mul": sg.fn.mul(),
+    "maximum": sg.fn.maximum(),
+    "minimum": sg.fn.minimum(),
+    **{op: sg.fn.compare(op) for op in ("lt", "le", "eq", "ne", "ge", "gt")},
+}
+OTHERS = {"int8": ("int32", "bf16", "f32"), "int32": ("int8", "bf16", "f32")}
+OTHERS |= {"bf16": ("int8", "int32", "f32"), "f32": ("int8", "int32", "bf16")}
+CONSTANTS = {"int8": 37, "int32": -123_457, "bf16": -1.7, "f32": 0.1}
+
+
+def special(name: str) -> np.ndarray:
+    """Numbers around every boundary of a type."""
+    if name in INTEGERS:
+        info = np.iinfo(INTEGERS[name])
+        powers = [1 << k for k in range(info.bits - 1)]
+        near = {s * p + d for p in powers for s in (1, -1) for d in (-1, 0, 1)}
+        near |= {info.min, info.min + 1, info.max, 0}
+        return np.array(sorted(near), INTEGERS[name])
+    dtype, bits = FLOATS[name]
+    mantissa = 7 if name == "bf16" else 23
+    exponents = [1, 2, 3, 64, 102, 118, 125, 126, 127, 128, 129, 133, 134, 135, 150, 157, 158, 159]
+    exponents += [190, 252, 253, 254]
+    fractions = [0, 1, 2, (1 << mantissa) - 1, (1 << mantissa) - 2, 1 << mantissa - 1]
+    whole = [e << mantissa | f for e in exponents for f in fractions]
+    whole += [0, 255 << mantissa]
+    signs = 1 << (15 if name == "bf16" else 31)
+    patterns = [*whole, *(w | signs for w in whole), 255 << mantissa | 1 << mantissa - 1]
+    return np.array(patterns, bits).view(dtype)
+
+
+def drawn(rng: np.random.Generator, name: str, count: int) -> np.ndarray:
+    """Numbers of any magnitude, near ones included."""
+    if name in INTEGERS:
+        info = np.iinfo(INTEGERS[name])
+        shift = rng.integers(0, info.bits, count)
+        return (rng.integers(info.min, info.max + 1, count) >> shift).astype(INTEGERS[name])
+    dtype, bits = FLOATS[name]
+    width = 8 * np.dtype(bits).itemsize
+    patterns = rng.integers(0, 1 << width, count, dtype=np.uint64).astype(bits)
+    mantissa = 7 if name == "bf16" else 23
+    close = rng.integers(120, 136, count).astype(bits) << bits(mantissa)
+    sparse = rng.random(count) < 0.5
+    keep = bits((1 << mantissa) - 1 | 1 << width - 1)
+    return np.where(sparse, patterns, patterns & keep | close).astype(bits).view(dtype)
+
+
+def pairs(rng: np.random.Generator, name: str, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every special number beside many others, drawn pairs, and nearly equal ones."""
+    count = rows * ROW
+    edges = special(name)
+    a = np.concatenate([np.repeat(edges, -(-count // 4 // len(edges))), drawn(rng, name, count)])
+    b = np.concatenate([rng.choice(edges, len(a) - count), drawn(rng, name, count)])
+    a, b = a[:count].copy(), b[:count].copy()
+    if name in FLOATS:
+        near = rng.random(count) < 0.15
+        bits = FLOATS[name][1]
+        moved = (b.view(bits) ^ bits(1 << (8 * np.dtype(bits).itemsize - 1))) + bits(1)
+        a[near] = moved.view(a.dtype)[near]
+    return tuple(np.asarray(v).reshape(rows, 1, ROW) for v in (a, b))
+
+
+def program(name: str, a: np.ndarray, b: np.ndarray) -> tuple[sg.Graph, dict[str, np.ndarray]]:
+    """All functions of two operands, of one and a constant, and all conversions, of one type."""
+    g = sg.Graph(f"arithmetic_{name}")
+    element = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}[name]
+    tile = sg.Tile(1, ROW, element)
+    x, y = (g.input(port, tile, (len(a),)) for port in ("a", "b"))
+    constant = CONSTANTS[name]
+    for label, fn in PAIRS.items():
+        g.output(x.map(fn, y), label)
+    for to in OTHERS[name]:
+        g.output(x.map(sg.fn.convert(to)), f"to_{to}")
+    g.output(x.map(sg.fn.square()), "square")
+    for label, one in {
+        "at_least": sg.fn.at_least(constant),
+        "at_most": sg.fn.at_most(constant),
+        "offset": sg.fn.offset(constant),
+        "scale": sg.fn.scale(constant),
+    }.items():
+        g.output(x.map(one), label)
+    flags = x.map(sg.fn.compare("lt"), y)
+    for to in ("int8", "int32", "bf16", "f32"):
+        g.output(flags.map(sg.fn.convert(to)), f"flag_{to}")
+    return g, {"a": a, "b": b}
+
+
+@pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
+def test_every_function_of_every_type(name, tmp_path):
+    rng = np.random.default_rng(1)
+    graph, inputs = program(name, *pairs(rng, name, 400))
+    experiment = Experiment(graph, inputs, lanes=LANES)
+    verdict = experiment.test(tmp_path, driver="cpp")
+    assert verdict.good, verdict.outcome.faults
