@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from stepgen.fuzz.case import Case
-from stepgen.fuzz.compare import AMPLE, stuck, with_all
+from stepgen.fuzz.compare import AMPLE, compare, contradicts, one_less, stuck, with_all
+from stepgen.fuzz.generators import waiting
 from stepgen.fuzz.generators.reconvergent import WIDTHS, Bounded, drawn
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
-from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.deadlock import Deadlock, Waiting
 from stepgen.timing.drive import MAX_CYCLES
 
 PROGRAMS, DRAWS = 40, 3
@@ -87,11 +88,44 @@ def test_an_explanation_does_not_contradict_itself():
         if deadlock is None:
             continue
         told += len(deadlock.waiting)
-        seen: dict[str, bool] = {}
-        for waiting in deadlock.waiting:
-            assert seen.setdefault(waiting.channel, waiting.full) == waiting.full, str(deadlock)
-            if waiting.state in ("full", "empty"):
-                assert waiting.level == (waiting.depth if waiting.full else 0), str(deadlock)
-            else:
-                assert 0 < waiting.level < waiting.depth, str(deadlock)
+        assert not contradicts(deadlock), str(deadlock)
     assert told > 50
+    assert contradicts(deadlock_of(("a", True, 2, 2), ("a", False, 0, 2))) == "a"
+    assert contradicts(deadlock_of(("b", False, 0, 2), ("c", True, 2, 2))) == ""
+
+
+def deadlock_of(*waiting: tuple[str, bool, int, int]) -> Deadlock:
+    return Deadlock("", 1, [Waiting("unit", *one) for one in waiting])
+
+
+@pytest.mark.parametrize("kind", waiting.KINDS)
+def test_references_that_wait_for_what_they_cause_are_explained_and_freed(kind: str) -> None:
+    """By the advised depths, of which none can be less; a loop that nothing enters by none."""
+    found: Counter[str] = Counter()
+    for seed in range(8):
+        lanes = (1, 2, 4)[seed % 3]
+        case = Case(*waiting.drawn(seed, lanes, kind), lanes=lanes)
+        design = case.experiment().design
+        case = replace(case, depths=with_all(design, 2))
+        deadlock = stuck(case, case.depths)
+        assert deadlock is not None
+        assert deadlock.waiting
+        assert not contradicts(deadlock), str(deadlock)
+        if not deadlock.remedy:
+            assert str(deadlock).endswith("no FIFO depth frees it")
+            assert stuck(case, with_all(design, AMPLE))
+            found["no depth"] += 1
+            continue
+        advised = {**case.depths, **deadlock.remedy}
+        assert stuck(case, advised) is None
+        for depths in one_less(deadlock, case.experiment().design):
+            assert stuck(case, {**advised, **depths}), str(deadlock)
+            found["one less"] += 1
+        found["freed"] += 1
+        assert stopped(replace(case, depths={})) is None
+        assert compare(case, rtl=False).says == "a deadlock that its advice frees"
+    if kind == "itself":
+        assert found == {"no depth": 8}
+    else:
+        assert found["freed"] == 8
+        assert found["one less"] >= 8

@@ -22,7 +22,7 @@ from ..ir.wire import VALUE, same_bits
 from ..program import tiles
 from ..semantics.executor import Result
 from ..semantics.shapes import measure
-from ..timing.deadlock import Deadlock
+from ..timing.deadlock import MOST_TOLD, Deadlock
 from ..timing.drive import TooLong
 from ..timing.model import Prediction
 from ..timing.tiles.machines import SDA
@@ -176,8 +176,36 @@ def stuck(case: Case, depths: Mapping[str, int], max_cycles: int = MAX_CYCLES) -
     return None
 
 
+def contradicts(deadlock: Deadlock) -> str:
+    """The channel of which an explanation says what can't be; empty if it is consistent."""
+    seen: dict[str, bool] = {}
+    for one in deadlock.waiting:
+        partly = one.state not in ("full", "empty")
+        level = 0 < one.level < one.depth if partly else one.level == one.depth * one.full
+        if not level or seen.setdefault(one.channel, one.full) != one.full:
+            return one.channel
+    return ""
+
+
+def one_less(deadlock: Deadlock, design: Design) -> list[dict[str, int]]:
+    """Depths, each one less than what a deadlock's advice says, where a design can have them.
+
+    Depths that were looked for one by one are too low each, others together.
+    """
+    less = {
+        name: depth - 1
+        for name, depth in deadlock.remedy.items()
+        if depth - 1 > max(design.channel[name].depth, design.channel[name].delay + 1)
+    }
+    if len(deadlock.remedy) > MOST_TOLD:
+        return [less] if less.keys() == deadlock.remedy.keys() else []
+    return [{name: depth} for name, depth in less.items()]
+
+
 def _of_deadlock(case: Case, design: Design, deadlock: Deadlock) -> Verdict:
     """A deadlock is a failure with derived depths; with others its advice has to free it."""
+    if contradiction := contradicts(deadlock):
+        raise _Failed(f"{contradiction} in the explanation of a deadlock: {deadlock}")
     if stuck(case, with_all(design, AMPLE)):
         if deadlock.remedy:
             raise _Failed(f"advice that can't be right, no depth frees it: {deadlock}")
@@ -189,11 +217,8 @@ def _of_deadlock(case: Case, design: Design, deadlock: Deadlock) -> Verdict:
     advised = {**case.depths, **deadlock.remedy}
     if again := stuck(case, advised):
         raise _Failed(f"the advised depths do not free it: {deadlock}; then {again}")
-    if len(deadlock.remedy) == 1:
-        ((name, depth),) = deadlock.remedy.items()
-        channel = design.channel[name]
-        less = max(depth - 1, channel.delay + 2)
-        if less > channel.depth and less < depth and not stuck(case, {**advised, name: less}):
+    for depths in one_less(deadlock, design):
+        if not stuck(case, {**advised, **depths}):
             raise _Failed(f"one less than the advised depth frees it too: {deadlock}")
     return Verdict("agrees", "a deadlock that its advice frees")
 

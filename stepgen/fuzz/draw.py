@@ -17,12 +17,14 @@ from ..ir.where import placed
 from ..program.inputs import complete
 from .case import Case
 from .compare import with_all
-from .generators import loops
+from .generators import loops, waiting
 from .generators.full import STEPS, Drawn, Scale
 from .generators.plain import draw as draw_program
 
 LOOPS = 0.04
 """Share of programs that are loops."""
+WAITING = 0.005
+"""Share of programs that deadlock, since a reference waits for what it causes."""
 
 Pairs = Mapping[tuple[str, str], int]
 Wanted = Mapping[str, float]
@@ -99,7 +101,14 @@ def _cases(
 ) -> tuple[tuple[Case, ...], tuple[str, ...], Counter[str]]:
     rng = np.random.default_rng([seed, number])
     more = [np.random.default_rng([seed, number, n]) for n in range(1, runs)]
-    if rng.random() < LOOPS:
+    family = rng.random()
+    if family < WAITING:
+        lanes = int(rng.choice([1, 2, 4]))
+        graph, inputs = waiting.drawn(int(rng.integers(1 << 30)), lanes)
+        first = Case(graph, inputs, lanes=lanes)
+        shallow = with_all(first.experiment().design, 2)
+        return (around(replace(first, depths=shallow), rng),), ("waiting",), Counter()
+    if family < WAITING + LOOPS:
         turns = loops.drawn(int(rng.integers(1 << 30)))
         graph, inputs = loops.loop(turns)
         first = circumstances(Case(graph, inputs, lanes=2), rng)

@@ -10,6 +10,8 @@ import pytest
 
 import stepgen as sg
 from stepgen.compile.circuit import circuits
+from stepgen.fuzz import draw
+from stepgen.fuzz.compare import compare
 from stepgen.fuzz.draw import case
 from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
 from stepgen.ir.function import Mapped, function_types
@@ -63,6 +65,21 @@ def test_every_step_is_drawn(drawn) -> None:
     steps = Counter(step for _, taken, _ in drawn for step in taken)
     assert set(STEPS) - {"own"} <= steps.keys()
     assert steps["loop"]
+
+
+def test_references_that_wait_for_what_they_cause_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(draw, "WAITING", 1)
+    found: Counter[str] = Counter()
+    for number in range(16):
+        one, steps, _ = case(9, number)
+        assert steps == ("waiting",)
+        verdict = compare(one, rtl=False)
+        assert verdict.prediction is None
+        assert verdict.status != "failed", verdict.says
+        found[verdict.status] += 1
+    assert found.keys() == {"agrees", "refused"}  # freed by depths, and by none
 
 
 def test_all_that_may_be_around_a_run_is_drawn(drawn) -> None:
