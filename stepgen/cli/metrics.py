@@ -35,8 +35,9 @@ def command(
     design = hardware.experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)
     dims, numbers = _numbers(program, loaded, costs)
+    outdated = program.tell_outdated(loaded, json=json)
     if json:
-        console.show_json(_document(costs, dims, numbers))
+        console.show_json({**_document(costs, dims, numbers), "outdated": outdated})
         return
     bits = policy == "hardware"
     console.show(console.costs_table(policy, _rows(loaded, costs, nodes), bits=bits))

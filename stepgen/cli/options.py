@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -78,6 +79,30 @@ class ProgramOptions:
             draw=draw,
             tensors=tensors,
         )
+
+    def outdated(self, loaded: Program) -> str | None:
+        """Why the circuit in the design folder is not that of now, and what writes it anew."""
+        if loaded.design is None:
+            return None
+        from stepgen.emit.design_writer import outdated
+
+        why = outdated(Path(self.program), loaded.design)
+        if why is None:
+            return None
+        imports = [word for path in self.imports for word in ("--import", str(path))]
+        anew = ["stepgen", "verilog", self.program, "-o", self.program, *imports]
+        return f"{why}; {shlex.join(anew)} writes the folder anew"
+
+    def tell_outdated(self, loaded: Program, *, json: bool = False) -> str | None:
+        """Print what `outdated` finds on stderr, or return it for JSON's ``outdated``."""
+        from stepgen.report import console
+
+        why = self.outdated(loaded)
+        if why is not None:
+            why = f"results are of the circuits as they are now, but {why}"
+            if not json:
+                console.warn(why)
+        return why
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def command(
     with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
         loaded = program.load()
+        outdated = program.tell_outdated(loaded, json=json)
         progress("running", 0.1)
         result = executor.run(loaded.graph, loaded.inputs, lanes=lanes_of(lanes, loaded))
     nodes, streams = loaded.graph.nodes, loaded.graph.outputs
@@ -69,7 +70,8 @@ def command(
     if save_inputs is not None:
         inputs.save_given(save_inputs, loaded.graph, loaded.inputs)
     if json:
-        console.show_json(_document(result, list(streams), stored, out))
+        document = _document(result, list(streams), stored, out)
+        console.show_json({**document, "outdated": outdated})
         return
     drawn = sorted(set(loaded.inputs) - loaded.given)
     if drawn:

@@ -16,6 +16,7 @@ def command(
 ) -> None:
     """Print a program's operators with their types, or the circuit's units and channels."""
     loaded = program.load(draw=False)
+    program.tell_outdated(loaded)
     if design:
         table = hardware.experiment(loaded).design
         if json:

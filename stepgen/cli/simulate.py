@@ -94,7 +94,9 @@ def command(
     cycles = limit.cycles
     with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
-        loaded = transformed(program.load(tensors=False), transforms)
+        loaded = program.load(tensors=False)
+        outdated = program.tell_outdated(loaded, json=json)
+        loaded = transformed(loaded, transforms)
         progress("simulating", 0.3)
         run = simulate(loaded.graph, loaded.inputs, machine, depths=depths, limit=cycles)
         progress("simulating (done)", 0.9)
@@ -110,7 +112,7 @@ def command(
     )
     files = pictures.write(seen, seen)
     if json:
-        console.show_json({**data, "files": files})
+        console.show_json({**data, "files": files, "outdated": outdated})
         return
     console.show(*simulated.parts(data, top=top, every=every))
     for path in filter(None, files.values()):

@@ -71,7 +71,8 @@ def command(
     json: bool,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
-    from stepgen.emit.design_writer import check, write
+    from stepgen.emit.design_writer import write
+    from stepgen.ir.errors import StepError
     from stepgen.program.design_folder import check_target
     from stepgen.report import console
     from stepgen.tools import waiting
@@ -81,8 +82,8 @@ def command(
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     experiment.aborts = tuple(aborts)
-    if loaded.design is not None:
-        check(Path(program.program), loaded.design)
+    if (why := program.outdated(loaded)) is not None:
+        raise StepError(why)
     vcd = f"{experiment.design.name}.vcd" if waveform else None
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdict = experiment.test(

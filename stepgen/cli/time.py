@@ -41,13 +41,14 @@ def command(
 
     loaded = program.load(tensors=False)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
+    outdated = program.tell_outdated(loaded, json=json)
     with waiting.progress(quiet=json) as progress:
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, with_data=program.load, every=every or json)
     seen = functools.partial(timeline.of_prediction, loaded.graph.name, experiment.prediction)
     files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:
-        console.show_json({**data, "files": files})
+        console.show_json({**data, "files": files, "outdated": outdated})
         return
     off_chip = data["off_chip_bytes"]
     console.show(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from ..program.design_folder import (
     check_target,
     content_hash,
     is_folder,
+    read,
     read_manifest,
 )
 from ..program.program import Program
@@ -119,9 +120,10 @@ def write(
     manifest = Manifest(design.hash, maker, hashes, design)
     files[MANIFEST] = _text(manifest).encode()
     stale = [key for key, content in files.items() if not _has(folder / key, content)]
+    kept = set() if _has_program(folder, program, files.get(INPUTS)) else {GRAPH, INPUTS}
     if stale and not change:
-        raise _unchanged(folder, stale)
-    with atomic_folder(folder, anew=files.keys() - {GRAPH, INPUTS}) as place:
+        raise _unchanged(folder, stale, kept)
+    with atomic_folder(folder, anew=files.keys() - kept) as place:
         for key in stale:
             (place / key).write_bytes(files[key])
     return Written(words, design.hash, circuit and known is None)
@@ -131,15 +133,25 @@ def _has(path: Path, content: bytes) -> bool:
     return path.is_file() and path.read_bytes() == content
 
 
-def _unchanged(folder: Path, stale: Sequence[str]) -> StepError:
+def _has_program(folder: Path, program: Program, packed: bytes | None) -> bool:
+    """Whether a folder has a program and its inputs, maybe as another version wrote them."""
+    try:
+        found = read(folder)
+    except (OSError, StepError):
+        return False
+    there = Program(found.graph, found.inputs, given=frozenset(found.inputs))
+    return found.graph == program.graph and packed == (_packed(there) if found.inputs else None)
+
+
+def _unchanged(folder: Path, stale: Sequence[str], kept: Container[str] = ()) -> StepError:
     where = f"-o {folder} writes it anew there"
-    if {GRAPH, INPUTS}.intersection(stale):
+    if any(name in kept for name in stale):
         where = "name another folder by -o"
     return StepError(f"{folder} lacks {', '.join(stale)} as stepgen would write it now: {where}")
 
 
-def check(folder: Path, design: Design) -> None:
-    """Check that a design folder has the circuit that would be made of its design now.
+def outdated(folder: Path, design: Design) -> str | None:
+    """Why the circuit of a design folder is not the one that would be made of its design now.
 
     Parameters
     ----------
@@ -147,25 +159,22 @@ def check(folder: Path, design: Design) -> None:
     design : Design
         What was read from it.
 
-    Raises
-    ------
-    StepError
-        If its Verilog, or the file of a kernel, is another one.
+    Returns
+    -------
+    str or None
+        None if it is the one, or the folder has none.
     """
     manifest, name = read_manifest(folder), f"{design.name}.v"
     if name not in manifest.files:
-        return
-    anew = f"write the folder anew: stepgen verilog {folder} -o {folder}"
+        return None
     if manifest.made_by != made_by(design):
-        raise StepError(
-            f"{folder / name} was made by other circuits than those that are here now: {anew}"
-        )
-    for kernel, content in kernel_files(design, (folder / name).read_text()).items():
+        return f"{folder / name} was made by other circuits than those that are here now"
+    for kernel, content in sources_of(design).items():
         if manifest.files.get(kernel) != content_hash(content.encode()):
-            raise StepError(
-                f"{folder / kernel} is another Verilog kernel than the file that its unit names "
-                f"now: {anew}"
+            return (
+                f"{folder / kernel} is another Verilog kernel than the file that its unit names now"
             )
+    return None
 
 
 def _verilog_in(folder: Path, design: Design, maker: str) -> str | None:

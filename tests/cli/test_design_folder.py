@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
+import re
+import shlex
 import shutil
 
 import click
 import pytest
 
-from stepgen.cli.app import app
+from stepgen.cli.app import app, execute
 from stepgen.cosim.experiment import Experiment
 from stepgen.emit import design_writer
 from stepgen.hw.design.table import Bus
@@ -189,3 +192,70 @@ def test_other_circuits_than_those_of_the_folder_are_not_simulated(
     assert said.code == 2
     assert "built/layer.v was made by other circuits than those that are here" in said.err
     assert "stepgen verilog built -o built" in said.err
+
+
+OUTDATED = {
+    "show": "{} --design",
+    "metrics": "{}",
+    "run": "{}",
+    "time": "{}",
+    "test": "{} --driver cpp -o t",
+    "simulate": "{}",
+}
+NO_RESULTS = {"verilog"}
+
+
+def made_by_others(folder, version) -> None:
+    """Make a folder as another stepgen with other circuits might have written it."""
+    graph, place = folder / "graph.json", folder / "design.json"
+    graph.write_text(json.dumps({**json.loads(graph.read_text()), "stepgen": version}))
+    manifest = json.loads(place.read_text())
+    manifest |= {"stepgen": version, "made_by": "0" * 64}
+    manifest["files"]["graph.json"] = hashlib.sha256(graph.read_bytes()).hexdigest()
+    place.write_text(json.dumps(manifest))
+
+
+def test_every_command_is_asked_for_other_circuits() -> None:
+    """Those that take a program, and so a design folder."""
+    taking = {
+        name
+        for name, command in app.commands.items()
+        if any(isinstance(p, click.Argument) and p.name == "program" for p in command.params)
+    }
+    assert taking - NO_RESULTS == OUTDATED.keys()
+
+
+@pytest.mark.parametrize("command", OUTDATED)
+def test_results_of_other_circuits_than_the_folders_are_told(stepgen, folder, command) -> None:
+    line = f"{command} {OUTDATED[command].format('built')}"
+    assert "other circuits" not in stepgen(line).err
+    quiet = stepgen(f"{line} --json")
+    made_by_others(folder, "0.0.9")
+    said, data = stepgen(line), stepgen(f"{line} --json")
+    told = "built/layer.v was made by other circuits than those that are here now; stepgen verilog"
+    assert f"{told} built -o built writes the folder anew\n" in said.err
+    if command == "test":
+        assert said.code == data.code == 2
+        assert told in data.json["error"]
+    elif command == "show":  # prints what the folder holds
+        assert (data.json, told in data.err) == (quiet.json, True)
+    else:
+        assert said.code == 0
+        assert (quiet.json["outdated"], told in data.json["outdated"]) == (None, True)
+        assert told not in data.err
+    assert stepgen("verilog built -o built").code == 0
+    assert "other circuits" not in stepgen(line).err
+
+
+def test_what_is_advised_works(capsys, here, folder) -> None:
+    """Also in a folder named like an example, with files to import and names to quote."""
+    (here / "own file.py").write_text("")
+    folder.rename(here / "moe")
+    made_by_others(here / "moe", "0.0.9")
+    line = ["test", "./moe", "--import", "own file.py", "--driver", "cpp", "-o", "t"]
+    assert execute(line) == 2
+    said = capsys.readouterr().err
+    (advised,) = re.findall(r"now; stepgen (.*) writes the folder anew\n", said)
+    assert advised == "verilog ./moe -o ./moe --import 'own file.py'"
+    assert execute(shlex.split(advised)) == 0
+    assert execute(line) == 0
