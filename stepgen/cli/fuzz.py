@@ -124,6 +124,7 @@ def _replayed(paths: tuple[Path, ...], *, rtl: bool, json: bool) -> int:
 
 
 def _show(tally: Tally) -> None:
+    from stepgen.fuzz.branches import unreachable
     from stepgen.fuzz.coverage import WHAT, by_kind, unreached
     from stepgen.report import console
 
@@ -146,6 +147,8 @@ def _show(tally: Tally) -> None:
         f"{tally.cases - tally.agrees - tally.failed:,} refused; "
         f"{tally.deadlocks:,} have deadlocks that their advice frees",
     )
+    for name, why in unreachable().items():
+        console.show(f"{name} is for invalid programs: {why}")
     if left := unreached(tally.reached):
         console.show(f"{len(left)} branches not taken: {', '.join(left)}")
     console.show(*tally.failures.values())

@@ -97,8 +97,9 @@ def _of_units(prediction: Prediction) -> Iterator[str]:
 
 
 def unreached(reached: Iterable[str]) -> list[str]:
-    """The branches that no program took, as file, line and answer."""
-    return sorted(branches.every().keys() - {fact.removeprefix("branch ") for fact in reached})
+    """The branches that no program took but a valid one may, as file, line and answer."""
+    seen = {fact.removeprefix("branch ") for fact in reached}
+    return sorted(branches.every().keys() - branches.unreachable().keys() - seen)
 
 
 def wanted(reached: Mapping[str, int], cases: int) -> dict[str, float]:

@@ -38,10 +38,17 @@ def test_interpreted_and_compiled_models_agree_and_reach_most_branches() -> None
         except sg.StepError:
             continue
         reached |= branches.taken(one, cycles)
-    assert reached <= branches.every().keys()
+    assert reached <= branches.every().keys() - branches.unreachable().keys()
     assert len(reached) > 0.75 * len(branches.every())
     with pytest.raises(RuntimeError, match="interpreted"):
         branches.taken(promoted(0), 1)
+
+
+def test_branches_for_invalid_programs_are_known_and_not_looked_for() -> None:
+    """Each entry of the table names one condition of today's models."""
+    assert len(branches.unreachable()) == len(branches.ERRORS)
+    assert branches.unreachable().keys() <= branches.every().keys()
+    assert not branches.unreachable().keys() & set(coverage.unreached([]))
 
 
 def test_steps_that_lead_to_branches_not_taken_are_drawn_more_often() -> None:
