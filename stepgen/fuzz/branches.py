@@ -35,28 +35,26 @@ def models() -> Mapping[str, ModuleType]:
 _ENDS = "the circuit raises error: streams that end together do so in every valid program"
 _FITS = "the circuit raises error: a valid program's streams have the same structure"
 ERRORS = {
-    ("drop", "(kind_of(beat) == DONE) != (kind_of(head(M, flags)) == DONE)"): _ENDS,
-    ("expand", "outer and (hole or kind != kind_of(element))"): _FITS,
-    ("expand", "not outer and not hole and kind_of(element) != VALUE"): _FITS,
-    ("partition", "kind_of(head(M, sel)) != DONE and not M[a + P.surplus]"): _ENDS,
-    ("partition", "kind_of(selector) == DONE or above != (kind_of(selector) == BARE)"): _FITS,
-    ("reassemble", "kind_of(beat) == DONE"): _ENDS,
-    ("reassemble", "kind_of(head(M, M[a + P.x + n])) != DONE"): _ENDS,
+    "(kind_of(beat) == DONE) != (kind_of(head(M, flags)) == DONE)": _ENDS,
+    "outer and (hole or kind != kind_of(element))": _FITS,
+    "not outer and not hole and kind_of(element) != VALUE": _FITS,
+    "kind_of(head(M, sel)) != DONE and not M[a + P.surplus]": _ENDS,
+    "kind_of(selector) == DONE or above != (kind_of(selector) == BARE)": _FITS,
+    "kind_of(head(M, M[a + P.x + n])) != DONE": _ENDS,
 }
-"""Conditions, by unit, that hold only for streams that contradict the program; and why."""
+"""Conditions that hold only for streams that contradict the program; and why."""
 
 
 @cache
 def unreachable() -> Mapping[str, str]:
     """Branches that no valid program takes, named as in `every`, and why."""
-    reasons = {(kind, _plain(test)): why for (kind, test), why in ERRORS.items()}
+    reasons = {_plain(test): why for test, why in ERRORS.items()}
     found: dict[str, str] = {}
     for name, (file, lines, _) in every().items():
-        kind, _, answer = name.partition("/")
-        if answer.endswith(" yes"):
+        if name.endswith(" yes"):
             for node in ast.walk(ast.parse(Path(file).read_text())):
                 if isinstance(node, ast.If) and node.test.lineno == lines.start:
-                    key = (kind, ast.unparse(node.test))
+                    key = ast.unparse(node.test)
                     if key in reasons:
                         found[name] = reasons[key]
     return found
