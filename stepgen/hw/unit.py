@@ -1,6 +1,7 @@
 """Base class of all units' circuits: ports from the design table."""
 
 import dataclasses
+from typing import Any
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -52,7 +53,7 @@ class UnitCore(wiring.Component):
     def __init__(self, unit: Unit, design: Design):
         self.unit = unit
         self.design = design
-        self.params = unit.params
+        self.params: Any = unit.params
         ports = {**unit.inputs, **unit.outputs}
         self.channels = {port: design.channel[name] for port, name in ports.items()}
         super().__init__(

@@ -81,7 +81,30 @@ def checked(function: C, name: str | None = None) -> C:
         return function(*bound.args, **bound.kwargs)
 
     call.__name__ = called
+    shown_call: Any = call
+    shown_call.__signature__ = _readable(function)
     return typing.cast(C, call)
+
+
+class _Annotation(str):
+    """An annotation as it is written, without quotes in a signature."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _readable(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature as it is written, for ``help``; a class makes what it is called."""
+
+    def plain(hint: Any) -> Any:
+        return _Annotation(hint) if isinstance(hint, str) else hint
+
+    signature = inspect.signature(function)
+    parameters = [p.replace(annotation=plain(p.annotation)) for p in signature.parameters.values()]
+    made = function.__name__ if isinstance(function, type) else signature.return_annotation
+    return signature.replace(parameters=parameters, return_annotation=plain(made))
 
 
 def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) -> Any:
