@@ -186,7 +186,7 @@ class Mapped(Function, abstract=True):
     # `named` lets classes name their tiles: compute(self, at, x), compute(self, at, a, b).
     @abstractmethod
     def compute(self, at: Setting, *tiles: Any, **named: Any) -> Array:
-        """The golden model: the resulting tile; operands are arrays of shape [rows, cols]."""
+        """The golden model: the resulting tile; operands are read-only arrays [rows, cols]."""
 
     def unit(self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]) -> Any:
         """The unit of a Map; None if the function has no circuit.
@@ -239,7 +239,7 @@ class Folded(Function, abstract=True):
 
     @abstractmethod
     def update(self, at: Setting, state: Any, *tiles: Any, **named: Any) -> Any:
-        """The golden model: the state after one more element."""
+        """The golden model: the state, which may be changed in place, after one more element."""
 
     def identity(self, at: Setting) -> Any:
         """Initial value of an accumulator, if the program gives none."""

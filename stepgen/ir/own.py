@@ -53,6 +53,8 @@ class OwnOperator(operator.Operator):
     def run(self, use: Any) -> Any:
         """The golden model: a generator that takes tokens and emits tokens.
 
+        Arrays in them are read-only, those taken and those emitted.
+
         Parameters
         ----------
         use : stepgen.semantics.process.Use

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -30,6 +31,19 @@ def user_line(inside: object = None) -> str:
             return str(frame.f_locals["place"])
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def users_line(error: BaseException) -> str | None:
+    """``file.py:12`` of the innermost line of the user's that an error passed; None without one.
+
+    Lines of numpy are not the user's.
+    """
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__"))
+        if not _is_ours(frame) and name.partition(".")[0] not in ("numpy", "ml_dtypes"):
+            found = f"{Path(frame.f_code.co_filename).name}:{line}"
+    return found
 
 
 def placed(place: str, call: Callable[[], T]) -> T:

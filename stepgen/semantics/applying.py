@@ -12,7 +12,7 @@ from stepgen.ir.dtypes import Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.setting import Setting
 from stepgen.semantics.numbers import DTYPES, Array
-from stepgen.semantics.process import Use
+from stepgen.semantics.process import Use, view
 from stepgen.semantics.tokens import Token
 
 
@@ -50,8 +50,8 @@ def checked(use: Use, value: Any) -> Any:
 
 
 def tiles(tokens: Iterable[Token]) -> list[Array]:
-    """The tiles of several tokens; of a tuple its items."""
-    return [tile for token in tokens for tile in _flat(token.value)]
+    """Views of the tiles of several tokens; of a tuple its items."""
+    return [tile for token in tokens for tile in _flat(view(token.value))]
 
 
 def _flat(value: Any) -> Iterator[Array]:

@@ -6,6 +6,7 @@ does not affect the result.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +17,15 @@ from stepgen.ir.arguments import checked, shown
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.operator import implementations
+from stepgen.ir.own import OwnOperator
 from stepgen.ir.stream import Node, Stream, StreamType
-from stepgen.ir.where import user_line
+from stepgen.ir.where import user_line, users_line
 from stepgen.ir.wire import DONE, LANES, Beats
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.memory import Memory
 from stepgen.semantics.numbers import Array
+from stepgen.semantics.own import OwnReader, OwnWriter
 from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
 
@@ -39,7 +42,8 @@ class Result:
     Attributes
     ----------
     streams : dict of str to list of Token
-        All tokens of every stream, by ``node.port`` and by the name of the output.
+        All tokens of every stream, by ``node.port`` and by the name of the output; arrays in them
+        are read-only.
     types : dict of str to StreamType
         Type of each stream, by the same names.
     tensors : dict of str to array
@@ -159,9 +163,11 @@ def _connect(
     for node in graph.nodes:
         if node.op not in processes():
             raise StepError(f"{node.name}: the operator {node.op} has no meaning yet")
-        outputs = [Writer(stream) for stream in node.outputs]
+        own = isinstance(node.face, OwnOperator)
+        take, give = (OwnReader, OwnWriter) if own else (Reader, Writer)
+        outputs = [give(stream) for stream in node.outputs]
         writers |= {writer.stream: writer for writer in outputs}
-        inputs = [Reader(stream) for stream in node.inputs]
+        inputs = [take(stream) for stream in node.inputs]
         chosen = iter(choices[node.name]) if node.name in choices else None
         uses.append(
             Use(
@@ -219,6 +225,10 @@ class _Scheduler:
             return
         except StepError as error:
             raise _placed(error, self._uses[index].node) from None
+        except ValueError as error:
+            if (told := _in_place(error, self._uses[index].node)) is None:
+                raise
+            raise told from error
         if not isinstance(wait, Wait):
             raise _no_process(self._uses[index], f"yielded {shown(wait)}")
         self._waits[index] = wait
@@ -261,6 +271,17 @@ def _no_process(use: Use, said: str) -> StepError:
     return StepError(
         f"{node.name} ({node.where}): the golden model of {node.op} {said}: it must take tokens by "
         f"yield from, as in token = yield from x.take()"
+    )
+
+
+def _in_place(error: ValueError, node: Node) -> StepError | None:
+    """The error that a golden model of a user's wrote into a read-only array, if it is that."""
+    line = users_line(error)
+    if line is None or not re.search("read-only|writeable", str(error), re.I):
+        return None
+    return StepError(
+        f"{node.name} ({node.where}): the golden model of {node.attrs.get('fn', node.op)} changed "
+        f"its operand, or what it has given, at {line}: make a new array, as in x = x + 1"
     )
 
 

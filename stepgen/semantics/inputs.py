@@ -51,7 +51,7 @@ def to_tokens(content: Any, type: StreamType, name: str = "input") -> list[Token
 
 
 def to_value(item: Any, dtype: DataType, name: str) -> Any:
-    """Return one value of a stream in its canonical form.
+    """Return one value of a stream in its canonical form, read-only.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def to_value(item: Any, dtype: DataType, name: str) -> Any:
             for dim, extent in zip(dtype.dims, tile.shape, strict=True)
         ):
             raise StepError(f"{name} is made of tiles {dtype}, not of {_extents(tile)}")
-        return tile
+        return _read_only(tile)
     if isinstance(dtype, Selector):
         bits = as_element(item, "bool", f"a selector of {name}")
         if bits.shape != (dtype.n,):
@@ -78,7 +78,7 @@ def to_value(item: Any, dtype: DataType, name: str) -> Any:
             raise StepError(
                 f"{name} is made of selectors with {dtype.hot} bits set, not {int(bits.sum())}"
             )
-        return bits
+        return _read_only(bits)
     if isinstance(dtype, TupleType):
         if not isinstance(item, tuple) or len(item) != len(dtype.items):
             raise StepError(f"{name} is made of tuples of {len(dtype.items)}, not of {item!r}")
@@ -119,6 +119,13 @@ def multi_hot(chosen: Sequence[Sequence[int]] | Array, consumers: int) -> Array:
                 raise StepError(f"selector {row} chooses {number} twice")
             selectors[row, int(number)] = True
     return selectors
+
+
+def _read_only(array: Array) -> Array:
+    """A view that nobody can write through; the array, which may be the user's, stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _extents(array: Array) -> str:

@@ -144,10 +144,13 @@ class Memory:
         return self.images[name].size // (tile[0] * tile[1])
 
     def read(self, name: str, tile: tuple[int, int], index: int) -> Array:
-        """Return tile number `index`."""
+        """Return tile number `index`, read-only."""
         size = tile[0] * tile[1]
         view = self.images[name][index * size : (index + 1) * size].reshape(tile)
-        return view.copy() if name in self._written else view
+        if name in self._written:
+            return view.copy()
+        view.flags.writeable = False
+        return view
 
     def write(self, name: str, start: int, tile: Array) -> None:
         """Write a tile from element number `start` on."""

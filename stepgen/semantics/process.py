@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+import numpy as np
+
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.wire import BARE, DONE, VALUE
@@ -112,13 +114,16 @@ class Writer:
         self._check = Check(stream.rank, lambda: f"{stream.node.name} writes to {stream.name}")
 
     def put(self, token: Token) -> None:
-        """Emit a token.
+        """Emit a token; nobody can change its value from now on.
 
         Raises
         ------
         StepError
             If the encoding would not be canonical.
         """
+        value = token.value
+        if value is not None and (kept := kept_as_is(value)) is not value:
+            token = Token(token.kind, kept, token.stop, token.low)
         self._check(token)
         self.log.append(token)
         for reader in self.readers:
@@ -243,6 +248,30 @@ class Use:
                 self.mismatch(readers[0], first, reader, token)
             tokens.append(token)
         return tokens
+
+
+def kept_as_is(value: Any) -> Any:
+    """A value that no reader and no writer of a stream can change: all its arrays are read-only.
+
+    An array becomes read-only itself. A writeable view is copied, since its owner can be changed.
+    """
+    if isinstance(value, np.ndarray):
+        if value.flags.writeable:
+            if value.base is not None:
+                value = value.copy()
+            value.flags.writeable = False
+    elif isinstance(value, tuple):
+        kept = tuple(map(kept_as_is, value))
+        if any(new is not old for new, old in zip(kept, value, strict=True)):
+            return kept
+    return value
+
+
+def view(value: Any) -> Any:
+    """A value for code of a user's, which can set the shape even of a read-only array."""
+    if isinstance(value, np.ndarray):
+        return value.view()
+    return tuple(map(view, value)) if isinstance(value, tuple) else value
 
 
 def describe(token: Token) -> str:

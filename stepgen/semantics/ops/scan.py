@@ -17,7 +17,8 @@ def run(use: Use) -> Process:
         token = tokens[0]
         if token.kind == VALUE:
             fold.update(tiles(tokens))
-            out.value(checked(use, fold.tile()), token.stop)
+            # The function may change its state in place, of which the tile may be a view.
+            out.value(checked(use, fold.tile()).copy(), token.stop)
         else:
             out.put(token)
             if token.kind == DONE:
