@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from stepgen.ir.arguments import Unfit, fit, shown
 from stepgen.ir.errors import StepError
+from stepgen.ir.where import module_frame
 
 MOST_TILES = 8
 """Most operands with which a method that takes any number of them is tried."""
@@ -89,9 +90,7 @@ def _check_once(kind: type, told: str) -> None:
     module = sys.modules.get(kind.__module__)
     if not isinstance(vars(module).get(kind.__name__) if module else None, type):
         return
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_name != "<module>":
-        frame = frame.f_back
+    frame = module_frame()
     if frame.f_globals.get("__name__") != kind.__module__:
         return
     bodies = [

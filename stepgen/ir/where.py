@@ -46,6 +46,14 @@ def users_line(error: BaseException) -> str | None:
     return found
 
 
+def module_frame() -> FrameType:
+    """The innermost frame that runs the body of a module, such as the file of a class."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame
+
+
 def placed(place: str, call: Callable[[], T]) -> T:
     """Call a function for a user's input that is not Python: a file, or a command line.
 
