@@ -25,6 +25,8 @@ from ..program.design_folder import (
     check_target,
     content_hash,
     is_folder,
+    listed_hashes,
+    own_names,
     read,
     read_manifest,
 )
@@ -88,13 +90,11 @@ def write(
         change; or the design can't be built.
     """
     maker, name = made_by(design), design.name
-    own = [f"{name}.v", f"{name}.vlt", f"{name}_registers.h", *sources_of(design)]
-    inputs_file = [INPUTS] if program.given else []
-    check_target(folder, [MANIFEST, GRAPH, *inputs_file, *(own if circuit else [])])
+    check_target(folder, {MANIFEST, *own_names(name), *sources_of(design)})
     found = (_verilog_in(place, design, maker) for place in (folder, *earlier))
     known = next((data for data in found if data is not None), None)
     if known is None and not change:
-        raise _unchanged(folder, own[:1])
+        raise _unchanged(folder, [f"{name}.v"])
     circuit_text = verilog(design) if known is None and circuit else known
     words: dict[str, str] = {}
     files: dict[str, bytes] = {}
@@ -123,7 +123,9 @@ def write(
     kept = set() if _has_program(folder, program, files.get(INPUTS)) else {GRAPH, INPUTS}
     if stale and not change:
         raise _unchanged(folder, stale, kept)
-    with atomic_folder(folder, anew=files.keys() - kept) as place:
+    gone = _left_over(folder, name, files)
+    anew = (files.keys() | gone) - kept
+    with atomic_folder(folder, anew=anew, last=MANIFEST, gone=gone) as place:
         for key in stale:
             (place / key).write_bytes(files[key])
     return Written(words, design.hash, circuit and known is None)
@@ -131,6 +133,30 @@ def write(
 
 def _has(path: Path, content: bytes) -> bool:
     return path.is_file() and path.read_bytes() == content
+
+
+def _left_over(folder: Path, name: str, files: Container[str]) -> set[str]:
+    """Files of the design that a folder had before, which the one that is written lacks.
+
+    Raises
+    ------
+    StepError
+        If one would be taken for a file of the new design, but was not written with the old.
+    """
+    gone = {
+        key
+        for key, wanted in listed_hashes(folder).items()
+        if key not in files
+        and (folder / key).is_file()
+        and content_hash((folder / key).read_bytes()) == wanted
+    }
+    for key in sorted(own_names(name) - gone):
+        if key not in files and (folder / key).exists():
+            raise StepError(
+                f"can't write {folder}: its {key} is not the one that its {MANIFEST} lists, and "
+                f"would be taken for a file of the new design: remove it or name another folder"
+            )
+    return gone
 
 
 def _has_program(folder: Path, program: Program, packed: bytes | None) -> bool:

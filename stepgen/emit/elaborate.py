@@ -10,6 +10,7 @@ from ..hw.units.source.params import Source
 from ..hw.verilog import generator, to_verilog, top_name
 from ..ir.errors import StepError
 from ..ir.versions import version
+from ..program.design_folder import hash_words
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
 from .windows import windows_of
 
@@ -85,7 +86,7 @@ def verilog(
         Whether registers and memories have initial values; test benches simulate without.
     """
     text: str = to_verilog(design, probes=probes, counters=counters, initial=initial)
-    return f"// {design.name}: stepgen {version()}, hash of the design {design.hash}\n{text}"
+    return f"// {design.name}: stepgen {version()}, {hash_words(design.hash)}\n{text}"
 
 
 def made_by(design: Design) -> str:

@@ -30,17 +30,21 @@ def stamped(form: int, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def unstamped(data: Any, newest: int, what: str) -> Iterator[dict[str, Any]]:
+def unstamped(
+    data: Any, newest: int, what: str, *, stamp: bool = False
+) -> Iterator[dict[str, Any]]:
     """Read a file that may be of another version of stepgen; errors then name both versions.
 
     Parameters
     ----------
     data : object
-        The whole file, a JSON object. Without a stamp it is of format 1, as before stamps.
+        The whole file, a JSON object.
     newest : int
         The format that this stepgen writes; it reads those before, too.
     what : str
         What is read, for messages.
+    stamp : bool
+        Whether there must be a stamp; else a file without one is of format 1, as before stamps.
 
     Yields
     ------
@@ -50,20 +54,19 @@ def unstamped(data: Any, newest: int, what: str) -> Iterator[dict[str, Any]]:
     Raises
     ------
     StepError
-        If the file is of a newer format, or the stamp is none.
+        If the file is of another format, or the stamp is none.
     """
     if not isinstance(data, dict):
         raise StepError(f"{what} must be an object, not {shown(data)}")
     fields = dict(data)
-    form, writer = fields.pop("format", 1), fields.pop("stepgen", None)
-    if type(form) is not int or form < 1:
-        raise StepError(f"{what} has a 'format' that is {shown(form)}")
+    form, writer = fields.pop("format", None if stamp else 1), fields.pop("stepgen", None)
     if writer is not None and not (isinstance(writer, str) and _VERSION.fullmatch(writer)):
         raise StepError(f"{what} has a 'stepgen' that is {shown(writer)}")
-    if form > newest:
+    if type(form) is not int or not 1 <= form <= newest:
+        found = "has no 'format'" if form is None else f"is in format {shown(form)}"
         raise StepError(
-            f"{what} is in format {form} of stepgen {writer or '(unknown)'}, but this is stepgen "
-            f"{version()}, which reads formats up to {newest}"
+            f"{what} {found} of stepgen {writer or '(unknown)'}, but this is stepgen {version()}, "
+            f"which reads {f'formats 1 to {newest}' if newest > 1 else 'format 1'}"
         )
     try:
         yield fields

@@ -116,17 +116,20 @@ def read_manifest(path: Path) -> Manifest:
     Raises
     ------
     StepError
-        If the manifest is none or of a newer format, or a file is missing or was changed.
+        If the manifest is none or of another format, or a file is missing, was changed, is not
+        in its list or is of another design.
     """
     place = path / MANIFEST
     what = f"{place} is no manifest of a design"
     try:
-        data = parsed(place.read_text(encoding="utf-8"), what)
+        content = place.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise StepError(f"{place} can't be read: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise StepError(f"{place} can't be read: {why}") from None
+    data = parsed(content, what)
     if not isinstance(data, dict) or "design" not in data:
         raise StepError(f"{what}: it lacks 'design'")
-    with unstamped(data, FORMAT, str(place)) as fields:
+    with unstamped(data, FORMAT, str(place), stamp=True) as fields:
         manifest = record(fields, Manifest, str(place))
     if record_hash(data["design"]) != manifest.hash:
         raise StepError(f"{place} was changed since stepgen wrote it: write the folder anew")
@@ -140,10 +143,36 @@ def read_manifest(path: Path) -> Manifest:
             raise StepError(f"{place} names {shown(name)}, which can't be read: {why}") from None
         if found != wanted:
             raise StepError(
-                f"{path / name} was changed since stepgen wrote it with {place}: write the folder "
-                f"anew"
+                f"{path / name} was changed since stepgen wrote it with {place}, or writing was "
+                f"cut off: write the folder anew"
+            )
+    name = manifest.design.name
+    for other in sorted(own_names(name) - manifest.files.keys()):
+        if (path / other).exists():
+            raise StepError(
+                f"{path / other} is not in the list of files of {place}: remove it, or write the "
+                f"folder anew"
+            )
+    circuit = f"{name}.v"
+    if circuit in manifest.files:
+        with (path / circuit).open(encoding="utf-8", errors="replace") as lines:
+            title = lines.readline()
+        if not title.endswith(f"{hash_words(manifest.hash)}\n"):
+            raise StepError(
+                f"{path / circuit} is the Verilog of another design than that in {place}, by the "
+                f"hash in its first line: write the folder anew"
             )
     return manifest
+
+
+def own_names(design: str) -> set[str]:
+    """Names of the files that a folder of a design may have, but for Verilog kernels."""
+    return {GRAPH, INPUTS, f"{design}.v", f"{design}.vlt", f"{design}_registers.h"}
+
+
+def hash_words(design_hash: str) -> str:
+    """The end of the first line of the Verilog of a design."""
+    return f"hash of the design {design_hash}"
 
 
 def read(path: Path) -> DesignFolder:
@@ -164,6 +193,16 @@ def read(path: Path) -> DesignFolder:
     graph = text.load(path / GRAPH)
     given = inputs.load(path / INPUTS, graph) if INPUTS in manifest.files else {}
     return DesignFolder(manifest, graph, given)
+
+
+def listed_hashes(path: Path) -> dict[str, str]:
+    """The files that a manifest lists, with their hashes, even if they are others now."""
+    with suppress(OSError, ValueError):
+        data = parsed((path / MANIFEST).read_text(encoding="utf-8"), str(path))
+        files = data.get("files") if isinstance(data, dict) else None
+        if isinstance(files, dict):
+            return {name: wanted for name, wanted in files.items() if Path(name).name == name}
+    return {}
 
 
 def listed(path: Path) -> list[Path]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from ..ir.errors import StepError
 
@@ -101,8 +104,14 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: Path, *, anew: Container[str] = ()) -> Iterator[Path]:
+def atomic_folder(
+    path: Path, *, anew: Container[str] = (), last: str = "", gone: Iterable[str] = ()
+) -> Iterator[Path]:
     """Fill a folder; its entries appear only if the block ends without an error.
+
+    A folder that was missing appears at once, with all its entries. In one that is there each entry
+    is replaced atomically, one after the other: Ctrl-C waits until all are there, but a process
+    that is killed meanwhile leaves some entries new and others, `last` among them, old.
 
     Parameters
     ----------
@@ -111,6 +120,10 @@ def atomic_folder(path: Path, *, anew: Container[str] = ()) -> Iterator[Path]:
         same names are replaced.
     anew : container of str
         Files that may be replaced although they are inputs, since they are made of other inputs.
+    last : str
+        The file that is replaced after all others.
+    gone : iterable of str
+        Files in the folder that are removed, before `last` is replaced.
 
     Yields
     ------
@@ -130,26 +143,70 @@ def atomic_folder(path: Path, *, anew: Container[str] = ()) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Beside an existing folder there may be no right to write; in it there must be.
         beside = path if path.is_dir() else path.parent
-        partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
+        holder = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
     except OSError as error:
         raise _refused(path, error) from None
+    partial = holder / "new"
     try:
+        partial.mkdir()  # with the mode of any folder, unlike its holder
         yield partial
-        path.mkdir(exist_ok=True)
-        targets = {
-            entry: _target(entry, path / entry.name, kept=entry.name not in anew)
-            for entry in partial.iterdir()
-        }
-        for entry, target in targets.items():
-            if target.is_dir():
-                shutil.rmtree(target)
-            os.replace(entry, target)
+        if not _appeared(partial, path):
+            targets = {
+                entry: _target(entry, path / entry.name, kept=entry.name not in anew)
+                for entry in sorted(partial.iterdir())
+            }
+            removed = [check_place(path / name, kept=name not in anew) for name in gone]
+            final = targets.pop(partial / last, None)
+            with uninterrupted():
+                for entry, target in targets.items():
+                    if target.is_dir():
+                        shutil.rmtree(target)
+                    os.replace(entry, target)
+                for old in removed:
+                    old.unlink(missing_ok=True)
+                if final is not None:
+                    os.replace(partial / last, final)
     except OSError as error:
         if _is_about(error, path, partial):
             raise _refused(path, error) from None
         raise
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(holder, ignore_errors=True)
+
+
+def _appeared(partial: Path, path: Path) -> bool:
+    """Move a whole folder to its place, if nothing is there."""
+    if path.exists() or path.is_symlink():
+        return False
+    try:
+        os.rename(partial, path)
+    except OSError:
+        if path.is_dir():  # somebody else was faster
+            return False
+        raise
+    return True
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let signals that end a command wait until the block has ended; it must be short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    arrived: list[int] = []
+    before: dict[int, Any] = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            handler = signal.getsignal(number)
+            if handler is not None:  # else it was not Python that set it
+                before[number] = handler
+                signal.signal(number, lambda number, frame: arrived.append(number))
+        yield
+    finally:
+        for back, handler in before.items():
+            signal.signal(back, handler)
+        if arrived:
+            signal.raise_signal(arrived[0])
 
 
 def _target(entry: Path, place: Path, *, kept: bool) -> Path:

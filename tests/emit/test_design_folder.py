@@ -20,10 +20,11 @@ from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.emit import design_writer
 from stepgen.emit.design_writer import Written, write
+from stepgen.hw.design.table import Design, record_hash
 from stepgen.ir.errors import StepError
 from stepgen.ir.versions import version
 from stepgen.program import program
-from stepgen.program.design_folder import INPUTS, MANIFEST, read
+from stepgen.program.design_folder import INPUTS, MANIFEST, hash_words, own_names, read
 from stepgen.program.program import Program
 
 ROOT = Path(sg.__file__).parents[1]
@@ -133,11 +134,15 @@ def test_the_verilog_is_taken_over(written: Path, tmp_path: Path, build_nothing:
     assert read(new).inputs == {}
 
 
+def new_verilog(design: Design) -> str:
+    return f"// new, {hash_words(design.hash)}\n"
+
+
 @pytest.mark.parametrize("what", ["design", "generator", "text"])
 def test_what_does_not_fit_is_made_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(design_writer, "verilog", lambda design: "// new\n")
+    monkeypatch.setattr(design_writer, "verilog", new_verilog)
     design = DESIGN
     if what == "design":
         design = DESIGN.with_depths({"x": 8})
@@ -146,7 +151,7 @@ def test_what_does_not_fit_is_made_again(
     else:
         (folder / "gated.v").write_text("// mine\n")
     assert write(folder, PROGRAM, design).built
-    assert (folder / "gated.v").read_text() == "// new\n"
+    assert (folder / "gated.v").read_text() == new_verilog(design)
     assert read(folder).manifest.hash == design.hash
 
 
@@ -174,10 +179,92 @@ def test_a_changed_file_is_refused_by_name(folder: Path) -> None:
         program.load(str(folder.parent))
 
 
-def test_a_newer_format_is_refused_with_both_versions(folder: Path) -> None:
-    this = f"but this is stepgen {re.escape(version())}, which reads formats up to 1$"
+def test_what_is_another_circuit_or_not_listed_is_refused(folder: Path) -> None:
+    place = folder / MANIFEST
+    whole = place.read_text()
+    data = json.loads(whole)
+    assert data["files"].keys() == own_names("gated")
+    for name in data["files"]:
+        left = {key: wanted for key, wanted in data["files"].items() if key != name}
+        changed(folder, {"files": left})
+        with pytest.raises(StepError, match=rf"gated/{name} is not in the list of files of \S+: r"):
+            read(folder)
+    data["design"]["channels"][0]["depth"] += 1
+    changed(folder, {"design": data["design"], "hash": record_hash(data["design"])})
+    changed(folder, {"files": data["files"]})
+    with pytest.raises(StepError, match=r"gated/gated.v is the Verilog of another design than th"):
+        read(folder)
+    place.write_text(whole[: len(whole) // 2])
+    with pytest.raises(StepError) as error:
+        read(folder)
+    assert str(error.value).count(str(place)) == 1
+    place.write_text(whole)
+    assert read(folder).manifest.design == DESIGN
+
+
+def test_files_of_the_design_before_are_removed(folder: Path) -> None:
+    g = sg.Graph("other")
+    g.output(g.input("x", sg.int8[1, 4], (3,)).promote(), "y")
+    other = Program(g, {}, "other")
+    design = lower(g, lanes=2)
+    (folder / "notes.txt").write_text("mine")
+    (folder / INPUTS).write_bytes(b"mine")
+    before = snapshot(folder)
+    with pytest.raises(StepError, match=r"can't write \S+: its inputs.npz is not the one that its"):
+        write(folder, other, design)
+    assert snapshot(folder) == before
+    (folder / INPUTS).unlink()
+    (folder / "gated.vlt").write_text("mine")
+    write(folder, other, design)
+    names = own_names("other") - {INPUTS} | {MANIFEST}
+    assert {p.name for p in folder.iterdir()} == names | {"notes.txt", "gated.vlt"}
+    assert read(folder).manifest.design == design
+    write(folder, PROGRAM, DESIGN)
+    write(folder, other, design)  # this time with inputs to be removed
+    assert {p.name for p in folder.iterdir()} == names | {"notes.txt"}
+
+
+def test_a_folder_is_never_right_before_all_its_files_are_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever move of files it is killed before."""
+    design = DESIGN.with_depths({"x": 8})
+    real, moves = os.replace, []
+    for moment in range(2):
+
+        def move(source: Path, place: Path, moment: int = moment) -> None:
+            if Path(place).parent == folder:
+                if len(moves) == moment:
+                    raise RuntimeError
+                moves.append(place)
+            real(source, place)
+
+        moves.clear()
+        monkeypatch.setattr(os, "replace", move)
+        with pytest.raises(RuntimeError):
+            write(folder, PROGRAM, design)
+        monkeypatch.setattr(os, "replace", real)
+        if moment:
+            with pytest.raises(StepError, match=r"was changed since .*, or writing was cut off: "):
+                read(folder)
+        else:
+            assert read(folder).manifest.design == DESIGN
+    write(folder, PROGRAM, design)
+    assert read(folder).manifest.design == design
+
+
+def test_another_format_is_refused_with_both_versions(folder: Path) -> None:
+    this = f"but this is stepgen {re.escape(version())}, which reads format 1$"
     changed(folder, {"format": 2, "stepgen": "9.8.7"})
     with pytest.raises(StepError, match=rf"design.json is in format 2 of stepgen 9.8.7, {this}"):
+        program.load(str(folder))
+    changed(folder, {"format": 0})
+    with pytest.raises(StepError, match=rf"design.json is in format 0 of stepgen 9.8.7, {this}"):
+        program.load(str(folder))
+    place = folder / MANIFEST
+    whole = json.loads(place.read_text())
+    place.write_text(json.dumps({key: value for key, value in whole.items() if key != "format"}))
+    with pytest.raises(StepError, match=rf"design.json has no 'format' of stepgen 9.8.7, {this}"):
         program.load(str(folder))
     changed(folder, {"format": 1, "unknown": 3})
     with pytest.raises(StepError, match=rf"written by stepgen 9.8.7, this is stepgen {version()}"):

@@ -103,14 +103,14 @@ def _entry(change: dict[str, object]) -> str:
         ("{}", "the text is no stepgen program: it lacks 'format'"),
         ("7", "the text is no stepgen program: it lacks 'format'"),
         ('{"format": 1}', "the text lacks 'name'"),
-        ('{"format": 0}', "the text has a 'format' that is 0"),
-        ('{"format": true}', "the text has a 'format' that is True"),
+        ('{"format": 0}', "the text is in format 0 of"),
+        ('{"format": true}', "the text is in format True of"),
         ('{"format": 1, "stepgen": "a b"}', "the text has a 'stepgen' that is 'a b'"),
         ('{"format": 1, "units": []}', "the text is a design, not a graph: give the folder"),
         (
             '{"format": 9, "stepgen": "7.1"}',
             rf"the text is in format 9 of stepgen 7\.1, but this is stepgen {version()}, which "
-            r"reads formats up to 1$",
+            r"reads format 1$",
         ),
         (
             '{"format": 1, "stepgen": "7.1"}',

@@ -1,3 +1,7 @@
+import contextlib
+import functools
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -56,6 +60,58 @@ def test_folder_stays_when_the_block_fails(tmp_path):
     with pytest.raises(StepError, match="later"):
         write_half(atomic_folder(tmp_path / "new"), "design.v", StepError("later"))
     assert tree(tmp_path) == {"out/design.v": "old"}
+
+
+def interrupt(*_: object) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_interruption_leaves_all_entries_or_none(tmp_path, monkeypatch, there):
+    """Whichever move it comes before."""
+    for moment in range(5):
+        target = tmp_path / str(moment)
+        if there:
+            target.mkdir()
+            (target / "b").write_text("old")
+            (target / "old").write_text("old")
+        moves = []
+
+        def move(source, place, real, moment=moment, moves=moves):
+            if len(moves) == moment:
+                interrupt()
+            moves.append(Path(place).name)
+            real(source, place)
+
+        with monkeypatch.context() as patch:
+            for name in ("replace", "rename"):
+                patch.setattr(os, name, functools.partial(move, real=getattr(os, name)))
+            with (
+                contextlib.suppress(KeyboardInterrupt),
+                atomic_folder(target, last="b", gone=["old"] if there else ()) as place,
+            ):
+                for name in "abc":
+                    (place / name).write_text("new")
+        if there or moment:
+            assert tree(target) == dict.fromkeys("abc", "new")
+            assert moves == (["a", "c", "b"] if there else [target.name])
+        assert {p.name for p in tmp_path.iterdir()} <= set("01234")
+
+
+def test_an_interruption_is_not_lost(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    real = os.replace
+    monkeypatch.setattr(os, "replace", lambda *names: (interrupt(), real(*names)))
+    with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "out") as place:
+        (place / "a").write_text("new")
+    assert tree(tmp_path) == {"out/a": "new"}
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_new_folder_has_the_mode_of_any(tmp_path):
+    with atomic_folder(tmp_path / "new"):
+        (tmp_path / "other").mkdir()
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 @pytest.mark.parametrize("open_", [atomic_file, atomic_folder])
