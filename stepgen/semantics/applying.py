@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from stepgen.ir.arguments import shown
-from stepgen.ir.dtypes import Tile
+from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile, TupleType
 from stepgen.ir.errors import StepError
 from stepgen.ir.setting import Setting
+from stepgen.ir.wire import VALUE
 from stepgen.semantics.numbers import DTYPES, Array
+from stepgen.semantics.ops.bufferize import Reference
 from stepgen.semantics.process import Use, view
 from stepgen.semantics.tokens import Token
 
@@ -31,22 +33,40 @@ def checked(use: Use, value: Any) -> Any:
         If it is not: the model and the type rule of the function differ.
     """
     dtype = use.outputs[0].stream.dtype
+    said = strange(value, dtype)
+    if said is not None:
+        node = use.node
+        raise StepError(
+            f"{node.name} ({node.where}): the golden model of {node.attrs['fn']} gave {said}, but "
+            f"its type rule says {dtype}"
+        )
+    return value
+
+
+def strange(value: Any, dtype: DataType) -> str | None:
+    """What a value is that is not of a type; None if it is of the type."""
+    if isinstance(dtype, TupleType):
+        if not isinstance(value, tuple) or len(value) != len(dtype.items):
+            return shown(value)
+        told = (strange(item, kind) for item, kind in zip(value, dtype.items, strict=True))
+        return next((said for said in told if said is not None), None)
+    if isinstance(dtype, Buffer):
+        if not isinstance(value, Reference) or value.rank != len(dtype.shape):
+            return shown(value)
+        told = (strange(t.value, dtype.tile) for t in value.tokens if t.kind == VALUE)
+        return next((f"a buffer with {said}" for said in told if said is not None), None)
     element, extents = DTYPES["bool"], [getattr(dtype, "n", None)]
     if isinstance(dtype, Tile):
         element, extents = DTYPES[dtype.element.name], [d.static for d in dtype.dims]
-    if isinstance(value, np.ndarray) and value.dtype == element and len(extents) == value.ndim:
-        if all(n in (None, size) for n, size in zip(extents, value.shape, strict=True)):
-            return value
-        said = f"an array of shape {list(value.shape)}"
-    elif isinstance(value, np.ndarray):
-        said = f"an array of {value.dtype.name} of shape {list(value.shape)}"
-    else:
-        said = shown(value)
-    node = use.node
-    raise StepError(
-        f"{node.name} ({node.where}): the golden model of {node.attrs['fn']} gave {said}, but its "
-        f"type rule says {dtype}"
-    )
+    if not isinstance(value, np.ndarray):
+        return shown(value)
+    if value.dtype != element or len(extents) != value.ndim:
+        return f"an array of {value.dtype.name} of shape {list(value.shape)}"
+    if any(n not in (None, size) for n, size in zip(extents, value.shape, strict=True)):
+        return f"an array of shape {list(value.shape)}"
+    if isinstance(dtype, Selector) and dtype.hot not in (None, int(value.sum())):
+        return f"a selector with {int(value.sum())} bits set"
+    return None
 
 
 def tiles(tokens: Iterable[Token]) -> list[Array]:

@@ -111,7 +111,10 @@ class Writer:
         self.stream = stream
         self.log: list[Token] = []
         self.readers: list[Reader] = []
-        self._check = Check(stream.rank, lambda: f"{stream.node.name} writes to {stream.name}")
+        node = stream.node
+        self._check = Check(
+            stream.rank, lambda: f"{node.name} ({node.where}) writes to {stream.name}"
+        )
 
     def put(self, token: Token) -> None:
         """Emit a token; nobody can change its value from now on.
