@@ -132,6 +132,14 @@ def is_there(page, link):
     return heading in map(anchor, re.findall(r"^#+ (.*)$", text, re.MULTILINE))
 
 
+def test_what_lays_out_a_cycle_model_has_one_name() -> None:
+    """In each signature of such a function: in code, docs and the code in docs."""
+    files = [*PAGES, *(ROOT / "stepgen").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    signature = re.compile(r"build\\?\(unit(?:: \w+)?, params(?:: \w+)?, (\w+)")
+    found = {p.name: signature.findall(p.read_text()) for p in files}
+    assert {name for names in found.values() for name in names} == {"layout"}, found
+
+
 def test_the_glossary_is_in_order_and_has_each_term_once():
     text = (ROOT / "docs" / "glossary.md").read_text()
     terms = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)[1:]

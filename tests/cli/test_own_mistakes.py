@@ -53,7 +53,7 @@ MISTAKES = {
         ("return y.done()", "return", r"repeat_0 \(repeat.py:63\): .* without done\(\) of its out"),
         ("x=to.input(node, 0)", "x=x", r"repeat_0_promote: x must be a channel, as input, output"),
         ("x=to.input(node, 0)", "x='a'", r"repeat_0_promote: x must be a channel, .*, not 'a'"),
-        ("to.unit(node.name", "to.unit(node", "unit at .*: its name must be a text, not"),
+        ("to.unit(node.name", "to.unit(node", "unit at .*: its name must be a string, not"),
         (
             "        to.unit(node.name, params, x=single, y=to.output(node, "
             "delay=params.delay(to.lanes)))\n",
@@ -64,7 +64,11 @@ MISTAKES = {
     "relu.py": [
         ("@dataclass(frozen=True)\n", "", r"Relu.unit at relu.py:24: TypeError: .*'bits'"),
         ("    bits: int\n", "    bits = 8\n", "Rectifier at .*:28: bits has no annotation: write "),
-        ("    bits: int\n", "    bits: str\n", "Rectifier at relu.py:24: bits must be a text, no"),
+        (
+            "    bits: int\n",
+            "    bits: str\n",
+            "Rectifier at relu.py:24: bits must be a string, no",
+        ),
         ('    kind: ClassVar = "rectifier"\n', "", "unit that .* chooses lacks a name: kind"),
         ('"rectifier"', '"no name"', "Rectifier at relu.py:28: its kind must be an ASCII identif"),
         ('    inputs: ClassVar = ("x",)\n', "", "Relu.unit at relu.py:24: .* abstract"),
@@ -94,7 +98,7 @@ MISTAKES = {
         ("(unit, params, layout)", "(unit, layout)", r"must take \(unit, params, layout\), not "),
         ("reads=[x]", "reads=[]", "cycle model of rectifier map_0 has no actor that reads x"),
         (ACTOR, ACTOR.replace("packed(P", "dict(a=1"), "actor at relu.py:68: own must be a sequ"),
-        ("actor(unit.name", "actor(unit", "actor at relu.py:68: unit must be a text, not "),
+        ("actor(unit.name", "actor(unit", "actor at relu.py:68: unit must be a string, not "),
         ('main: ClassVar = "rectify"', 'main: ClassVar = "rec"', "main of Rectifier names rec"),
         ("@step\n", "", "flow at relu.py"),
         ("return acted(M, t)", "return", "flow at relu.py:63: it must return on every path"),
@@ -106,7 +110,7 @@ MISTAKES = {
         ('= ("clip.sv",)', '= ("clip.sv")', r"Clipper at .* write sources = \('clip.sv',\)"),
         ("model: ClassVar = build", "model: ClassVar = flow", "Clipper at .*: its model must be b"),
         ("model: ClassVar = build", 'model: ClassVar = "b"', "Clipper at .*: model must be a func"),
-        ("parameters(self, ports)", "parameters(self)", "Clipper.parameters at clip.py:43 must ta"),
+        ("parameters(self, ports)", "parameters(self)", "Clipper.parameters at clip.py:40 must ta"),
         ('return {"LANES"', '{"LANES"', "parameters of Clipper must return a dict of integers by"),
         (
             PARAMETERS,

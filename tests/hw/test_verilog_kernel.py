@@ -263,7 +263,7 @@ def test_what_defines_a_name() -> None:
     ("faces", "told"),
     [
         ({"model": None, "sources": ("clamp.sv",), "inputs": ("x",)}, "lacks outputs"),
-        ({"sources": ("clamp.sv",)}, r"lacks model: build\(unit, params, machine\), or None if"),
+        ({"sources": ("clamp.sv",)}, r"lacks model: build\(unit, params, layout\), or None if"),
         ({"model": None}, "needs its files of Verilog: sources"),
         ({"model": None, "sources": "clamp.sv"}, r"sources must be .* = \('clamp.sv',\)"),
         ({"model": None, "sources": ("a.sv",)}, "names a.sv, but there is no file .*/a.sv"),

@@ -20,7 +20,7 @@ from ..design.table import Channel, Design, Unit
 from ..units import load_all
 
 Model = Callable[[Unit, Any, Any], None]
-"""``build(unit, params, machine)``, as in ``model.py`` of stepgen's own kinds."""
+"""``build(unit, params, layout)``, as in ``model.py`` of stepgen's own kinds."""
 
 COMPILED = (".v", ".sv")
 """Suffixes of files that are compiled; others lie beside them, to be included."""
@@ -54,7 +54,7 @@ class VerilogKernel(UnitParams):
     top : str
         The module in them; called like the kind where it is not given.
     model : callable or None
-        ``build(unit, params, machine)``, which lays out the cycle model; None for a kernel without
+        ``build(unit, params, layout)``, which lays out the cycle model; None for a kernel without
         one: its values are checked then, and cycles are not.
     signals : tuple of str
         Which of `SIGNALS` the module has.
@@ -82,8 +82,7 @@ class VerilogKernel(UnitParams):
         told = f"the Verilog kernel {cls.__name__} at {user_line()}"
         if not hasattr(cls, "model"):
             raise StepError(
-                f"{told} lacks model: build(unit, params, machine), or None if it has no cycle "
-                f"model"
+                f"{told} lacks model: build(unit, params, layout), or None if it has no cycle model"
             )
         if cls.model is not None:  # a function, not a method
             cls.model = staticmethod(cls.model)

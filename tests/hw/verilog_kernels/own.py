@@ -41,17 +41,17 @@ def through_a_register(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: Any, machine: Any) -> None:
-    x, y = machine.channel(unit.inputs["x"]), machine.channel(unit.outputs["y"])
+def build(unit: Unit, params: Any, layout: Any) -> None:
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
     own = packed(P, x=x, y=y, held=0)
-    machine.actor(unit.name, "clamp", through_a_register, own, reads=[x], writes=[y])
+    layout.actor(unit.name, "clamp", through_a_register, own, reads=[x], writes=[y])
 
 
-def at_once(unit: Unit, params: Any, machine: Any) -> None:
+def at_once(unit: Unit, params: Any, layout: Any) -> None:
     """The model of a circuit without the register."""
     from stepgen.hw.units.pcu.model import build
 
-    build(unit, params, machine)
+    build(unit, params, layout)
 
 
 @dataclass(frozen=True)
