@@ -92,7 +92,7 @@ def cases(
     Counter
         As of `case`.
     """
-    # Lines of the generator tell nobody anything.
+    # Nodes get one place, since lines of the generator do not show what was drawn.
     return placed("the fuzzer", lambda: _cases(seed, number, pairs or {}, wanted or {}, runs))
 
 

@@ -305,7 +305,7 @@ def _truth(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise Unfit("a text")
+        raise Unfit("a string")
     return str(value)
 
 

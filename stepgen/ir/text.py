@@ -201,7 +201,7 @@ class _Loader:
             raise StepError(f"{what}: there is no operator {shown(op)}; {ONES_OWN}")
         where = entry.get("where", self.place)
         if not isinstance(where, str) or not where.isprintable():
-            raise StepError(f"{what}: its line must be a text, not {shown(where)}")
+            raise StepError(f"{what}: its line must be a string, not {shown(where)}")
         name = identifier(_field(entry, "name", object, what), f"{op} at {where}: its name")
         made = {key: self._decoded(value, key, what) for key, value in attrs.items()}
         tensor = made.get("tensor")
@@ -284,7 +284,7 @@ class _Loader:
             make = dims.ragged if kind == "ragged" else dims.dynamic
             return make(told, bound=bound, positive=bool(value["positive"]))
         if not isinstance(told, str):
-            raise StepError(f"an extent must be a text, not {shown(told)}")
+            raise StepError(f"an extent must be a string, not {shown(told)}")
         expr = extent(told, self.graph.symbols)
         if expr.is_number:
             raise StepError(f"a dim that is {kind} must depend on something, not be {expr}")

@@ -150,7 +150,7 @@ def test_a_file_is_refused_that_has_such_a_name(place: int, name: object, tmp_pa
 def test_a_line_in_a_file_is_a_text(where: object) -> None:
     data = json.loads(dumps(_program()))
     data["nodes"][0]["where"] = where
-    with pytest.raises(sg.StepError, match="its line must be a text, not"):
+    with pytest.raises(sg.StepError, match="its line must be a string, not"):
         loads(json.dumps(data))
 
 

@@ -181,8 +181,8 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         ("T.x", "is no extent of a dim"),
         ("'T'", "is no extent of a dim"),
         ("", "is no extent of a dim"),
-        (7, "an extent must be a text, not 7"),
-        (None, "an extent must be a text, not None"),
+        (7, "an extent must be a string, not 7"),
+        (None, "an extent must be a string, not None"),
     ],
     ids=lambda v: str(v)[:20],
 )
