@@ -69,6 +69,7 @@ def command(
 ) -> int:
     """Draw programs, compare reference, cycle model, timing on tiles and RTL; shrink failures."""
     from stepgen.fuzz import campaign
+    from stepgen.fuzz.coverage import imported, unreached
     from stepgen.program.program import import_files
     from stepgen.report import console
     from stepgen.tools import waiting
@@ -100,7 +101,12 @@ def command(
         "runs_per_hour": round((tally.runs - runs) / hours),
     }
     if json:
-        console.show_json({**dataclasses.asdict(tally), **rates})
+        own = imported(tally.reached, tally.refused)
+        more = {
+            "imported": {name: {"cases": n, "why": why or None} for name, (n, why) in own.items()},
+            "not_taken": unreached(tally.reached),
+        }
+        console.show_json({**dataclasses.asdict(tally), **rates, **more})
     else:
         _show(tally)
         console.show("per hour: {cases_per_hour:,} cases, {runs_per_hour:,} runs".format(**rates))
@@ -125,7 +131,7 @@ def _replayed(paths: tuple[Path, ...], *, rtl: bool, json: bool) -> int:
 
 def _show(tally: Tally) -> None:
     from stepgen.fuzz.branches import unreachable
-    from stepgen.fuzz.coverage import WHAT, by_kind, unreached
+    from stepgen.fuzz.coverage import WHAT, by_file, by_kind, imported, unreached
     from stepgen.report import console
 
     kinds = by_kind(Counter(tally.reached))
@@ -149,6 +155,12 @@ def _show(tally: Tally) -> None:
     )
     for name, why in unreachable().items():
         console.show(f"{name} is for invalid programs: {why}")
+    for name, (count, why) in imported(tally.reached, tally.refused).items():
+        console.show(f"{name}: in {count:,} cases" + (f" ({why})" if why else ""))
     if left := unreached(tally.reached):
-        console.show(f"{len(left)} branches not taken: {', '.join(left)}")
+        files = ", ".join(f"{file} {count}" for file, count in by_file(left).items())
+        console.show(
+            f"{len(left)} branches not taken ('no': the condition of an if or while was never "
+            f"false, 'yes': never true; --json lists them): {files}"
+        )
     console.show(*tally.failures.values())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..compile.circuit import circuits
+from ..ir.function import function_types
+from ..ir.operator import operators, own_operators
 from ..ir.stream import Node, Stream
 from ..timing.activity import STATES
 from ..timing.model import Prediction
@@ -118,6 +122,38 @@ def wanted(reached: Mapping[str, int], cases: int) -> dict[str, float]:
         }
         found[step] = 1 + sum(max(0.0, more[kind]) * missing[kind] for kind in missing)
     return found
+
+
+def imported(reached: Mapping[str, int], refused: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """How often functions and operators of users' own were in a case that was compared.
+
+    Parameters
+    ----------
+    reached, refused : mapping of str to int
+        Of a `Tally`.
+
+    Returns
+    -------
+    dict of str to (int, str)
+        By name: the number of cases, over all operators that apply a function; and why it is 0.
+    """
+    own = [n for n, kind in function_types().items() if not kind.__module__.startswith("stepgen.")]
+    found = {}
+    for name in (*own, *own_operators()):
+        uses = [f"operator {name}", *(f"operator {op} {name}" for op in operators())]
+        count, why = sum(reached.get(use, 0) for use in uses), ""
+        if not count:
+            said = {text: n for text, n in refused.items() if re.search(rf"\b{name}\b", text)}
+            why = max(said, key=lambda text: said[text], default="not drawn so far")
+            if name in own_operators() and name not in circuits():
+                why = "it has no circuit"
+        found[name] = count, why.rpartition(" at the fuzzer: ")[2]
+    return found
+
+
+def by_file(names: Iterable[str]) -> dict[str, int]:
+    """How many of these branches each file of a cycle model has, most first."""
+    return dict(Counter(name.partition(":")[0] for name in names).most_common())
 
 
 def by_kind(reached: Counter[str]) -> dict[str, Counter[str]]:

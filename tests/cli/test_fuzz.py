@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from stepgen.fuzz.coverage import imported
 from stepgen.fuzz.draw import case
+from stepgen.ir import function
 
 
 def test_a_campaign_goes_on_with_the_same_seed(stepgen, here: Path) -> None:
@@ -17,6 +20,47 @@ def test_a_campaign_goes_on_with_the_same_seed(stepgen, here: Path) -> None:
     other = stepgen("fuzz --no-rtl --cases 1 --seed 5 -o f --json").json
     assert other["cases"] == 1
     assert sorted(p.name for p in (here / "f").iterdir()) == ["4-no-rtl.json", "5-no-rtl.json"]
+
+
+OWN = """
+from dataclasses import dataclass
+import numpy as np
+import stepgen as sg
+from stepgen.functions import Unary
+
+@dataclass(frozen=True)
+class Mirrored(Unary):
+    def compute(self, at, x):
+        return x[:, ::-1]
+
+class Sized(Unary):
+    def compute(self, at, x):
+        return np.maximum(x, 0)
+    def lane(self, x):
+        return x
+"""
+
+
+def test_what_was_imported_is_reported(stepgen, here: Path) -> None:
+    """Every function and operator, drawn or not; and what a branch that no program took means."""
+    (here / "own.py").write_text(OWN)
+    before = dict(function._KINDS)
+    try:
+        line = "fuzz --no-rtl --cases 4 --seed 1 --import own.py -o f"
+        told, said = stepgen(f"{line} --json").json, stepgen(line).out
+        refused = {"refused: function: map # at the fuzzer: mirrored() has no circuit yet": 2}
+        counted = imported({"operator map sized": 2, "operator scan sized": 1}, refused)
+    finally:
+        function._KINDS.clear()
+        function._KINDS.update(before)
+    assert counted == {"mirrored": (0, "mirrored() has no circuit yet"), "sized": (3, "")}
+    assert told["imported"].keys() == counted.keys()
+    for name, count in told["imported"].items():
+        assert (count["cases"] == 0) == (count["why"] is not None)
+        assert re.search(rf"^{name}: in (0 cases \(.+\)|[1-9]\d* cases)$", said, re.MULTILINE)
+    assert any(name.startswith("axi/model.py:") for name in told["not_taken"])
+    assert "'no': the condition of an if or while was never false" in said
+    assert not re.search(r"model.py:\d+ (yes|no),", said)
 
 
 def test_a_seed_is_drawn_and_told(stepgen, here: Path) -> None:
