@@ -1,4 +1,4 @@
-"""Common part of the operators that apply functions."""
+"""Types and costs that the operators which apply functions have in common."""
 
 from __future__ import annotations
 

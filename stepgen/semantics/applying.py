@@ -1,4 +1,4 @@
-"""Common part of the operators that apply functions."""
+"""Setting and operands of functions as operators apply them, and checks of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discard: consumes an unused stream."""
+"""Discard: accepts all beats of a stream that nothing else reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...design.params import UnitParams
 
 @dataclass(frozen=True)
 class Discard(UnitParams):
-    """Consumes the stream ``x`` and drops it."""
+    """Accepts every beat of the stream ``x``, which ends there."""
 
     kind: ClassVar = "discard"
     inputs: ClassVar = ("x",)
