@@ -6,6 +6,9 @@ name (``sg.partition``) and a method of `Stream`; functions for Map and Accum ar
 
 from __future__ import annotations
 
+from stepgen.tools import starting as _starting  # noqa: F401
+
+# isort: split
 from stepgen.ir.dims import Dim, dynamic, ragged, static
 from stepgen.ir.dtypes import (
     FLAG,

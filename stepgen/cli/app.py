@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -30,12 +31,14 @@ from stepgen.cli import (
 )
 from stepgen.cli.groups import InOrder
 from stepgen.ir.errors import StepError, shorten
+from stepgen.tools import starting
+from stepgen.tools.starting import INTERRUPTED
 
 TRACEBACK = "--traceback"
 """Option of all commands, at any position: print the traceback of an error."""
 
-GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: success; mismatch in the hardware; bad input; Ctrl-C."""
+GOOD, FAILED, BAD_INPUT = 0, 1, 2
+"""Exit codes: success; mismatch in the hardware; bad input."""
 
 _COMMANDS = (show, metrics, run, time, verilog, test, simulate, machine, figure, fuzz, doctor, demo)
 
@@ -98,7 +101,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_missing()
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that child processes are ended too
         signal.signal(number, end)
-    code = execute(sys.argv[1:] if arguments is None else arguments)
+
+    def lost(error: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose exception ended in a `__del__`, as Amaranth has one."""
+        if not issubclass(error.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(error)
+            return
+        number = ended[-1] if ended else signal.SIGINT
+        again = threading.Timer(0.01, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = lost
+    try:
+        starting.over()
+        code = execute(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     if code == INTERRUPTED and ended:
         code = 128 + ended[0]
     try:
@@ -108,6 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = _refuse(f"standard output: {error.strerror}", json=False)
         # Let Python's own last flush succeed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if code > BAD_INPUT:
+        starting.fix(code)
+    starting.begin()  # Python takes a while to end
     sys.exit(code)
 
 

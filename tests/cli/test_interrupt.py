@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from stepgen.cli.app import INTERRUPTED
+from stepgen.tools.starting import INTERRUPTED
 
 HANGS = 300
 """Seconds after which a test fails; no result depends on it."""
@@ -46,6 +46,107 @@ def test_ctrl_c_ends_a_command(here: Path, line: str, moment: str) -> None:
 def test_other_signals_end_a_command(here: Path, number: signal.Signals) -> None:
     line = "simulate p.py:layer --change memory.latency=1000000000"
     assert _interrupted(here, line, "simulating", {}, number) == 128 + number
+
+
+LOADED = ("stepgen.ir", "sympy", "sympy.core.expr", "stepgen.cli", "click")
+
+
+@pytest.mark.parametrize("module", LOADED)
+def test_ctrl_c_ends_a_command_that_is_still_loading(here: Path, module: str) -> None:
+    """The module sends the signal to its own process, as soon as it is looked for."""
+    (here / "sitecustomize.py").write_text(LOADING.format(module=module))
+    assert _started(here, "show p.py:layer") == (INTERRUPTED, "", "")
+
+
+def test_ctrl_c_ends_a_command_that_is_ending(here: Path) -> None:
+    (here / "p.py").write_text(ENDING + (here / "p.py").read_text())
+    code, out, err = _started(here, "show p.py:layer")
+    assert code == INTERRUPTED
+    assert "layer" in out
+    assert "Traceback" not in err
+
+
+def test_a_command_that_is_done_is_not_killed(here: Path) -> None:
+    (here / "p.py").write_text(DONE + (here / "p.py").read_text())
+    code, out, err = _started(here, "show p.py:layer")
+    assert code == 0
+    assert "layer" in out
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("program", ["DESTROYED", "EXECUTED"])
+def test_ctrl_c_is_not_lost(here: Path, program: str) -> None:
+    (here / "p.py").write_text(globals()[program])
+    assert _started(here, "show p.py:layer")[:2] == (INTERRUPTED, "")
+
+
+LOADING = """
+import os, signal, sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+ENDING = """
+import atexit, os, signal
+
+@atexit.register
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+DONE = """
+import os, signal, sys
+
+class Last:
+    def __del__(self, kill=os.kill, own=os.getpid(), number=signal.SIGINT):
+        kill(own, number)
+
+sys.last = Last()
+"""
+
+DESTROYED = """
+import os, signal, time
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Part:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+def layer():
+    Part()
+    time.sleep(60)
+"""
+
+
+EXECUTED = """
+import signal
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+exec("import os; os.kill(os.getpid(), signal.SIGINT)")
+"""
+
+
+def _started(folder: Path, line: str) -> tuple[int, str, str]:
+    """Exit code and texts of a command, with the folder's own modules."""
+    done = subprocess.run(
+        [sys.executable, "-m", "stepgen", *line.split()],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS,
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_the_compiler_ends_too(here: Path) -> None:
