@@ -19,6 +19,7 @@ from ...ir.errors import StepError
 from ...ir.records import parsed, record
 from ...ir.versions import stamped, unstamped
 from ...ir.wire import KIND_BITS, stop_bits
+from . import older
 from .params import UnitParams, params_class
 
 FORMAT = 1
@@ -102,6 +103,11 @@ class Channel:
                 f"channel {self.name}: lanes, bits, rank and delay must be at least 0, not "
                 f"{self.lanes}, {self.bits}, {self.rank} and {self.delay}"
             )
+
+    @classmethod
+    def from_record(cls, data: Any, what: str) -> Channel:
+        """The channel of a table, which an earlier version may have written."""
+        return record(older.channel(data), cls, what)
 
     @property
     def memory(self) -> str:
@@ -210,7 +216,7 @@ class Unit:
         StepError
             If a field is missing, unknown or of another type, or there is no such kind.
         """
-        row = record(data, _Row, what)
+        row = record(older.unit(data), _Row, what)
         kind = params_class(row.kind)
         params = record(dict(row.params), kind, f"{what}: the params of the {row.kind} {row.name}")
         return cls(row.name, params, row.inputs, row.outputs, row.origin)
