@@ -96,8 +96,8 @@ class Case:
     error : int
         Expected error code; 0 for none.
     undefined, undefined_after : bool array or None
-        For a four-state simulator: the bytes of the memory that are X before the run, since nobody
-        has written them, and those that must be X after it.
+        For a four-state simulator: the bytes of the memory that are X before the run, as none
+        of them is written yet, and those that must be X after it.
     """
 
     name: str

@@ -223,7 +223,7 @@ class Experiment:
         return read * self.bus.bytes, written * self.bus.bytes
 
     def undefined(self, stored: Mapping[str, npt.NDArray[np.bool_]]) -> Mask | None:
-        """Bytes of the windows that nobody has defined: tensors without contents, where not stored.
+        """Bytes of the windows without a value: tensors without contents, where not stored.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ CRASHERS = "crashers"
 FORMAT = 1
 
 ROUND = 96
-"""Cases that are drawn with one knowledge of what was rare, whoever works on them."""
+"""Cases that are drawn by the same coverage counts, also where several processes work."""
 
 SHARE = {True: 4, False: 16}
 """Cases that a worker gets at once, with and without RTL."""

@@ -57,7 +57,7 @@ def step(function: Step) -> Step:
     try:
         compiled = nb.njit(STEP, cache=True)(function)
     except ModuleNotFoundError:
-        # The cache names the module of whoever compiled it, and a user's file has several names.
+        # The cache goes by the name of the module, and a user's file has several.
         compiled = nb.njit(STEP)(function)
     except nb.core.errors.TypingError as error:
         raise _refused(function, str(error)) from None

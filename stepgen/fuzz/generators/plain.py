@@ -275,7 +275,7 @@ def draw(
                 accept(program)
             except sg.StepError:
                 raise
-            except Exception:  # a crash; whoever compares the program meets it again
+            except Exception:  # a crash, which the comparison of the program reports
                 return program, [name for name, _ in [*steps, step]], refused
         except sg.StepError as error:
             refused[f"{step[0]}: {error}"] += 1
