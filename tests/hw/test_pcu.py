@@ -5,9 +5,16 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from harness import beats, lone, simulate
 
 import stepgen as sg
+from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
+from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.pcu.params import Pcu
+from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 
 LANES = 2
 ROW = 32
@@ -109,3 +116,56 @@ def test_every_function_of_every_type(name, tmp_path):
     experiment = Experiment(graph, inputs, lanes=LANES)
     verdict = experiment.test(tmp_path, driver="cpp")
     assert verdict.good, verdict.outcome.faults
+
+
+@pytest.mark.parametrize(
+    ("operands", "operations", "message"),
+    [
+        (("int8",), [("add", (0, 1), "int8")], "operation 0, add: it takes values that are not th"),
+        (("int8",), [("add", (0,), "int8")], "operation 0, add: it needs 2 operands and 0 consta"),
+        (("int8",), [("add", (0, 0), "f32")], "operation 0, add: it does not make f32 of int8 an"),
+        (("int8",), [("convert", (0,), "int8")], "operation 0, convert: it does not make int8 of"),
+        (("f32",), [("add", (0, 0), "f32")], "x must carry f32, not int8"),
+        (("int7",), [], "int7 is no element type"),
+    ],
+)
+def test_what_can_not_be_built(operands, operations, message):
+    params = Pcu(operands, tuple(Operation(*o) for o in operations))
+    x = Channel("x", 2, 8, 3, element="int8")
+    with pytest.raises(StepError, match=f"^design lone: pcu dut: {message}"):
+        lone(params, [x], [Channel("y", 2, 8, 3, delay=1)])
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (("plus", (0, 0), "int8"), "there is no operation 'plus', those are constant, add"),
+        (("add", (0, 0), "int7"), "'int7' is no element type"),
+        (("add", (0, "x"), "int8"), "operands must be a sequence, each of them an integer"),
+    ],
+)
+def test_what_is_no_operation(operation, message):
+    with pytest.raises(StepError, match=message):
+        Operation(*operation)
+
+
+def test_rows_and_columns_are_not_broadcast():
+    g = sg.Graph("bias")
+    x, b = g.input("x", sg.f32[4, 8], (3,)), g.input("b", sg.f32[1, 8], (3,))
+    g.output(x.map(sg.fn.add(), b), "y")
+    with pytest.raises(
+        StepError, match=r"map_0 at test_pcu.py:\d+: circuits take operands of the same extents"
+    ):
+        lower(g)
+
+
+def test_operands_that_differ_in_structure_are_an_error():
+    """Types rule it out, so the streams are given to the circuit alone."""
+    params = Pcu(("int8", "int8"), (Operation("add", (0, 1), "int8"),))
+    channels = [Channel(name, LANES, 8, 2) for name in ("a", "b")]
+    design = lone(params, channels, [Channel("y", LANES, 8, 2, depth=6, delay=1)], lanes=LANES)
+    row = [([1, 2], 0), ([3, 4], 2)]
+    for other, wrong in ((row, False), ([([1, 2], 1), ([3, 4], 2)], True)):
+        inputs = {"s_a": beats(row, LANES), "s_b": beats(other, LANES)}
+        *_, error = simulate(design, inputs, Stalls())
+        assert bool(error) is wrong
