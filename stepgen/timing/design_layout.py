@@ -43,6 +43,7 @@ class DesignLayout(Layout):
     notes: list[tuple[str, int]] = field(default_factory=list)
 
     control = 1
+    waits_are_events = True
 
     def __post_init__(self) -> None:
         super().__init__(f"design {self.design.name}")

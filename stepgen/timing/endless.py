@@ -38,6 +38,8 @@ class Endless:
         StepError
             If an actor has acted in every cycle since, and nothing else has changed.
         """
+        if not self._layout.waits_are_events:
+            return
         if self._state is not None and t - self._cycle < CYCLES:
             return
         state = M[k.HEADER : M[k.WHEEL]].copy()

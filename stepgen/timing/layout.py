@@ -59,9 +59,13 @@ class Layout:
         Most cycles ahead for which an actor may schedule its next step.
     control : int
         Cycles from the last actor's end to the end of the run.
+    waits_are_events : bool
+        Whether an actor acts only where something changes; actors of machines also act for as long
+        as an operation takes.
     """
 
     control = 0
+    waits_are_events = False
 
     def __init__(self, title: str) -> None:
         self.title = title
