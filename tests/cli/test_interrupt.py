@@ -145,6 +145,7 @@ def _started(folder: Path, line: str) -> tuple[int, str, str]:
         text=True,
         check=False,
         timeout=HANGS,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
     )
     return done.returncode, done.stdout, done.stderr
 

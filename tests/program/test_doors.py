@@ -15,6 +15,7 @@ from programs import example
 import stepgen as sg
 from stepgen.compile import transforms
 from stepgen.compile.lower import lower
+from stepgen.cosim.case import Refusals
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
@@ -115,10 +116,10 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "rank": 2,
         "depth": 2,
         "delay": 0,
-        "signed": True,
+        "element": "int8",
     },
     MemoryTiming: lambda w: {name: 2 for name in inspect.signature(MemoryTiming).parameters},
-    Stalls: lambda w: {"seed": 0, "probability": {"x": 0.5}},
+    Stalls: lambda w: {"seed": 0, "probability": {"x": 0.5}, "late": {"x": 3}},
     Experiment: lambda w: {
         "graph": w.dynamic,
         "inputs": w.given,
@@ -129,6 +130,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "stalls": Stalls(),
         "early": (),
         "aborts": (),
+        "refusals": Refusals(),
         "max_cycles": 10_000,
         "built": None,
     },

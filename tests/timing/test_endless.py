@@ -38,6 +38,7 @@ def long_work(M: Memory, a: int, t: int) -> int:
 
 def layout(step: drive.k.Step) -> Layout:
     made = Layout("design layer")
+    made.waits_are_events = True
     made.horizon = 64 * CYCLES if step is long_work else 16
     made.actor("map_0", "flow", step, packed(P, count=0), reads=[], writes=[], finishes=True)
     return made

@@ -98,7 +98,15 @@ def test_an_interruption_leaves_all_entries_or_none(tmp_path, monkeypatch, there
         assert {p.name for p in tmp_path.iterdir()} <= set("01234")
 
 
-def test_an_interruption_is_not_lost(tmp_path, monkeypatch):
+@pytest.fixture
+def interruptible():
+    """Ctrl-C is heard, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_is_not_lost(tmp_path, monkeypatch, interruptible):
     (tmp_path / "out").mkdir()
     real = os.replace
     monkeypatch.setattr(os, "replace", lambda *names: (interrupt(), real(*names)))
