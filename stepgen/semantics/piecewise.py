@@ -36,20 +36,20 @@ class Precision:
         log2 of the segments per octave.
     degree : int
         1 interpolates linearly, 2 quadratically.
-    reduction : int
-        Fraction bits of exp's argument reduction.
+    log2e : int
+        Fraction bits of log2(e), by which exp multiplies its argument.
     """
 
     argument: int
     result: int
     segments: int
     degree: int
-    reduction: int
+    log2e: int
 
 
 PRECISION = {
-    "f32": Precision(argument=30, result=30, segments=8, degree=2, reduction=38),
-    "bf16": Precision(argument=16, result=16, segments=6, degree=1, reduction=24),
+    "f32": Precision(argument=30, result=30, segments=8, degree=2, log2e=35),
+    "bf16": Precision(argument=16, result=16, segments=6, degree=1, log2e=17),
 }
 """Chosen so that a table's error is small compared with half a unit in the last place."""
 

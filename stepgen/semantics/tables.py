@@ -7,7 +7,7 @@ place (0.5 is a correctly rounded result); tests check it.
 
 | function | by |
 |---|---|
-| exp | ``2**n * e**r``, table of ``e**r`` on [0, ln 2) |
+| exp | ``2**(x * log2(e))``, table of ``2**f`` on [0, 1) |
 | reciprocal, div | table of ``1 / (1 + u)`` |
 | sqrt, rsqrt | two tables, one per parity of the exponent |
 | tanh | ``x * T(x)`` below 1, a table of tanh from 1 to 16, then 1 |
@@ -45,6 +45,10 @@ MAX_ULP: Final = {
 TANH_OCTAVES: Final = 5
 GELU_OCTAVES: Final = 5
 """Octaves up to 16: beyond, tanh is 1 and the tail of gelu is flushed."""
+POWER_BITS: Final = 8
+"""Bits of a power of two's whole part: 2**256 is an infinity, 2**-256 is zero also in a sum."""
+FACTOR_BITS: Final = 36
+"""Most bits of a factor of log2(e)."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def _tanh_slope(t: Any) -> Any:
 
 
 _FUNCTIONS: Final[dict[str, tuple[Function, ...]]] = {
-    "exp": (mpmath.exp,),
+    "exp2": (lambda f: mpmath.mpf(2) ** f,),
     "reciprocal": (lambda u: 1 / (1 + u),),
     "sqrt_even": (lambda u: mpmath.sqrt(1 + u),),
     "sqrt_odd": (lambda u: mpmath.sqrt(2 * (1 + u)),),
@@ -114,32 +118,43 @@ _FUNCTIONS: Final[dict[str, tuple[Function, ...]]] = {
 
 
 @cache
-def _constants(reduction: int) -> tuple[int, int]:
-    """ln 2 in `reduction` fraction bits and log2(e) in 16."""
+def log2e(name: str) -> int:
+    """log2(e) in ``PRECISION[name].log2e`` fraction bits."""
     with mpmath.workprec(120):
-        return (
-            int(mpmath.nint(mpmath.ln(2) * 2**reduction)),
-            int(mpmath.nint(2**16 / mpmath.ln(2))),
-        )
+        return int(mpmath.nint(2 ** PRECISION[name].log2e / mpmath.ln(2)))
 
 
-def exp_fixed(x: Ints, name: str) -> tuple[Ints, Ints]:
-    """Return ``(n, m)`` with ``e**x = m * 2**n``, m in [1, 2) in result bits.
+def power(factor: Ints, exponent: Ints, bits: int, negative: Array, name: str) -> tuple[Ints, Ints]:
+    """Return ``(n, m)`` with ``e**±x = m * 2**n``, m in [1, 2) in result bits.
 
     Parameters
     ----------
-    x : int64 array
-        Fixed point with ``PRECISION[name].reduction`` fraction bits, magnitude at most 128.
+    factor, exponent : int64 arrays
+        x is ``factor * 2**(exponent - bits)``. From an exponent of 7 on the result is that of the
+        highest power.
+    bits : int
+        Fraction bits of `factor`, which has at most `FACTOR_BITS`.
+    negative : bool array
+        Where to take ``e**-x``: there the power of two is the ones' complement, which is less than
+        the negative by its last place.
+    name : str
+        The number format.
     """
     precision = PRECISION[name]
-    ln2, log2e = _constants(precision.reduction)
-    coarse = precision.reduction - 16
-    n = ((x >> coarse) * log2e) >> 32
-    rest = x - n * ln2
-    # The coarse quotient is at most one too small or too large.
-    off = (rest >= ln2).astype(np.int64) - (rest < 0)
-    n, rest = n + off, rest - off * ln2
-    return n, table("exp", name)(rest >> (precision.reduction - precision.argument))
+    cut = bits + precision.log2e - precision.argument - np.minimum(exponent, 6)
+    product = _shifted_product(factor, log2e(name), np.minimum(cut, 80))
+    highest = (1 << (precision.argument + POWER_BITS)) - 1
+    whole = np.where(exponent >= 7, highest, product)
+    whole = np.where(negative, ~whole, whole)
+    inside = whole & ((1 << precision.argument) - 1)
+    return whole >> precision.argument, table("exp2", name)(inside)
+
+
+def _shifted_product(a: Ints, b: int, shift: Ints) -> Ints:
+    """``floor(a * b / 2**shift)``; a product beyond 63 bits must be shifted by at least 18."""
+    narrow = (a * b) >> np.minimum(shift, 18)
+    wide = (a >> 18) * b + (((a & ((1 << 18) - 1)) * b) >> 18)
+    return np.where(shift < 18, narrow, wide >> np.maximum(shift - 18, 0))
 
 
 def _unit_fraction(parts: Parts, precision: Precision) -> Ints:
@@ -159,14 +174,9 @@ def exp(x: Array) -> Array:
     """e**x."""
     x = canonical(x)
     name, parts = name_of(x), take_apart(x)
-    precision = PRECISION[name]
-    large = parts.exponent >= 7
-    fixed = np.where(large, 0, parts.fixed(precision.reduction))
-    n, m = exp_fixed(np.where(parts.negative, -fixed, fixed), name)
-    y = put_together(np.zeros_like(parts.negative), m, n, precision.result)
-    return _finish(
-        x, y, [(large & parts.negative, 0.0), (large & ~parts.negative, np.inf), (x == 0, 1.0)]
-    )
+    n, m = power(parts.mantissa, parts.exponent, parts.bits, parts.negative, name)
+    y = put_together(np.zeros_like(parts.negative), m, n, PRECISION[name].result)
+    return _finish(x, y, [])
 
 
 def reciprocal(x: Array) -> Array:
@@ -244,7 +254,7 @@ def tanh(x: Array) -> Array:
     large = put_together(parts.negative, m, np.zeros_like(m), precision.result)
     sign = np.where(parts.negative, -1.0, 1.0)
     y = np.where(parts.exponent < 0, small, large)
-    return _finish(x, y, [(parts.exponent >= 4, sign), (x == 0, x.astype(np.float64))])
+    return _finish(x, y, [(parts.exponent >= 4, sign)])
 
 
 def _gate(x: Array, n: Ints, tail: Ints, share: Ints) -> Array:
@@ -256,9 +266,7 @@ def _gate(x: Array, n: Ints, tail: Ints, share: Ints) -> Array:
         parts.exponent + np.where(parts.negative, n, 0),
         parts.bits + PRECISION[name_of(x)].result,
     )
-    wide = x.astype(np.float64)
-    gone = parts.negative & (parts.exponent >= 7)
-    return _finish(x, y, [(x == 0, wide), (wide == np.inf, np.inf), (gone, -0.0)])
+    return _finish(x, y, [])
 
 
 def silu(x: Array) -> Array:
@@ -266,9 +274,8 @@ def silu(x: Array) -> Array:
     x = canonical(x)
     name, parts = name_of(x), take_apart(x)
     precision = PRECISION[name]
-    limit = (128 << precision.reduction) - 1
-    fixed = np.where(parts.exponent >= 7, limit, parts.fixed(precision.reduction))
-    n, m = exp_fixed(-fixed, name)
+    below = np.ones_like(parts.negative)
+    n, m = power(parts.mantissa, parts.exponent, parts.bits, below, name)
     small = (m >> np.minimum(-n, 62)) >> (precision.result - precision.argument)
     share = table("reciprocal", name)(small)
     return _gate(x, n, (share * m) >> precision.result, share)
@@ -279,12 +286,13 @@ def gelu(x: Array) -> Array:
     x = canonical(x)
     name, parts = name_of(x), take_apart(x)
     precision = PRECISION[name]
-    limit = (128 << precision.reduction) - 1
     far = parts.exponent >= 4
-    square = parts.mantissa * parts.mantissa
-    shift = 2 * (parts.bits - np.clip(parts.exponent, -31, 4)) + 1 - precision.reduction
-    half = np.where(shift >= 0, square >> np.maximum(shift, 0), square << np.maximum(-shift, 0))
-    n, m = exp_fixed(-np.where(far, limit, np.minimum(half, limit)), name)
+    # x * x / 2 has one fraction bit more than the square.
+    cut = max(0, 2 * (parts.bits + 1) - FACTOR_BITS)
+    square = (parts.mantissa * parts.mantissa) >> cut
+    below = np.ones_like(parts.negative)
+    exponent = np.where(far, 7, 2 * parts.exponent)
+    n, m = power(square, exponent, 2 * parts.bits + 1 - cut, below, name)
     octave = np.clip(parts.exponent + 1, 0, GELU_OCTAVES - 1)
     mills = table("mills", name)(np.where(far, 0, parts.fixed(precision.argument)))
     tail, n = (mills * m) >> precision.result, n - octave - 1
