@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ def test_every_rule_is_drawn_and_every_mutant_is_python() -> None:
         assert len(source.splitlines()) == len(original.splitlines())
         before, after = mutant.diff
         assert before != after
+
+
+def test_no_two_rules_negate_the_same_condition() -> None:
+    changed = {(m.path, m.start, m.end) for m in all_mutants() if m.rule == "comparison"}
+    for m in all_mutants():
+        if m.rule == "condition" and (m.path, m.start, m.end) in changed:
+            (test,) = ast.parse((ROOT / m.path).read_bytes()[m.start : m.end]).body
+            assert not re.search(r" (==|!=) ", ast.unparse(test)), m.id
 
 
 def test_the_seed_decides_and_more_mutants_begin_with_the_same() -> None:

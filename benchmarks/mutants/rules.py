@@ -211,9 +211,19 @@ def _idle(node: ast.AST) -> Iterator[Change]:
 def _condition(node: ast.AST) -> Iterator[Change]:
     if _is_call(node, "If", "Elif"):
         (condition,) = node.args  # type: ignore[attr-defined]
-        yield condition, "condition", f"~({ast.unparse(condition)})"
-    if isinstance(node, ast.If | ast.IfExp):
+        if not _is_equality(condition):
+            yield condition, "condition", f"~({ast.unparse(condition)})"
+    if isinstance(node, ast.If | ast.IfExp) and not _is_equality(node.test):
         yield node.test, "condition", f"(not ({ast.unparse(node.test)}))"
+
+
+def _is_equality(node: ast.AST) -> bool:
+    """Whether the rule of comparisons negates it already."""
+    return (
+        isinstance(node, ast.Compare)
+        and len(node.ops) == 1
+        and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+    )
 
 
 def _operands(node: ast.AST) -> Iterator[Change]:
