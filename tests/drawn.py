@@ -10,6 +10,7 @@ from harness import compare, pack, simulate
 from junk import Junk
 
 from stepgen.compile.cost import on_chip_bits
+from stepgen.fuzz.structure import Keeping, wanted
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.inventory import allocated_bits
@@ -18,6 +19,7 @@ from stepgen.hw.units.source.params import Source
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics.tokens import encode
+from stepgen.timing.activity import BUSY, STARVED, STATES
 from stepgen.timing.model import Prediction, predict
 
 LANES = 2
@@ -95,7 +97,10 @@ def verify(
     stalls: Stalls,
     runs: int = 2,
 ) -> Prediction:
-    """Compare several runs with the expected beats and one prediction, and check memory sizes."""
+    """Compare several runs with the expected beats and one prediction, and check memory sizes.
+
+    The prediction's own beats have to have the expected levels too.
+    """
     channel = design.channel
     widths = {
         u.name: channel[[*u.inputs.values(), *u.outputs.values()][0]].lanes
@@ -105,17 +110,54 @@ def verify(
     inputs = {name: blank_lanes(b, widths[name]) for name, b in inputs.items()}
     assert allocated_bits(Accelerator(design)) == on_chip_bits(design)
     predicted = predict(design, inputs, stalls=stalls)
+    same_levels(predicted, expected, inputs, stalls)
+    explained_states(predicted)
     results = simulate(design, inputs, stalls, runs=runs)
     for got, pushes, pops, cycles, error in results if runs > 1 else [results]:
         assert not error
         for unit in design.of_kind(Sink):
-            wanted = blank_lanes(expected[unit.name], widths[unit.name])
-            compare(unit.name, channel[unit.inputs["x"]], got[unit.name], wanted)
+            due = blank_lanes(expected[unit.name], widths[unit.name])
+            compare(unit.name, channel[unit.inputs["x"]], got[unit.name], due)
         for name in channel:
             assert pushes[name] == predicted.pushes[name].tolist(), name
             assert pops[name] == predicted.pops[name].tolist(), name
         assert cycles == predicted.cycles
     return predicted
+
+
+def same_levels(predicted: Prediction, expected: Mapping[str, Beats], *environment) -> None:
+    """Compare kinds and levels of what leaves in the cycle model with the expected beats.
+
+    The `environment` is that of the prediction: inputs, stalls, and what else a layout takes.
+    """
+    most = max(map(len, predicted.pushes.values()))
+    sent = Keeping(predicted.design, *environment, most=most).sent(predicted.cycles)
+    for unit in predicted.design.of_kind(Sink):
+        assert np.array_equal(sent[unit.inputs["x"]], wanted(expected[unit.name])), unit.name
+
+
+def explained_states(predicted: Prediction) -> None:
+    """Compare an actor's states with what moves at its unit's ports, where it is the only one.
+
+    It is busy where something moves; what ends a wait for an input is a beat that gets to a head,
+    and what ends one for room is a beat that leaves an output.
+    """
+    channel, moves = predicted.design.channel, predicted.pushes
+    dut = next(unit for unit in predicted.design.units if unit.name == "dut")
+    own = [activity for activity in predicted.activities if activity.unit == dut.name]
+    if len(own) > 1:
+        return
+    (actor,) = own
+    read, written = dut.inputs.values(), dut.outputs.values()
+    busy = {*np.concatenate([predicted.pops[c] for c in read] + [moves[c] for c in written])}
+    assert actor.busy == len(busy)
+    came = {*np.concatenate([moves[c] + channel[c].latency for c in read])}
+    left = {*np.concatenate([np.array([], int), *(predicted.pops[c] + 1 for c in written)])}
+    before = STARVED
+    for cycle, state in zip(actor.changes, (STATES[s] for s in actor.states), strict=True):
+        if state == BUSY:
+            assert cycle in (came if before == STARVED else left), f"{before} before {cycle}"
+        before = state
 
 
 def raises_error(design: Design, inputs: Mapping[str, Beats], limit: int = 500) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from axi_memory import AxiMemory
-from drawn import Draw, blank_lanes, to_beats
+from drawn import Draw, blank_lanes, same_levels, to_beats
 from harness import compare, row, simulate, sink, source
 
 from stepgen.compile.memory_map import widened
@@ -253,6 +253,7 @@ class OffChip:
         """
         design, early = self.design(), self.early()
         predicted = predict(design, self.inputs, memory=timing, stalls=stalls, early=early)
+        same_levels(predicted, self.expected, self.inputs, stalls, timing, early)
         cycles = [int(self.draw.rng.integers(predicted.cycles)) for _ in range(aborts)]
         axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls, self.windows)
         results = simulate(

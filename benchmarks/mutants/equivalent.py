@@ -41,6 +41,13 @@ EQUIVALENT = {
     "(params.level and y.bits != 1):": (
         "streams of level 0 have lanes of one bit, others have not"
     ),
+    "stepgen/hw/units/retile_col/model.py: if low > TILE_LEVELS: -> if low > (TILE_LEVELS + 1):": (
+        "no chunk is empty, so empty groups are above the chunk's level, which is 3 at least"
+    ),
+    "stepgen/hw/units/retile_col/model.py: if stop >= TILE_LEVELS: -> "
+    "if stop >= (TILE_LEVELS + 1):": (
+        "what ends in the last tile of a chunk ends a row alone, or the chunk, from level 3 on"
+    ),
     "stepgen/hw/units/store/rtl.py: fire.eq(x.valid & wdata.ready & wreq.ready & "
     "bursts.w.ready), -> fire.eq((wdata.ready) & wreq.ready & bursts.w.ready),": (
         "all that a beat does asks for x.valid once more"

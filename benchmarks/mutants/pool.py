@@ -16,6 +16,7 @@ from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.draw import case
+from stepgen.fuzz.structure import prompt, sent
 from stepgen.hw import private
 from stepgen.hw.design.table import Design
 from stepgen.hw.library import Library
@@ -102,12 +103,15 @@ class Program:
 def told(experiment: Experiment) -> dict[str, Any]:
     """What a prediction says, comparable."""
     prediction = experiment.prediction
+    idle = prompt(experiment.design)
+    levels = {name: words for name, words in sent(experiment).items() if name not in idle}
     channels = [c.name for c in experiment.design.channels]
     return {
         "cycles": prediction.cycles,
         "pushes": {name: prediction.pushes[name].tolist() for name in channels},
         "pops": {name: prediction.pops[name].tolist() for name in channels},
         "choices": prediction.choices,
+        "levels": {name: words.tolist() for name, words in levels.items()},
         "counters": [prediction.counters(name) for name in channels],
     }
 

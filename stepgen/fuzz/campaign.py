@@ -35,7 +35,7 @@ SHARE = {True: 4, False: 16}
 """Cases that a worker gets at once, with and without RTL."""
 
 SAMPLE = 8
-"""Of so many cases without RTL one is asked for the branches that it takes."""
+"""Of so many cases without RTL one is asked for branches and levels: the model runs again."""
 
 RUNS = {True: 4, False: 1}
 """Runs of a case, at most: with RTL, the build is what takes time."""
@@ -185,7 +185,8 @@ def tried(number: int, share: Share) -> Result:
     except Exception as error:  # a crash before there is a program to keep
         says = f"drawing case {number} of seed {share.seed}: {type(error).__name__}: {error}"
         return Result(number, "failed", Verdict("failed", says).signature, says)
-    verdicts = compare_all(drawn, rtl=share.rtl)
+    closely = share.rtl or number % SAMPLE == 0
+    verdicts = compare_all(drawn, rtl=share.rtl, levels=closely)
     refused = Counter({_shown(message): count for message, count in left_out.items()})
     refused.update(v.signature for v in verdicts if v.status == "refused")
     refused.update(_shown(message) for v in verdicts for message in v.untimed)
@@ -193,7 +194,7 @@ def tried(number: int, share: Share) -> Result:
     for one, verdict in zip(drawn, verdicts, strict=False):
         if verdict.prediction is not None:
             reached |= coverage.facts(one, steps, verdict.prediction)
-    if verdicts[0].prediction is not None and (share.rtl or number % SAMPLE == 0):
+    if closely and verdicts[0].prediction is not None:
         try:
             found = branches.taken(drawn[0], verdicts[0].prediction.cycles)
             reached |= {f"branch {name}" for name in found}

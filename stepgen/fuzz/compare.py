@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import sympy
 
 from ..cosim.experiment import Experiment, simulate
@@ -18,6 +19,7 @@ from ..hw.design.table import Design
 from ..ir.dtypes import Tile, bool_
 from ..ir.errors import StepError
 from ..ir.metrics import metrics
+from ..ir.stream import Stream
 from ..ir.wire import VALUE, same_bits
 from ..program import tiles
 from ..semantics.executor import Result
@@ -26,6 +28,7 @@ from ..timing.deadlock import MOST_TOLD, Deadlock
 from ..timing.drive import TooLong
 from ..timing.model import Prediction
 from ..timing.tiles.machines import SDA
+from . import structure
 from .case import MAX_CYCLES, Case
 
 AMPLE = 1 << 14
@@ -78,7 +81,7 @@ def compare(case: Case, *, rtl: bool = True) -> Verdict:
     return compare_all([case], rtl=rtl)[0]
 
 
-def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
+def compare_all(cases: Sequence[Case], *, rtl: bool = True, levels: bool = True) -> list[Verdict]:
     """Run several cases on one design through all faces; the Verilog is built once.
 
     Parameters
@@ -87,6 +90,8 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
         They differ in inputs and in what is around the design.
     rtl : bool
         As for `compare`.
+    levels : bool
+        Whether to compare the levels of the cycle model's beats too, for which it runs again.
 
     Returns
     -------
@@ -98,7 +103,7 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
     built: Design | None = None
     for number, case in enumerate(cases):
         experiment = case.experiment(built=built)
-        verdicts.append(_modelled(case, experiment))
+        verdicts.append(_modelled(case, experiment, levels))
         if "design" not in vars(experiment):
             return verdicts
         built = experiment.design
@@ -113,7 +118,7 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
     return verdicts
 
 
-def _modelled(case: Case, experiment: Experiment) -> Verdict:
+def _modelled(case: Case, experiment: Experiment, levels: bool) -> Verdict:
     """Everything but the RTL."""
     try:
         try:
@@ -134,6 +139,8 @@ def _modelled(case: Case, experiment: Experiment) -> Verdict:
         except StepError as error:
             return Verdict("refused", f"reference: {error}")
         _counted(case, prediction, reference)
+        if levels:
+            _levels(case, experiment)
         untimed = _totals(case, reference)
         return Verdict("agrees", "", prediction, untimed)
     except _Failed as failure:
@@ -223,23 +230,45 @@ def _of_deadlock(case: Case, design: Design, deadlock: Deadlock) -> Verdict:
     return Verdict("agrees", "a deadlock that its advice frees")
 
 
-def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
-    """The beats of the cycle model against those that the reference's streams have."""
+def _levels(case: Case, experiment: Experiment) -> None:
+    """Kinds and levels of the beats of the cycle model against those of the reference's streams."""
+    sent, prompt = structure.sent(experiment), structure.prompt(experiment.design)
+    for channel, stream in _streams(case, experiment.reference, sent):
+        if channel not in prompt:
+            wanted = structure.wanted(experiment.reference.beats(stream.name, case.lanes))
+            differs = np.flatnonzero(sent[channel] != wanted)
+            if len(differs):
+                at = int(differs[0])
+                raise _Failed(
+                    f"beat {at} of {stream.name} is {structure.shown(sent[channel][at])} in the "
+                    f"cycle model, expected {structure.shown(wanted[at])}"
+                )
+
+
+def _streams(
+    case: Case, reference: Result, channels: Mapping[str, Any]
+) -> Iterator[tuple[str, Stream]]:
+    """The streams that are channels, with their names."""
     for node in case.graph.nodes:
         for stream in node.outputs:
             many = len(node.outputs) > 1
             channel = f"{node.name}_{stream.port}" if many else node.name
-            if channel not in prediction.pushes or stream.name not in reference.streams:
-                continue
-            predicted = len(prediction.pushes[channel])
-            beats = reference.beats(stream.name, case.lanes)
-            # Units that send flags of padding send no empty tokens: readers count values.
-            flags = isinstance(stream.dtype, Tile) and stream.dtype.element == bool_
-            least = int((beats.kind == VALUE).sum()) + 1 if flags else len(beats)
-            if not least <= predicted <= len(beats):
-                raise _Failed(
-                    f"{stream.name} has {len(beats)} beats, the cycle model sends {predicted}"
-                )
+            if channel in channels and stream.name in reference.streams:
+                yield channel, stream
+
+
+def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
+    """The beats of the cycle model against those that the reference's streams have."""
+    for channel, stream in _streams(case, reference, prediction.pushes):
+        predicted = len(prediction.pushes[channel])
+        beats = reference.beats(stream.name, case.lanes)
+        # Units that send flags of padding send no empty tokens: readers count values.
+        flags = isinstance(stream.dtype, Tile) and stream.dtype.element == bool_
+        least = int((beats.kind == VALUE).sum()) + 1 if flags else len(beats)
+        if not least <= predicted <= len(beats):
+            raise _Failed(
+                f"{stream.name} has {len(beats)} beats, the cycle model sends {predicted}"
+            )
 
 
 def _totals(case: Case, reference: Result) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def test_failures_of_one_kind_are_kept_once_and_small(
         several = [n.name for n in case.graph.nodes if n.op == "promote"]
         return Verdict("failed", f"no {several[0]}_7") if several else Verdict("refused", "")
 
-    def all_wrong(cases: Sequence[Case], *, rtl: bool = True) -> list[Verdict]:
+    def all_wrong(cases: Sequence[Case], *, rtl: bool = True, levels: bool = True) -> list[Verdict]:
         return [wrong(one, rtl=rtl) for one in cases]
 
     monkeypatch.setattr(campaign, "compare", wrong)

@@ -11,12 +11,14 @@ import pytest
 import stepgen as sg
 from stepgen.cosim import experiment
 from stepgen.cosim.verilator import Simulation
+from stepgen.fuzz import structure
 from stepgen.fuzz.campaign import shrunk
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import compare, compare_all
 from stepgen.fuzz.draw import case, cases
 from stepgen.fuzz.shrink import shrink
 from stepgen.ir.stalls import Stalls
+from stepgen.timing.kernel import STOP_SHIFT
 from stepgen.timing.model import Prediction
 
 
@@ -24,6 +26,25 @@ from stepgen.timing.model import Prediction
 def test_faces_agree_without_rtl(number: int) -> None:
     verdict = compare(case(21, number)[0], rtl=False)
     assert verdict.status != "failed", verdict.says
+
+
+def test_a_cycle_model_with_a_wrong_level_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nothing reads the level, and no beat moves in another cycle."""
+    g = sg.Graph("levels")
+    x = g.input("x", sg.int8[1, 2], (3,))
+    g.output(x.promote(0), "y")
+    one = Case(g, {"x": [np.zeros((1, 2), np.int8)] * 3}, lanes=2)
+    assert compare(one, rtl=False).status == "agrees"
+
+    def sent(run: experiment.Experiment) -> dict[str, Any]:
+        found = right(run)
+        found["promote_0"][1] += 1 << STOP_SHIFT
+        return found
+
+    right = structure.sent
+    monkeypatch.setattr(structure, "sent", sent)
+    says = compare(one, rtl=False).says
+    assert says == "beat 1 of promote_0.0 is VALUE stop 4 in the cycle model, expected VALUE stop 3"
 
 
 @pytest.mark.parametrize("number", range(3))

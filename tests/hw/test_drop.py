@@ -5,6 +5,7 @@ from harness import lone
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.drop.params import Drop
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import predict
 
 
@@ -58,6 +59,26 @@ def test_filters(seed):
         },
         {"d_y": to_beats(kept, 2 + rank)},
         draw.stalls(design),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_empty_flags_leave_a_deep_channel_while_x_is_late(seed):
+    draw = Draw(seed)
+    groups = [[draw.flags(1, 0.5) for _ in range(draw.one((0, 0, 0, 1, 2)))] for _ in range(30)]
+    flags = [flag for group in groups for flag in group]
+    rows = [draw.tile(1, 1) for _ in flags]
+    design = lone(
+        Drop(draw.one((True, False))),
+        [draw.channel("x", 2), Channel("flags", 1, 1, 1, depth=draw.one((65, 80)))],
+        [Channel("y", 2, 8, 2)],
+    )
+    kept = [row for row, flag in zip(rows, flags, strict=True) if not flag[0]]
+    verify(
+        design,
+        {"s_x": to_beats(rows, 2), "s_flags": to_beats(groups, 1, bool)},
+        {"d_y": to_beats(kept, 2)},
+        Stalls(seed, {"s_x": 0.9, "s_flags": draw.one((0.0, 0.6)), "d_y": draw.one((0.2, 0.95))}),
     )
 
 
