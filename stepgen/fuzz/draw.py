@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -171,16 +171,32 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
     return around(replace(drawn, depths=depths), rng)
 
 
+def stall_shares(
+    inputs: Sequence[str], outputs: Sequence[str], rng: np.random.Generator
+) -> dict[str, float]:
+    """Shares of stalls by name, in one of three ways.
+
+    None at all; for each channel its own; or slow inputs before slow outputs: then FIFOs before
+    units are empty, and what idle inputs show is on their heads, while those behind are full, so
+    that units act late on what they have stored.
+    """
+    some, slow = (0, 0, 0.05, 0.3, 0.7, 0.95), (0.3, 0.5, 0.7, 0.9)
+    how = rng.choice(["none", "own", "slow"], p=[0.2, 0.4, 0.4])
+    if how == "none":
+        return {}
+    ports = slow if how == "slow" else some
+    shares = {name: float(rng.choice(ports)) for name in (*inputs, *outputs)}
+    memory = (0, 0, 0, 0.3) if how == "slow" else some
+    return shares | {name: float(rng.choice(memory)) for name in MEMORY_CHANNELS}
+
+
 def around(drawn: Case, rng: np.random.Generator) -> Case:
     """The case with a drawn memory and its errors, stalls, early and late ports, aborted runs."""
-    ports = [*drawn.graph.inputs, *drawn.graph.outputs, *MEMORY_CHANNELS]
-    shares: dict[str, float] = {}
+    shares = stall_shares([*drawn.graph.inputs], [*drawn.graph.outputs], rng)
     late: dict[str, int] = {}
-    if rng.random() < 0.7:
-        shares = {name: float(rng.choice([0, 0, 0.05, 0.3, 0.7, 0.95])) for name in ports}
-
     if rng.random() < 0.3:
-        late = {name: int(rng.choice([0, 0, 1, 40, 700, 3000])) for name in ports[:-5]}
+        ports = (*drawn.graph.inputs, *drawn.graph.outputs)
+        late = {name: int(rng.choice([0, 0, 1, 40, 700, 3000])) for name in ports}
 
     def memory() -> dict[str, Any]:
         return {
