@@ -77,7 +77,7 @@ def test_what_is_broken_is_found(by: str, tmp_path: Path) -> None:
     wanted = {of(path, before, after).id: who for path, before, after, who in BROKEN[by]}
     some = [of(path, before, after) for path, before, after, _ in BROKEN[by]]
     sources = {m.path: (ROOT / m.path).read_bytes() for m in some}
-    found = attempted(some, tmp_path / "found.jsonl", by=by, programs=6)
+    found = attempted(some, tmp_path / "found.jsonl", by=by, programs=12)
     assert {one.id: one.by for one in found} == wanted
     assert all((ROOT / path).read_bytes() == text for path, text in sources.items())
     assert attempted(some, tmp_path / "found.jsonl", by=by) == found
