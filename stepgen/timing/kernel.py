@@ -208,6 +208,16 @@ def ready(M: Memory, c: int, t: int) -> int:
 
 
 @helper
+def all_ready(M: Memory, channels: int, count: int, t: int) -> int:
+    """`READY` if `count` channels, stored from an address on, have a beat; or what to wait for."""
+    for n in range(count):
+        wait = ready(M, M[channels + n], t)
+        if wait != READY:
+            return wait
+    return READY
+
+
+@helper
 def room_for(M: Memory, c: int, n: int, t: int) -> int:
     """`READY` if channel `c` has space for `n` beats in all in cycle `t`, else what to wait for."""
     freed = n - M[c + DEPTH] - 1

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
+from own_kernels import FOLDER, own_kernels
 
 import stepgen as sg
 from stepgen.cli.app import execute
@@ -29,7 +28,6 @@ from stepgen.hw.verilog_kernel.params import VerilogKernel, defined
 from stepgen.ir.stalls import Stalls
 from stepgen.synth.out_of_context import netlist
 
-FOLDER = Path(__file__).parent / "verilog_kernels"
 SEEDS = 6
 
 # What is refused while it is elaborated is left half done.
@@ -38,13 +36,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("own_kernels", FOLDER / "own.py")
-    assert spec
-    assert spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["own_kernels"]
+    with own_kernels() as module:
+        yield module
 
 
 def clamped(own: ModuleType, kernel: str = "timed") -> sg.Graph:

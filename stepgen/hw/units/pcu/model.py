@@ -7,10 +7,10 @@ from ....timing.kernel import (
     READY,
     Memory,
     acted,
+    all_ready,
     packed,
     pop,
     push,
-    ready,
     record,
     room,
     step,
@@ -24,10 +24,9 @@ P = record("y", "operands", "x")
 
 @step
 def flow(M: Memory, a: int, t: int) -> int:
-    for n in range(M[a + P.operands]):
-        wait = ready(M, M[a + P.x + n], t)
-        if wait != READY:
-            return wait
+    wait = all_ready(M, a + P.x, M[a + P.operands], t)
+    if wait != READY:
+        return wait
     wait = room(M, M[a + P.y], t)
     if wait != READY:
         return wait

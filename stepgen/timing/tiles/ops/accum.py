@@ -9,11 +9,11 @@ from ...kernel import (
     READY,
     Memory,
     acted,
+    all_ready,
     head,
     helper,
     kind_of,
     low_of,
-    ready,
     record,
     room,
     step,
@@ -108,10 +108,9 @@ def outgrows(M: Memory, a: int) -> bool:
 @helper
 def begin(M: Memory, a: int, t: int) -> int:
     """Start on the next element if all operands are there; else what to wait for."""
-    for n in range(M[a + P.count]):
-        wait = ready(M, M[a + P.ins + n], t)
-        if wait != READY:
-            return wait
+    wait = all_ready(M, a + P.ins, M[a + P.count], t)
+    if wait != READY:
+        return wait
     beat, duration = head(M, M[a + P.ins]), 0
     if kind_of(beat) == VALUE:
         w = M[a + P.cost]

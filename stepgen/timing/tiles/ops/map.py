@@ -11,10 +11,10 @@ from ...kernel import (
     READY,
     Memory,
     acted,
+    all_ready,
     head,
     helper,
     kind_of,
-    ready,
     record,
     room,
     step,
@@ -64,10 +64,9 @@ def operand(M: Memory, a: int, n: int) -> int:
 @helper
 def begin(M: Memory, a: int, t: int) -> int:
     """Start on the next element if all operands are there; else what to wait for."""
-    for n in range(M[a + P.count]):
-        wait = ready(M, M[a + P.ins + n], t)
-        if wait != READY:
-            return wait
+    wait = all_ready(M, a + P.ins, M[a + P.count], t)
+    if wait != READY:
+        return wait
     start, rows, duration = t, 1, 0
     if kind_of(head(M, M[a + P.ins])) == VALUE:
         w = M[a + P.cost]

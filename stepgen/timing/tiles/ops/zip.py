@@ -8,10 +8,10 @@ from ...kernel import (
     READY,
     Memory,
     acted,
+    all_ready,
     aux_of,
     head,
     kind_of,
-    ready,
     record,
     room,
     step,
@@ -25,10 +25,9 @@ P = record(*COMMON._fields, "out", "count", "ins")
 
 @step
 def join(M: Memory, a: int, t: int) -> int:
-    for n in range(M[a + P.count]):
-        wait = ready(M, M[a + P.ins + n], t)
-        if wait != READY:
-            return wait
+    wait = all_ready(M, a + P.ins, M[a + P.count], t)
+    if wait != READY:
+        return wait
     wait = room(M, M[a + P.out], t)
     if wait != READY:
         return wait
