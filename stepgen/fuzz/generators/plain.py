@@ -194,13 +194,18 @@ class Program:
     def step_streamify(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.pick(0, 0, 1))
 
+    def pad(self, x: Stream, number: int) -> float:
+        """A number for padding; floats get a fraction of it, which they round."""
+        floats = getattr(x.dtype, "element", None) in (sg.bf16, sg.f32)
+        return number / 3 if floats else number
+
     def step_pad(self, x: Stream, _: str) -> Stream:
-        data, padding = x.reshape(chunk=self.number(1, 4), pad=self.number(-3, 3))
+        data, padding = x.reshape(chunk=self.number(1, 4), pad=self.pad(x, self.number(-3, 3)))
         rows = data.accum(sg.fn.retile_row(), rank=1)
         return rows.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
 
     def step_chunk(self, x: Stream, _: str) -> Stream:
-        data, _padding = x.reshape(chunk=self.number(2, 3), pad=7)
+        data, _padding = x.reshape(chunk=self.number(2, 3), pad=self.pad(x, 7))
         return data
 
     def step_group(self, x: Stream, _: str) -> Stream:

@@ -87,6 +87,14 @@ class _Writer:
     operations: list[Operation] = field(default_factory=list)
 
 
+def pattern(number: float, element: ElementType) -> int:
+    """A constant in a circuit, rounded to its type: the number, or the bit pattern of a float."""
+    tile = numbers.constant(number, element.name)
+    if element in MANTISSA_BITS:
+        return int(tile.view(np.uint16 if tile.itemsize == 2 else np.uint32)[0, 0])
+    return int(tile[0, 0])
+
+
 @dataclass(frozen=True)
 class Lane:
     """One lane of an operand or a result, for functions that write down their arithmetic.
@@ -111,11 +119,7 @@ class Lane:
 
     def constant(self, number: float) -> Lane:
         """A constant of this lane's type, rounded to it; integers may need more bits."""
-        tile = numbers.constant(number, self.element.name)
-        if self.element in MANTISSA_BITS:
-            pattern = int(tile.view(np.uint16 if tile.itemsize == 2 else np.uint32)[0, 0])
-            return self._made("constant", (), self.element, pattern)
-        return self._made("constant", (), self.element, int(tile[0, 0]))
+        return self._made("constant", (), self.element, pattern(number, self.element))
 
     def __add__(self, other: Lane | float) -> Lane:
         """The sum; integers wrap around."""

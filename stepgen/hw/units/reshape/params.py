@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.dtypes import ElementType
 from ....ir.wire import TILE_LEVELS
+from ...arithmetic.pipeline import pattern
 from ...design.formats import Format, misfit
 from ...design.pace import UNALIGNED, Extents, Pace, Paces, Part, span
 from ...design.params import UnitParams
 from ...design.table import Design, Unit
+
+
+def bits_of(pad: float, element: ElementType) -> int:
+    """The bits of one lane of padding with a number, rounded to the element type of the tiles."""
+    return pattern(pad, element)
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class Reshape(UnitParams):
         Rows of a padding element and beats of one of its rows; 1 and 1 if elements are not tiles.
         0 rows: the padding element is an empty tile.
     pad : int
-        Bits of one lane of the padding, negative numbers in two's complement.
+        Bits of one lane of the padding, negative numbers in two's complement; see `bits_of`.
     prompt : bool
         Whether a flag is sent with the first beat of its element, for consumers that ignore stops:
         all its stops are then 0, and empty groups have no flag. Else it is sent with the last beat.
