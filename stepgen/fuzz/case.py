@@ -169,11 +169,11 @@ _TYPES = {np.dtype(kind).name: np.dtype(kind) for kind in _NUMBERS}
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists beside the name of their type."""
+    """Arrays as lists beside the name of their type; empty ones as their shape."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     array = np.asarray(value)
-    return {array.dtype.name: array.tolist()}
+    return {array.dtype.name: array.tolist() if array.size else {"shape": array.shape}}
 
 
 def _array(value: Any, what: str) -> Any:
@@ -181,6 +181,8 @@ def _array(value: Any, what: str) -> Any:
         return [_array(item, what) for item in value]
     try:
         ((name, data),) = value.items()
+        if isinstance(data, dict):
+            return np.array([], _TYPES[name]).reshape(data["shape"])
         return np.array(data, _TYPES[name])
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise StepError(f"{what} has {shown(value)} for an array") from None

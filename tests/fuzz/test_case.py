@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hostile import refused
 from mutations import mutated
@@ -24,6 +26,23 @@ def test_a_file_is_the_whole_case(number: int) -> None:
     assert again.experiment().design == drawn.experiment().design
 
 
+def arrays(value: Any) -> list[tuple[str, tuple[int, ...]]]:
+    if isinstance(value, list):
+        return [one for item in value for one in arrays(item)]
+    return [(np.asarray(value).dtype.name, np.shape(value))]
+
+
+def test_a_file_has_the_shapes_of_empty_tiles() -> None:
+    empty = 0
+    for number in range(60):
+        drawn, _, _ = case(9, number)
+        again = Case.loads(drawn.dumps(), "the file")
+        for name, value in drawn.inputs.items():
+            assert arrays(again.inputs[name]) == arrays(value)
+            empty += any(0 in shape for _, shape in arrays(value))
+    assert empty
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -36,6 +55,8 @@ def test_a_file_is_the_whole_case(number: int) -> None:
         ({"inputs": {"x": [{"object": [1]}]}}, "x has .* for an array"),
         ({"inputs": {"x": [{"int8": [[1], [2, 3]]}]}}, "x has .* for an array"),
         ({"inputs": {"x": 7}}, "x has 7 for an array"),
+        ({"inputs": {"x": {"int8": {"shape": [4]}}}}, "x has .* for an array"),
+        ({"inputs": {"x": {"int8": {}}}}, "x has .* for an array"),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, change, sentence: str) -> None:
