@@ -13,6 +13,7 @@ import click
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import WorkerOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
+from stepgen.cosim.simulators import SIMULATORS, Simulator
 
 if TYPE_CHECKING:
     from stepgen.fuzz.campaign import Tally
@@ -38,6 +39,12 @@ MOST_REFUSALS = 12
     metavar="FILE.py",
     help="A Python file of yours whose functions and operators are drawn too; repeatable.",
 )
+@click.option(
+    "--simulator",
+    type=click.Choice(SIMULATORS),
+    help="Of the Verilog: verilator, or icarus, which has four states, finds an X where none may "
+    "be, and is slower. Kept cases name theirs.",
+)
 @click.option("--no-rtl", is_flag=True, help="Compare reference and timing alone, without RTL.")
 @click.option(
     "-o",
@@ -62,6 +69,7 @@ def command(
     cases: int | None,
     seed: int | None,
     imports: tuple[Path, ...],
+    simulator: Simulator | None,
     no_rtl: bool,
     out: Path,
     replay: tuple[Path, ...],
@@ -70,18 +78,21 @@ def command(
     """Draw programs, compare reference, cycle model, timing on tiles and RTL; shrink failures."""
     from stepgen.fuzz import campaign
     from stepgen.fuzz.coverage import imported, unreached
+    from stepgen.ir.errors import StepError
     from stepgen.program.program import import_files
     from stepgen.report import console
     from stepgen.tools import waiting
 
+    if no_rtl and simulator:
+        raise StepError(f"with --no-rtl nothing is simulated, not by {simulator} either")
     if replay:
         import_files(imports)
-        return _replayed(replay, rtl=not no_rtl, json=json)
+        return _replayed(replay, simulator, rtl=not no_rtl, json=json)
     workers = who.workers()
     import_files(imports)
     if seed is None:
         seed = secrets.randbelow(1 << 32)
-    tally = campaign.load(out, seed, rtl=not no_rtl)
+    tally = campaign.load(out, seed, rtl=not no_rtl, simulator=simulator or "verilator")
     if not json:
         console.show(f"seed {seed}" + (f", after {tally.cases:,} cases" if tally.cases else ""))
     before, runs, spent = tally.cases, tally.runs, tally.seconds
@@ -113,12 +124,16 @@ def command(
     return 1 if tally.failed else 0
 
 
-def _replayed(paths: tuple[Path, ...], *, rtl: bool, json: bool) -> int:
+def _replayed(
+    paths: tuple[Path, ...], simulator: Simulator | None, *, rtl: bool, json: bool
+) -> int:
     from stepgen.fuzz.case import Case
     from stepgen.fuzz.compare import compare
     from stepgen.report import console
 
     cases = [(path, Case.load(path)) for path in paths]
+    if simulator:
+        cases = [(path, dataclasses.replace(case, simulator=simulator)) for path, case in cases]
     verdicts = [(str(path), case, compare(case, rtl=rtl)) for path, case in cases]
     if json:
         told = [{"file": path, "status": v.status, "says": v.says} for path, _, v in verdicts]

@@ -371,7 +371,7 @@ def simulate(
         raise StepError("the driver cpp is for verilator; icarus has cocotb and judge")
     if four_state:
         find("iverilog")
-    if driver != "cpp" and opt == LEAST_BUILD:
+    if driver != "cpp" and opt == LEAST_BUILD and not four_state:
         raise StepError(f"a {LEAST_BUILD} has the driver cpp alone, not {driver}")
     design = experiments[0].design
     if any(e.design != design for e in experiments):
@@ -386,7 +386,12 @@ def simulate(
     simulation: Simulation | FourState
     if four_state:
         simulation = icarus.build(
-            outside, text, channels=design.channels, kernels=kernels, progress=progress
+            outside,
+            text,
+            channels=design.channels,
+            kernels=kernels,
+            opt=opt,
+            progress=progress,
         )
     else:
         simulation = build(outside, text, kernels=kernels, opt=opt, trace=traced, progress=progress)

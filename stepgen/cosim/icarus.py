@@ -20,14 +20,14 @@ from ..hw.axi import Axi4, Axi4Lite, Bus
 from ..hw.design.table import Channel
 from ..ir.wire import KIND_BITS
 from ..tools.atomic import atomic_folder
-from ..tools.cache import cache_folder, digest, prune
+from ..tools.cache import digest, prune
 from ..tools.external import find
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
 from .objects import execute
 from .render import render
-from .verilator import KEEP_BUILDS, SUPPORT
+from .verilator import FAST_BUILD, KEEP_BUILDS, SUPPORT, room_of
 
 Wires = tuple[tuple[str, str], ...]
 """Names for messages, and expressions."""
@@ -105,6 +105,7 @@ def build(
     *,
     channels: Sequence[Channel] = (),
     kernels: Mapping[str, str] | None = None,
+    opt: str = FAST_BUILD,
     progress: Progress = quiet,
 ) -> FourState:
     """Build the simulation of a design, or find it in the cache.
@@ -118,6 +119,8 @@ def build(
         Its channels, which are watched at both ends.
     kernels : mapping of str to str, optional
         Files of its Verilog kernels.
+    opt : str
+        One of those of `stepgen.cosim.verilator.build`, which says where the build is kept.
     progress : Progress
 
     Raises
@@ -138,7 +141,7 @@ def build(
     made_from = digest(
         str(tool.version), *(part for file in (*files.items(), *kernels.items()) for part in file)
     )
-    folder = cache_folder() / "builds" / f"{interface.name}-icarus-{made_from}"
+    folder = room_of(opt) / f"{interface.name}-icarus-{made_from}"
     if (folder / "simulation.vvp").exists():
         folder.touch()
         progress("simulation is up to date", 1.0)

@@ -160,8 +160,7 @@ def build(
         *(part for file in files.items() for part in file),
         *support.values(),
     )
-    room = "passing" if opt == LEAST_BUILD else "builds"  # campaigns leave builds of users alone
-    folder = cache_folder() / room / f"{interface.name}-{made_from}"
+    folder = room_of(opt) / f"{interface.name}-{made_from}"
     if (folder / "simulation.json").exists():
         os.utime(folder)
         progress("simulation is up to date", 1.0)
@@ -184,6 +183,11 @@ def build(
         shutil.rmtree(place, ignore_errors=True)
     progress("simulation is built", 1.0)
     return Simulation(folder, interface, trace, seconds)
+
+
+def room_of(opt: str) -> Path:
+    """Where builds are kept: campaigns, which have many, leave those of users alone."""
+    return cache_folder() / ("passing" if opt == LEAST_BUILD else "builds")
 
 
 def _verilator_flags(*, trace: bool, least: bool) -> list[str]:

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..cosim.simulators import Simulator
 from ..ir.errors import StepError
 from ..ir.records import parsed, record
 from ..ir.versions import stamped, unstamped
 from ..program.program import import_files
 from ..tools.atomic import atomic_file, atomic_folder
-from ..tools.external import missing
+from ..tools.external import find, missing
 from ..tools.waiting import Progress, quiet
 from ..tools.workers import Workers
 from . import branches, coverage
@@ -53,6 +54,8 @@ class Tally:
     seed : int
     rtl : bool
         Whether the Verilog is simulated.
+    simulator : "verilator" or "icarus"
+        By what.
     cases : int
         How many programs were compared; the next one has this number.
     runs : int
@@ -79,6 +82,7 @@ class Tally:
 
     seed: int
     rtl: bool = True
+    simulator: Simulator = "verilator"
     cases: int = 0
     runs: int = 0
     agrees: int = 0
@@ -156,6 +160,7 @@ class Share:
     seed : int
     numbers : tuple of int
     rtl : bool
+    simulator : Simulator
     until : float
         Time of day after which no further case is begun.
     pairs, wanted : mapping
@@ -169,6 +174,7 @@ class Share:
     seed: int
     numbers: tuple[int, ...]
     rtl: bool
+    simulator: Simulator
     until: float
     pairs: Pairs
     wanted: Wanted
@@ -185,6 +191,7 @@ def tried(number: int, share: Share) -> Result:
     except Exception as error:  # a crash before there is a program to keep
         says = f"drawing case {number} of seed {share.seed}: {type(error).__name__}: {error}"
         return Result(number, "failed", Verdict("failed", says).signature, says)
+    drawn = tuple(replace(one, simulator=share.simulator) for one in drawn)
     closely = share.rtl or number % SAMPLE == 0
     verdicts = compare_all(drawn, rtl=share.rtl, levels=closely)
     refused = Counter({_shown(message): count for message, count in left_out.items()})
@@ -298,6 +305,8 @@ def run(
     if tally.rtl and missing():
         tool = missing()[0]
         raise StepError(f"{tool.name} ({tool.purpose}) was not found: {tool.remedy}")
+    if tally.rtl and tally.simulator == "icarus":
+        find("iverilog")
     with atomic_folder(folder):
         pass  # whether results can be written is found out before there are any
     begun, before, first = time.monotonic(), tally.seconds, tally.cases
@@ -311,7 +320,9 @@ def run(
         numbers = range(tally.cases, stop)
         known, own = frozenset(tally.failures), tuple(imports)
         shares = [
-            Share(tally.seed, part, tally.rtl, until, pairs, tally.wanted, known, own)
+            Share(
+                tally.seed, part, tally.rtl, tally.simulator, until, pairs, tally.wanted, known, own
+            )
             for part in (tuple(numbers[k : k + size]) for k in range(0, len(numbers), size))
         ]
         results: dict[int, Result] = {}
@@ -334,25 +345,34 @@ def _keep(tally: Tally, folder: Path, one: Result) -> None:
         return
     told = one.says
     if one.crasher:
-        path = folder / CRASHERS / f"{tally.seed}-{one.number}.json"
+        path = (
+            folder / CRASHERS / f"{_stem(tally.seed, tally.rtl, tally.simulator)}-{one.number}.json"
+        )
         with atomic_file(path) as place:
             place.write_text(one.crasher)
         told = f"{path}: {told}"
     tally.failures[one.signature] = told
 
 
-def state(folder: Path, seed: int, *, rtl: bool) -> Path:
+def _stem(seed: int, rtl: bool, simulator: Simulator) -> str:
+    """How files of a campaign are called; a seed may have several in a folder."""
+    if not rtl:
+        return f"{seed}-no-rtl"
+    return str(seed) if simulator == "verilator" else f"{seed}-{simulator}"
+
+
+def state(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilator") -> Path:
     """The file that says where the campaign of a seed stands."""
-    return folder / f"{seed}{'' if rtl else '-no-rtl'}.json"
+    return folder / f"{_stem(seed, rtl, simulator)}.json"
 
 
 def save(tally: Tally, folder: Path) -> None:
     """Write where a campaign stands."""
-    with atomic_file(state(folder, tally.seed, rtl=tally.rtl)) as place:
+    with atomic_file(state(folder, tally.seed, rtl=tally.rtl, simulator=tally.simulator)) as place:
         place.write_text(json.dumps(stamped(FORMAT, dataclasses.asdict(tally)), indent=1) + "\n")
 
 
-def load(folder: Path, seed: int, *, rtl: bool) -> Tally:
+def load(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilator") -> Tally:
     """Where the campaign of a seed stands, in a folder that may have others.
 
     Raises
@@ -360,9 +380,9 @@ def load(folder: Path, seed: int, *, rtl: bool) -> Tally:
     StepError
         If the file is none of `save`.
     """
-    path = state(folder, seed, rtl=rtl)
+    path = state(folder, seed, rtl=rtl, simulator=simulator)
     if not path.exists():
-        return Tally(seed, rtl)
+        return Tally(seed, rtl, simulator)
     try:
         content = path.read_text()
     except (OSError, UnicodeDecodeError) as error:

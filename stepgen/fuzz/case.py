@@ -15,6 +15,7 @@ import numpy as np
 
 from ..cosim.case import Refusals
 from ..cosim.experiment import Experiment
+from ..cosim.simulators import Simulator
 from ..hw.design.table import Bus
 from ..ir import text
 from ..ir.arguments import shown
@@ -53,6 +54,8 @@ class Run:
         with an error, as shares of the predicted ones. Once the checked run has these answers; once
         only an aborted run before has.
     response : "SLVERR" or "DECERR"
+    simulator : "verilator" or "icarus"
+        Of the Verilog.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class Run:
     aborts: tuple[float, ...] = ()
     refused: Mapping[str, float] = field(default_factory=dict)
     response: Literal["SLVERR", "DECERR"] = "SLVERR"
+    simulator: Simulator = "verilator"
 
     def __post_init__(self) -> None:
         if any(share < 0 for share in self.aborts):
@@ -100,7 +104,8 @@ class Case(Run, _Program):
     def experiment(self, **changes: Any) -> Experiment:
         """The program on its design, undisturbed; see `disturbed`."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        del fields["aborts"], fields["refused"], fields["response"]
+        for name in ("aborts", "refused", "response", "simulator"):
+            del fields[name]
         return Experiment(**{"max_cycles": MAX_CYCLES, **fields, **changes})
 
     def disturbed(self, experiment: Experiment) -> list[Experiment]:

@@ -14,6 +14,7 @@ import numpy as np
 import sympy
 
 from ..cosim.experiment import Experiment, simulate
+from ..cosim.simulators import Simulator
 from ..cosim.verilator import LEAST_BUILD
 from ..hw.design.table import Design
 from ..ir.dtypes import Tile, bool_
@@ -33,6 +34,9 @@ from .case import MAX_CYCLES, Case
 
 AMPLE = 1 << 14
 """Beats of a FIFO that is never full in these runs."""
+
+DRIVERS = {"verilator": "cpp", "icarus": "cocotb"}
+"""The quickest driver of each simulator."""
 
 TILES = replace(SDA, fifo_depth=4096)
 """The machine on which totals are compared: what they are does not depend on it."""
@@ -76,7 +80,7 @@ def compare(case: Case, *, rtl: bool = True) -> Verdict:
     ----------
     case : Case
     rtl : bool
-        Whether to simulate the Verilog too, which takes most of the time.
+        Whether to simulate the Verilog too, which takes most of the time; the case says by what.
     """
     return compare_all([case], rtl=rtl)[0]
 
@@ -87,7 +91,7 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True, levels: bool = True)
     Parameters
     ----------
     cases : sequence of Case
-        They differ in inputs and in what is around the design.
+        They differ in inputs and in what is around the design, and have one simulator.
     rtl : bool
         As for `compare`.
     levels : bool
@@ -111,7 +115,7 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True, levels: bool = True)
         if prediction is not None:
             experiments += ((number, one) for one in case.disturbed(experiment))
     if rtl and experiments:
-        found = _simulated([one for _, one in experiments])
+        found = _simulated([one for _, one in experiments], cases[0].simulator)
         for (number, _), says in zip(experiments, found, strict=True):
             if says and verdicts[number].status == "agrees":
                 verdicts[number] = replace(verdicts[number], status="failed", says=says)
@@ -156,11 +160,17 @@ def _crash(error: Exception) -> str:
     return f"{type(error).__name__} in {Path(place.filename).name} {place.name}: {error}"
 
 
-def _simulated(experiments: Sequence[Experiment]) -> list[str]:
+def _simulated(experiments: Sequence[Experiment], simulator: Simulator) -> list[str]:
     """What differs in the RTL, of each experiment; empty where nothing does."""
     try:
         with tempfile.TemporaryDirectory() as folder:
-            verdicts = simulate(experiments, Path(folder), driver="cpp", opt=LEAST_BUILD)
+            verdicts = simulate(
+                experiments,
+                Path(folder),
+                driver=DRIVERS[simulator],
+                simulator=simulator,
+                opt=LEAST_BUILD,
+            )
     except OSError:
         raise
     except Exception as error:  # a crash is what is looked for

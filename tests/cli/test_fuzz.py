@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from icarus import needs_icarus
+
 from stepgen.fuzz.coverage import imported
 from stepgen.fuzz.draw import case
 from stepgen.ir import function
+from stepgen.tools import external
 
 
 def test_a_campaign_goes_on_with_the_same_seed(stepgen, here: Path) -> None:
@@ -76,6 +79,23 @@ def test_a_case_is_replayed(stepgen, here: Path) -> None:
     assert said.out.startswith("case.json: agrees\n")
     assert drawn.graph.name in said.out
     assert stepgen("fuzz --no-rtl --replay case.json --json").json["cases"][0]["status"] == "agrees"
+
+
+@needs_icarus
+def test_a_campaign_with_four_states_is_one_of_its_own(stepgen, here: Path) -> None:
+    told = stepgen("fuzz --simulator icarus --cases 1 --seed 4 -o f --json").json
+    assert (told["simulator"], told["cases"], told["failed"]) == ("icarus", 1, 0)
+    assert [p.name for p in (here / "f").iterdir()] == ["4-icarus.json"]
+
+
+def test_a_simulator_that_is_not_there(stepgen, here: Path, monkeypatch) -> None:
+    said = stepgen("fuzz --no-rtl --simulator icarus --cases 1")
+    assert said.err == "stepgen: with --no-rtl nothing is simulated, not by icarus either\n"
+    lost = external.Tool("iverilog", "four states", "system", None, None, False, "install it")
+    monkeypatch.setattr(external, "find_all", lambda: (lost,))
+    said = stepgen("fuzz --simulator icarus --cases 1 -o f")
+    assert said.err == "stepgen: iverilog (four states) was not found: install it\n"
+    assert not (here / "f").exists()
 
 
 def test_files_that_are_none(stepgen, here: Path) -> None:

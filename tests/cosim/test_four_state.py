@@ -12,7 +12,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from icarus import needs_icarus
+from icarus import needs_icarus, without_reset
 from own_kernels import FOLDER, own_kernels
 from programs import ROWS, every_unit, example
 
@@ -113,23 +113,6 @@ def written() -> str:
 
 def wrong_verilog(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
     monkeypatch.setattr(experiment, "verilog", lambda *_, **__: change(written()))
-
-
-def without_reset(module: str, register: str) -> Callable[[str], str]:
-    """Take the reset of a register in the first module of a kind."""
-
-    def change(text: str) -> str:
-        head = re.search(rf"^module \\?\S*{module} *\(", text, re.MULTILINE)
-        assert head
-        end = text.index("endmodule", head.start())
-        body = text[head.start() : end]
-        (next_state,) = re.findall(rf"^    {register} <= (\S+) ;$", body, re.MULTILINE)
-        wire = re.escape(f"assign {next_state}  = ")
-        body, count = re.subn(rf"({wire})rst \? \S+ : ", r"\1", body)
-        assert count == 1
-        return text[: head.start()] + body + text[end:]
-
-    return change
 
 
 @needs_icarus

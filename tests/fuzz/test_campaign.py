@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from icarus import needs_icarus
 
 from stepgen.cosim import experiment
 from stepgen.fuzz import campaign
@@ -45,6 +46,15 @@ def test_the_seed_decides_whoever_works_and_wherever_it_ended(
     for cases in (3, 1, 8):
         parts = more(cases, "parts", Workers(2) if cases > 1 else Workers())
     assert counted(parts) == counted(whole)
+
+
+@needs_icarus
+@pytest.mark.slow
+def test_faces_agree_with_four_states(tmp_path: Path) -> None:
+    tally = campaign.run(Tally(5, simulator="icarus"), tmp_path, Workers(), seconds=600, cases=12)
+    assert (tally.cases, tally.failures) == (12, {})
+    assert campaign.load(tmp_path, 5, rtl=True, simulator="icarus") == tally
+    assert campaign.load(tmp_path, 5, rtl=True).cases == 0
 
 
 def test_what_was_not_compared_in_time_is_compared_later(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from icarus import needs_icarus, without_reset
 
 import stepgen as sg
 from stepgen.cosim import experiment
@@ -116,6 +117,33 @@ def test_a_wrong_cycle_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = compare(small())
     assert verdict.status == "failed"
     assert "promote_0" in verdict.says
+
+
+def four_states() -> Case:
+    return dataclasses.replace(small(), simulator="icarus")
+
+
+def test_the_case_says_what_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+
+    def simulated(experiments: Any, *_: Any, simulator: str, driver: str, **__: Any) -> Any:
+        told.append((simulator, driver))
+        raise sg.StepError("nothing is simulated")
+
+    monkeypatch.setattr("stepgen.fuzz.compare.simulate", simulated)
+    for one in (small(), four_states()):
+        assert compare(Case.loads(one.dumps(), "the file")).status == "failed"
+    assert told == [("verilator", "cpp"), ("icarus", "cocotb")]
+
+
+@needs_icarus
+def test_an_x_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compare(four_states()).says == ""
+    right, change = experiment.verilog, without_reset(r"fifo_\d+", "full")
+    monkeypatch.setattr(experiment, "verilog", lambda *a, **more: change(right(*a, **more)))
+    verdict = compare(four_states())
+    assert verdict.status == "failed"
+    assert "ready is X while the design does not run" in verdict.says
 
 
 def test_depths_that_are_too_small_are_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
