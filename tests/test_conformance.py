@@ -40,7 +40,10 @@ def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
     sources = [n for n in graph.nodes if n.op == "source"]
     beats = {
         n.name: to_beats(
-            to_tokens(inputs[n.name], n.outputs[0].type, n.name), n.outputs[0].type, NARROW
+            to_tokens(inputs[n.name], n.outputs[0].type, n.name),
+            n.outputs[0].type,
+            NARROW,
+            padding=rng,
         )
         for n in sources
     }

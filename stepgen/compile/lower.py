@@ -101,29 +101,43 @@ class Lowering:
         """The error for an operator that has no circuit as it is used."""
         return node.failure(message)
 
-    def slices(self, node: Node, dtype: DataType) -> int:
-        """Beats of one row of a tile."""
+    def columns(self, node: Node, dtype: DataType) -> int:
+        """Columns of a tile that travels in beats."""
         assert isinstance(dtype, Tile)
-        cols = dtype.cols.static
-        if cols is None or cols % self.lanes:
+        if not dtype.cols.static:
             raise self.fail(
                 node,
-                f"a row of a tile of {dtype} can't travel on {self.lanes} lanes, its columns must "
-                f"be a static multiple of {self.lanes}",
+                f"a row of a tile of {dtype} can't travel in beats, its columns must be static "
+                f"and at least 1",
             )
-        return cols // self.lanes
+        return dtype.cols.static
 
-    def _format(self, node: Node, stream: Stream) -> tuple[int, int, int, str]:
-        """Lanes, bits, wire rank and element type of a stream."""
+    def slices(self, node: Node, dtype: DataType) -> int:
+        """Beats of one row of a tile; the last one may be padded."""
+        return -(-self.columns(node, dtype) // self.lanes)
+
+    def unpadded(self, node: Node, dtype: DataType, what: str) -> int:
+        """Beats of one row of a tile, for a circuit that takes no padding: `what` it is."""
+        columns = self.columns(node, dtype)
+        if columns % self.lanes:
+            raise self.fail(
+                node,
+                f"{what} has no circuit yet for rows that end within a beat, and the columns of "
+                f"{dtype} are not a multiple of {self.lanes} lanes",
+            )
+        return columns // self.lanes
+
+    def _format(self, node: Node, stream: Stream) -> Channel:
+        """A channel for a stream, still without a name."""
         dtype = stream.dtype
         rank = stream.rank + wire_levels(dtype)
         if isinstance(dtype, Selector):
-            return dtype.n, 1, rank, bool_.name
+            return Channel("", dtype.n, 1, rank, element=bool_.name)
         if dtype == FLAG:
-            return 1, 1, rank, bool_.name
+            return Channel("", 1, 1, rank, element=bool_.name)
         if isinstance(dtype, Tile) and dtype.element != address:
-            self.slices(node, dtype)
-            return self.lanes, dtype.element.bits, rank, dtype.element.name
+            element, tail = dtype.element, self.columns(node, dtype) % self.lanes
+            return Channel("", self.lanes, element.bits, rank, element=element.name, tail=tail)
         raise self.fail(node, f"{stream} has no hardware format, only tiles of numbers have")
 
     def bound(self, node: Node, what: str, dims: Sequence[Dim]) -> int:
@@ -154,6 +168,13 @@ class Lowering:
         if many != in_chain:
             takes = "a list of units" if in_chain else "one unit"
             raise self.fail(node, f"{node.attrs['fn']} must choose {takes}, not {shown(units)}")
+        x, y = node.inputs[0], node.outputs[0]
+        if wire_levels(x.dtype) != wire_levels(y.dtype):
+            raise self.fail(
+                node,
+                f"{x.name} is {x} and {y.name} is {y}: circuits make no tiles of flags and no "
+                f"flags of tiles yet",
+            )
         return units
 
     def function_unit(self, node: Node, choose: Callable[[], Any]) -> None:
@@ -204,12 +225,8 @@ class Lowering:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
         name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
-        lanes, bits, rank, element = self._format(node, stream)
-        self._outputs[stream] = self.add(
-            Channel(name, lanes, bits, rank, 2, delay=delay, element=element),
-            stream,
-            self.extents(node, stream),
-        )
+        channel = replace(self._format(node, stream), name=name, delay=delay)
+        self._outputs[stream] = self.add(channel, stream, self.extents(node, stream))
         return self._outputs[stream]
 
     def extents(self, node: Node, stream: Stream) -> Extents:
@@ -225,11 +242,8 @@ class Lowering:
         self, node: Node, label: str, stream: Stream, extents: Extents, *, delay: int = 0
     ) -> str:
         """A channel between two units of one operator: as for `stream`, with other dims."""
-        lanes, bits, _, element = self._format(node, stream)
-        rank = len(extents) - 1
-        channel = Channel(
-            f"{node.name}_{label}", lanes, bits, rank, 2, delay=delay, element=element
-        )
+        name, rank = f"{node.name}_{label}", len(extents) - 1
+        channel = replace(self._format(node, stream), name=name, rank=rank, delay=delay)
         return self.add(channel, stream, extents)
 
     def add(
@@ -291,14 +305,8 @@ class Lowering:
                 fork = Fork(branches=len(uses))
                 branches = {}
                 for use, port in zip(uses, fork.outputs, strict=True):
-                    branch = Channel(
-                        f"{produced}_to_{use.node.name}",
-                        channel.lanes,
-                        channel.bits,
-                        channel.rank,
-                        2,
-                        element=channel.element,
-                    )
+                    name = f"{produced}_to_{use.node.name}"
+                    branch = replace(channel, name=name, depth=2, delay=0)
                     branches[port] = self.add(_used(branch, use), stream, self._extents[produced])
                     names[use.placeholder] = branches[port]
                 self.unit(f"{produced}_fork", fork, x=produced, **branches)
@@ -391,7 +399,7 @@ def _deeper(channel: Channel, depth: int) -> Channel:
 def _used(channel: Channel, use: Use) -> Channel:
     """The channel as its one consumer needs it."""
     if use.structure_only:
-        channel = replace(channel, lanes=0, bits=0)
+        channel = replace(channel, lanes=0, bits=0, tail=0)
     return _deeper(channel, use.depth)
 
 

@@ -145,13 +145,14 @@ class Experiment:
 
     @cached_property
     def beats(self) -> dict[str, Beats]:
-        """Beats of each input port."""
+        """Beats of each input port; what pads their rows is drawn."""
+        padding = np.random.default_rng(abs(self.stalls.seed))
         streams = {}
         for name, stream in self.graph.inputs.items():
             if name not in self.inputs:
                 raise StepError(f"the input {name} of {self.graph.name} was not given")
             tokens = to_tokens(self.inputs[name], stream.type, name)
-            streams[name] = to_beats(tokens, stream.type, self.lanes, name)
+            streams[name] = to_beats(tokens, stream.type, self.lanes, name, padding)
         return streams
 
     @cached_property

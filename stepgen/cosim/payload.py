@@ -95,11 +95,25 @@ def unpack(rows: Rows, port: StreamPort) -> Beats:
     return Beats(kind, number(KIND_BITS, skip), low, data)
 
 
+def unpadded(rows: Rows, port: StreamPort) -> Rows:
+    """The payloads with zeros in the lanes beyond the end of a row, whose content means nothing."""
+    if not port.tail:
+        return rows
+    bits = np.unpackbits(rows, axis=1, bitorder="little")
+    skip = KIND_BITS + port.stop_bits
+    kind = np.packbits(bits[:, :KIND_BITS], axis=1, bitorder="little")[:, 0]
+    ends_row = (kind == VALUE) & bits[:, KIND_BITS:skip].any(axis=1)
+    bits[ends_row, skip + port.tail * port.bits : skip + port.lanes * port.bits] = 0
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
 def describe(row: Rows, port: StreamPort) -> str:
     """One payload as text: ``VALUE stop 1 [1, -2]``.
 
-    Different payloads have different texts, also where a field is not allowed for its kind.
+    Different payloads have different texts, also where a field is not allowed for its kind; the
+    padding of a row is left out.
     """
+    row = unpadded(row[None, :], port)[0]
     word = int.from_bytes(row.tobytes(), "little")
     if port.raw:
         return f"0x{word:x}"
@@ -111,7 +125,8 @@ def describe(row: Rows, port: StreamPort) -> str:
     if stop or kind != DONE:
         said += f" stop {stop}"
     if kind == VALUE:
-        said += f" [{', '.join(str(v) for v in beats.data[0].tolist())}]"
+        lanes = port.tail if stop and port.tail else port.lanes
+        said += f" [{', '.join(str(v) for v in beats.data[0, :lanes].tolist())}]"
     if not np.array_equal(pack(beats, port)[0], row):
         said += f", data field 0x{word >> KIND_BITS + port.stop_bits:x}"
     return said

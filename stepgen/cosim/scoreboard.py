@@ -24,7 +24,7 @@ from ..hw.design.registers import (
     counter_address,
 )
 from .case import UNKNOWN, Case, Mask, load_case, read_hex, undefined_in
-from .payload import Rows, describe
+from .payload import Rows, describe, unpadded
 from .record import Cycles, Record, read_record
 
 _NEVER = 1 << 62
@@ -136,8 +136,8 @@ def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
         faults.append((-1, "the run did not start"))
     for port in interface.sinks:
         if port.name in case.expected:
-            seen = outcome.outputs[port.name]
-            wanted = case.expected[port.name]
+            seen = unpadded(outcome.outputs[port.name], port)
+            wanted = unpadded(case.expected[port.name], port)
             same = min(len(seen), len(wanted))
             wrong = np.flatnonzero((seen[:same] != wanted[:same]).any(axis=1))
             if wrong.size:

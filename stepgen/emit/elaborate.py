@@ -53,6 +53,7 @@ def interface(design: Design) -> Interface:
                     data_bits=channel.data_bits,
                     element=_element(channel),
                     raw=channel.rank is None,
+                    tail=channel.tail,
                 )
             )
     memory = None

@@ -41,6 +41,8 @@ class StreamPort:
         Name of the element type, as in `stepgen.ir.dtypes`, or `NO_DATA`.
     raw : bool
         Whether the payload is data alone, without structure.
+    tail : int
+        Lanes that the last beat of a row fills, the others are padding; 0 if it fills all.
     """
 
     name: str
@@ -51,6 +53,7 @@ class StreamPort:
     data_bits: int
     element: str = "int8"
     raw: bool = False
+    tail: int = 0
 
     @property
     def signal(self) -> str:

@@ -116,6 +116,11 @@ class RetileCol(_Joining):
                 f"{x.name} is {x}; joining tiles by columns takes a chunk of rank 1 and static "
                 f"length"
             )
+        if cols % lanes:
+            raise StepError(
+                f"{x.name} is {x}; joining tiles by columns takes tiles whose columns are a "
+                f"multiple of {lanes} lanes yet"
+            )
         chunks = buffer_bound(f"the number of chunks of {x.name}", x.shape[:-1])
         return retile_col.RetileCol(
             count=count,

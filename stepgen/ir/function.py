@@ -280,7 +280,7 @@ class Folded(Function, abstract=True):
         Parameters
         ----------
         lanes : int
-            Lanes of a beat; rows of tiles are a static multiple of it.
+            Lanes of a beat; columns of tiles are static, and the last beat of a row may be padded.
         streams : sequence of Stream
             The operands, then the result.
         rank : int
@@ -344,7 +344,7 @@ class Cut(Function, abstract=True):
         Parameters
         ----------
         lanes : int
-            Lanes of a beat; rows of tiles are a static multiple of it.
+            Lanes of a beat; columns of tiles are static, and the last beat of a row may be padded.
         x : Stream
             The elements.
         rank : int

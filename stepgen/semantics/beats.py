@@ -1,8 +1,10 @@
 """Beats, the encoding of a stream of tokens on the lanes of a channel.
 
-A tile of R x C elements is R * C / L beats in row-major order; the last beat of a row has wire
-level 1, the last of the tile 2, the last of a level-k group ``2 + k``. A tile without rows is an
-empty token of level 2. Selectors and flags are one beat each and have no tile levels.
+A tile of R x C elements is R * ceil(C / L) beats in row-major order; the last beat of a row has
+wire level 1, the last of the tile 2, the last of a level-k group ``2 + k``. Where C is not a
+multiple of L, the lanes of a row's last beat behind its end are padding, whose content means
+nothing. A tile without rows is an empty token of level 2. Selectors and flags are one beat each
+and have no tile levels.
 """
 
 from __future__ import annotations
@@ -37,7 +39,13 @@ def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int,
     raise StepError(f"{name} of {type.dtype} has no beats: only tiles, selectors and flags have")
 
 
-def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "stream") -> Beats:
+def to_beats(
+    tokens: list[Token],
+    type: StreamType,
+    lanes: int,
+    name: str = "stream",
+    padding: np.random.Generator | None = None,
+) -> Beats:
     """Return the beats of a stream.
 
     Parameters
@@ -50,11 +58,13 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
         Elements per beat, L.
     name : str
         The stream's name for messages.
+    padding : np.random.Generator, optional
+        Draws the bits of padding lanes, which are zero without it.
 
     Raises
     ------
     StepError
-        If a tile's columns are not a multiple of `lanes`, or the type has no beats.
+        If a tile has no columns, or the type no beats.
     """
     base = wire_levels(type.dtype)
     width, dtype = wire_lanes(type, lanes, name)
@@ -79,17 +89,15 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
             put(VALUE, np.array([token.stop], np.uint8), 0, np.reshape(token.value, (1, width)))
         else:
             tile = token.value
-            if tile.shape[1] == 0 or tile.shape[1] % width:
-                raise StepError(
-                    f"{name}: a tile of {tile.shape[0]}x{tile.shape[1]} does not fit on "
-                    f"{width} lanes, its columns must be a positive multiple of {width}"
-                )
+            if tile.shape[1] == 0:
+                raise StepError(f"{name}: a tile of {tile.shape[0]}x0 has no beats")
             if len(tile) == 0:
                 put(BARE, np.array([token.stop + base], np.uint8), TILE_LEVELS, blank)
                 continue
-            data = tile.reshape(-1, width)
+            per_row = -(-tile.shape[1] // width)
+            data = _padded(tile.astype(dtype, copy=False), per_row * width, padding)
+            data = data.reshape(-1, width)
             stop = np.zeros(len(data), np.uint8)
-            per_row = tile.shape[1] // width
             stop[per_row - 1 :: per_row] = 1
             stop[-1] = token.stop + base
             put(VALUE, stop, 0, data)
@@ -102,3 +110,15 @@ def to_beats(tokens: list[Token], type: StreamType, lanes: int, name: str = "str
         np.array(lows, np.uint8),
         np.concatenate(rows).astype(dtype, copy=False),
     )
+
+
+def _padded(tile: Array, columns: int, padding: np.random.Generator | None) -> Array:
+    """The tile with more columns, of drawn bits or of zeros."""
+    size = (len(tile), columns - tile.shape[1])
+    if not size[1]:
+        return tile
+    more = np.zeros(size, tile.dtype)
+    if padding is not None:
+        more = padding.integers(0, 256, (*size, more.itemsize), np.uint8)
+        more = (more & 1 if tile.dtype == np.bool_ else more).view(tile.dtype)[:, :, 0]
+    return np.concatenate([tile, more], axis=1)

@@ -84,7 +84,7 @@ def depths(graph: Graph, design: Design) -> dict[str, int]:
             if is_weight:
                 found[name] = WEIGHTS
             elif isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
-                beats = max(1, tile.rows.static * tile.cols.static // design.lanes)
+                beats = tile.rows.static * -(-tile.cols.static // design.lanes)
                 found[name] = max(1, channel.depth // beats)
     return found
 

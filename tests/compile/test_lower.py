@@ -66,7 +66,7 @@ def test_every_unit_names_the_node_it_was_made_for():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: one_expert(cols=6), "can't travel on 4 lanes"),
+        (lambda: one_expert(cols=6), "not a multiple of 4 lanes"),
         (lambda: one_expert(base=3), "not a multiple of the bus word"),
     ],
 )

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import dataclasses
+
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepgen.cosim.payload import describe, pack, unpack
+from stepgen.cosim.payload import describe, pack, unpack, unpadded
 from stepgen.emit.interface import NO_DATA, StreamPort
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats, stop_bits
@@ -101,3 +103,29 @@ def test_a_port_without_lanes_carries_the_structure(rank: int, n: int, seed: int
     rows = pack(Beats(kind, stop, low, rng.integers(-128, 128, (n, 4), dtype=np.int8)), port)
     assert rows.shape == (n, port.payload_bytes)
     assert unpack(rows, port) == Beats(kind, stop, low, np.zeros((n, 0), np.bool_))
+
+
+@given(
+    element=st.sampled_from(["int8", "int32", "bf16", "f32", "bool"]),
+    lanes=st.sampled_from([2, 3, 8]),
+    data=st.data(),
+)
+def test_padding_is_not_compared(element: str, lanes: int, data: st.DataObject) -> None:
+    """What is behind the end of a row counts for nothing, every other bit does."""
+    plain = port_of(element, lanes, 3)
+    port = dataclasses.replace(plain, tail=data.draw(st.integers(1, lanes - 1)))
+    kind = data.draw(st.sampled_from([VALUE, BARE, DONE]))
+    stop = 0 if kind == DONE else data.draw(st.integers(0, 3))
+    fields = kind | stop << 2
+    row = np.zeros((1, port.payload_bytes), np.uint8)
+    row[0, 0] = fields
+    pads = kind == VALUE and stop > 0
+    for bit in range(port.width):
+        other = row.copy()
+        other[0, bit // 8] ^= 1 << bit % 8
+        lane = (bit - 2 - port.stop_bits) // port.bits
+        ignored = pads and port.tail <= lane < lanes
+        assert np.array_equal(unpadded(other, port), unpadded(row, port)) == ignored, bit
+        assert np.array_equal(unpadded(other, plain), other)
+    shown = describe(row[0], port)
+    assert shown.count(",") == (kind == VALUE) * ((port.tail if stop else lanes) - 1)

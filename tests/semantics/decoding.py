@@ -14,7 +14,7 @@ from stepgen.semantics.tokens import END, Token, bare, validate, value
 def from_beats(beats: Beats, type: StreamType) -> list[Token]:
     """The tokens of beats, which are the canonical encoding of a stream.
 
-    Columns of tiles without rows are static in the type.
+    Columns of tiles are static in the type.
     """
     base = wire_levels(type.dtype)
     wire = [
@@ -46,7 +46,7 @@ def _tiles(wire: list[Token], data: Array, type: StreamType) -> list[Token]:
                 row_ends.append(i + 1)
             if token.stop >= TILE_LEVELS:
                 assert len(set(np.diff([start, *row_ends]))) == 1, f"beat {i} ends a ragged tile"
-                tile = data[start : i + 1].reshape(len(row_ends), -1)
+                tile = data[start : i + 1].reshape(len(row_ends), -1)[:, : type.dtype.cols.static]
                 tokens.append(value(tile, token.stop - TILE_LEVELS))
         elif token.low == TILE_LEVELS:
             empty = np.zeros((0, type.dtype.cols.static), data.dtype)

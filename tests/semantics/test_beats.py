@@ -13,9 +13,11 @@ from semantics.decoding import from_beats
 from semantics.drawn import tile
 from semantics.programs import scalars, shape
 from stepgen.ir.dims import as_dim
+from stepgen.ir.dtypes import ELEMENTS
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats
 from stepgen.semantics.beats import to_beats
+from stepgen.semantics.numbers import DTYPES
 from stepgen.semantics.tokens import END, bare, encode, value
 
 few = settings(max_examples=60)
@@ -39,16 +41,18 @@ def unrolled(beats: Beats) -> list[tuple[Any, ...]]:
 @few
 @given(st.data())
 def test_tiles_come_back(data: st.DataObject) -> None:
-    """Tiles of no rows and empty groups too."""
-    rank, lanes = data.draw(st.integers(0, 2)), data.draw(st.sampled_from([1, 2, 4]))
+    """Tiles of no rows and empty groups too; whatever pads their rows."""
+    rank, lanes = data.draw(st.integers(0, 2)), data.draw(st.sampled_from([1, 2, 4, 8]))
+    columns = data.draw(st.integers(1, 9))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     sizes = data.draw(scalars(rank))
-    tiles = models.on_groups(sizes, rank, 0, lambda n: tile(rng, abs(n) % 4, 4))
+    tiles = models.on_groups(sizes, rank, 0, lambda n: tile(rng, abs(n) % 4, columns))
     tokens = encode(tiles, rank)
-    kind = ragged_tiles(rank, 4)
-    beats = to_beats(tokens, kind, lanes)
-    assert from_beats(beats, kind) == tokens
-    assert beats.data.dtype == np.int8
+    kind = ragged_tiles(rank, columns)
+    for padding in (None, rng):
+        beats = to_beats(tokens, kind, lanes, padding=padding)
+        assert from_beats(beats, kind) == tokens
+        assert beats.data.dtype == np.int8
 
 
 @few
@@ -116,10 +120,28 @@ def test_an_empty_stream_is_done_alone() -> None:
     assert unrolled(to_beats([END], ragged_tiles(2, 4), 2)) == [(DONE, 0, 0, 0, 0)]
 
 
-def test_columns_that_do_not_fit_the_lanes() -> None:
-    kind = StreamType(dims("N"), sg.int8[1, 6])
-    with pytest.raises(sg.StepError, match=r"x\.0: a tile of 1x6 does not fit on 4 lanes"):
-        to_beats(encode([np.zeros((1, 6), np.int8)], 0), kind, 4, "x.0")
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32", "bool"])
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_the_last_beat_of_a_row_is_padded(element: str, columns: int) -> None:
+    """With zeros, or with drawn bits of the element type."""
+    lanes, rows = 4, 2000
+    kind = StreamType(dims("N"), sg.Tile(rows, columns, ELEMENTS[element]))
+    tokens = encode([np.ones((rows, columns), DTYPES[element])], 0)
+    plain = to_beats(tokens, kind, lanes)
+    drawn = to_beats(tokens, kind, lanes, padding=np.random.default_rng(0))
+    per_row = -(-columns // lanes)
+    for beats in (plain, drawn):
+        wide = beats.data[:-1].reshape(rows, per_row * lanes)
+        assert (wide[:, :columns] == 1).all()
+        assert beats.stop[:-1].reshape(rows, per_row)[:, -1].tolist() == [1] * (rows - 1) + [2]
+        spare = np.ascontiguousarray(wide[:, columns:]).view(np.uint8)
+        assert len(np.unique(spare)) == (1 if beats is plain else 2 if element == "bool" else 256)
+
+
+def test_tiles_without_columns_have_no_beats() -> None:
+    kind = StreamType(dims("N"), sg.Tile(1, sg.dynamic("C"), sg.int8))
+    with pytest.raises(sg.StepError, match=r"x\.0: a tile of 1x0 has no beats"):
+        to_beats(encode([np.zeros((1, 0), np.int8)], 0), kind, 4, "x.0")
 
 
 def test_what_has_no_beats() -> None:

@@ -24,7 +24,7 @@ class LinearOffchipLoadCircuit(Circuit):
             base=region.base,
             tile_bytes=region.tile[0] * region.tile[1] * tile.element.bytes,
             rows=region.tile[0],
-            slices=to.slices(node, tile),
+            slices=to.unpadded(node, tile, "a load"),
             shape=node.attrs["shape"],
             stride=node.attrs["stride"],
             ref_level=wire_levels(ref.dtype) if ref else None,

@@ -17,7 +17,7 @@ class LinearOffchipStoreCircuit(Circuit):
         tensor = node.graph.tensors[node.attrs["tensor"]]
         region = to.regions[tensor.name]
         params = Store(region=tensor.name, base=region.base, size=region.size)
-        to.slices(node, tile)
+        to.unpadded(node, tile, "a store")
         if problem := params.access_problem(to.bus, to.lanes * tile.element.bits, region):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)

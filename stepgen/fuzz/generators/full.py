@@ -81,7 +81,7 @@ class Drawn(Bounded):
 
     def columns(self) -> int:
         """Columns of a tile."""
-        return self.lanes * self.number(1, self.scale.beats)
+        return self.width(self.number(1, self.scale.beats))
 
     def step_load(self, x: Stream, name: str) -> Stream:
         """Tiles of several dims for each element of a stream, some of them read twice."""

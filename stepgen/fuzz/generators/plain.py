@@ -92,7 +92,12 @@ class Program:
 
     def columns(self) -> int:
         """Columns of a tile."""
-        return self.lanes * self.number(1, 2)
+        return self.width(self.number(1, 2))
+
+    def width(self, beats: int) -> int:
+        """Columns of rows of so many beats; in one of three cases the last one may be padded."""
+        spare = 0 if self.number(0, 2) else self.number(0, self.lanes - 1)
+        return self.lanes * beats - spare
 
     def dim(self, *, ragged: bool) -> int | Dim:
         """A static, dynamic or ragged dim; empty now and then."""

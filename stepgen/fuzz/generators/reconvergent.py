@@ -41,7 +41,7 @@ class Bounded(Program):
 
     def columns(self) -> int:
         """Columns of a tile, of up to eight beats."""
-        return self.lanes * int(self.pick(1, 2, 3, 8))
+        return self.width(self.pick(1, 2, 3, 8))
 
     def redraw(self, seed: int) -> None:
         """Draw other contents of the inputs, with all extents at their bounds half of the time."""

@@ -77,6 +77,8 @@ class Channel:
     element : str
         Element type of a lane, for reports and test benches; empty for the one of as many bits that
         is no float.
+    tail : int
+        Lanes that the last beat of a row fills, the others are padding; 0 if it fills all.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Channel:
     depth: int = 2
     delay: int = 0
     element: str = ""
+    tail: int = 0
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -102,6 +105,10 @@ class Channel:
             raise StepError(
                 f"channel {self.name}: lanes, bits, rank and delay must be at least 0, not "
                 f"{self.lanes}, {self.bits}, {self.rank} and {self.delay}"
+            )
+        if self.tail and not 0 < self.tail < self.lanes:
+            raise StepError(
+                f"channel {self.name}: a row can't end at lane {self.tail} of {self.lanes}"
             )
 
     @classmethod
