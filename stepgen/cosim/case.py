@@ -95,6 +95,8 @@ class Case:
     refusals : Refusals
     error : int
         Expected error code; 0 for none.
+    junk : bool
+        Whether FIFOs of the design that are empty show junk; see `stepgen.cosim.idle`.
     undefined, undefined_after : bool array or None
         For a four-state simulator: the bytes of the memory that are X before the run, as none
         of them is written yet, and those that must be X after it.
@@ -119,6 +121,7 @@ class Case:
     aborts: tuple[int, ...] = ()
     refusals: Refusals = field(default_factory=Refusals)
     error: int = 0
+    junk: bool = False
     undefined: Mask | None = None
     undefined_after: Mask | None = None
 
@@ -135,6 +138,7 @@ _NUMBERS = (
     "early",
     "aborts",
     "error",
+    "junk",
 )
 
 
@@ -251,9 +255,10 @@ def load_case(folder: Path) -> Case:
 
 def settings(case: Case, interface: Interface) -> dict[str, int]:
     """Values of the bench's ``set_*`` ports."""
+    values = {"set_junk": int(case.junk)}
     if interface.memory is None:
-        return {}
-    values = {f"set_{k}": v for k, v in dataclasses.asdict(case.timing).items()}
+        return values
+    values |= {f"set_{k}": v for k, v in dataclasses.asdict(case.timing).items()}
     size = 0 if case.memory is None else case.memory.size
     values["set_refused_read"] = case.refusals.read
     values["set_refused_write"] = case.refusals.write

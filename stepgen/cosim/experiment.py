@@ -38,6 +38,7 @@ from ..tools.waiting import Progress, quiet
 from . import icarus
 from .case import Case, Mask, Refusals, write_cases
 from .icarus import FourState
+from .idle import noisy
 from .payload import pack
 from .scoreboard import Outcome
 from .simulators import SIMULATORS, Simulator
@@ -111,6 +112,9 @@ class Experiment:
         Cycles in which a soft reset aborts a run, before the one that is checked.
     refusals : Refusals
         What the memory answers with an error.
+    junk : bool
+        Whether empty FIFOs of the design show junk, which no unit may use. On a simulator with four
+        states they show X, always.
     max_cycles : int
         Cycles that a run may take.
     built : Design, optional
@@ -127,6 +131,7 @@ class Experiment:
     early: tuple[str, ...] = ()
     aborts: tuple[int, ...] = ()
     refusals: Refusals = field(default_factory=Refusals)
+    junk: bool = False
     max_cycles: int = MAX_CYCLES
     built: Design | None = None
 
@@ -271,6 +276,7 @@ class Experiment:
             early=self.early,
             aborts=self.aborts,
             refusals=self.refusals,
+            junk=self.junk or four_state,
         )
         if self.unpredicted:
             return case
@@ -382,6 +388,8 @@ def simulate(
     progress("writing Verilog", 0.0)
     outside = interface(design)
     text = verilog(design, probes=True, initial=False)
+    if any(case.junk for case in cases):
+        text = noisy(text)
     kernels, traced = kernel_files(design, text), waveform is not None
     seed = experiments[0].stalls.seed
     simulation: Simulation | FourState

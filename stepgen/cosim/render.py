@@ -73,7 +73,7 @@ def _axi_signals(interface: Interface) -> list[Wire]:
 
 def bench_signals(interface: Interface) -> tuple[list[str], list[str]]:
     """Names of the inputs and of the outputs of the test bench's top module."""
-    inputs = ["clk", "rst", "case_number", "load", "dump"]
+    inputs = ["clk", "rst", "case_number", "load", "dump", "set_junk"]
     outputs = ["running", "cycle", "done", "error"]
 
     def add(name: str, is_input: bool) -> None:

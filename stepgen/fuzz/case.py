@@ -56,6 +56,8 @@ class Run:
     response : "SLVERR" or "DECERR"
     simulator : "verilator" or "icarus"
         Of the Verilog.
+    junk : bool
+        Whether empty FIFOs of the design show junk.
 
     Raises
     ------
@@ -73,6 +75,7 @@ class Run:
     refused: Mapping[str, float] = field(default_factory=dict)
     response: Literal["SLVERR", "DECERR"] = "SLVERR"
     simulator: Simulator = "verilator"
+    junk: bool = False
 
     def __post_init__(self) -> None:
         if any(share < 0 for share in self.aborts):

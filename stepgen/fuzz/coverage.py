@@ -89,7 +89,7 @@ def _of_run(case: Case) -> Iterator[str]:
     if any(case.stalls.late.values()):
         yield "around late"
     yield from (f"around {name} refused: {case.response}" for name in case.refused)
-    yield from (f"around {what}" for what in ("early", "aborts") if getattr(case, what))
+    yield from (f"around {what}" for what in ("early", "aborts", "junk") if getattr(case, what))
 
 
 def _of_units(prediction: Prediction) -> Iterator[str]:

@@ -220,4 +220,5 @@ def around(drawn: Case, rng: np.random.Generator) -> Case:
             if drawn.graph.tensors and rng.random() < 0.3
         },
         response="DECERR" if rng.random() < 0.5 else "SLVERR",
+        junk=rng.random() < 0.5,
     )

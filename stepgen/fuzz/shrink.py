@@ -72,6 +72,7 @@ def _circumstances(case: Case) -> Iterator[Case | None]:
         "stalls": Stalls(),
         "depths": {},
         "refused": {},
+        "junk": False,
     }
     plain |= {"memory": MemoryTiming(), "bus": Bus()}
     for name, value in plain.items():

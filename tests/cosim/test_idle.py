@@ -1,0 +1,73 @@
+"""Empty FIFOs of a simulated design show junk, and whoever uses it is found."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+from icarus import needs_icarus
+
+from benchmarks.bugs import BUGS
+from benchmarks.mutants import broken
+from benchmarks.mutants.rules import ROOT
+from stepgen.cosim.idle import noisy
+from stepgen.emit.elaborate import verilog
+from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import compare_all
+from stepgen.fuzz.draw import case, cases
+from stepgen.ir.errors import StepError
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_the_head_of_every_fifo_shows_junk(number: int) -> None:
+    try:
+        text = verilog(case(31, number)[0].experiment().design, probes=True, initial=False)
+    except StepError as error:
+        pytest.skip(f"no design: {error}")
+    names = re.findall(r"^module (.*?store(?:\.ahead)?) ?\(", text, re.MULTILINE)
+    heads = [name for name in names if f"{name}.ahead" not in names]
+    noise = re.findall(
+        r"assign r__payload = r__valid \|\| !stepgen_bench\.set_junk \?", noisy(text)
+    )
+    assert len(noise) == len(heads) > 0
+
+
+EXPAND = BUGS[0]
+
+
+@pytest.fixture
+def wrong() -> Iterator[None]:
+    """Expand looks at the kind of a payload whose valid is low."""
+    assert broken.change(EXPAND.path, EXPAND.source())
+    yield
+    assert broken.change(EXPAND.path, (ROOT / EXPAND.path).read_text())
+
+
+def expanding(count: int) -> list[list[Case]]:
+    """Drawn programs with Expand, with several runs each, in which empty FIFOs show junk."""
+    drawn = (cases(31, number, runs=3)[0] for number in range(1000))
+    some = (one for one in drawn if any(n.op == "expand" for n in one[0].graph.nodes))
+    return [[dataclasses.replace(run, junk=True) for run in one] for one in islice(some, count)]
+
+
+@pytest.mark.usefixtures("wrong")
+def test_what_a_unit_uses_while_it_is_not_valid_is_found() -> None:
+    assert any(v.status == "failed" for one in expanding(5) for v in compare_all(one))
+
+
+@needs_icarus
+@pytest.mark.usefixtures("wrong")
+def test_what_a_unit_uses_while_it_is_not_valid_is_x() -> None:
+    for runs in expanding(5):
+        one = [dataclasses.replace(run, simulator="icarus", junk=False) for run in runs]
+        if any(" is X " in verdict.says for verdict in compare_all(one)):
+            return
+    pytest.fail("no X")
+
+
+def test_without_the_mistake_all_agree() -> None:
+    for one in expanding(1):
+        assert [v.says for v in compare_all(one) if v.status == "failed"] == []
