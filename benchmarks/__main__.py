@@ -24,6 +24,7 @@ NAMES = (
     "mutants",
     "bugs",
     "fuzzing",
+    "sums",
 )
 
 

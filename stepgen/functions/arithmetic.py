@@ -22,6 +22,7 @@ from stepgen.ir.setting import Setting
 from stepgen.ir.uniform import one_size
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.numbers import Array
+from stepgen.semantics.sums import Sums
 
 
 class Add(Folding):
@@ -242,9 +243,10 @@ class Scale(Constant):
 class Matmul(Mapped, Scanned):
     """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
 
-    Accum sums the products of a chunk, over tiles of the K dim. The order of sums is a tree over
-    the lanes of a slice, then slices in increasing k; folding continues with the same accumulators,
-    so consecutive tiles of K give the same sum as one long K.
+    Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
+    accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
+    is rounded once (`stepgen.semantics.sums`); that of f32 products is a tree over the lanes of a
+    slice, then slices in increasing k.
 
     Parameters
     ----------
@@ -283,8 +285,7 @@ class Matmul(Mapped, Scanned):
     def compute(self, at: Setting, x: Array, weight: Array) -> Array:
         """A product from accumulators at zero."""
         rows, cols = self.extents(x, weight)
-        product: Array = self.update(at, self.start(at, rows, cols, None), x, weight)
-        return product
+        return self.finish(at, self.update(at, self.start(at, rows, cols, None), x, weight))
 
     def extents(self, *tiles: Array) -> tuple[int, int]:
         """Rows of the operand, columns of the weight."""
@@ -301,7 +302,14 @@ class Matmul(Mapped, Scanned):
             raise StepError(
                 f"{self} can't add products of {say(x)} and {say(weight)} to {say(state)}"
             )
+        if x.dtype == numbers.bfloat16:
+            sums = state if isinstance(state, Sums) else Sums.of(state)
+            return sums.plus(x, weight, at.lanes)
         return numbers.matmul(np.ascontiguousarray(x), weight, at.lanes, state)
+
+    def finish(self, at: Setting, state: Any) -> Array:
+        """The sums in the result's type."""
+        return state.rounded() if isinstance(state, Sums) else super().finish(at, state)
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]

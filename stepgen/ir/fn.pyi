@@ -176,9 +176,10 @@ class Functions:
     def matmul(self, transpose: bool = False) -> Function:
         """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
 
-        Accum sums the products of a chunk, over tiles of the K dim. The order of sums is a tree over
-        the lanes of a slice, then slices in increasing k; folding continues with the same accumulators,
-        so consecutive tiles of K give the same sum as one long K.
+        Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
+        accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
+        is rounded once (`stepgen.semantics.sums`); that of f32 products is a tree over the lanes of a
+        slice, then slices in increasing k.
 
         Parameters
         ----------

@@ -3,7 +3,8 @@
 Floating point rounds to nearest even; a result that is subnormal *after* rounding to the format's
 width is flushed to zero with its sign; subnormal operands count as zero; there is one NaN.
 ``int32`` wraps around (two's complement). Sums run in a fixed order: a balanced tree of adjacent
-pairs over the L lanes of a slice, then the slices one after the other onto an accumulator.
+pairs over the L lanes of a slice, then the slices one after the other onto an accumulator. Products
+of bf16 are added up as `stepgen.semantics.sums` describes.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def as_element(data: Any, name: str, what: str = "value") -> Array:
         raw = _doubles(raw, what)
     if is_float(name):
         with np.errstate(all="ignore"):
-            return round_to(_sticky(raw), name)
+            return round_to(to_doubles(raw), name)
     if name == "bool":
         if raw.size and not np.isin(raw, (0, 1)).all():
             raise StepError(f"{what} holds something else than booleans")
@@ -169,7 +170,7 @@ def _doubles(raw: Array, what: str) -> Array:
     return wide
 
 
-def _sticky(raw: Array) -> npt.NDArray[np.float64]:
+def to_doubles(raw: Array) -> npt.NDArray[np.float64]:
     """Doubles that round to a shorter format as the given integers do: the last bit is sticky."""
     if raw.dtype.kind == "f" or raw.dtype.itemsize < 8:
         return raw.astype(np.float64)
@@ -344,12 +345,12 @@ def matmul(a: Array, b: Array, lanes: int, start: Array) -> Array:
     lanes : int
         Lanes L of a slice along K.
     start : array of shape [M, N]
-        ``int32`` where `a` and `b` are ``int8``; ``f32`` where they are ``bf16`` or ``f32``.
+        ``int32`` where `a` and `b` are ``int8``; ``f32`` where they are ``f32``.
 
     Returns
     -------
     array of shape [M, N]
-        In the type of `start`. A product of two ``bf16`` is exact in ``f32``.
+        In the type of `start`.
     """
     if not is_float(name_of(a)):
         # int8 products summed in doubles are exact (2**14 each), and BLAS is fast.
