@@ -14,6 +14,7 @@ from stepgen.fuzz.structure import Keeping, wanted
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.inventory import allocated_bits
+from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -142,12 +143,13 @@ def explained_states(predicted: Prediction) -> None:
 
     It is busy where something moves; what ends a wait for an input is a beat that gets to a head,
     and what ends one for room is a beat that leaves an output. Reassemble is left out: its steps
-    between chunks move nothing.
+    between chunks move nothing; and so is Accumulate, which waits for sums of its own, and at
+    times for an input and for room at once.
     """
     channel, moves = predicted.design.channel, predicted.pushes
     dut = next(unit for unit in predicted.design.units if unit.name == "dut")
     own = [activity for activity in predicted.activities if activity.unit == dut.name]
-    if len(own) > 1 or isinstance(dut.params, Reassemble):
+    if len(own) > 1 or isinstance(dut.params, Reassemble | Accumulate):
         return
     (actor,) = own
     read, written = dut.inputs.values(), dut.outputs.values()

@@ -4,7 +4,7 @@ Each is one class: parameters, type rule, operation counts, golden model.
 """
 
 from stepgen.functions import addressing, arithmetic, elementwise, reductions, retiling
-from stepgen.functions.bases import Binary, Constant, Folding, Unary
+from stepgen.functions.bases import Binary, Constant, Folding, Running, Unary
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned
 from stepgen.ir.setting import Setting
@@ -20,6 +20,7 @@ __all__ = [
     "Lane",
     "Mapped",
     "Pieces",
+    "Running",
     "Scanned",
     "Setting",
     "Unary",

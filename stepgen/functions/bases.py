@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import sympy
 
 from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.accumulate import params as accumulate
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Tile, int8, int32
@@ -17,8 +18,10 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function, Mapped, Scanned
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
+from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
-from stepgen.semantics.numbers import Array
+from stepgen.ir.wire import TILE_LEVELS
+from stepgen.semantics.numbers import DTYPES, Array
 
 
 class Unary(Mapped, abstract=True):
@@ -123,7 +126,45 @@ class Binary(Mapped, abstract=True):
         return rows.expr * cols.expr
 
 
-class Folding(Binary, Scanned, abstract=True):
+class Running(Scanned, abstract=True):
+    """A function of Accum and Scan that updates each element of the state by itself.
+
+    Its operands and its state have the same extents, and all elements start with the same number.
+    """
+
+    def lane(self, *lanes: Any, **named: Any) -> pcu.Lane | None:
+        """The arithmetic of an update in the circuit; None if there is none.
+
+        It gets one lane of the state, then one of each operand, and makes that of the new state.
+        """
+        return None
+
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
+        """The accumulator of `lane`, which sends the state of a chunk."""
+        return self._accumulator(lanes, streams, rank, every=False)
+
+    def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
+        """The accumulator of `lane`, which sends the state after every tile."""
+        return self._accumulator(lanes, streams, rank, every=True)
+
+    def _accumulator(
+        self, lanes: int, streams: Sequence[Stream], rank: int, *, every: bool
+    ) -> UnitParams | None:
+        state, *operands = (s.dtype for s in (streams[-1], *streams[:-1]))
+        assert isinstance(state, Tile)
+        at = Setting(state, DTYPES[state.element.name], lanes)
+        start = self.start(at, 1, 1, streams[-1].node.attrs["init"])
+        return accumulate.of_function(
+            self.lane,
+            [state, *(t for t in operands if isinstance(t, Tile))],
+            start=int.from_bytes(start.tobytes(), "little"),
+            level=TILE_LEVELS + rank,
+            lanes=lanes,
+            every=every,
+        )
+
+
+class Folding(Binary, Running, abstract=True):
     """A binary function for Accum and Scan too: the accumulator has the input's shape."""
 
     def state(self, call: Call, *tiles: Tile) -> Tile:

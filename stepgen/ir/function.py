@@ -306,6 +306,10 @@ class Scanned(Folded, abstract=True):
     def state(self, call: Call, *tiles: Tile) -> Tile:
         """The type of the state, which Scan emits at every element."""
 
+    def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> Any:
+        """The unit of a Scan, as `fold_unit` is that of an Accum."""
+        return None
+
     def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:
         """The state, for any chunk."""
         return self.state(call, *tiles)
@@ -395,17 +399,13 @@ def _register(kind: type[Function]) -> None:
             f"the function {kind.__name__} at {user_line()} has no use: derive it from Mapped, "
             "Folded or Cut"
         )
-    if "name" in _names(kind):
+    if "name" in {*vars(kind), *vars(kind).get("__annotations__", {})}:
         raise StepError(
             f"the function {kind.__name__} at {user_line()}: its name follows from that of the "
             f"class; leave name out, or call a parameter otherwise"
         )
     kind.name = registry.name_of(kind, "function", _KINDS)
     _KINDS[kind.name] = kind
-
-
-def _names(kind: type) -> set[str]:
-    return {*vars(kind), *vars(kind).get("__annotations__", {})}
 
 
 def function_types() -> dict[str, type[Function]]:

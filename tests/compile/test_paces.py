@@ -18,6 +18,7 @@ from stepgen.hw.design.pace import Extent, Extents, Pace
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.units import load_all
+from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.flatten.params import Flatten
@@ -245,6 +246,38 @@ def retile_col(draw: Draw) -> Case:
     return alone(params, {"x": x}, {"y": extents(2, OUTER, (1, 2, 3))})
 
 
+def accumulate(draw: Draw) -> Case:
+    """Chunks of equal tiles; those of static rows may be empty."""
+    every, fixed = draw.one((True, False)), draw.one((True, False))
+    inner = (0, 1, 2) if fixed else (1, 2)
+    sizes = draw.nested([OUTER, OUTER], lambda: 2 if fixed else draw.one(ROWS))
+    nested = [[[draw.tile(n, 2) for _ in range(draw.one(inner))] for n in s] for s in sizes]
+    x = to_beats(nested, 4), extents(2, OUTER, OUTER, inner, (2,) if fixed else ROWS)
+    add = (Operation("add", (0, 1), "int8"),)
+    rows = 2 if fixed else 3
+    params = Accumulate(("int8", "int8"), add, 0, 3, 2, rows, fixed, every)
+    y = x[1] if every else [*x[1][:2], *x[1][3:]]
+    return alone(params, {"x": x}, {"y": y})
+
+
+def copies_added(draw: Draw) -> Case:
+    """A tile that is added to itself: nothing leaves before all of it is there."""
+    beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
+    twice = [*dims[:2], Extent(2, False, "2"), dims[3]]
+    first = row("dut", Expand(count=2, capacity=6, level=3, ref_base=0, bits=8), ["x"], ["m"])
+    add = (Operation("add", (0, 1), "int8"),)
+    params = Accumulate(("int8", "int8"), add, 0, 3, 1, 3, fixed=False, every=False)
+    second = row("next", params, ["m"], ["y"])
+    channels = [
+        Channel("x", LANES, 8, 3),
+        Channel("m", LANES, 8, 3, delay=first.params.delay(LANES)),
+        Channel("y", LANES, 8, 2, DEEP, second.params.delay(LANES)),
+    ]
+    design = between([first, second], channels, {"x": beats})
+    y = [dims[0], dims[1], dims[3]]
+    return Case(design, {"x": beats}, {"x": dims, "m": twice, "y": y}, ["y"])
+
+
 def copies_side_by_side(draw: Draw) -> Case:
     """A tile that is joined with itself: nothing leaves before all of it is there."""
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
@@ -291,6 +324,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "expand": (expand, expand_by_reference),
     "matmul": (matmul,),
     "retile_col": (retile_col, copies_side_by_side),
+    "accumulate": (accumulate, copies_added),
     "load": (load,),
 }
 
@@ -416,5 +450,5 @@ def test_units_keep_what_they_declare(make):
                 found["closed"] += 1
     assert found["epochs"] > 10
     assert bool(found["late"]) == (make in (promote, flatten, drop)), found
-    assert bool(found["closed"]) == (make in (matmul, copies_side_by_side)), found
+    assert bool(found["closed"]) == (make in (matmul, copies_side_by_side, copies_added)), found
     assert not found["prompt"] or make in (load, reshape), found

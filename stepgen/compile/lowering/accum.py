@@ -9,7 +9,10 @@ from ..lower import Lowering
 class AccumCircuit(Circuit):
     """One unit, if the function has a circuit."""
 
-    covers = "retile_row; retile_col over a static number of tiles"
+    covers = (
+        "sums, products, maxima, minima, element by element; retile_row; "
+        "retile_col over a static number of tiles"
+    )
 
     def lower(self, node: Node, to: Lowering) -> None:
         function = node.attrs["fn"]

@@ -196,6 +196,19 @@ class Program:
     def step_retile_col(self, x: Stream, _: str) -> Stream:
         return x.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
 
+    def step_fold(self, x: Stream, _: str) -> Stream:
+        rank = self.number(1, max(1, x.rank))
+        if tile_of(x).rows.static is None and any(d.may_be_empty for d in x.shape[-rank:]):
+            raise sg.StepError("the state of a chunk without tiles would have no size")
+        return x.accum(self.folding(), rank=rank, init=self.pick(None, 1))
+
+    def step_scan(self, x: Stream, _: str) -> Stream:
+        return x.scan(self.folding(), rank=self.number(1, max(1, x.rank)), init=self.pick(None, 1))
+
+    def folding(self) -> Any:
+        """A function that updates each element of a state."""
+        return self.pick(sg.fn.add(), sg.fn.mul(), sg.fn.maximum(), sg.fn.minimum())
+
     def step_streamify(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.pick(0, 0, 1))
 

@@ -64,7 +64,9 @@ class Pipeline:
     @property
     def times(self) -> list[int]:
         """The stage behind which each value is there: as soon as its operands are."""
-        times = [0] * len(self.inputs)
+        return self._times([0] * len(self.inputs))
+
+    def _times(self, times: list[int]) -> list[int]:
         for o in self.operations:
             start = max((times[k] for k in o.operands), default=0)
             times.append(start + o.stages(self._operands(o)))
@@ -79,6 +81,40 @@ class Pipeline:
     def multipliers(self) -> int:
         """Hardware multipliers of one lane."""
         return sum(o.multipliers(self._operands(o)) for o in self.operations)
+
+
+@dataclass(frozen=True)
+class Recurrence(Pipeline):
+    """A pipeline whose first input is an earlier result of its own, the state.
+
+    What does not depend on the state is computed ahead of it, so that the way from one result to
+    the next is as short as the operations allow.
+    """
+
+    @property
+    def lead(self) -> int:
+        """Cycles by which the other inputs come before the state."""
+        ready = super().times
+        behind = {0: 0}  # stages behind the state, of values that depend on it
+        lead = 0
+        for number, o in enumerate(self.operations, len(self.inputs)):
+            known = [behind[k] for k in o.operands if k in behind]
+            if known:
+                start = max(known)
+                waits = [ready[k] - start for k in o.operands if k not in behind]
+                lead = max([lead, *waits])
+                behind[number] = start + o.stages(self._operands(o))
+        return lead
+
+    @property
+    def times(self) -> list[int]:
+        """The stage behind which each value is there, the state being there late."""
+        return self._times([self.lead, *[0] * (len(self.inputs) - 1)])
+
+    @property
+    def loop(self) -> int:
+        """Cycles from the state to the next one, at least one."""
+        return max(1, self.stages - self.lead)
 
 
 @dataclass

@@ -20,7 +20,6 @@ class Scan(Applying):
 
     computes: ClassVar[bool] = True
     is_main: ClassVar[bool] = True
-    circuit_needs = "planned with the pipelines for element-wise functions"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The function gives the type of its state, which has a constant size."""
