@@ -395,15 +395,18 @@ def simulate(
     simulation: Simulation | FourState
     if four_state:
         simulation = icarus.build(
-            outside,
-            text,
-            channels=design.channels,
-            kernels=kernels,
-            opt=opt,
-            progress=progress,
+            outside, text, design.channels, kernels=kernels, opt=opt, progress=progress
         )
     else:
-        simulation = build(outside, text, kernels=kernels, opt=opt, trace=traced, progress=progress)
+        simulation = build(
+            outside,
+            text,
+            design.channels,
+            kernels=kernels,
+            opt=opt,
+            trace=traced,
+            progress=progress,
+        )
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
     vcd = waveform if waveform_cycles is None else None

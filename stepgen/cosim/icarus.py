@@ -25,6 +25,7 @@ from ..tools.external import find
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
+from .forms import formed
 from .objects import execute
 from .render import render
 from .verilator import FAST_BUILD, KEEP_BUILDS, SUPPORT, room_of
@@ -102,8 +103,8 @@ class FourState:
 def build(
     interface: Interface,
     verilog: str,
-    *,
     channels: Sequence[Channel] = (),
+    *,
     kernels: Mapping[str, str] | None = None,
     opt: str = FAST_BUILD,
     progress: Progress = quiet,
@@ -134,7 +135,7 @@ def build(
     files = {
         "four_state.sv": render("four_state.sv.j2", interface, watched=wires),
         "design.v": for_icarus(verilog),
-        "bench.sv": render("bench.sv.j2", interface),
+        "bench.sv": render("bench.sv.j2", interface, formed=formed(channels)),
         **{name: (sim / name).read_text() for name in SUPPORT},
     }
     kernels = kernels or {}

@@ -116,7 +116,7 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
     faults = _faults(outcome, interface)
     if result["bus_error"]:
         said = "; ".join(result.get("messages", [])[:_MESSAGES]) or "see the log of the simulation"
-        faults.insert(0, (-1, f"protocol violation on the memory bus: {said}"))
+        faults.insert(0, (-1, f"protocol violation: {said}"))
     outcome.faults.extend(text for _, text in sorted(faults, key=lambda f: f[0]))
     return outcome
 

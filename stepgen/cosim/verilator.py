@@ -22,6 +22,7 @@ from pathlib import Path
 from ..emit.interface import Interface
 from ..emit.kernels import compiled
 from ..emit.registers import c_header
+from ..hw.design.table import Channel
 from ..ir.errors import StepError
 from ..ir.wire import DONE, KIND_MASK
 from ..tools import children
@@ -30,6 +31,7 @@ from ..tools.external import compiler, verilator
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
+from .forms import formed
 from .objects import Source, compile_all, execute, link, precompiled
 from .render import render
 from .scoreboard import Outcome, read_outcome
@@ -96,6 +98,7 @@ class Simulation:
 def build(
     interface: Interface,
     verilog: Path | str,
+    channels: Sequence[Channel] = (),
     *,
     kernels: Mapping[str, str] | None = None,
     opt: str = FAST_BUILD,
@@ -110,6 +113,8 @@ def build(
         The interface of the design.
     verilog : Path or str
         The design: a file, or the text itself.
+    channels : sequence of Channel
+        Its channels, whose beats are looked at.
     kernels : mapping of str to str, optional
         Files of its Verilog kernels.
     opt : "fast-build", "fast-run" or "least-build"
@@ -139,7 +144,7 @@ def build(
     libraries = cocotb_parts.libraries()
     files = {
         "design.v": without_clutter(text) if trace else text,
-        "bench.sv": render("bench.sv.j2", interface),
+        "bench.sv": render("bench.sv.j2", interface, formed=formed(channels)),
         "glue.cpp": render("glue.cpp.j2", interface, trace=trace),
         "public.vlt": render("public.vlt.j2", interface, trace=trace),
         "registers.h": c_header("stepgen"),

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..ir.wire import BARE
 from .design import stages
 from .design.table import BLOCKRAM, READ_AHEAD, Channel
 from .primitives import BlockRam, after, delayed
@@ -19,6 +20,7 @@ class Fifo(wiring.Component):
     cycle r is free from cycle ``r + 1`` on. ``w.ready``, ``r.valid`` and ``r.payload`` are
     registers. With a ``delay`` of p the payload arrives p cycles after the handshake: the slot is
     reserved at the handshake (credit), so a pipeline in front of the FIFO never has to stall.
+    A channel without lanes gets the structure alone: the data of a value is zero.
 
     Parameters
     ----------
@@ -56,11 +58,17 @@ class Fifo(wiring.Component):
         with m.If(push != pop):
             m.d.sync += level.eq(Mux(push, level + 1, level - 1))
 
+        payload = Signal.like(self.w.payload)
+        m.d.comb += payload.eq(self.w.payload)
+        if self.channel.rank is not None and not self.channel.lanes:
+            with m.If(self.w.payload.kind != BARE):
+                m.d.comb += payload.data.eq(0)
+
         kind = _BlockStore if self.channel.memory == BLOCKRAM else _Store
         m.submodules.store = store = kind(self.channel)
         m.d.comb += [
             store.w_valid.eq(delayed(m, push, self.channel.delay)),
-            store.w_payload.eq(self.w.payload),
+            store.w_payload.eq(payload),
             self.r.valid.eq(store.r.valid),
             self.r.payload.eq(store.r.payload),
             store.r.ready.eq(self.r.ready),

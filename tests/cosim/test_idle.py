@@ -9,10 +9,8 @@ from itertools import islice
 
 import pytest
 from icarus import needs_icarus
+from put_back import put_back
 
-from benchmarks.bugs import BUGS
-from benchmarks.mutants import broken
-from benchmarks.mutants.rules import ROOT
 from stepgen.cosim.idle import noisy
 from stepgen.emit.elaborate import verilog
 from stepgen.fuzz.case import Case
@@ -35,15 +33,10 @@ def test_the_head_of_every_fifo_shows_junk(number: int) -> None:
     assert len(noise) == len(heads) > 0
 
 
-EXPAND = BUGS[0]
-
-
 @pytest.fixture
 def wrong() -> Iterator[None]:
-    """Expand looks at the kind of a payload whose valid is low."""
-    assert broken.change(EXPAND.path, EXPAND.source())
-    yield
-    assert broken.change(EXPAND.path, (ROOT / EXPAND.path).read_text())
+    with put_back("Expand looks at the kind of a payload whose valid is low"):
+        yield
 
 
 def expanding(count: int) -> list[list[Case]]:

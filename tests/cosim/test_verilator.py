@@ -143,7 +143,7 @@ def test_the_least_build_does_what_others_do(tmp_path: Path) -> None:
 
 def test_every_public_port_is_in_the_wrapper() -> None:
     for interface in (INTERFACE, Interface("d", INTERFACE.ports, ("c",), MemoryPort())):
-        text = render("bench.sv.j2", interface)
+        text = render("bench.sv.j2", interface, formed=())
         header = re.sub(r"//.*", "", text[: text.index(");")])
         ports = re.findall(r"(input|output) +logic +(?:\[\d+:\d+\])? *(\w+)", header)
         inputs, outputs = bench_signals(interface)
