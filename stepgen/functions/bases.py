@@ -52,7 +52,7 @@ class Unary(Mapped, abstract=True):
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> UnitParams | None:
         """The PCU of `lane`."""
-        return pcu.of_function(self.lane, tiles)
+        return pcu.of_function(self.lane, tiles, lanes)
 
     def keeps_rows(self, operand: int) -> bool:
         """An element stays at its position."""
@@ -105,7 +105,7 @@ class Binary(Mapped, abstract=True):
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> UnitParams | None:
         """The PCU of `lane`."""
-        return pcu.of_function(self.lane, tiles)
+        return pcu.of_function(self.lane, tiles, lanes)
 
     def fit(self, *tiles: Array) -> None:
         """Check that extents are equal, or one of them is 1."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from stepgen.functions.bases import say
 from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.retile_col import params as retile_col
 from stepgen.ir.dims import Dim, buffer_bound, product, static
@@ -214,6 +215,11 @@ class RowBroadcast(Mapped):
         if tiles[0].cols != 1:
             call.fail(f"{self} needs tiles of 1 column, not {tiles[0]}")
         return Tile(tiles[0].rows, self.cols, tiles[0].element)
+
+    def unit(self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]) -> pcu.Pcu:
+        """A PCU without arithmetic."""
+        spread: tuple[pcu.Broadcast, ...] = ("cols",) if self.cols > 1 else ("",)
+        return pcu.Pcu((tiles[0].element.name,), (), spread, -(-self.cols // lanes))
 
     def compute(self, at: Setting, x: Array) -> Array:
         """Values stay as they are."""

@@ -8,7 +8,6 @@ import pytest
 from harness import beats, lone, simulate
 
 import stepgen as sg
-from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Channel
@@ -147,16 +146,6 @@ def test_what_can_not_be_built(operands, operations, message):
 def test_what_is_no_operation(operation, message):
     with pytest.raises(StepError, match=message):
         Operation(*operation)
-
-
-def test_rows_and_columns_are_not_broadcast():
-    g = sg.Graph("bias")
-    x, b = g.input("x", sg.f32[4, 8], (3,)), g.input("b", sg.f32[1, 8], (3,))
-    g.output(x.map(sg.fn.add(), b), "y")
-    with pytest.raises(
-        StepError, match=r"map_0 at test_pcu.py:\d+: circuits take operands of the same extents"
-    ):
-        lower(g)
 
 
 def test_operands_that_differ_in_structure_are_an_error():

@@ -10,7 +10,10 @@ from ..stop_use import lacks_stops
 class MapCircuit(Circuit):
     """One unit, if the function has a circuit."""
 
-    covers = "matmul (int8 to int32); sums, products, comparisons, conversions, requantize"
+    covers = (
+        "matmul (int8 to int32); sums, products, comparisons, conversions, requantize; "
+        "rows and columns are broadcast"
+    )
 
     def lower(self, node: Node, to: Lowering) -> None:
         function = node.attrs["fn"]

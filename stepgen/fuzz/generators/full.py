@@ -141,12 +141,31 @@ class Drawn(Bounded):
         ]
         for n in range(self.number(1, 3)):
             fn = self.function(self.pick(*kinds))
-            alone = self.number(0, 1) == 0
+            alone = self.number(0, 2) == 0
             others = [
-                x if alone else self.beside(f"{name}_{n}", x.dtype, x) for _ in range(1, fn.arity)
+                x if alone else self.beside(f"{name}_{n}", self.joined(tile_of(x)), x)
+                for _ in range(1, fn.arity)
             ]
-            x = x.map(fn, *others)
+            x = x.map(fn, *others) if self.number(0, 1) or not others else others[0].map(fn, x)
         return x
+
+    def step_spread(self, x: Stream, _: str) -> Stream:
+        """A row or a column broadcast against tiles that are made of it."""
+        tile, fn = tile_of(x), sg.fn.maximum()
+        if tile.rows == 1 and (tile.cols != 1 or self.number(0, 1)):
+            wide = x.promote(0).expand(count=self.number(2, 3)).accum(sg.fn.retile_row(), rank=1)
+        elif tile.cols == 1:
+            wide = x.map(sg.fn.row_broadcast(self.columns()))
+        else:
+            raise sg.StepError("only rows and columns are broadcast")
+        return wide.map(fn, x) if self.number(0, 1) else x.map(fn, wide)
+
+    def joined(self, tile: sg.Tile) -> sg.Tile:
+        """A tile that broadcasts with another: of its extents, of 1, or more where it has 1."""
+        rows, cols = tile.dims
+        rows = self.pick(rows, rows, 1 if rows != 1 else self.pick(1, 2, 3))
+        cols = self.pick(cols, cols, 1 if cols != 1 else self.columns())
+        return sg.Tile(rows, cols, tile.element)
 
     def function(self, kind: type[Function]) -> Function:
         """A function with drawn parameters."""

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ....ir.dtypes import Tile
 from ....ir.errors import StepError
+from ....ir.wire import TILE_LEVELS
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Pipeline, written
+from ...design import stages
 from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams, numbered
 from ...design.table import Design, Unit
 
 __all__ = ["Lane", "Pcu", "of_function"]
 
+Broadcast = Literal["", "cols", "rows", "both"]
+"""How an operand is broadcast: its one column, its one row, or its one element."""
+
+ALIGNED: dict[Broadcast, int] = {"": 0, "cols": 1, "rows": TILE_LEVELS, "both": TILE_LEVELS}
+"""Wire level from which on the groups of an operand are those of the result."""
+
 
 @dataclass(frozen=True)
 class Pcu(UnitParams):
-    """Applies a pipeline to each lane of its operands, which have the same stops.
+    """Applies a pipeline to each lane of its operands, which have the same groups of tiles.
+
+    A beat of an operand with one column is held for a row, its lane 0 is the operand of all lanes.
+    An operand with one row is kept for the rows of a tile; so is one with one element.
 
     Parameters
     ----------
@@ -27,10 +39,16 @@ class Pcu(UnitParams):
         Element types of the operand streams.
     operations : tuple of Operation
         Their arithmetic, as in `stepgen.hw.arithmetic.pipeline.Pipeline`.
+    broadcast : tuple of Broadcast
+        Of each operand; empty where none is broadcast, and then all have the same stops.
+    slices : int
+        Beats of a row of the result, for operands that are broadcast.
     """
 
     operands: tuple[str, ...]
     operations: tuple[Operation, ...]
+    broadcast: tuple[Broadcast, ...] = ()
+    slices: int = 1
 
     kind: ClassVar = "pcu"
     main: ClassVar = "compute"
@@ -46,7 +64,33 @@ class Pcu(UnitParams):
         """The arithmetic of one lane."""
         return Pipeline(self.operands, self.operations)
 
+    @property
+    def lead(self) -> int:
+        """The first operand that has all rows of the result: its levels are those of the result."""
+        return next(n for n, how in enumerate(self.broadcast) if how in ("", "cols"))
+
+    def stored(self, operand: int) -> bool:
+        """Whether the row of an operand is in a memory, since it has several beats."""
+        return self.broadcast[operand] == "rows" and self.slices > 1
+
+    @property
+    def rows_stored(self) -> int:
+        """How many operands are in a memory."""
+        return sum(self.stored(n) for n in range(len(self.broadcast)))
+
+    @property
+    def reading(self) -> int:
+        """Cycles from the handshake until all operands are there."""
+        return stages.BLOCK_RAM if self.rows_stored else 0
+
     def problem(self, unit: Unit, design: Design) -> str | None:
+        if self.broadcast and (
+            len(self.broadcast) != len(self.operands) or not {"", "cols"} & {*self.broadcast}
+        ):
+            told = ", ".join(how or "no" for how in self.broadcast)
+            return f"{len(self.operands)} operands can't be broadcast by {told}"
+        if self.slices < 1:
+            return f"a row must have at least 1 beat, not {self.slices}"
         pipeline = self.pipeline
         if wrong := pipeline.problem():
             return wrong
@@ -59,19 +103,43 @@ class Pcu(UnitParams):
             element = design.channel[unit.inputs[port]].element
             if element not in ("", value.element.name):
                 return f"{port} must carry {value.element}, not {element}"
-        y = Format(design.lanes, pipeline.element.bits, rank, pipeline.stages)
+        y = Format(design.lanes, pipeline.element.bits, rank, self.delay(design.lanes))
         return misfit(unit, design, **wanted, y=y)
 
     def delay(self, lanes: int) -> int:
         """Pipeline of ``y`` in cycles."""
-        return self.pipeline.stages
+        return self.reading + self.pipeline.stages
+
+    def memory_bits(self, unit: Unit, design: Design) -> int:
+        """Bits of the rows that are stored."""
+        bits = [value.element.bits for value in self.pipeline.values]
+        kept = sum(bits[n] for n in range(len(self.broadcast)) if self.stored(n))
+        return kept * design.lanes * self.slices
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of all lanes."""
         return design.lanes * self.pipeline.multipliers
 
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; operands that are broadcast meet the others row by row or tile by tile."""
+        if not any(self.broadcast):
+            return super().parts(unit, extents)
+        y = unit.outputs["y"]
+        levels = [ALIGNED[how] for how in self.broadcast]
+        aligned = dict(zip(unit.inputs.values(), levels, strict=True))
 
-def of_function(function: Callable[..., Lane | None], tiles: Sequence[Tile]) -> Pcu | None:
+        def follow(paces: Paces) -> Paces:
+            known = sorted((c for c in aligned if c in paces), key=lambda c: aligned[c])
+            main, *others = (paces[c].moved(aligned[c], 0) for c in known)
+            return {y: main.after(*others)}
+
+        meets = dict.fromkeys(aligned, max(levels))
+        return [Part(tuple(aligned), (y,), follow, meets=meets)]
+
+
+def of_function(
+    function: Callable[..., Lane | None], tiles: Sequence[Tile], lanes: int
+) -> Pcu | None:
     """The PCU of an element-wise function, if it writes down its arithmetic.
 
     Parameters
@@ -80,21 +148,30 @@ def of_function(function: Callable[..., Lane | None], tiles: Sequence[Tile]) -> 
         Makes the result's `Lane` of one lane of each operand; None if it has no circuit.
     tiles : sequence of Tile
         Types of the operands, then of the result.
+    lanes : int
+        Of a beat.
 
     Raises
     ------
     StepError
-        If operands have different extents: rows or columns would have to be broadcast.
+        If an operand has other extents than the result, and not 1 in their place.
     """
-    operands = tiles[:-1]
+    *operands, result = tiles
     pipeline = written(function, operands)
     if pipeline is None:
         return None
-    first = operands[0]
-    for other in operands[1:]:
-        if not (other.rows.same(first.rows) and other.cols.same(first.cols)):
-            raise StepError(
-                f"circuits take operands of the same extents, not {first} and {other}: "
-                f"rows and columns are not broadcast yet"
-            )
-    return Pcu(pipeline.inputs, pipeline.operations)
+    broadcast = tuple(_broadcast(operand, result) for operand in operands)
+    if not any(broadcast):
+        return Pcu(pipeline.inputs, pipeline.operations)
+    slices = -(-(result.cols.static or 1) // lanes)
+    return Pcu(pipeline.inputs, pipeline.operations, broadcast, slices)
+
+
+def _broadcast(operand: Tile, result: Tile) -> Broadcast:
+    """How an operand is broadcast to the extents of the result."""
+    rows, cols = operand.rows.same(result.rows), operand.cols.same(result.cols)
+    if not (rows or operand.rows == 1) or not (cols or operand.cols == 1):
+        raise StepError(f"circuits compute {result} of tiles of its extents or of 1, not {operand}")
+    if rows:
+        return "" if cols else "cols"
+    return "rows" if cols else "both"
