@@ -1,4 +1,4 @@
-# make demo | test | slow | lint | compiled | bench | clean: each sets up its own virtual environment first.
+# make demo | test | slow | fuzz | lint | compiled | bench | clean: each sets up its own virtual environment first.
 ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
 PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -n $(JOBS)
 
-.PHONY: demo test slow lint compiled bench clean
+.PHONY: demo test slow fuzz lint compiled bench clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: $(ROOT)pyproject.toml
@@ -28,6 +28,19 @@ test: $(VENV)/.ready
 
 slow: $(VENV)/.synth
 	cd $(ROOT) && $(PYTEST) -m slow
+
+# Drawn programs, new ones each time: MINUTES=600 for a long campaign, SEED=N for that of a number.
+MINUTES ?= 2
+ifndef SEED
+SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
+FUZZ := build/fuzz
+
+fuzz: $(VENV)/.ready
+	@cd $(ROOT) && $(BIN)/stepgen fuzz --minutes $(MINUTES) --seed $(SEED) -j $(JOBS) -o $(FUZZ) || { \
+		status=$$?; \
+		for case in $(FUZZ)/crashers/$(SEED)-*.json; do echo "$$case:"; cat "$$case"; done; \
+		exit $$status; }
 
 # What a first use compiles: the functions of the cycle models.
 compiled: $(VENV)/.ready

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import secrets
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,7 +123,18 @@ def command(
     else:
         _show(tally)
         console.show("per hour: {cases_per_hour:,} cases, {runs_per_hour:,} runs".format(**rates))
+        if tally.failed:
+            console.show(f"to see it again: {_again(tally, imports, out)}")
     return 1 if tally.failed else 0
+
+
+def _again(tally: Tally, imports: tuple[Path, ...], out: Path) -> str:
+    """The command that draws and compares the same cases."""
+    words = ["stepgen", "fuzz", "--seed", tally.seed, "--cases", tally.cases, "--minutes"]
+    words.append(math.ceil(2 + tally.seconds / 30))
+    words += [word for path in imports for word in ("--import", path)]
+    words += ["--simulator", tally.simulator] if tally.rtl else ["--no-rtl"]
+    return shlex.join(map(str, [*words, "-o", out / "again"]))
 
 
 def _replayed(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
+import pytest
 from icarus import needs_icarus
 
+from stepgen.fuzz import compare
 from stepgen.fuzz.coverage import imported
 from stepgen.fuzz.draw import case
 from stepgen.ir import function
@@ -68,6 +71,53 @@ def test_what_was_imported_is_reported(stepgen, here: Path) -> None:
 
 def test_a_seed_is_drawn_and_told(stepgen, here: Path) -> None:
     seeds = {stepgen("fuzz --no-rtl --cases 1 -o f --json").json["seed"] for _ in range(2)}
+    assert len(seeds) == 2
+
+
+def test_a_failure_says_how_to_see_it_again(stepgen, here: Path, monkeypatch) -> None:
+    monkeypatch.setattr(compare, "_counted", lambda *_: 1 / 0)
+    said = stepgen("fuzz --no-rtl --cases 3 --seed 4 -o f")
+    assert said.code == 1
+    assert "ZeroDivisionError" in said.out
+    (again,) = re.findall(r"^to see it again: stepgen (.*)$", said.out, re.MULTILINE)
+    assert again == "fuzz --seed 4 --cases 3 --minutes 3 --no-rtl -o f/again"
+    assert stepgen(again).code == 1
+    first, second = (sorted((here / f / "crashers").iterdir()) for f in ("f", "f/again"))
+    assert first
+    assert [p.read_text() for p in first] == [p.read_text() for p in second]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("fails", [0, 1])
+def test_make_fuzz_shows_the_case_that_fails(tmp_path: Path, fails: int) -> None:
+    made = tmp_path / "venv/bin/stepgen"
+    made.parent.mkdir(parents=True)
+    made.write_text(
+        f"#!/bin/sh\nmkdir -p {tmp_path}/fuzz/crashers\n"
+        f'echo "whole case" > {tmp_path}/fuzz/crashers/$5-3.json\necho "$@"\nexit {fails}\n'
+    )
+    made.chmod(0o755)
+    (tmp_path / "venv/.ready").touch()
+    words = [
+        "make",
+        "-s",
+        "-C",
+        str(ROOT),
+        "fuzz",
+        f"VENV={tmp_path}/venv",
+        f"FUZZ={tmp_path}/fuzz",
+    ]
+    seeds = set()
+    for _ in range(2):
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        (seed,) = re.findall(
+            r"^fuzz --minutes 2 --seed (\d+) -j \d+ -o ", done.stdout, re.MULTILINE
+        )
+        seeds.add(seed)
+        assert (done.returncode != 0) == bool(fails)
+        assert (f"{seed}-3.json:\nwhole case\n" in done.stdout) == bool(fails)
     assert len(seeds) == 2
 
 
