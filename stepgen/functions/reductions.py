@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar, Literal
@@ -10,7 +12,9 @@ import numpy as np
 import sympy
 
 from stepgen.functions.bases import Constant
-from stepgen.ir.dtypes import Tile, address, wide
+from stepgen.hw.units.pcu.params import Lane
+from stepgen.hw.units.reduce_rows import params as reduce_rows
+from stepgen.ir.dtypes import ElementType, Tile, address, wide
 from stepgen.ir.function import Mapped, Scanned
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -27,6 +31,21 @@ class _OfRows(Mapped, abstract=True):
         """One column."""
         self.check(call, tiles)
         return Tile(tiles[0].rows, 1, tiles[0].element)
+
+    @abstractmethod
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """The arithmetic of a pair of elements in the circuit, in the result's type."""
+
+    @abstractmethod
+    def neutral(self, element: ElementType) -> float:
+        """The number that leaves any other as it is."""
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> reduce_rows.ReduceRows | None:
+        """A tree of `lane`."""
+        x, y = tiles
+        return reduce_rows.of_function(self.lane, x, y.element, self.neutral(y.element))
 
     def keeps_rows(self, operand: int) -> bool:
         """Each row gives one element."""
@@ -49,11 +68,20 @@ class RowMax(_OfRows):
         columns = [x[:, i : i + 1] for i in range(x.shape[1])]
         return reduce(numbers.maximum, columns, lowest)
 
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """The larger one."""
+        return a.maximum(b)
+
+    def neutral(self, element: ElementType) -> float:
+        """The lowest number."""
+        return float(numbers.lowest(element.name))
+
 
 class RowSum(_OfRows):
     """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
 
-    A tree over the lanes of a slice, then slice after slice, in the result's type.
+    A balanced tree of adjacent pairs over the row, in the result's type; where a number is left
+    over it goes up a level. A row without columns gives 0.
     """
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
@@ -63,8 +91,17 @@ class RowSum(_OfRows):
 
     def compute(self, at: Setting, x: Array) -> Array:
         """One column."""
-        start = np.zeros(x.shape[0], at.dtype)
-        return numbers.lane_sum(numbers.convert(x, at.element), at.lanes, start)[:, None]
+        if x.shape[1] == 0:
+            return np.zeros((x.shape[0], 1), at.dtype)
+        return numbers.tree_sum(numbers.convert(x, at.element))[:, None]
+
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """The sum."""
+        return a + b
+
+    def neutral(self, element: ElementType) -> float:
+        """Zero; of floats -0, since +0 and -0 make +0."""
+        return -0.0 if numbers.is_float(element.name) else 0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.retile_col import params as retile_col
+from stepgen.hw.units.shift_cols import params as shift_cols
 from stepgen.ir.dims import Dim, buffer_bound, product, static
 from stepgen.ir.dtypes import DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
@@ -336,6 +337,12 @@ class ShiftCols(Mapped):
         fill = numbers.constant(self.fill, at.element)
         new = np.full((x.shape[0], min(self.by, x.shape[1])), fill[0, 0], at.dtype)
         return np.concatenate([new, x[:, : max(0, x.shape[1] - self.by)]], axis=1)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> shift_cols.ShiftCols | None:
+        """It keeps the last elements of a row."""
+        return shift_cols.of_tile(tiles[0], self.by, self.fill, lanes)
 
     def keeps_rows(self, operand: int) -> bool:
         """Columns move."""

@@ -403,7 +403,8 @@ class Functions:
     def row_sum(self) -> Function:
         """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
 
-        A tree over the lanes of a slice, then slice after slice, in the result's type.
+        A balanced tree of adjacent pairs over the row, in the result's type; where a number is left
+        over it goes up a level. A row without columns gives 0.
 
         Returns
         -------

@@ -30,8 +30,10 @@ from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.reassemble.params import Reassemble
+from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
+from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
@@ -260,6 +262,19 @@ def accumulate(draw: Draw) -> Case:
     return alone(params, {"x": x}, {"y": y})
 
 
+def reduce_rows(draw: Draw) -> Case:
+    slices = draw.one((1, 2, 3))
+    x = tiles(draw, OUTER, OUTER, slices=slices)
+    add = (Operation("add", (0, 1), "int8"),)
+    params = ReduceRows("int8", "int8", add, 0, slices * LANES)
+    return alone(params, {"x": x}, {"y": [*extents(1), *x[1][1:]]})
+
+
+def shift_cols(draw: Draw) -> Case:
+    x = tiles(draw, OUTER, OUTER)
+    return alone(ShiftCols(1, 0, 2, 8), {"x": x}, {"y": x[1]})
+
+
 def copies_added(draw: Draw) -> Case:
     """A tile that is added to itself: nothing leaves before all of it is there."""
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
@@ -325,6 +340,8 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "matmul": (matmul,),
     "retile_col": (retile_col, copies_side_by_side),
     "accumulate": (accumulate, copies_added),
+    "reduce_rows": (reduce_rows,),
+    "shift_cols": (shift_cols,),
     "load": (load,),
 }
 

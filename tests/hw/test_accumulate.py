@@ -18,6 +18,7 @@ from stepgen.hw.design.table import Channel
 from stepgen.hw.units.accumulate.params import Accumulate, of_function
 from stepgen.ir.errors import StepError
 from stepgen.ir.setting import Setting
+from stepgen.ir.stalls import Stalls
 from stepgen.semantics import numbers
 from stepgen.semantics.folding import Fold
 from stepgen.timing.model import predict
@@ -157,71 +158,6 @@ def pattern(number: float, element: sg.ElementType) -> int:
     return int.from_bytes(np.full(1, number, numbers_type(element)).tobytes(), "little")
 
 
-@pytest.mark.parametrize("every", [False, True], ids=["accum", "scan"])
-@pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("seed", range(4))
-def test_folds(seed, name, every):
-    draw, update = Draw(seed), UPDATES[name]
-    outer, count, fixed = draw.one((0, 0, 1, 2)), draw.one((1, 1, 2, 3)), draw.one((True, False))
-    most = draw.one((1, 1, 2, 5, 12))
-    rank = draw.one((1, 1, 2, 3))
-    dims = [draw.one(((0,), (1, 3), (7,)))] + [(0, 1, 2)] * outer
-    inner = [draw.one(((1, 2), (0, 1, 3), (4,)))] + [(0, 1, 2)] * (rank - 1)
-    if not fixed:  # a state has no size without tiles
-        inner = [tuple(max(1, n) for n in d) for d in inner]
-
-    def chunk():
-        rows = most if fixed else draw.one((0, 1, most))
-        return draw.nested(
-            inner,
-            lambda: [
-                values(draw, update.operand, rows, count * LANES) for _ in range(update.operands)
-            ],
-        )
-
-    x = draw.nested(dims, chunk)
-    extent = most if fixed else sg.dynamic("R", bound=most)
-    tile = sg.Tile(extent, count * LANES, update.state)
-    init = draw.one((None, 3))
-    at = Setting(tile, numbers_type(update.state), LANES)
-    fold = Fold(update.function, at, init)
-
-    def folded(tiles):
-        made = []
-        for operands in leaves(tiles, rank):
-            fold.update(operands)
-            made.append(slices(fold.tile().copy()))
-        whole = slices(fold.tile().copy()) if not every else None
-        fold.reset()
-        if not every:
-            return whole
-        left = iter(made)
-        return mapped(tiles, rank, lambda _: next(left))
-
-    depth = outer + 1
-    y = mapped(x, depth, folded)
-    given = update.function.identity(at) if init is None else init
-    start = pattern(given, update.state)
-    params = accumulator(update, most, count, rank, fixed=fixed, every=every, start=start)
-    assert params.pipeline.loop == update.loop
-    level = 2 + outer + rank
-    left = level if every else 2 + outer
-    bits = update.operand.bits
-    heads = [draw.channel(f"x{n}", level, bits=bits) for n in range(update.operands)]
-    out = draw.channel("y", left, bits=update.state.bits, delay=params.delay(LANES))
-    design = lone(params, heads, [out])
-    inputs = {
-        f"s_x{n}": to_beats(
-            mapped(x, depth + rank, lambda t, n=n: slices(t[n])),
-            level,
-            numbers_type(update.operand),
-        )
-        for n in range(update.operands)
-    }
-    expected = {"d_y": to_beats(y, left, numbers_type(update.state))}
-    verify(design, inputs, expected, draw.stalls(design))
-
-
 def plain(name: str, chunks: list[list[int]], count: int, *, rows: int, fixed=True, every=False):
     """A design for chunks of tiles with so many rows of `count` beats, and its input."""
     draw, update = Draw(1), UPDATES[name]
@@ -254,6 +190,40 @@ def test_a_state_leaves_while_the_next_chunk_enters():
     predicted = predict(design, inputs)
     pops, pushes = predicted.pops["x"], predicted.pushes["y"]
     assert list(pushes[:12]) == list(pops[24:36])
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_tiles_without_rows_and_chunks_without_tiles(every):
+    for fixed, rows, sizes in (
+        (False, 3, [[0, 0], [2, 2], [0], [3], [0, 0, 0]]),
+        (True, 2, [[], [2, 2], [], [], [2]]),
+        (True, 0, [[], [0, 0], [0]]),
+    ):
+        params = accumulator(UPDATES["int8 add"], rows, 1, 1, fixed=fixed, every=every)
+        draw = Draw(2)
+        chunks = [[values(draw, sg.int8, n, LANES) for n in chunk] for chunk in sizes]
+        nothing = np.zeros((rows, LANES), np.int8)
+        if every:
+            due = [[sum(c[: n + 1]) for n in range(len(c))] for c in chunks]
+        else:
+            due = [sum(c, np.zeros_like(c[0])) if c else nothing for c in chunks]
+        left = 3 if every else 2
+        out = Channel("y", LANES, 8, left, depth=4, delay=params.delay(LANES))
+        design = lone(params, [Channel("x", LANES, 8, 3)], [out])
+        x = to_beats(mapped(chunks, 2, slices), 3)
+        y = to_beats(mapped(due, left - 1, slices), left)
+        for stalls in (Stalls(), Stalls(3, {"d_y": 0.6}), Stalls(4, {"s_x": 0.6})):
+            verify(design, {"s_x": x}, {"d_y": y}, stalls)
+
+
+def test_a_state_that_finds_no_room_counts_as_full():
+    design, inputs = plain("int8 add", [[2, 2]] * 8, 1, rows=2)
+    stalls = Stalls(1, {"d_y": 0.9})
+    (actor,) = (a for a in predict(design, inputs, stalls=stalls).activities if a.unit == "dut")
+    assert actor.full > actor.starved
+    slow = Stalls(1, {"s_x": 0.9})
+    (actor,) = (a for a in predict(design, inputs, stalls=slow).activities if a.unit == "dut")
+    assert not actor.full
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -350,3 +320,68 @@ def test_what_can_not_be_built(changed, x, y, message):
     heads = [head] if len(params["operands"]) > 1 else []
     with pytest.raises(StepError, match=f"^design lone: accumulate dut: {message}"):
         lone(Accumulate(**params), heads, [Channel("y", *y, delay=2)])
+
+
+@pytest.mark.parametrize("every", [False, True], ids=["accum", "scan"])
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("seed", range(4))
+def test_folds(seed, name, every):
+    draw, update = Draw(seed), UPDATES[name]
+    outer, count, fixed = draw.one((0, 0, 1, 2)), draw.one((1, 1, 2, 3)), draw.one((True, False))
+    most = draw.one((1, 1, 2, 5, 12))
+    rank = draw.one((1, 1, 2, 3))
+    dims = [draw.one(((0,), (1, 3), (7,)))] + [(0, 1, 2)] * outer
+    inner = [draw.one(((1, 2), (0, 1, 3), (4,)))] + [(0, 1, 2)] * (rank - 1)
+    if not fixed:  # a state has no size without tiles
+        inner = [tuple(max(1, n) for n in d) for d in inner]
+
+    def chunk():
+        rows = most if fixed else draw.one((0, 1, most))
+        return draw.nested(
+            inner,
+            lambda: [
+                values(draw, update.operand, rows, count * LANES) for _ in range(update.operands)
+            ],
+        )
+
+    x = draw.nested(dims, chunk)
+    extent = most if fixed else sg.dynamic("R", bound=most)
+    tile = sg.Tile(extent, count * LANES, update.state)
+    init = draw.one((None, 3))
+    at = Setting(tile, numbers_type(update.state), LANES)
+    fold = Fold(update.function, at, init)
+
+    def folded(tiles):
+        made = []
+        for operands in leaves(tiles, rank):
+            fold.update(operands)
+            made.append(slices(fold.tile().copy()))
+        whole = slices(fold.tile().copy()) if not every else None
+        fold.reset()
+        if not every:
+            return whole
+        left = iter(made)
+        return mapped(tiles, rank, lambda _: next(left))
+
+    depth = outer + 1
+    y = mapped(x, depth, folded)
+    given = update.function.identity(at) if init is None else init
+    start = pattern(given, update.state)
+    params = accumulator(update, most, count, rank, fixed=fixed, every=every, start=start)
+    assert params.pipeline.loop == update.loop
+    level = 2 + outer + rank
+    left = level if every else 2 + outer
+    bits = update.operand.bits
+    heads = [draw.channel(f"x{n}", level, bits=bits) for n in range(update.operands)]
+    out = draw.channel("y", left, bits=update.state.bits, delay=params.delay(LANES))
+    design = lone(params, heads, [out])
+    inputs = {
+        f"s_x{n}": to_beats(
+            mapped(x, depth + rank, lambda t, n=n: slices(t[n])),
+            level,
+            numbers_type(update.operand),
+        )
+        for n in range(update.operands)
+    }
+    expected = {"d_y": to_beats(y, left, numbers_type(update.state))}
+    verify(design, inputs, expected, draw.stalls(design))

@@ -12,7 +12,7 @@ class MapCircuit(Circuit):
 
     covers = (
         "matmul (int8 to int32); sums, products, comparisons, conversions, requantize; "
-        "rows and columns are broadcast"
+        "rows and columns are broadcast; sums and maxima of rows; shifts of columns"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

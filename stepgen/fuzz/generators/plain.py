@@ -209,6 +209,14 @@ class Program:
         """A function that updates each element of a state."""
         return self.pick(sg.fn.add(), sg.fn.mul(), sg.fn.maximum(), sg.fn.minimum())
 
+    def step_reduce_rows(self, x: Stream, _: str) -> Stream:
+        one = x.map(self.pick(sg.fn.row_sum(), sg.fn.row_max()))
+        return one.map(sg.fn.row_broadcast(self.columns())) if self.number(0, 1) else one
+
+    def step_shift_cols(self, x: Stream, _: str) -> Stream:
+        by = self.pick(1, self.lanes, self.number(1, columns_of(x) + 1))
+        return x.map(sg.fn.shift_cols(by=by, fill=self.number(-2, 2)))
+
     def step_streamify(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.pick(0, 0, 1))
 

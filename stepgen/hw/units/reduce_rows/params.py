@@ -1,0 +1,133 @@
+"""ReduceRows: reduces each row of a tile to one element, by a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....ir.dtypes import ELEMENTS, ElementType, Tile
+from ...arithmetic.operations import Operation
+from ...arithmetic.pipeline import Lane, Pipeline, pattern, written
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part
+from ...design.params import UnitParams
+from ...design.table import Design, Unit
+
+
+@dataclass(frozen=True)
+class ReduceRows(UnitParams):
+    """Reduces rows of ``x`` to one element each, in a balanced tree of adjacent pairs.
+
+    Parameters
+    ----------
+    operand : str
+        Element type of ``x``.
+    element : str
+        Element type of ``y``, to which elements are converted first.
+    operations : tuple of Operation
+        The arithmetic of a pair, as in `stepgen.hw.arithmetic.pipeline.Pipeline`.
+    identity : int
+        Bit pattern of the number that leaves any other as it is.
+    columns : int
+        Elements of a row.
+    """
+
+    operand: str
+    element: str
+    operations: tuple[Operation, ...]
+    identity: int
+    columns: int
+
+    kind: ClassVar = "reduce_rows"
+    main: ClassVar = "reduce"
+    inputs: ClassVar = ("x",)
+    outputs: ClassVar = ("y",)
+
+    @property
+    def conversion(self) -> Pipeline:
+        """From an element of ``x`` to one of ``y``."""
+        to = Operation("convert", (0,), self.element)
+        return Pipeline((self.operand,), () if self.operand == self.element else (to,))
+
+    @property
+    def pair(self) -> Pipeline:
+        """From two elements to one."""
+        return Pipeline((self.element, self.element), self.operations)
+
+    def slices(self, lanes: int) -> int:
+        """Beats of a row."""
+        return -(-self.columns // lanes)
+
+    def levels(self, lanes: int) -> tuple[int, int]:
+        """Levels of the tree over the lanes of a beat, and over the beats of a row."""
+        return (lanes - 1).bit_length(), (self.slices(lanes) - 1).bit_length()
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        for name in (self.operand, self.element):
+            if name not in ELEMENTS:
+                return f"{name} is no element type"
+        for pipeline in (self.conversion, self.pair):
+            if wrong := pipeline.problem():
+                return wrong
+        element = ELEMENTS[self.element]
+        if self.pair.element != element:
+            return f"a pair of {element} makes {self.pair.element}"
+        if not 0 <= self.identity < 1 << element.bits:
+            return f"{self.identity} is no bit pattern of {element}"
+        if self.columns < 1:
+            return f"a row needs at least 1 column, not {self.columns}"
+        x = design.channel[unit.inputs["x"]]
+        if x.element not in ("", self.operand):
+            return f"x must carry {self.operand}, not {x.element}"
+        if not x.rank:
+            return "x must have rows"
+        wanted = Format(design.lanes, ELEMENTS[self.operand].bits, x.rank)
+        y = Format(design.lanes, element.bits, x.rank, self.delay(design.lanes))
+        return misfit(unit, design, x=wanted, y=y)
+
+    def delay(self, lanes: int) -> int:
+        """Pipeline of ``y`` in cycles."""
+        return self.conversion.stages + sum(self.levels(lanes)) * self.pair.stages
+
+    def multipliers(self, design: Design) -> int:
+        """Hardware multipliers of the tree."""
+        pairs = design.lanes - 1 + self.levels(design.lanes)[1]
+        converted = design.lanes * self.conversion.multipliers
+        return converted + pairs * self.pair.multipliers
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One, which gives a beat for a complete row."""
+        x, y = unit.inputs["x"], unit.outputs["y"]
+        several = extents[x][0].bound > 1
+
+        def follow(paces: Paces) -> Paces:
+            rows = paces[x].moved(1, 0)
+            return {y: replace(rows, opened=False, prompt=False) if several else rows}
+
+        return [Part((x,), (y,), follow)]
+
+
+def of_function(
+    pair: Callable[..., Lane | None], x: Tile, element: ElementType, identity: float
+) -> ReduceRows | None:
+    """The unit of a reduction of rows, if its function writes down the arithmetic of a pair.
+
+    Parameters
+    ----------
+    pair : callable
+        Makes the `Lane` of a pair of those of its elements; None if it has no circuit.
+    x : Tile
+        Type of the tiles, of static columns.
+    element : ElementType
+        Element type of the results.
+    identity : float
+        The number that leaves any other as it is.
+    """
+    one = Tile(1, 1, element)
+    pipeline = written(pair, [one, one])
+    if pipeline is None:
+        return None
+    assert x.cols.static is not None
+    bits = pattern(identity, element) % (1 << element.bits)
+    return ReduceRows(x.element.name, element.name, pipeline.operations, bits, x.cols.static)

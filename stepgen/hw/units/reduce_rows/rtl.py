@@ -1,0 +1,81 @@
+"""Reduces each row of a tile to one element, by a tree."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+
+from ....ir.wire import VALUE
+from ...arithmetic.circuits.lane import lane
+from ...primitives import counter, delayed
+from ...unit import UnitCore
+
+
+class ReduceRowsCore(UnitCore):
+    """Map of row_sum and row_max.
+
+    The lanes of a beat are reduced by a tree, and its results again in pairs: at each level the
+    first of a pair waits for the second. Where there is none, and in lanes behind the end of a row,
+    the identity takes its place.
+
+    Parameters
+    ----------
+    unit.params : ReduceRows
+
+    Notes
+    -----
+    One beat per cycle. Latency is a pair's at each level of the tree over a row. Cost: L - 1 pairs
+    for the lanes of a beat, and one for each further level. A row of another number of beats raises
+    ``error``. Resources and clock: ``benchmarks/RESULTS.md``, d.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y, params = self.x, self.y, self.params
+        is_value = x.payload.kind == VALUE
+        ends = ~is_value | (x.payload.stop != 0)
+        fire, takes = Signal(), Signal()
+        _, last = counter(m, takes, params.slices(self.design.lanes))
+        m.d.comb += [
+            fire.eq(x.valid & (y.ready | ~ends)),
+            takes.eq(fire & is_value),
+            x.ready.eq(fire),
+            y.valid.eq(fire & ends),
+        ]
+        m.d.sync += self.error.eq(takes & (ends != last))
+
+        total = self._reduced(m, takes, ends)
+        kind, stop, low = (
+            delayed(m, value, params.delay(self.design.lanes), reset_less=True)
+            for value in (x.payload.kind, x.payload.stop, x.payload.data[: len(x.payload.stop)])
+        )
+        m.d.comb += [
+            y.payload.kind.eq(kind),
+            y.payload.stop.eq(stop),
+            y.payload.data.eq(Mux(kind == VALUE, total, low)),
+        ]
+        return m
+
+    def _reduced(self, m, takes, ends):
+        """The element of a row, `delay` cycles after its last beat."""
+        params, pair, lanes = self.params, self.params.pair, self.design.lanes
+        tail, bits = params.columns % lanes, self.channels["x"].bits
+        identity = Const(params.identity, pair.element.bits)
+        converts = params.conversion.stages
+        last = delayed(m, ends, converts, reset_less=True)
+        values = []
+        for n in range(lanes):
+            one = self.x.payload.data.word_select(n, bits)
+            value = lane(m, params.conversion, [one])[: pair.element.bits]
+            values.append(Mux(last, identity, value) if tail and n >= tail else value)
+        late = converts
+        while len(values) > 1:
+            values = [lane(m, pair, [a, b]) for a, b in zip(values[::2], values[1::2], strict=True)]
+            late += pair.stages
+        (value,) = values
+        there, last = delayed(m, takes, late), delayed(m, ends, late, reset_less=True)
+        for _ in range(params.levels(lanes)[1]):
+            held, holds = Signal(pair.element.bits, reset_less=True), Signal()
+            with m.If(there):
+                m.d.sync += [held.eq(value), holds.eq(~holds & ~last)]
+            value = lane(m, pair, [Mux(holds, held, value), Mux(holds, value, identity)])
+            there = delayed(m, there & (holds | last), pair.stages)
+            last = delayed(m, last, pair.stages, reset_less=True)
+        return value

@@ -1,0 +1,25 @@
+"""Cycle model of shift_cols: a beat for a beat."""
+
+from __future__ import annotations
+
+from ....timing.design_layout import DesignLayout
+from ....timing.kernel import READY, Memory, acted, can_pass, packed, pop, push, record, step
+from ...design.table import Unit
+from .params import ShiftCols
+
+P = record("x", "y")
+
+
+@step
+def shift(M: Memory, a: int, t: int) -> int:
+    wait = can_pass(M, M[a + P.x], M[a + P.y], t)
+    if wait != READY:
+        return wait
+    push(M, M[a + P.y], t, pop(M, M[a + P.x], t))
+    return acted(M, t)
+
+
+def build(unit: Unit, params: ShiftCols, layout: DesignLayout) -> None:
+    """One actor."""
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    layout.actor(unit.name, "shift", shift, packed(P, x=x, y=y), reads=[x], writes=[y])
