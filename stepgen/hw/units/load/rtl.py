@@ -238,7 +238,6 @@ class _Emit(wiring.Component):
         word_bits = len(data.payload)
         passes = self.params.pass_level
 
-        inside = Signal()  # the pass has begun
         special = Signal()  # the next beat is an end or an empty group
         close_known = Signal()
         close_stop = Signal(len(out.payload.stop))
@@ -246,9 +245,10 @@ class _Emit(wiring.Component):
         owed = Signal()  # the pass has been sent, the end of its element is not yet consumed
         prompt = self.params.prompt
         if self.by_ref:
+            # While a pass goes on, its own close comes next, which is a value.
             closes, raised = self.closes, passes - self.params.ref_level
             m.d.comb += [
-                special.eq(~inside & ~owed & closes.valid & (closes.payload.kind != VALUE)),
+                special.eq(~owed & closes.valid & (closes.payload.kind != VALUE)),
                 close_known.eq(prompt | closes.valid),
                 close_stop.eq(closes.payload.stop + raised),
             ]
@@ -291,9 +291,7 @@ class _Emit(wiring.Component):
             out.payload.data.eq(value if self.lanes else 0),
         ]
         with m.If(emits & last):
-            m.d.sync += [inside.eq(0), ended.eq(not self.by_ref)]
-        with m.Elif(emits | gathers):
-            m.d.sync += inside.eq(1)
+            m.d.sync += ended.eq(not self.by_ref)
 
         if self.by_ref:
             m.d.comb += closes.ready.eq(special & out.ready | emits & last | owed)

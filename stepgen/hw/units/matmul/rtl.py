@@ -120,7 +120,6 @@ class MatmulCore(UnitCore):
         both, fire, steps, ends = Signal(), Signal(), Signal(), Signal()
         _, last_n = counter(m, steps, n_slices)
         k_slice, last_k = counter(m, steps & last_n, k_slices)
-        following = Signal.like(address)
         m.d.comb += [
             both.eq(x.valid & tiles.valid),
             fire.eq(both & (y.ready | is_value & ~last_k)),
@@ -129,10 +128,9 @@ class MatmulCore(UnitCore):
             x.ready.eq(fire & (~is_value | last_n)),
             tiles.ready.eq(fire & ends),
             y.valid.eq(fire & (~is_value | last_k)),
-            following.eq(after(address, 2 * blocks)),
         ]
         with m.If(steps):
-            m.d.sync += address.eq(Mux(last_n & last_k, start, following))
+            m.d.sync += address.eq(Mux(last_n & last_k, start, address + 1))
         with m.If(fire & ends & has_tile):
             other = Mux(start == 0, blocks, 0)
             m.d.sync += [start.eq(other), address.eq(other)]
