@@ -32,8 +32,11 @@ def _mult18x18d(c) -> Module:
             m.d.sync += later.eq(0)
         return later
 
-    a = register(_port(c, "i_A", 18).as_signed(), "INPUTA")
-    b = register(_port(c, "i_B", 18).as_signed(), "INPUTB")
+    a, b = (
+        register(port.as_signed() if c[f"i_SIGNED{side}"].value else port, f"INPUT{side}")
+        for side in "AB"
+        for port in [_port(c, f"i_{side}", 18)]
+    )
     product = Signal(36)
     m.d.comb += product.eq(a * b)
     product = register(register(product, "PIPELINE"), "OUTPUT")
@@ -46,7 +49,8 @@ def _dp16kd(c) -> Module:
     bits = c["p_DATA_WIDTH_A"]
     assert bits == c["p_DATA_WIDTH_B"]
     unused = 14 - SHAPES[bits]
-    m.submodules.cells = cells = memory.Memory(shape=bits, depth=1 << SHAPES[bits], init=[])
+    init = [_row(c, bits, n) for n in range(1 << SHAPES[bits])] if "p_INITVAL_00" in c else []
+    m.submodules.cells = cells = memory.Memory(shape=bits, depth=1 << SHAPES[bits], init=init)
     write, read = cells.write_port(), cells.read_port()
     w_addr, r_addr = _port(c, "i_ADA", 14), _port(c, "i_ADB", 14)
     enables = w_addr[: bits // 9].all() if bits >= 18 else 1
@@ -73,3 +77,15 @@ def _dp16kd(c) -> Module:
     else:
         m.d.comb += _port(c, "o_DOB", 18).eq(seen)
     return m
+
+
+def _row(c, bits, number) -> int:
+    """A row from the initial contents, whose words of 20 bits hold two bytes of 9."""
+    value = 0
+    for byte in range(bits // 9):
+        at = number * (bits // 9) + byte
+        word = c.get(f"p_INITVAL_{at // 32:02X}")
+        value |= (
+            word.value >> at % 32 // 2 * 20 + at % 2 * 9 & 511 if word is not None else 0
+        ) << 9 * byte
+    return value

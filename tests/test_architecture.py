@@ -24,7 +24,7 @@ ROOT = Path(stepgen.__file__).parent
 
 _TABLE = r"stepgen\.hw\.design"
 _PARAMS = r"stepgen\.hw\.units\.\w+\.params"
-_ARITHMETIC = r"stepgen\.hw\.arithmetic\.(operations|pipeline|scaling)"
+_ARITHMETIC = r"stepgen\.hw\.arithmetic\.(operations|pipeline|scaling|tabulated)"
 _CORE = r"stepgen\.(ir|semantics|functions|compile|timing)"
 MAY_IMPORT = {
     "ir": (r"stepgen\.ir",),
@@ -330,8 +330,13 @@ def touched(word: str) -> set[str]:
 
 
 def test_what_a_function_takes() -> None:
-    """One class; this one also has a table of its own."""
-    assert touched("gelu") == {"stepgen/functions/elementwise.py", "stepgen/semantics/tables.py"}
+    """One class; this one also has a table of its own, and a circuit of it."""
+    assert touched("gelu") == {
+        "stepgen/functions/elementwise.py",
+        "stepgen/semantics/tables.py",
+        "stepgen/hw/arithmetic/tabulated.py",
+        "stepgen/hw/arithmetic/circuits/tabulated.py",
+    }
 
 
 def test_what_a_function_with_a_circuit_takes() -> None:

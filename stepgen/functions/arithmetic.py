@@ -85,6 +85,10 @@ class Div(Binary):
         """`stepgen.semantics.tables.div`."""
         return tables.div(a, b)
 
+    def lane(self, a: Lane, b: Lane) -> Lane:
+        """One pair."""
+        return a / b
+
 
 class Maximum(Folding):
     """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""

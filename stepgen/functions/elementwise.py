@@ -117,6 +117,10 @@ class Tabulated(Unary, abstract=True):
         """All elements."""
         return tables.apply(self.name, x)
 
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x.apply(self.name)
+
 
 class Exp(Tabulated):
     """``e ** x``, 4 operations per element (paper, section 4.2)."""

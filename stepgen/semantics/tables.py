@@ -42,8 +42,7 @@ MAX_ULP: Final = {
 }
 """Largest error in units in the last place, per function and format."""
 
-TANH_OCTAVES: Final = 5
-GELU_OCTAVES: Final = 5
+OCTAVES: Final = 5
 """Octaves up to 16: beyond, tanh is 1 and the tail of gelu is flushed."""
 POWER_BITS: Final = 8
 """Bits of a power of two's whole part: 2**256 is an infinity, 2**-256 is zero also in a sum."""
@@ -112,8 +111,8 @@ _FUNCTIONS: Final[dict[str, tuple[Function, ...]]] = {
     "sqrt_odd": (lambda u: mpmath.sqrt(2 * (1 + u)),),
     "rsqrt_even": (lambda u: 1 / mpmath.sqrt(1 + u),),
     "rsqrt_odd": (lambda u: 1 / mpmath.sqrt(2 * (1 + u)),),
-    "tanh": (_tanh_slope,) + (mpmath.tanh,) * (TANH_OCTAVES - 1),
-    "mills": tuple(map(_mills, range(GELU_OCTAVES))),
+    "tanh": (_tanh_slope,) + (mpmath.tanh,) * (OCTAVES - 1),
+    "mills": tuple(map(_mills, range(OCTAVES))),
 }
 
 
@@ -293,7 +292,7 @@ def gelu(x: Array) -> Array:
     below = np.ones_like(parts.negative)
     exponent = np.where(far, 7, 2 * parts.exponent)
     n, m = power(square, exponent, 2 * parts.bits + 1 - cut, below, name)
-    octave = np.clip(parts.exponent + 1, 0, GELU_OCTAVES - 1)
+    octave = np.clip(parts.exponent + 1, 0, OCTAVES - 1)
     mills = table("mills", name)(np.where(far, 0, parts.fixed(precision.argument)))
     tail, n = (mills * m) >> precision.result, n - octave - 1
     share = (1 << precision.result) - (tail >> np.minimum(-n, 62))

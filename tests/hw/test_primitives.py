@@ -4,7 +4,8 @@ import pytest
 from amaranth.hdl import Elaboratable, Fragment, Module, Signal
 from amaranth.sim import Simulator
 
-from stepgen.hw.primitives import BlockRam, Device, Multiplier, counter
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
 
@@ -57,6 +58,52 @@ def test_multiplier(device, a_bits, b_bits):
             await ctx.tick()
 
     run(multiply, device, bench)
+
+
+@pytest.mark.parametrize("a_signed", [False, True])
+@pytest.mark.parametrize("b_signed", [False, True])
+@pytest.mark.parametrize("bits", [18, 11])
+def test_multiplier_of_factors_without_sign(device, bits, a_signed, b_signed):
+    rng = np.random.default_rng(bits)
+    multiply = Multiplier(bits, 18, a_signed=a_signed, b_signed=b_signed)
+
+    def factor(bits, signed):
+        low = -(1 << bits - 1) if signed else 0
+        return rng.choice([low, low + (1 << bits) - 1, rng.integers(low, low + (1 << bits))])
+
+    factors = [(factor(bits, a_signed), factor(18, b_signed)) for _ in range(40)]
+
+    async def bench(ctx):
+        for t, (a, b) in enumerate(factors):
+            ctx.set(multiply.a, int(a))
+            ctx.set(multiply.b, int(b))
+            if t >= 3:
+                before = factors[t - 3]
+                assert ctx.get(multiply.product) == before[0] * before[1]
+            await ctx.tick()
+
+    run(multiply, device, bench)
+
+
+@pytest.mark.parametrize(
+    ("width", "depth"), [(9, 64), (70, 320), (36, 512), (20, 513), (40, 1025), (27, 100), (70, 58)]
+)
+def test_rom(device, width, depth):
+    rng = np.random.default_rng(width * depth)
+    rows = [int.from_bytes(rng.bytes(9), "little") & (1 << width) - 1 for _ in range(depth)]
+    rom = Rom(width, rows)
+    spots = [0, depth - 1, *(int(s) for s in rng.integers(0, depth, 60))]
+    latency = stages.rom(width * depth)
+    assert latency == (1 if width * depth <= 4096 else 2)
+
+    async def bench(ctx):
+        for t, spot in enumerate(spots):
+            ctx.set(rom.addr, spot)
+            if t >= latency:
+                assert ctx.get(rom.data) == rows[spots[t - latency]]
+            await ctx.tick()
+
+    run(rom, device, bench)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from ...ir.arguments import shown, take_fields
 from ...ir.dtypes import ELEMENTS, ElementType, bf16, bool_, f32, int8, int32
 from ...ir.errors import StepError
 from ..design import stages
-from .scaling import FACTOR_BITS, plan
+from . import tabulated
+from .scaling import plan
 
 NARROW_BITS = 16
 """Most bits that are compared and selected in one stage."""
@@ -120,9 +122,8 @@ class Kind:
 FLOAT_ADD = {bf16: 8, f32: 10}
 """Compare; swap; align (f32: coarse, fine); add; count zeros; normalise (f32: coarse, fine); round;
 pack."""
-FLOAT_MULTIPLY = {bf16: stages.MULTIPLIER + 3, f32: stages.MULTIPLIER + 5}
-"""Multiply; add the parts (f32: twice); normalise; round; pack."""
-FLOAT_MULTIPLIERS = {bf16: 1, f32: 4}
+FLOAT_FINISH = 3
+"""Normalise; round; pack."""
 CONVERSIONS: dict[tuple[ElementType, ElementType], int] = {
     (int8, int32): 0,
     (int32, int8): 1,
@@ -139,20 +140,27 @@ def _add_stages(o: Operation, operands: Sequence[Value]) -> int:
     return FLOAT_ADD.get(o.to, 1)
 
 
+def product_multipliers(*bits: int) -> int:
+    """Multipliers of a product of factors of so many bits: one or two parts of each."""
+    return math.prod(1 + (b > stages.MULTIPLIER_BITS) for b in bits)
+
+
+def product_stages(*bits: int) -> int:
+    """Stages of such a product: multiply, then add the parts in the middle, and these."""
+    return stages.MULTIPLIER + product_multipliers(*bits).bit_length() - 1
+
+
 def _multiply_stages(o: Operation, operands: Sequence[Value]) -> int:
-    return FLOAT_MULTIPLY.get(o.to) or stages.MULTIPLIER + _factors(operands) - 1
+    if o.to in MANTISSA_BITS:
+        return product_stages(*2 * [MANTISSA_BITS[o.to] + 1]) + FLOAT_FINISH
+    return product_stages(*(x.bits for x in operands))
 
 
 def _multiply_cost(o: Operation, operands: Sequence[Value]) -> int:
-    return FLOAT_MULTIPLIERS.get(o.to) or _factors(operands)
-
-
-def _factors(operands: Sequence[Value]) -> int:
-    """Multipliers of an integer product: each factor of more than 18 bits is split in two.
-
-    No bit of the product of both upper parts is among the lower 32.
-    """
-    return 1 + sum(x.bits > FACTOR_BITS for x in operands)
+    if o.to in MANTISSA_BITS:
+        return product_multipliers(*2 * [MANTISSA_BITS[o.to] + 1])
+    # No bit of the product of both upper parts is among the lower 32.
+    return min(3, product_multipliers(*(x.bits for x in operands)))
 
 
 def _select_stages(o: Operation, operands: Sequence[Value]) -> int:
@@ -161,6 +169,16 @@ def _select_stages(o: Operation, operands: Sequence[Value]) -> int:
 
 def _numbers(types: Sequence[ElementType], to: ElementType) -> bool:
     return to in NUMBERS and all(t == to for t in types)
+
+
+def _tabulated(operands: int, name: str) -> Kind:
+    return Kind(
+        operands,
+        0,
+        lambda of, to: to in MANTISSA_BITS and _numbers(of, to),
+        lambda o, _: tabulated.STAGES[name][o.to],
+        lambda o, _: tabulated.MULTIPLIERS[name][o.to],
+    )
 
 
 def _product(types: Sequence[ElementType], to: ElementType) -> bool:
@@ -192,5 +210,6 @@ OPERATIONS: dict[str, Kind] = {
         relation: Kind(2, 0, lambda of, to: to == bool_ and _numbers(of, of[0]), lambda *_: 1)
         for relation in COMPARISONS
     },
+    **{name: _tabulated(2 if name == "divide" else 1, name) for name in tabulated.STAGES},
 }
 """Every operation, by name."""

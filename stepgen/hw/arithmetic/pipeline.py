@@ -170,6 +170,14 @@ class Lane:
         to = wide(self.element) if self.element == int8 else self.element
         return self._do("multiply", other, to=to)
 
+    def __truediv__(self, other: Lane | float) -> Lane:
+        """The quotient of floats: a product with the tabulated reciprocal."""
+        return self._do("divide", other)
+
+    def apply(self, function: str) -> Lane:
+        """A function of `stepgen.semantics.tables.FUNCTIONS` by name, of a float."""
+        return self._do(function)
+
     def maximum(self, other: Lane | float) -> Lane:
         """The larger one; -0 is below +0, and a NaN makes a NaN."""
         return self._do("maximum", other)

@@ -11,6 +11,12 @@ MUX_WAYS = 8
 MULTIPLIER = 3
 """From the factors to the product: registers at the input, in the middle and at the output."""
 
+MULTIPLIER_BITS = 18
+"""Width of a hardware multiplier's factors."""
+
+LUT_ROM_BITS = 4096
+"""Up to this size a table of constants is made of LUTs."""
+
 
 def multiplexer(ways: int) -> int:
     """Register stages of a multiplexer with `ways` inputs, `MUX_WAYS` to one in each stage."""
@@ -19,3 +25,8 @@ def multiplexer(ways: int) -> int:
         ways = -(-ways // MUX_WAYS)
         count += 1
     return count
+
+
+def rom(bits: int) -> int:
+    """From the address to the data of a table of constants."""
+    return 1 if bits <= LUT_ROM_BITS else BLOCK_RAM

@@ -9,5 +9,16 @@ from .counter import after, counter
 from .delay import delayed
 from .device import GENERIC, Device, is_ecp5
 from .multiplier import Multiplier
+from .rom import Rom
 
-__all__ = ["GENERIC", "BlockRam", "Device", "Multiplier", "after", "counter", "delayed", "is_ecp5"]
+__all__ = [
+    "GENERIC",
+    "BlockRam",
+    "Device",
+    "Multiplier",
+    "Rom",
+    "after",
+    "counter",
+    "delayed",
+    "is_ecp5",
+]

@@ -1,5 +1,7 @@
 """A memory with a registered output."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -18,6 +20,8 @@ ECP5_SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
 """Data and address bits that a DP16KD can have."""
 
 ECP5_ADDRESS_BITS, ECP5_HALF = 14, 18
+MOST_ROWS = 2048
+"""With contents from the start: shapes that use all 9 bits of a byte."""
 
 
 class BlockRam(wiring.Component):
@@ -27,6 +31,8 @@ class BlockRam(wiring.Component):
     ----------
     width, depth : int
         Bits of a row, and rows.
+    init : sequence of int
+        What the first rows hold from the start, of at most `MOST_ROWS`.
 
     Members
     -------
@@ -43,9 +49,10 @@ class BlockRam(wiring.Component):
     Elsewhere a memory for the tool to map.
     """
 
-    def __init__(self, width: int, depth: int):
+    def __init__(self, width: int, depth: int, init: Sequence[int] = ()):
         self.width = width
         self.depth = depth
+        self.init = init
         address = ceil_log2(depth)
         super().__init__(
             {
@@ -64,7 +71,7 @@ class BlockRam(wiring.Component):
             return m
         style = "distributed" if self.depth <= SHALLOW else "block"
         m.submodules.rows = rows = memory.Memory(
-            shape=self.width, depth=self.depth, init=[], attrs={"ram_style": style}
+            shape=self.width, depth=self.depth, init=self.init, attrs={"ram_style": style}
         )
         write, read = rows.write_port(), rows.read_port()
         m.d.comb += [
@@ -91,14 +98,19 @@ class BlockRam(wiring.Component):
             written = Cat(self.w_data[start : start + count], Const(0, 36 - count))
             unused = Signal(36 - count, name=f"unused_{start}")
             seen = Cat(self.r_data[start : start + count], unused)
-            m.submodules[f"block_{start}"] = self._block(bits, written, w_addr, r_addr, seen)
+            rows = [row >> start & (1 << count) - 1 for row in self.init]
+            m.submodules[f"block_{start}"] = Instance(
+                "DP16KD",
+                **self._ports(bits, written, w_addr, r_addr, seen),
+                **_contents(bits, rows),
+            )
 
     def _address(self, address, bits):
         """`address` in the upper of a port's address bits."""
         padded = Cat(address, Const(0, bits - len(address)))
         return Cat(Const(0, ECP5_ADDRESS_BITS - bits), padded)
 
-    def _block(self, bits, written, w_addr, r_addr, seen):
+    def _ports(self, bits, written, w_addr, r_addr, seen):
         """Port A writes, port B reads. With 36 bits each side uses both halves of the data."""
         zero, one = Const(0, 1), Const(1, 1)
         low, high = range(ECP5_HALF), range(ECP5_HALF, 36)
@@ -107,8 +119,7 @@ class BlockRam(wiring.Component):
         outputs = {f"o_DO{first}{k}": seen[k] for k in low}
         if bits > ECP5_HALF:
             outputs |= {f"o_DOB{k - ECP5_HALF}": seen[k] for k in high}
-        return Instance(
-            "DP16KD",
+        return dict(
             p_DATA_WIDTH_A=bits,
             p_DATA_WIDTH_B=bits,
             p_REGMODE_A="OUTREG",
@@ -135,3 +146,15 @@ class BlockRam(wiring.Component):
             **{f"i_DIB{k - ECP5_HALF}": written[k] for k in high},
             **outputs,
         )
+
+
+def _contents(bits, rows):
+    """Parameters of a DP16KD that holds these rows: 16 halves of 18 bits in each of 320."""
+    whole = sum(row << n * bits for n, row in enumerate(rows))
+    parameters = {}
+    for n in range(-(-len(rows) * bits // (16 * ECP5_HALF))):
+        halves = (whole >> (n * 16 + k) * ECP5_HALF & (1 << ECP5_HALF) - 1 for k in range(16))
+        parameters[f"p_INITVAL_{n:02X}"] = Const(
+            sum(h << 20 * k for k, h in enumerate(halves)), 320
+        )
+    return parameters

@@ -1,16 +1,15 @@
 """A registered multiplier."""
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, signed
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..design import stages
+from ..design.stages import MULTIPLIER_BITS
 from .delay import delayed
 from .device import is_ecp5
 
 __all__ = ["Multiplier"]
-
-ECP5_BITS = 18
 
 
 class Multiplier(wiring.Component):
@@ -19,12 +18,14 @@ class Multiplier(wiring.Component):
     Parameters
     ----------
     a_bits, b_bits : int
-        Widths of the signed factors.
+        Widths of the factors.
+    a_signed, b_signed : bool
+        Whether a factor has a sign.
 
     Members
     -------
-    a, b : ``In(signed)``
-    product : ``Out(signed)``
+    a, b : ``In``
+    product : ``Out``, signed where a factor is
 
     Notes
     -----
@@ -32,18 +33,18 @@ class Multiplier(wiring.Component):
     to 18 bits, which no tool packs by itself; elsewhere what the tool makes of ``a * b``.
     """
 
-    def __init__(self, a_bits: int, b_bits: int):
+    def __init__(self, a_bits: int, b_bits: int, *, a_signed: bool = True, b_signed: bool = True):
         super().__init__(
             {
-                "a": In(signed(a_bits)),
-                "b": In(signed(b_bits)),
-                "product": Out(signed(a_bits + b_bits)),
+                "a": In(Shape(a_bits, a_signed)),
+                "b": In(Shape(b_bits, b_signed)),
+                "product": Out(Shape(a_bits + b_bits, a_signed or b_signed)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        if is_ecp5(platform) and max(len(self.a), len(self.b)) <= ECP5_BITS:
+        if is_ecp5(platform) and max(len(self.a), len(self.b)) <= MULTIPLIER_BITS:
             m.submodules.dsp = self._ecp5()
             return m
         a = delayed(m, self.a, 1, reset_less=True)
@@ -60,9 +61,11 @@ class Multiplier(wiring.Component):
             for name in ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
             for what, value in (("CLK", "CLK0"), ("CE", "CE0"), ("RST", "RST0"))
         }
-        a = Cat(self.a, self.a[-1].replicate(ECP5_BITS - len(self.a)))
-        b = Cat(self.b, self.b[-1].replicate(ECP5_BITS - len(self.b)))
-        unused = Signal(2 * ECP5_BITS - len(self.product))
+        a, b = (
+            Cat(x, (x[-1] & x.shape().signed).replicate(MULTIPLIER_BITS - len(x)))
+            for x in (self.a, self.b)
+        )
+        unused = Signal(2 * MULTIPLIER_BITS - len(self.product))
         product = Cat(self.product, unused)
         return Instance(
             "MULT18X18D",
@@ -73,12 +76,12 @@ class Multiplier(wiring.Component):
             i_CLK0=ClockSignal(),
             i_CE0=one,
             i_RST0=zero,
-            i_SIGNEDA=one,
-            i_SIGNEDB=one,
+            i_SIGNEDA=Const(self.a.shape().signed, 1),
+            i_SIGNEDB=Const(self.b.shape().signed, 1),
             i_SOURCEA=zero,
             i_SOURCEB=zero,
             **{f"i_A{k}": bit for k, bit in enumerate(a)},
             **{f"i_B{k}": bit for k, bit in enumerate(b)},
-            **{f"i_C{k}": zero for k in range(ECP5_BITS)},
+            **{f"i_C{k}": zero for k in range(MULTIPLIER_BITS)},
             **{f"o_P{k}": bit for k, bit in enumerate(product)},
         )

@@ -6,9 +6,8 @@ numbers, and one NaN. A result below the smallest number, after rounding, become
 
 from amaranth.hdl import C, Cat, Const, Mux, Signal
 
-from ...primitives import Multiplier
-from ..scaling import LOW_BITS
 from . import integer
+from .product import product
 from .stages import Stages
 
 __all__ = [
@@ -20,6 +19,9 @@ __all__ = [
     "leading_zeros",
     "multiply",
     "nan",
+    "normalised",
+    "packed",
+    "rounded",
     "shifted_left",
     "shifted_right",
 ]
@@ -136,7 +138,7 @@ def add(m, a, b, *, negate=False):
         exponent=(s.exponent.as_unsigned() + 1 - s.zeros).as_signed(),
         sign=s.sign & ~(s.none & s.subtract),
     )
-    return _rounded(m, s, s.top, stored)
+    return rounded(s, stored)
 
 
 def multiply(m, a, b):
@@ -146,53 +148,53 @@ def multiply(m, a, b):
     x, y = Parts(a), Parts(b)
     s = Stages(
         m,
-        exponent=(x.exponent + y.exponent - BIAS + 1).as_signed(),
+        exponent=(x.exponent + y.exponent - BIAS).as_signed(),
         sign=x.sign ^ y.sign,
         none=x.zero | y.zero,
         infinite=x.special | y.special,
         nan=x.nan | y.nan | (x.special & y.zero) | (y.special & x.zero),
     )
-    product = _mantissas(m, s, x.whole, y.whole)
-    high = product[-1]
-    s.then(
-        top=Mux(high, product, product << 1)[: len(product)],
-        exponent=(s.exponent - ~high).as_signed(),
-    )
-    return _rounded(m, s, s.top, stored)
+    whole = product(m, s, x.whole, y.whole)
+    normalised(s, whole, 2 * stored, 2)
+    return rounded(s, stored)
 
 
-def _mantissas(m, s, a, b):
-    """The exact product of two mantissas, after as many stages as it takes."""
+def normalised(s, value, fraction, places):
+    """Register ``top``, a mantissa with its highest bit, and the ``exponent`` of the result.
 
-    def product(x, y):
-        multiplier = Multiplier(len(x) + 1, len(y) + 1)
-        m.submodules += multiplier
-        m.d.comb += [multiplier.a.eq(x), multiplier.b.eq(y)]
-        return multiplier.product[: len(x) + len(y)]
-
-    if len(a) <= LOW_BITS:
-        whole = product(a, b)
-        s.wait(3)
-        return whole
-    low_a, high_a, low_b, high_b = a[:LOW_BITS], a[LOW_BITS:], b[:LOW_BITS], b[LOW_BITS:]
-    low, high = product(low_a, low_b), product(high_a, high_b)
-    middle = product(high_a, low_b), product(low_a, high_b)
-    s.wait(3)
-    s.let(outer=Cat(low, high))
-    s.then(middle=middle[0] + middle[1])
-    s.then(product=Cat(s.outer[:LOW_BITS], s.outer[LOW_BITS:] + s.middle)[: 2 * len(a)])
-    return s.product
+    Parameters
+    ----------
+    s : Stages
+        Has ``exponent``, that of a number with `fraction` bits behind the point.
+    value : Value
+        Its highest bit is one of the upper `places`.
+    """
+    first = len(value) - 1 - fraction
+    top, exponent = value << (places - 1), s.exponent + (first - places + 1)
+    for place in reversed(range(places - 1)):
+        here = value[-1 - place]
+        top = Mux(here, value << place, top)
+        exponent = Mux(here, s.exponent + (first - place), exponent)
+    s.then(top=top[: len(value)], exponent=exponent.as_signed())
 
 
-def _rounded(m, s, top, stored):
+def rounded(s, stored):
     """The result of a normalised mantissa, in two stages.
 
-    The highest bit of `top` is the hidden one. Stages `s` hold sign, exponent, `none` for zero,
-    `infinite` and `nan`.
+    Stages `s` hold ``top``, whose highest bit is the hidden one, ``exponent``, and what `packed`
+    needs.
     """
-    kept, guard, rest = top[-1 - stored : -1], top[-2 - stored], top[: -2 - stored]
+    kept, guard, rest = s.top[-1 - stored : -1], s.top[-2 - stored], s.top[: -2 - stored]
     up = guard & (rest.any() | kept[0])
     s.then(number=(Cat(kept, s.exponent).as_signed() + up).as_signed())
+    return packed(s, stored)
+
+
+def packed(s, stored):
+    """The result of a ``number``, exponent and mantissa, in one stage.
+
+    Stages `s` hold its ``sign``, ``none`` for zero, ``infinite`` and ``nan``.
+    """
     exponent = s.number[stored:].as_signed()
     over = (exponent >= HIGHEST) | s.infinite
     under = (exponent <= 0) | s.none

@@ -1,10 +1,9 @@
 """Circuits of integer operations; a bool is an integer of one bit without a sign."""
 
-from amaranth.hdl import Cat, Const, Mux, Signal, signed
+from amaranth.hdl import Cat, Mux
 
-from ...primitives import Multiplier
 from ..operations import NARROW_BITS
-from ..scaling import FACTOR_BITS, LOW_BITS
+from .product import product
 from .stages import Stages
 
 __all__ = ["RELATIONS", "add", "compare", "exceeds", "multiply", "saturated", "select"]
@@ -18,32 +17,10 @@ def add(m, a, b, *, negate=False):
 
 
 def multiply(m, a, b, bits):
-    """Product of signed factors modulo ``2**bits``; each has one part or two."""
-    a, b = ([(0, x)] if len(x) <= FACTOR_BITS else _halves(x) for x in (a, b))
+    """Product of signed factors modulo ``2**bits``."""
     s = Stages(m)
-    parts = {}
-    for (i, x), (j, y) in ((p, q) for p in a for q in b if p[0] + q[0] < 2):
-        multiplier = Multiplier(len(x), len(y))
-        m.submodules += multiplier
-        m.d.comb += [multiplier.a.eq(x), multiplier.b.eq(y)]
-        parts[i, j] = multiplier.product
-    s.wait(3)
-    s.let(low=parts[0, 0])
-    upper = [value for place, value in parts.items() if sum(place)]
-    if len(upper) == 2:
-        s.then(upper=(upper[0] + upper[1])[: bits - LOW_BITS])
-    elif upper:
-        s.let(upper=upper[0])
-    if upper:
-        s.then(low=(s.low + (s.upper << LOW_BITS))[:bits])
-    low = Signal(signed(max(bits, len(s.low))))
-    m.d.comb += low.eq(s.low)
-    return low[:bits], s.count
-
-
-def _halves(x):
-    """The unsigned lower and the signed upper part of a factor, with their places."""
-    return [(0, Cat(x[:LOW_BITS], Const(0, 1)).as_signed()), (1, x[LOW_BITS:].as_signed())]
+    low = product(m, s, a, b, min(bits, len(a) + len(b)))
+    return Cat(low, low[-1].replicate(bits - len(low))), s.count
 
 
 def select(m, a, b, first):

@@ -4,7 +4,8 @@ from amaranth.hdl import Const, signed
 
 from ...primitives import delayed
 from ..operations import COMPARISONS, MANTISSA_BITS
-from . import conversion, floating, integer, scaling
+from ..tabulated import STAGES
+from . import conversion, floating, integer, scaling, tabulated
 
 __all__ = ["lane"]
 
@@ -48,6 +49,8 @@ def _result(m, operation, of, operands, made):
     if name == "requantize":
         return scaling.requantize(m, operands[0].as_signed(), *operation.constants)
     element = of[0].element
+    if name in STAGES:
+        return tabulated.tabulated(m, name, element, *(x[: element.bits] for x in operands))
     operands = [x[: element.bits] for x in operands] if name != "multiply" else operands
     if element in MANTISSA_BITS:
         return _floating(m, name, *(x[: element.bits] for x in operands))

@@ -56,3 +56,9 @@ class Stages:
     def wait(self, cycles):
         """Stages that something else, such as a multiplier, takes."""
         self._now += cycles
+
+    def join(self, other):
+        """Values of another pipeline that started at the same time, which has no more stages."""
+        for name, value in other._known.items():
+            self._known.setdefault(name, value)
+            self._since.setdefault(name, other._since[name])
