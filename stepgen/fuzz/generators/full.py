@@ -14,7 +14,7 @@ from ...functions import Binary, Unary
 from ...hw.design.table import Bus
 from ...ir.affine import last_tile
 from ...ir.dtypes import ElementType
-from ...ir.function import Cut, Function, Mapped, Scanned, function_types, maker
+from ...ir.function import FLOATS, Cut, Function, Mapped, Scanned, function_types, maker
 from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
@@ -23,6 +23,15 @@ from .reconvergent import Bounded
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""
+
+
+def element_wise() -> list[type[Function]]:
+    """Functions that write down their arithmetic."""
+    return [
+        kind
+        for kind in function_types().values()
+        if issubclass(kind, Unary | Binary) and kind.lane not in (Unary.lane, Binary.lane)
+    ]
 
 
 @dataclass(frozen=True)
@@ -134,11 +143,7 @@ class Drawn(Bounded):
 
     def step_arithmetic(self, x: Stream, name: str) -> Stream:
         """Element-wise functions one after the other, with other streams where they take two."""
-        kinds = [
-            kind
-            for kind in function_types().values()
-            if issubclass(kind, Unary | Binary) and kind.lane not in (Unary.lane, Binary.lane)
-        ]
+        kinds = element_wise()
         for n in range(self.number(1, 3)):
             fn = self.function(self.pick(*kinds))
             alone = self.number(0, 2) == 0
@@ -147,6 +152,17 @@ class Drawn(Bounded):
                 for _ in range(1, fn.arity)
             ]
             x = x.map(fn, *others) if self.number(0, 1) or not others else others[0].map(fn, x)
+        return x
+
+    def step_floats(self, x: Stream, name: str) -> Stream:
+        """Functions of floats alone, such as those by table, one after the other."""
+        if tile_of(x).element not in FLOATS:
+            x = x.map(sg.fn.convert(self.pick(*FLOATS)))
+        kinds = [kind for kind in element_wise() if kind.elements == FLOATS]
+        for n in self.rng.permutation(len(kinds))[: self.number(1, 4)]:
+            fn = self.function(kinds[n])
+            others = [self.beside(f"{name}_{n}", tile_of(x), x) for _ in range(1, fn.arity)]
+            x = x.map(fn, *others)
         return x
 
     def step_spread(self, x: Stream, _: str) -> Stream:
