@@ -143,8 +143,8 @@ class Drawn(Bounded):
 
     def step_arithmetic(self, x: Stream, name: str) -> Stream:
         """Element-wise functions one after the other, with other streams where they take two."""
-        kinds = element_wise()
-        for n in range(self.number(1, 3)):
+        kinds = [kind for kind in element_wise() if kind.elements != FLOATS]
+        for n in range(self.number(1, 4)):
             fn = self.function(self.pick(*kinds))
             alone = self.number(0, 2) == 0
             others = [
