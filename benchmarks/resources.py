@@ -95,7 +95,7 @@ def _between_ports(
 
 
 def _matrix(lanes: int) -> Accelerator:
-    params = Matmul(k=TILE, n=TILE, in_bits=8, out_bits=32, stops=True)
+    params = Matmul(k=TILE, n=TILE, element="int8", stops=True)
     x, w = (Channel(name, lanes, 8, 3) for name in "xw")
     y = Channel("y", lanes, 32, 3, depth=16, delay=params.delay(lanes))
     unit = Unit.in_order("matrix", params, ("x", "w"), ("y",))

@@ -318,18 +318,18 @@ class Matmul(Mapped, Scanned):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> matmul.Matmul | None:
-        """The matrix unit, for int8 and a weight tile of static extents."""
-        x, w, y = tiles
+        """The matrix unit, for int8 or bf16 and a weight tile of static extents."""
+        x, w, _ = tiles
         if self.transpose:
             return None
-        if x.element != int8:
-            raise StepError(f"the matrix unit multiplies int8 tiles, not {x}")
+        if x.element not in matmul.SUMMED:
+            raise StepError(f"the matrix unit multiplies int8 or bf16 tiles, not {x}")
         k, n = w.rows.static, w.cols.static
         if k is None or n is None or k % lanes or n % lanes:
             raise StepError(
                 f"a weight tile of {w} needs static extents that are multiples of {lanes} lanes"
             )
-        return matmul.Matmul(k, n, x.element.bits, y.element.bits, stops=not without_stops[1])
+        return matmul.Matmul(k, n, x.element.name, stops=not without_stops[1])
 
     def keeps_rows(self, operand: int) -> bool:
         """Those of the first operand; rows of weights are summed over, or become columns."""

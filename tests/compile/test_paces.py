@@ -234,7 +234,7 @@ def matmul(draw: Draw) -> Case:
 
     x = to_beats(each(rows, 2, lambda n: draw.tile(n, 2)), 3), extents(2, OUTER, outer, ROWS)
     w = to_beats(each(rows, 2, lambda n: draw.tile(4, 1)), 3), extents(1, OUTER, outer, (4,))
-    params = Matmul(k=4, n=2, in_bits=8, out_bits=32, stops=True)
+    params = Matmul(k=4, n=2, element="int8", stops=True)
     case = alone(params, {"x": x, "w": w}, {"y": extents(1, OUTER, outer, ROWS)}, wide="y")
     case.beside = "w", 2, "x"
     return case

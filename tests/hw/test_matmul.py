@@ -9,8 +9,11 @@ from stepgen.hw.design.table import Channel
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import VALUE
+from stepgen.semantics import numbers
+from stepgen.semantics.sums import Sums
 from stepgen.timing.model import predict
 
+ELEMENTS = ("int8", "bf16")
 ROWS = (0, 1, 1, 2, 3, 5)
 
 
@@ -19,24 +22,56 @@ def sliced(matrix: np.ndarray, lanes: int) -> list:
     return [list(row.reshape(-1, lanes)) for row in matrix]
 
 
-def unit(draw: Draw, lanes: int, k: int, n: int, rank: int, *, stops: bool = True):
+def unit(
+    draw: Draw, lanes: int, k: int, n: int, rank: int, *, stops: bool = True, element: str = "int8"
+):
     """A matrix unit between ports, with drawn FIFOs."""
-    params = Matmul(k, n, in_bits=8, out_bits=32, stops=stops)
-    wire = 2 + rank
+    params = Matmul(k, n, element=element, stops=stops)
+    wire, bits = 2 + rank, params.summing.element.bits
     return lone(
         params,
-        [draw.channel("x", wire, lanes=lanes), draw.channel("w", wire, lanes=lanes)],
+        [draw.channel(name, wire, lanes=lanes, bits=bits) for name in ("x", "w")],
         [draw.channel("y", wire, lanes=lanes, bits=32, delay=params.delay(lanes))],
         lanes=lanes,
     )
 
 
-def products(draw: Draw, dims: list, lanes: int, k: int, n: int, extreme: bool = False):
+def floats(draw: Draw, shape: tuple[int, int]):
+    """Of near or far exponents, many of them the same number, some zero, infinite or NaN."""
+    spread = draw.one((0, 3, 30, 200))
+    x = draw.rng.standard_normal(shape) * 2.0 ** draw.rng.integers(-spread, spread + 1, shape)
+    x = np.where(draw.rng.random(shape) < 0.3, np.sign(x) * 1.25, x)
+    some = draw.one((0, 0, 0, 0.02))
+    special = draw.rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], shape)
+    x = np.where(draw.rng.random(shape) < 0.1, 0.0 * x, x)
+    return numbers.as_element(np.where(draw.rng.random(shape) < some, special, x), "bf16")
+
+
+def product(x, w, lanes):
+    if x.dtype == np.int8:
+        return x.astype(np.int32) @ w.astype(np.int32)
+    return Sums.of(np.zeros((len(x), w.shape[1]), np.float32)).plus(x, w, lanes).rounded()
+
+
+def products(
+    draw: Draw,
+    dims: list,
+    lanes: int,
+    k: int,
+    n: int,
+    extreme: bool = False,
+    element: str = "int8",
+):
     """Nested x, w and y of drawn extents and values; every dim ragged."""
 
     def matrix(rows, columns):
-        if extreme:
+        if extreme and element == "int8":
             return np.full((rows, columns), -128, np.int8)
+        if element == "bf16":
+            largest = np.full((rows, columns), -2.0 + 2.0**-7)
+            return (
+                numbers.as_element(largest, element) if extreme else floats(draw, (rows, columns))
+            )
         return draw.rng.integers(-128, 128, (rows, columns)).astype(np.int8)
 
     def pair():
@@ -49,51 +84,81 @@ def products(draw: Draw, dims: list, lanes: int, k: int, n: int, extreme: bool =
     depth = len(dims)
     x = each(pairs, depth, lambda p: sliced(p[0], lanes))
     w = each(pairs, depth, lambda p: sliced(p[1], lanes))
-    y = each(pairs, depth, lambda p: sliced(p[0].astype(np.int32) @ p[1].astype(np.int32), lanes))
+    y = each(pairs, depth, lambda p: sliced(product(*p, lanes), lanes))
     return x, w, y
 
 
 def compare(
-    draw: Draw, lanes: int, k: int, n: int, rank: int, dims: list, *, stops: bool = True, **options
+    draw: Draw,
+    lanes: int,
+    k: int,
+    n: int,
+    rank: int,
+    dims: list,
+    *,
+    stops: bool = True,
+    element: str = "int8",
+    **options,
 ):
-    """Compare circuit, numpy and cycle model; without `stops`, tiles of w close no other group."""
-    x, w, y = products(draw, dims, lanes, k, n, **options)
-    design = unit(draw, lanes, k, n, rank, stops=stops)
+    """Compare circuit, reference and model; without `stops`, tiles of w close no other group."""
+    x, w, y = products(draw, dims, lanes, k, n, element=element, **options)
+    design = unit(draw, lanes, k, n, rank, stops=stops, element=element)
     wire = 2 + rank
-    weights = to_beats(w, wire)
+    dtype, sums = numbers.DTYPES[element], np.int32 if element == "int8" else np.float32
+    weights = to_beats(w, wire, dtype)
     if not stops:
         tiles = weights.kind == VALUE
         weights = replace(weights, stop=np.where(tiles, np.minimum(weights.stop, 2), weights.stop))
-    inputs = {"s_x": to_beats(x, wire), "s_w": weights}
-    return verify(design, inputs, {"d_y": to_beats(y, wire, np.int32)}, draw.stalls(design))
+    inputs = {"s_x": to_beats(x, wire, dtype), "s_w": weights}
+    return verify(design, inputs, {"d_y": to_beats(y, wire, sums)}, draw.stalls(design))
 
 
+@pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("seed", range(24))
-def test_multiplies(seed):
+def test_multiplies(seed, element):
     draw = Draw(seed)
     lanes = draw.one((2, 2, 4))
     k, n = (lanes * draw.one((1, 1, 2, 3)) for _ in range(2))
     rank = draw.one((0, 1, 2))
     dims = [(0, 1, 2, 4), *[(0, 1, 2)] * rank]
-    compare(draw, lanes, k, n, rank, dims, stops=bool(seed % 3))
+    compare(draw, lanes, k, n, rank, dims, stops=bool(seed % 3), element=element)
 
 
+@pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("n_slices", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("k_slices", [1, 3])
-def test_every_number_of_accumulators(k_slices, n_slices):
+def test_every_number_of_accumulators(k_slices, n_slices, element):
     draw = Draw(n_slices)
-    compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)])
+    compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)], element=element)
 
 
-@pytest.mark.parametrize("lanes", [8, 16])
-def test_many_lanes(lanes):
+@pytest.mark.parametrize(
+    ("lanes", "element"), [(8, "int8"), (16, "int8"), (1, "bf16"), (3, "bf16"), (8, "bf16")]
+)
+def test_many_and_few_lanes(lanes, element):
     draw = Draw(lanes)
-    compare(draw, lanes, lanes * 2, lanes, 1, [(2,), (0, 1, 2)])
+    compare(draw, lanes, lanes * 2, lanes, 1, [(2,), (0, 1, 2)], element=element)
 
 
-def test_sums_of_the_largest_products_are_exact():
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_sums_of_the_largest_products_are_exact(element):
     draw = Draw(0)
-    compare(draw, 2, 32, 2, 0, [(3,)], extreme=True)
+    compare(draw, 2, 32, 2, 0, [(3,)], extreme=True, element=element)
+
+
+def test_between_slices_of_a_row_narrow_float_sums_rest():
+    """A sum can step again after four cycles: with two slices of N every other pair is idle."""
+    lanes, k, rows = 2, 8, 6
+    draw = Draw(1)
+    design = unit(draw, lanes, k, 4, 0, element="bf16").with_depths({"x": 4, "w": 4, "y": 64})
+    x, w = (numbers.as_element(np.zeros(shape), "bf16") for shape in ((rows, k), (k, 4)))
+    inputs = {
+        "s_x": to_beats([sliced(x, lanes)], 2, x.dtype),
+        "s_w": to_beats([sliced(w, lanes)], 2, w.dtype),
+    }
+    pushed = predict(design, inputs).pushes["y"]
+    per_row = 3 * 4 + 2
+    assert (np.diff(pushed[: 2 * rows : 2]) == per_row).all()
 
 
 @pytest.mark.parametrize(("k_slices", "n_slices"), [(1, 1), (1, 4), (4, 1), (3, 2)])
@@ -139,7 +204,13 @@ def test_shape_mismatch_raises_the_error_flag():
     [
         ({"k": 3}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "the rows and columns .* of 2 lanes, not 3 "),
         ({"n": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "the rows and columns .* of 2 lanes, not 4 "),
-        ({"in_bits": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "elements need at least 1 bit, not 0"),
+        (
+            {"element": "f32"},
+            (2, 8, 2),
+            (2, 8, 2),
+            (2, 32, 2),
+            "it multiplies int8 or bf16, not f32",
+        ),
         ({}, (2, 8, 1), (2, 8, 2), (2, 32, 2), "the rank of x must be at least 2, not 1"),
         ({}, (2, 16, 2), (2, 8, 2), (2, 32, 2), "x must be of rank 2 with 2 lanes of 8 bits, not"),
         ({}, (2, 8, 2), (2, 8, 3), (2, 32, 2), "w must be of rank 2 .*, not of rank 3"),
@@ -149,7 +220,7 @@ def test_shape_mismatch_raises_the_error_flag():
     ],
 )
 def test_what_can_not_be_built(changed, x, w, y, message):
-    params = {"k": 4, "n": 2, "in_bits": 8, "out_bits": 32, "stops": True, **changed}
+    params = {"k": 4, "n": 2, "element": "int8", "stops": True, **changed}
     y = Channel("y", *y) if len(y) > 3 else Channel("y", *y, delay=8)
     with pytest.raises(StepError, match=f"^design lone: matmul dut: {message}"):
         lone(Matmul(**params), [Channel("x", *x), Channel("w", *w)], [y])

@@ -11,7 +11,8 @@ class MapCircuit(Circuit):
     """One unit, if the function has a circuit."""
 
     covers = (
-        "matmul (int8 to int32); sums, products, comparisons, conversions, requantize; "
+        "matmul (int8 to int32, bf16 to f32); sums, products, comparisons, conversions, "
+        "requantize; "
         "rows and columns are broadcast; sums and maxima of rows; shifts of columns"
     )
 

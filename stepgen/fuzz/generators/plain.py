@@ -257,7 +257,7 @@ class Program:
         return x.map(sg.fn.requantize(multiplier=self.pick(1, 77), shift=self.number(0, 12)))
 
     def step_matmul(self, x: Stream, name: str) -> Stream:
-        weight = sg.Tile(tile_of(x).cols, self.columns(), sg.int8)
+        weight = sg.Tile(tile_of(x).cols, self.columns(), tile_of(x).element)
         w = self.beside(name, weight, x)
         return x.map(sg.fn.matmul(), w)
 

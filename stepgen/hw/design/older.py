@@ -13,13 +13,18 @@ def channel(row: Any) -> Any:
 
 
 def unit(row: Any) -> Any:
-    """A unit of a kind of its own that scales sums; now it is an operation of the PCU."""
-    if not isinstance(row, dict) or row.get("kind") != "requantize":
-        return row
-    match row.get("params"):
-        case {"multiplier": multiplier, "shift": shift}:
-            constants = [multiplier, shift]
-        case _:
-            return row
-    scaled = {"name": "requantize", "operands": [0], "element": "int8", "constants": constants}
-    return {**row, "kind": "pcu", "params": {"operands": ["int32"], "operations": [scaled]}}
+    """A unit with the kind and parameters of now."""
+    match row:
+        case {"kind": "requantize", "params": {"multiplier": multiplier, "shift": shift}}:
+            # It was a kind of its own; now it is an operation of the PCU.
+            scaled = {
+                "name": "requantize",
+                "operands": [0],
+                "element": "int8",
+                "constants": [multiplier, shift],
+            }
+            return {**row, "kind": "pcu", "params": {"operands": ["int32"], "operations": [scaled]}}
+        case {"kind": "matmul", "params": {"in_bits": 8, "out_bits": 32, **others}}:
+            # Elements were told by their bits.
+            return {**row, "params": {**others, "element": "int8"}}
+    return row

@@ -25,7 +25,8 @@ from .params import Matmul
 
 # `left`: beats still missing of the tile's `beats`
 L = record("w", "tiles", "beats", "left")
-C = record("x", "tiles", "y", "k_slices", "n_slices", "k_slice", "n_slice")
+# `turn`: cycles of a slice of x before the row's last, at least `n_slices`
+C = record("x", "tiles", "y", "k_slices", "n_slices", "turn", "k_slice", "n_slice")
 
 
 @step
@@ -60,7 +61,8 @@ def compute(M: Memory, a: int, t: int) -> int:
     beat = head(M, x)
     kind, stop = kind_of(beat), stop_of(beat)
     last_k = M[a + C.k_slice] == M[a + C.k_slices] - 1
-    last_n = M[a + C.n_slice] == M[a + C.n_slices] - 1
+    final = M[a + (C.n_slices if last_k else C.turn)] - 1
+    last_n = M[a + C.n_slice] == final
     if kind != VALUE or last_k:
         wait = room(M, y, t)
         if wait != READY:
@@ -72,8 +74,8 @@ def compute(M: Memory, a: int, t: int) -> int:
     if last_k:
         push(M, y, t, make_beat(VALUE, stop if last_n else 0, 0, 0))
     elif not last_n:
-        # The blocks up to the slice's last can't stall: one per cycle.
-        ahead = M[a + C.n_slices] - 1 - M[a + C.n_slice]
+        # The cycles up to the slice's last can't stall.
+        ahead = final - M[a + C.n_slice]
         M[a + C.n_slice] += ahead
         return acted(M, t + ahead - 1)
     if not last_n:
@@ -96,10 +98,19 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     lanes = layout.design.lanes
     k_slices, n_slices = params.slices(lanes)
     beats = k_slices * n_slices * lanes
-    layout.horizon = max(layout.horizon, n_slices + 2)
+    turn = params.turn(lanes)
+    layout.horizon = max(layout.horizon, turn + 2)
     own = packed(L, w=w, tiles=tiles, beats=beats, left=beats)
     layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles])
     own = packed(
-        C, x=x, tiles=tiles, y=y, k_slices=k_slices, n_slices=n_slices, k_slice=0, n_slice=0
+        C,
+        x=x,
+        tiles=tiles,
+        y=y,
+        k_slices=k_slices,
+        n_slices=n_slices,
+        turn=turn,
+        k_slice=0,
+        n_slice=0,
     )
     layout.actor(unit.name, "compute", compute, own, reads=[x, tiles], writes=[y])

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.dtypes import ELEMENTS
 from ....ir.wire import TILE_LEVELS
+from ...arithmetic.sums import SUMMED, Summing
 from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part, Queue
 from ...design.params import UnitParams
 from ...design.table import Channel, Design, Unit
+
+__all__ = ["COMPLETE", "SPREAD", "SUMMED", "Matmul"]
 
 SPREAD = 1
 """Register stage that distributes a beat or an address to all memories."""
@@ -28,16 +32,15 @@ class Matmul(UnitParams):
     k, n : int
         Rows and columns of a tile of ``w``, multiples of the lanes; a tile of ``x`` is [M, k] with
         any M.
-    in_bits, out_bits : int
-        Bits of an element of ``x`` and ``w``, and of ``y``.
+    element : str
+        Element type of ``x`` and ``w``, int8 or bf16; that of ``y`` is wide enough for sums.
     stops : bool
         Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
     """
 
     k: int
     n: int
-    in_bits: int
-    out_bits: int
+    element: str
     stops: bool
 
     kind: ClassVar = "matmul"
@@ -47,13 +50,17 @@ class Matmul(UnitParams):
     outputs: ClassVar = ("y",)
 
     @property
-    def sum_bits(self) -> int:
-        """Bits of an accumulator: those of a sum of K products, at most an output's width."""
-        return min(self.k.bit_length() + 2 * self.in_bits - 1, self.out_bits)
+    def summing(self) -> Summing:
+        """How it adds up."""
+        return Summing(ELEMENTS[self.element], self.k)
 
     def slices(self, lanes: int) -> tuple[int, int]:
         """Slices of a tile along K and along N."""
         return self.k // lanes, self.n // lanes
+
+    def turn(self, lanes: int) -> int:
+        """Least cycles from a slice of ``x`` to the row's next: a step per slice of N at least."""
+        return self.summing.turn(self.n // lanes)
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         lanes, rank = design.lanes, design.channel[unit.inputs["x"]].rank
@@ -62,18 +69,17 @@ class Matmul(UnitParams):
                 f"the rows and columns of a weight tile must be multiples of {lanes} lanes, "
                 f"not {self.k} and {self.n}"
             )
-        if min(self.in_bits, self.out_bits) < 1:
-            return f"elements need at least 1 bit, not {self.in_bits} and {self.out_bits}"
+        if self.element not in (known := [element.name for element in SUMMED]):
+            return f"it multiplies {' or '.join(known)}, not {self.element}"
         if rank is None or rank < TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS}, not {rank}"
-        x = Format(lanes, self.in_bits, rank)
-        y = Format(lanes, self.out_bits, rank, self.delay(lanes))
+        x = Format(lanes, self.summing.element.bits, rank)
+        y = Format(lanes, self.summing.to.bits, rank, self.delay(lanes))
         return misfit(unit, design, x=x, w=x, y=y)
 
     def delay(self, lanes: int) -> int:
-        """Cycles from a step to its sums: distribute, read weights, multiply, add, accumulate."""
-        tree = (lanes - 1).bit_length()  # a stage per level of the adder tree
-        return SPREAD + stages.BLOCK_RAM + stages.MULTIPLIER + tree + 1
+        """Cycles from a step to its sums: distribute, read weights, multiply and add."""
+        return SPREAD + stages.BLOCK_RAM + self.summing.stages(lanes)
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """From the loading to the computing actor: one beat per complete tile."""
@@ -81,10 +87,10 @@ class Matmul(UnitParams):
         return [Channel("tiles", 0, 0, rank, depth=COMPLETE)]
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of two weight tiles, and of a row of accumulators except two, in registers."""
-        weights = 2 * self.k * self.n * self.in_bits
-        behind = max(0, self.n - 2 * design.lanes)
-        return weights + behind * self.sum_bits
+        """Bits of two weight tiles, and of those sums of a row that are not in registers."""
+        lanes, summing = design.lanes, self.summing
+        weights = 2 * self.k * self.n * summing.element.bits
+        return weights + summing.kept(self.n // lanes) * lanes * summing.state_bits
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers: a slice of ``x`` times a block of ``w`` per cycle."""

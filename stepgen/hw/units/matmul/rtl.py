@@ -1,9 +1,11 @@
 """The matrix unit: each tile of x times a tile of w."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data
 
+from ....ir.dtypes import bf16
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
+from ...arithmetic.circuits.sums import FloatSums
 from ...design import stages
 from ...fifo import Fifo
 from ...matrix import Accumulators, Dot
@@ -26,8 +28,10 @@ class MatmulCore(UnitCore):
 
     Notes
     -----
-    M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. From the step that completes a
-    slice of results to its payload: 7 cycles and one per level of the adder tree.
+    M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. A float's sum can step again
+    after 4 cycles, so N should be 4 L there at least; with less it waits between slices of a row.
+    From the step that completes a slice of results to its payload: of integers 7 cycles and one
+    per level of the adder tree, of floats 15 and two per level.
     Resources and clock: ``benchmarks/RESULTS.md``, d.
     """
 
@@ -36,7 +40,7 @@ class MatmulCore(UnitCore):
         lanes, depth = self.design.lanes, self._blocks * 2
         (inside,) = self.params.queues(self.unit, self.design)
         m.submodules.tiles = tiles = Fifo(inside)
-        banks = [BlockRam(lanes * self.params.in_bits, depth) for _ in range(lanes)]
+        banks = [BlockRam(lanes * self._bits, depth) for _ in range(lanes)]
         for index, bank in enumerate(banks):
             m.submodules[f"bank_{index}"] = bank
         bad_w = self._load(m, banks, tiles.w)
@@ -47,6 +51,10 @@ class MatmulCore(UnitCore):
     @property
     def _slices(self):
         return self.params.slices(self.design.lanes)
+
+    @property
+    def _bits(self):
+        return self.params.summing.element.bits
 
     @property
     def _blocks(self):
@@ -117,25 +125,27 @@ class MatmulCore(UnitCore):
         low = x.payload.data[: len(stop)]
         has_tile = is_value | (x.payload.kind == BARE) & (low <= TILE_LEVELS)
         fits = Mux(has_tile, tiles.payload.kind == VALUE, tiles.payload.kind == x.payload.kind)
-        both, fire, steps, ends = Signal(), Signal(), Signal(), Signal()
-        _, last_n = counter(m, steps, n_slices)
-        k_slice, last_k = counter(m, steps & last_n, k_slices)
+        both, fire, works, taken, ends = Signal(), Signal(), Signal(), Signal(), Signal()
+        n_slice, last_n = counter(m, works, n_slices)
+        k_slice, last_k = counter(m, taken, k_slices)
+        resting, rested = self._rest(m, works & last_n & ~last_k)
         m.d.comb += [
             both.eq(x.valid & tiles.valid),
             fire.eq(both & (y.ready | is_value & ~last_k)),
-            steps.eq(fire & is_value),
+            works.eq(fire & is_value & ~resting),
+            taken.eq(Mux(last_k, works & last_n, rested)),
             ends.eq(~is_value | last_k & last_n & (stop >= TILE_LEVELS)),
-            x.ready.eq(fire & (~is_value | last_n)),
+            x.ready.eq(fire & ~is_value | taken),
             tiles.ready.eq(fire & ends),
             y.valid.eq(fire & (~is_value | last_k)),
         ]
-        with m.If(steps):
+        with m.If(works):
             m.d.sync += address.eq(Mux(last_n & last_k, start, address + 1))
         with m.If(fire & ends & has_tile):
             other = Mux(start == 0, blocks, 0)
             m.d.sync += [start.eq(other), address.eq(other)]
 
-        sums = self._arithmetic(m, banks, address, steps, k_slice == 0)
+        sums = self._arithmetic(m, banks, address, works, k_slice == 0, n_slice)
         total = self.channels["y"].delay
         kind, out_stop, out_low = (
             delayed(m, value, total, reset_less=True)
@@ -155,30 +165,77 @@ class MatmulCore(UnitCore):
         differs = other_stop | ~has_tile & (low != tiles.payload.data)
         return both & (~fits | misshapen | closes & differs)
 
-    def _arithmetic(self, m, banks, address, steps, first_k):
+    def _rest(self, m, last):
+        """Wait, after the last step of a slice, until its row's sums can step again.
+
+        Returns
+        -------
+        resting : Value
+        rested : Value
+            Whether this is the slice's last cycle.
+        """
+        lanes = self.design.lanes
+        cycles = self.params.turn(lanes) - self._slices[1]
+        if not cycles:
+            return Const(0, 1), last
+        resting, ends = Signal(), Signal()
+        _, rested = counter(m, resting, cycles)
+        m.d.comb += ends.eq(resting & rested)
+        with m.If(last):
+            m.d.sync += resting.eq(1)
+        with m.Elif(ends):
+            m.d.sync += resting.eq(0)
+        return resting, ends
+
+    def _arithmetic(self, m, banks, address, steps, first, index):
         """The pipeline from a block's address, in the cycle of its step, to the sums."""
-        x, total = self.x, self.channels["y"].delay
-        lanes, bits = self.design.lanes, self.params.in_bits
-        _, n_slices = self._slices
-        m.submodules.dot = dot = Dot(lanes, bits)
+        lanes, bits = self.design.lanes, self._bits
+        reading = SPREAD + stages.BLOCK_RAM
+        r_addr = delayed(m, address, SPREAD, reset_less=True)
+        m.d.comb += [bank.r_addr.eq(r_addr) for bank in banks]
+        x_slice = delayed(m, self.x.payload.data[: lanes * bits], reading, reset_less=True)
+        turn = (
+            delayed(m, steps, reading),
+            delayed(m, first, reading, reset_less=True),
+            delayed(m, index, reading, reset_less=True),
+        )
+        sums = self._floats if self.params.summing.element == bf16 else self._integers
+        return Cat(sums(m, x_slice, [bank.r_data for bank in banks], *turn))
+
+    def _integers(self, m, x_slice, rows, step, first, index):
+        lanes, summing = self.design.lanes, self.params.summing
+        m.submodules.dot = dot = Dot(lanes, self._bits)
         m.submodules.accumulators = accumulators = Accumulators(
-            n_slices,
-            data.ArrayLayout(signed(self.params.sum_bits), lanes),
+            self._slices[1],
+            data.ArrayLayout(signed(summing.bits), lanes),
             dot.sums.shape(),
         )
-        r_addr = delayed(m, address, SPREAD, reset_less=True)
-        reading = SPREAD + stages.BLOCK_RAM
-        x_slice = delayed(m, x.payload.data[: lanes * bits], reading, reset_less=True)
+        added = summing.stages(lanes) - 1
         m.d.comb += [
             dot.x.eq(x_slice),
+            *(w.eq(row) for w, row in zip(dot.w, rows, strict=True)),
             accumulators.term.eq(dot.sums),
-            accumulators.step.eq(delayed(m, steps, total - 1)),
-            accumulators.first.eq(delayed(m, first_k, total - 1, reset_less=True)),
+            accumulators.step.eq(delayed(m, step, added)),
+            accumulators.first.eq(delayed(m, first, added, reset_less=True)),
         ]
-        for bank, row in zip(banks, dot.w, strict=True):
-            m.d.comb += [bank.r_addr.eq(r_addr), row.eq(bank.r_data)]
-        out_bits = self.params.out_bits
-        return Cat(_extend(accumulators.sums[lane], out_bits) for lane in range(lanes))
+        return [_extend(accumulators.sums[n], summing.to.bits) for n in range(lanes)]
+
+    def _floats(self, m, x_slice, rows, step, first, index):
+        lanes, bits = self.design.lanes, self._bits
+        sums = []
+        for n in range(lanes):
+            m.submodules[f"sums_{n}"] = lane = FloatSums(
+                self.params.summing, lanes, self._slices[1]
+            )
+            m.d.comb += [lane.step.eq(step), lane.first.eq(first), lane.index.eq(index)]
+            m.d.comb += [
+                Cat(lane.x[k], lane.w[k]).eq(
+                    Cat(x_slice.word_select(k, bits), row.word_select(n, bits))
+                )
+                for k, row in enumerate(rows)
+            ]
+            sums.append(lane.sum)
+        return sums
 
 
 def _extend(value, bits):

@@ -1,0 +1,237 @@
+"""One sum of products of bf16 of the matrix unit, as `stepgen.semantics.sums` has them."""
+
+from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from ....ir.dtypes import bf16, f32
+from ...design import stages
+from ...primitives import Multiplier, delayed
+from ..operations import MANTISSA_BITS
+from ..sums import ALIGN, BIAS, EXPONENT_BITS, FRACTION, PRODUCT_FRACTION, STATE_BITS
+from .floating import Parts, leading_zeros, rounded, shifted_left
+from .stages import Stages
+
+__all__ = ["FloatSums"]
+
+STORED = MANTISSA_BITS[bf16]
+NIBBLE = 4
+"""Leading zeros are counted in digits of so many bits, then within the highest."""
+DISTANCE_BITS = 5
+"""Of the distance of a product: it is shifted out of its window before this overflows."""
+
+
+class FloatSums(wiring.Component):
+    """One lane of the results: a sum for each of its slices, in each step one takes L products.
+
+    Parameters
+    ----------
+    summing : Summing
+        Of bf16.
+    lanes : int
+        Products of a step.
+    slices : int
+        Sums.
+
+    Members
+    -------
+    x, w : ``In``
+        Bit patterns of the factors.
+    step : ``In(1)``
+        Add the products to the sum of number `index`. A sum steps again after `FEEDBACK` cycles.
+    first : ``In(1)``
+        The sum starts from zero.
+    index : ``In``
+    sum : ``Out(32)``
+        The sum after the step `Summing.stages` cycles ago, as f32.
+
+    Notes
+    -----
+    One step per cycle. The exponent runs ahead: the largest of a slice meets that of the sum before
+    products are shifted, so each is shifted once, and the loop of the sum is two shifts and an
+    adder.
+    """
+
+    def __init__(self, summing, lanes: int, slices: int):
+        self.summing = summing
+        self.lanes = lanes
+        self.slices = slices
+        super().__init__(
+            {
+                "x": In(data.ArrayLayout(bf16.bits, lanes)),
+                "w": In(data.ArrayLayout(bf16.bits, lanes)),
+                "step": In(1),
+                "first": In(1),
+                "index": In(range(slices)),
+                "sum": Out(f32.bits),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        factors = [(Parts(a), Parts(b)) for a, b in zip(self.x, self.w, strict=True)]
+        s = Stages(m, first=self.first, index=self.index)
+        self._exponents(m, s, factors)
+        products = self._products(m, s, factors)
+        self._add(m, s, products)
+        m.d.comb += self.sum.eq(self._rounded(m, s))
+        if s.count != self.summing.stages(self.lanes):
+            raise AssertionError(f"a sum takes {s.count} stages, not as declared")
+        return m
+
+    def _exponents(self, m, s, factors):
+        """The exponent and infinities of the sum, and how far all is shifted to it."""
+        up, down, signs, reaches = [], [], [], []
+        for a, b in factors:
+            nothing, special, sign = a.zero | b.zero, a.special | b.special, a.sign ^ b.sign
+            nan = a.nan | b.nan | (special & nothing)
+            up.append(nan | (special & ~sign))
+            down.append(nan | (special & sign))
+            signs.append(sign)
+            reach = (a.exponent + b.exponent)[:EXPONENT_BITS]
+            reaches.append(Mux(nothing | special, 0, reach))
+        s.then(
+            up=Cat(up).any(),
+            down=Cat(down).any(),
+            **_named("sign", signs),
+            **_named("reach", reaches),
+        )
+
+        largest = _all(s, "reach", self.lanes)
+        while len(largest) > 1:
+            pairs = zip(largest[0::2], largest[1::2], strict=False)
+            level = [Mux(a > b, a, b) for a, b in pairs] + largest[len(largest) // 2 * 2 :]
+            s.then(**_named("largest", level))
+            largest = _all(s, "largest", len(level))
+
+        read = Stages(m, first=self.first, index=self.index)
+        read.wait(s.count - 1)
+        before, write = self._memory(m, "states", STATE_BITS, read)
+        read.then(state=before)
+        reach = read.state[:EXPONENT_BITS]
+        s.then(
+            before=reach,
+            exponent=Mux(largest[0] > reach, largest[0], reach),
+            up=s.up | read.state[-2],
+            down=s.down | read.state[-1],
+        )
+        self._write(m, s, write, Cat(s.exponent, s.up, s.down))
+        far = (self.summing.bits - 1).bit_length()
+        distances = [_up_to(s.exponent - x, DISTANCE_BITS) for x in _all(s, "reach", self.lanes)]
+        s.then(behind=_up_to(s.exponent - s.before, far), **_named("distance", distances))
+
+    def _products(self, m, s, factors):
+        """Products in units of the sum, and the ones that negative products still lack."""
+        products = []
+        for k, (a, b) in enumerate(factors):
+            m.submodules[f"multiply_{k}"] = multiplier = Multiplier(STORED + 2, STORED + 2)
+            m.d.comb += [multiplier.a.eq(a.whole), multiplier.b.eq(b.whole)]
+            product = multiplier.product[: 2 * STORED + 2]
+            product = delayed(m, product, s.count - stages.MULTIPLIER, reset_less=True)
+            products.append(Cat(C(0, FRACTION - PRODUCT_FRACTION), product))
+        feedback = Stages(m, first=s.first, index=s.index, behind=s.behind)
+        fine, coarse = _split(DISTANCE_BITS)
+        distances = _all(s, "distance", self.lanes)
+        moved = [_shifted(x, by, fine) for x, by in zip(products, distances, strict=True)]
+        s.then(**_named("product", moved))
+        products, distances = _all(s, "product", self.lanes), _all(s, "distance", self.lanes)
+        signs = _all(s, "sign", self.lanes)
+        moved = [_shifted(x, by, coarse) for x, by in zip(products, distances, strict=True)]
+        moved = [x ^ sign.replicate(len(x)) for x, sign in zip(moved, signs, strict=True)]
+        s.then(**_named("product", moved))
+        signs = _all(s, "sign", self.lanes)
+        products = _all(s, "product", self.lanes)
+        terms = [Cat(x, sign).as_signed() for x, sign in zip(products, signs, strict=True)]
+        while len(terms) > 1:
+            pairs = zip(terms[0::2], terms[1::2], signs[1::2], strict=False)
+            level = [_added(a, b, carry) for a, b, carry in pairs]
+            odd = len(terms) // 2 * 2
+            s.then(**_named("term", level + terms[odd:]), **_named("lacks", signs[0::2]))
+            terms = _all(s, "term", len(level) + len(terms) - odd)
+            signs = _all(s, "lacks", len(terms))
+        s.let(term=terms[0], lacks=signs[0])
+        return feedback
+
+    def _add(self, m, s, feedback):
+        """The sum so far, shifted in two stages, and the products."""
+        fine, coarse = _split(len(feedback.behind))
+        feedback.wait(s.count - ALIGN - self.summing.aligned(self.lanes))
+        before, write = self._memory(m, "sums", self.summing.bits, feedback)
+        feedback.then(sum=_shifted(before.as_signed(), feedback.behind, fine))
+        feedback.then(sum=_shifted(feedback.sum, feedback.behind, coarse))
+        s.then(sum=_added(feedback.sum, s.term, s.lacks)[: self.summing.bits].as_signed())
+        self._write(m, s, write, s.sum)
+
+    def _rounded(self, m, s):
+        """The sum as f32."""
+        negative = s.sum[-1]
+        magnitude = ((s.sum ^ negative.replicate(len(s.sum))) + negative)[: len(s.sum) - 1]
+        s.then(
+            magnitude=magnitude,
+            none=~s.sum.any(),
+            infinite=s.up | s.down,
+            nan=s.up & s.down,
+            sign=Mux(s.up | s.down, s.down, negative),
+        )
+        width = len(s.magnitude)
+        padded = Cat(C(0, -width % NIBBLE), s.magnitude)
+        digits = [padded[k : k + NIBBLE] for k in range(0, len(padded), NIBBLE)]
+        s.then(digits=leading_zeros(m, Cat(digit.any() for digit in digits)))
+        by = Cat(C(0, 2), s.digits)
+        s.then(magnitude=shifted_left(s.magnitude, by, range(len(by) - 1, 1, -1)))
+        rest = leading_zeros(m, s.magnitude[-NIBBLE:])
+        s.then(
+            top=shifted_left(s.magnitude, rest, (1, 0)),
+            exponent=(s.exponent + (width - 1 - FRACTION - BIAS) - Cat(rest, s.digits)).as_signed(),
+        )
+        value, _ = rounded(s, MANTISSA_BITS[f32])
+        return value
+
+    def _memory(self, m, name, bits, s):
+        """What is kept of the sum whose turn it is, zero if it starts; and the write port."""
+        m.submodules[name] = rows = memory.Memory(
+            shape=bits, depth=self.slices, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += read.addr.eq(s.index)
+        return Mux(s.first, 0, read.data), write
+
+    def _write(self, m, s, port, value):
+        step = delayed(m, self.step, s.count)
+        m.d.comb += [port.en.eq(step), port.addr.eq(s.index), port.data.eq(value)]
+
+
+def _named(name, values):
+    return {f"{name}_{k}": value for k, value in enumerate(values)}
+
+
+def _all(s, name, count):
+    return [getattr(s, f"{name}_{k}") for k in range(count)]
+
+
+def _split(bits):
+    """Bits of a distance for a fine and a coarse stage: a product is narrow at first."""
+    half = (bits + 1) // 2
+    return range(half), range(half, bits)
+
+
+def _up_to(value, bits):
+    """An unsigned value, at most the largest of `bits` bits."""
+    value = value.as_unsigned()[:EXPONENT_BITS]
+    return Mux(value[bits:].any(), 2**bits - 1, value[:bits])
+
+
+def _shifted(value, distance, steps):
+    """`value` shifted right by the bits `steps` of a distance; signed ones keep their sign."""
+    signed = value.shape().signed
+    for step in steps:
+        moved = value >> (1 << step)
+        filling = value[-1] if signed else C(0, 1)
+        moved = Cat(moved, filling.replicate(len(value) - len(moved)))
+        value = Mux(distance[step], moved.as_signed() if signed else moved, value)
+    return value
+
+
+def _added(a, b, carry):
+    """``a + b + carry`` of signed numbers, in one adder."""
+    return (Cat(C(1, 1), a).as_signed() + Cat(carry, b).as_signed())[1:].as_signed()

@@ -1,0 +1,91 @@
+"""How a matrix unit adds up products: bits of its sums, stages, and turns, without the circuits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.dtypes import ElementType, bf16, int8, wide
+from ...semantics.sums import BIAS, FRACTION, PRODUCT_FRACTION
+from ..design import stages
+
+__all__ = [
+    "ALIGN",
+    "BIAS",
+    "EXPONENT_BITS",
+    "FRACTION",
+    "PRODUCT_FRACTION",
+    "STATE_BITS",
+    "SUMMED",
+    "Summing",
+]
+
+EXPONENT_BITS = 9
+"""Of the exponent of a product, with its bias twice."""
+STATE_BITS = EXPONENT_BITS + 2
+"""Beside a float's sum: its exponent, and an infinity of each sign."""
+ALIGN = 2
+"""Coarse and fine shift of a product."""
+FEEDBACK = 4
+"""From reading a float's sum to reading what became of it: two shifts, an adder, the memory."""
+ROUND = 6
+"""Sign; count zeros; normalise coarse and fine; round; pack."""
+
+
+@dataclass(frozen=True)
+class Summing:
+    """Sums of products of one element type.
+
+    Parameters
+    ----------
+    element : ElementType
+        Of the factors.
+    k : int
+        Products of a sum.
+    """
+
+    element: ElementType
+    k: int
+
+    @property
+    def to(self) -> ElementType:
+        """Element type of the result."""
+        return wide(self.element)
+
+    @property
+    def bits(self) -> int:
+        """Bits of a sum: those that K products can fill, of integers at most a result's."""
+        if self.element == bf16:
+            return FRACTION + 2 + self.k.bit_length() + 1
+        return min(self.k.bit_length() + 2 * self.element.bits - 1, self.to.bits)
+
+    @property
+    def state_bits(self) -> int:
+        """Bits that are kept between two slices."""
+        return self.bits + (STATE_BITS if self.element == bf16 else 0)
+
+    def kept(self, slices: int) -> int:
+        """How many of a row's slices of sums lie in memory: of integers two are in registers."""
+        return slices if self.element == bf16 else max(0, slices - 2)
+
+    def turn(self, slices: int) -> int:
+        """Least cycles from a step of one of a row's slices of sums to its next step."""
+        return max(slices, FEEDBACK) if self.element == bf16 else slices
+
+    def stages(self, lanes: int) -> int:
+        """Cycles from the factors to the sums."""
+        tree = (lanes - 1).bit_length()  # a stage per level
+        if self.element != bf16:
+            return stages.MULTIPLIER + tree + 1
+        return self.aligned(lanes) + ALIGN + tree + 1 + ROUND
+
+    def aligned(self, lanes: int) -> int:
+        """Cycles from the factors of floats to how far each product is shifted.
+
+        Exponents of the products; a stage per level of the tree for the largest, and one for that
+        of the sum; distances.
+        """
+        return max(stages.MULTIPLIER, 1 + (lanes - 1).bit_length() + 2)
+
+
+SUMMED = (int8, bf16)
+"""Element types that the matrix unit multiplies."""
