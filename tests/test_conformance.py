@@ -30,7 +30,7 @@ LOOPS = 16
 def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
     """Compare reference, cycle model and circuit of a program."""
     rng = np.random.default_rng(seed)
-    design = lower(graph, lanes=NARROW)
+    design = lower(graph, lanes=NARROW, fuse=seed % 3 > 0)
     depths = {
         c.name: c.depth + int(rng.choice([0, 0, 1, 5, 70]))
         for c in design.channels

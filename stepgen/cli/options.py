@@ -125,6 +125,10 @@ class HardwareOptions:
         multiple=True,
         metavar="CHANNEL=N",
     )
+    no_fuse: bool = _circuit(
+        "Make a unit of each element-wise function, also of those that follow each other.",
+        is_flag=True,
+    )
 
     def bus(self) -> Bus:
         """The off-chip port."""
@@ -145,16 +149,20 @@ class HardwareOptions:
         if program.design is not None:
             self._check(program.design, program.name, depths)
             return Experiment(program.graph, program.inputs, built=program.design, **more)
-        bus = self.bus()
-        return Experiment(
-            program.graph, program.inputs, lanes=lanes, bus=bus, depths=depths, **more
-        )
+        more |= {"bus": self.bus(), "depths": depths, "fuse": not self.no_fuse}
+        return Experiment(program.graph, program.inputs, lanes=lanes, **more)
 
     def _check(self, design: Design, folder: str, depths: dict[str, int]) -> None:
+        from stepgen.ir.errors import StepError
+
         design.with_depths(depths)
         _agree("--bus-bits", self.bus_bits, design.bus.data_bits, folder)
         _agree("--burst", self.burst, design.bus.burst, folder)
         _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
+        if self.no_fuse and design.fused:
+            raise StepError(
+                f"--no-fuse can't be given: the design in {folder} is finished, with fused units"
+            )
         for name, depth in depths.items():
             _agree(f"--depth {name}", depth, design.channel[name].depth, folder)
 

@@ -9,14 +9,12 @@ from typing import Any
 from ..hw.design.pace import Extent, Extents
 from ..hw.design.params import UnitParams, unfinished
 from ..hw.design.table import (
-    MEMORY_LATENCY,
     MOST_MEMORY_BITS,
     Bus,
     Channel,
     Design,
     Region,
     Unit,
-    memory_kind,
 )
 from ..hw.units.discard.params import Discard
 from ..hw.units.fork.params import Fork
@@ -30,6 +28,8 @@ from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, wire_levels
 from .circuit import circuits
+from .fusion import fuse as fuse_units
+from .fusion import pipelined
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
 
@@ -257,10 +257,7 @@ class Lowering:
         channel = replace(channel, name=self._free(channel.name, self.channels.values()))
         if stream is not None and extents is not None:
             self._carried[channel.name], self._extents[channel.name] = stream, extents
-        if channel.delay:
-            least = channel.delay + MEMORY_LATENCY[memory_kind(channel.delay + 2)] + 1
-            channel = _deeper(channel, least)
-        self.channels[channel.name] = channel
+        self.channels[channel.name] = pipelined(channel)
         return channel.name
 
     def unit(self, name: str, params: UnitParams, **channels: str) -> None:
@@ -315,23 +312,28 @@ class Lowering:
             }
         return names
 
-    def design(self, depths: Mapping[str, int]) -> Design:
-        """The finished table."""
+    def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
+        """The finished table; FIFOs of a depth that is asked for stay when units are fused."""
         names = self._connect()
         self._origin = ""
         if self.loads or self.stores:
             self._join_memory()
-        units = tuple(
+        units = [
             replace(u, inputs={port: names.get(c, c) for port, c in u.inputs.items()})
             for u in self.units
-        )
+        ]
+        channels, fused = self.channels, dict[str, str]()
+        if fuse:
+            asked = {names[u.placeholder] for us in self._uses.values() for u in us if u.depth > 2}
+            units, channels, fused = fuse_units(units, channels, {*depths, *asked, *self._fed_back})
         design = Design(
             self.graph.name,
             self.lanes,
             self.bus,
-            units,
-            tuple(self.channels.values()),
+            tuple(units),
+            tuple(channels.values()),
             self.regions,
+            fused,
         )
         self._check_memories(design)
         return self._sized(design).with_depths(depths)
@@ -410,6 +412,7 @@ def lower(
     lanes: int = LANES,
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
+    fuse: bool = True,
 ) -> Design:
     """Lower a graph to a design table.
 
@@ -423,6 +426,9 @@ def lower(
         The off-chip port.
     depths : mapping of str to int, optional
         FIFO depths by channel, in beats, instead of the derived ones.
+    fuse : bool
+        Whether element-wise functions that follow each other become one unit, if nothing else
+        uses the streams between them.
 
     Returns
     -------
@@ -440,4 +446,4 @@ def lower(
     lowering = Lowering(graph, lanes, widened(bus or Bus(), regions), regions)
     for node in graph.nodes:
         lowering.lower(node)
-    return lowering.design(depths or {})
+    return lowering.design(depths or {}, fuse=fuse)

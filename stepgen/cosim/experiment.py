@@ -100,8 +100,8 @@ class Experiment:
         Lanes of a beat.
     bus : Bus
         The off-chip port.
-    depths : mapping of str to int
-        FIFO depths by channel.
+    depths, fuse : mapping of str to int, bool
+        As for `stepgen.compile.lower.lower`.
     memory : MemoryTiming
         Timing of the off-chip memory.
     stalls : Stalls
@@ -126,6 +126,7 @@ class Experiment:
     lanes: int = LANES
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
+    fuse: bool = True
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     stalls: Stalls = field(default_factory=Stalls)
     early: tuple[str, ...] = ()
@@ -146,7 +147,7 @@ class Experiment:
         """The design table."""
         if self.built is not None:
             return self.built
-        return lower(self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths)
+        return lower(self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths, fuse=self.fuse)
 
     @cached_property
     def beats(self) -> dict[str, Beats]:

@@ -42,6 +42,8 @@ class Run:
     bus : Bus
     depths : mapping of str to int
         Depths asked for by channel; empty for the derived ones, with which nothing deadlocks.
+    fuse : bool
+        Whether units are fused.
     memory : MemoryTiming
     stalls : Stalls
     early : tuple of str
@@ -68,6 +70,7 @@ class Run:
     lanes: int = LANES
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
+    fuse: bool = True
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     stalls: Stalls = field(default_factory=Stalls)
     early: tuple[str, ...] = ()

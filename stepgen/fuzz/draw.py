@@ -153,7 +153,8 @@ def _steered(rng: np.random.Generator, pairs: Pairs, wanted: Wanted) -> list[str
 
 
 def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
-    """The case with drawn depths, and what is `around` it."""
+    """The case with drawn depths, fused units or none, and what is `around` it."""
+    drawn = replace(drawn, fuse=bool(rng.random() < 0.6))
     try:
         design = drawn.experiment().design
     except Exception:  # compare will say what is wrong

@@ -73,6 +73,7 @@ def _circumstances(case: Case) -> Iterator[Case | None]:
         "depths": {},
         "refused": {},
         "junk": False,
+        "fuse": False,
     }
     plain |= {"memory": MemoryTiming(), "bus": Bus()}
     for name, value in plain.items():

@@ -117,6 +117,8 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
         for u in design.units
     ]
     yield table("Units", "unit", "kind", "parameters", "reads", "writes", rows=units, left=5)
+    if design.fused:
+        yield table("Fused", "operator", "is part of", rows=design.fused.items(), left=2)
     channels = [_channel_row(c) for c in design.channels]
     headings = ["carries", "memory", "depth", "latency", "bits"]
     yield table("Channels", "channel", *headings, rows=channels, left=3)

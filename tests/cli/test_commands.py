@@ -279,3 +279,32 @@ def test_a_program_without_off_chip_traffic_is_told_in_words(stepgen) -> None:
     told = stepgen("metrics p.py:soft")
     assert told.out.endswith(" operations, nothing goes off chip\n")
     assert "None" not in told.out
+
+
+def test_functions_are_fused_or_not(stepgen, here):
+    (here / "f.py").write_text(
+        """
+import stepgen as sg
+
+
+def chain():
+    g = sg.Graph("chain")
+    x = g.input("x", sg.int8[2, 4], (3,))
+    y = x.map(sg.fn.at_least(0), name="relu").map(sg.fn.square(), name="energy")
+    g.output(y, "y")
+    return g
+"""
+    )
+    shown = stepgen("show f.py:chain --design")
+    assert re.search(r"Fused\s+operator +is part of", shown.out)
+    assert re.search(r"relu +energy", shown.out)
+    assert stepgen("show f.py:chain --design --json").json["fused"] == {"relu": "energy"}
+    unfused = stepgen("show f.py:chain --design --json --no-fuse").json
+    assert not unfused["fused"]
+    assert {"relu", "energy"} <= {unit["name"] for unit in unfused["units"]}
+    cycles = [stepgen(f"time f.py:chain --json {how}").json["cycles"] for how in ("", "--no-fuse")]
+    assert cycles[0] < cycles[1]
+    assert stepgen("verilog f.py:chain -o built").code == 0
+    refused = stepgen("show built --design --no-fuse")
+    assert refused.code == 2
+    assert "--no-fuse can't be given: the design in built is finished" in refused.err

@@ -152,6 +152,8 @@ class Drawn(Bounded):
                 for _ in range(1, fn.arity)
             ]
             x = x.map(fn, *others) if self.number(0, 1) or not others else others[0].map(fn, x)
+            if tile_of(x).element == sg.bool_ and self.number(0, 3):
+                x = x.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
         return x
 
     def step_floats(self, x: Stream, name: str) -> Stream:

@@ -305,11 +305,7 @@ class Bus:
             raise StepError(
                 f"bus: an address has 32 to {ADDRESS_BITS} bits, not {self.address_bits}"
             )
-        if (
-            not 1 <= self.burst <= 256
-            or self.burst & (self.burst - 1)
-            or self.burst * self.bytes > 4096
-        ):
+        if not 1 <= self.burst <= min(256, 4096 // self.bytes) or self.burst & (self.burst - 1):
             raise StepError(
                 f"bus: a burst must be a power of two of at most 256 beats and 4096 bytes, "
                 f"not {self.burst} beats of {self.bytes} bytes"
@@ -332,6 +328,11 @@ class Bus:
 class Design:
     """Design table: units, channels and memory map, complete and checked.
 
+    Attributes
+    ----------
+    fused : mapping of str to str
+        By operator that is part of another's unit, the name of that unit.
+
     Raises
     ------
     StepError
@@ -345,6 +346,7 @@ class Design:
     units: tuple[Unit, ...]
     channels: tuple[Channel, ...]
     regions: Mapping[str, Region] = field(default_factory=dict)
+    fused: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -408,12 +410,8 @@ class Design:
         unknown = depths.keys() - self.channel.keys()
         if unknown:
             raise StepError(f"design {self.name} has no channel {sorted(unknown)[0]}")
-        return dataclasses.replace(
-            self,
-            channels=tuple(
-                dataclasses.replace(c, depth=depths.get(c.name, c.depth)) for c in self.channels
-            ),
-        )
+        deep = (dataclasses.replace(c, depth=depths.get(c.name, c.depth)) for c in self.channels)
+        return dataclasses.replace(self, channels=tuple(deep))
 
     def to_record(self) -> dict[str, Any]:
         """The table as JSON values."""

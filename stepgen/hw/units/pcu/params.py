@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from ....ir.dtypes import Tile
@@ -17,7 +17,7 @@ from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams, numbered
 from ...design.table import Design, Unit
 
-__all__ = ["Lane", "Pcu", "of_function"]
+__all__ = ["Lane", "Pcu", "joined", "of_function"]
 
 Broadcast = Literal["", "cols", "rows", "both"]
 """How an operand is broadcast: its one column, its one row, or its one element."""
@@ -135,6 +135,41 @@ class Pcu(UnitParams):
 
         meets = dict.fromkeys(aligned, max(levels))
         return [Part(tuple(aligned), (y,), follow, meets=meets)]
+
+
+def joined(outer: Pcu, at: int, inner: Pcu) -> Pcu | None:
+    """The PCU that computes `inner` and with it, as operand `at`, `outer`; None if there is none.
+
+    `outer` must not broadcast that operand: the result of `inner` has all rows and columns.
+    """
+    if any(outer.broadcast) and outer.broadcast[at]:
+        return None
+    if not outer.operations and at:  # its result is its first operand
+        return None
+    operands = (*outer.operands[:at], *inner.operands, *outer.operands[at + 1 :])
+    more, last = len(inner.operands) - 1, len(operands) + len(inner.operations) - 1
+
+    def of_inner(value: int) -> int:
+        return value + (at if value < len(inner.operands) else len(operands) - more - 1)
+
+    def of_outer(value: int) -> int:
+        if value == at:
+            return last if inner.operations else at
+        if value < len(outer.operands):
+            return value + (more if value > at else 0)
+        return value - len(outer.operands) + last + 1
+
+    operations = [
+        replace(o, operands=tuple(map(moved, o.operands)))
+        for part, moved in ((inner, of_inner), (outer, of_outer))
+        for o in part.operations
+    ]
+    spread = outer if any(outer.broadcast) else inner
+    how: list[Broadcast] = [*(outer.broadcast or [""] * len(outer.operands))]
+    how[at : at + 1] = inner.broadcast or [""] * len(inner.operands)
+    if not any(how):
+        return Pcu(operands, tuple(operations))
+    return Pcu(operands, tuple(operations), tuple(how), spread.slices)
 
 
 def of_function(

@@ -1,0 +1,155 @@
+"""Element-wise functions one behind the other: one unit or several, the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import check
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.pcu.params import Pcu, joined
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.stream import Stream
+from stepgen.program.inputs import complete
+
+LANES = 2
+ROWS, COLUMNS, TILES = 3, 5, 3
+TILE = sg.Tile(ROWS, COLUMNS, sg.int8)
+
+
+def drawn(seed: int) -> sg.Graph:
+    """A tree of functions that change the type, with operands of every shape."""
+    rng = np.random.default_rng(seed)
+    g = sg.Graph("tree")
+
+    def leaf(tile: sg.Tile) -> Stream:
+        return g.input(f"in{len(g.inputs)}", tile, (TILES,))
+
+    def tree(depth: int) -> Stream:
+        if depth == 0:
+            return leaf(TILE)
+        x = tree(depth - 1)
+        assert isinstance(x.dtype, sg.Tile)
+        element = x.dtype.element
+        if element == sg.bool_ or rng.random() < 0.3:
+            kinds: tuple[Any, ...] = ("int8", "int32", "bf16", "f32")
+            return x.map(sg.fn.convert(kinds[rng.integers(4)]))
+        y = leaf(sg.Tile(int(rng.choice([1, ROWS])), int(rng.choice([1, COLUMNS])), element))
+        if rng.random() < 0.3:
+            y = y.map(sg.fn.at_least(0))
+        if rng.random() < 0.2:
+            return x.map(sg.fn.compare("lt"), y)
+        fn = (sg.fn.sub(), sg.fn.mul(), sg.fn.maximum())[rng.integers(3)]
+        made = x.map(fn, y) if rng.random() < 0.5 else y.map(fn, x)
+        return made if rng.random() < 0.7 else made.map(sg.fn.mul(), made)
+
+    g.output(tree(int(rng.integers(2, 6))), "y")
+    return g
+
+
+def pcus(design: Design) -> int:
+    return len(list(design.of_kind(Pcu)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fused_and_unfused_designs_are_exact(seed: int) -> None:
+    """Reference, cycle model and circuit agree, and so both designs give the same bits."""
+    graph = drawn(seed)
+    inputs = complete(graph, {}, seed=seed)
+    units = []
+    for fuse in (True, False):
+        stalls = Stalls(seed, dict.fromkeys([*graph.inputs, "y"], 0.3 * (seed % 2)))
+        one = Experiment(graph, inputs, lanes=LANES, fuse=fuse, stalls=stalls)
+        expected = {"y": one.reference.beats("y", LANES)}
+        check(one.design, one.beats, expected, stalls)
+        units.append(pcus(one.design))
+    assert units[0] < units[1] == sum(node.op == "map" for node in graph.nodes)
+
+
+def test_drawn_programs_have_all_that_matters() -> None:
+    names, spread = set(), set()
+    for seed in range(12):
+        for _, params in lower(drawn(seed), lanes=LANES).rows_of(Pcu):
+            spread |= {how for how in params.broadcast if len(params.operations) > 1}
+            names |= {o.name for o in params.operations if len(params.operations) > 1}
+    assert spread == {"", "rows", "cols", "both"}
+    assert {"convert", "subtract", "multiply", "maximum", "lt"} <= names
+
+
+def around(middle: Callable[[sg.Graph, Stream], Stream]) -> Design:
+    """Two functions with something between them."""
+    g = sg.Graph("between")
+    x = g.input("x", TILE, (TILES,)).map(sg.fn.at_least(0), name="first")
+    g.output(middle(g, x).map(sg.fn.offset(1), name="last"), "y")
+    return lower(g, lanes=LANES)
+
+
+def tapped(g: sg.Graph, x: Stream) -> Stream:
+    g.output(x, "tap")
+    return x
+
+
+def twice(g: sg.Graph, x: Stream) -> Stream:
+    return x.map(sg.fn.add(), x, name="sum")
+
+
+@pytest.mark.parametrize(
+    ("between", "fused"),
+    [
+        (lambda _, x: x, {"first": "last"}),
+        (lambda _, x: x.map(sg.fn.square()), {"first": "last", "map_0": "last"}),
+        (tapped, {}),
+        (twice, {"sum": "last"}),
+        (lambda _, x: x.fifo(8), {}),
+        (lambda _, x: x.promote(0).flatten(0, 1), {}),
+    ],
+)
+def test_what_is_fused(between: Any, fused: dict[str, str]) -> None:
+    design = around(between)
+    assert design.fused == fused
+    assert not design.fused.keys() & ({u.name for u in design.units} | design.channel.keys())
+    assert Design.from_json(design.to_json()) == design
+
+
+def test_a_row_that_is_broadcast_is_computed_once_per_tile() -> None:
+    """Its function stays a unit of its own: fused it would be computed for every row."""
+    g = sg.Graph("bias")
+    x, b = g.input("x", TILE, (TILES,)), g.input("b", sg.Tile(1, COLUMNS, sg.int8), (TILES,))
+    g.output(x.map(sg.fn.add(), b.map(sg.fn.at_least(0), name="row")), "y")
+    assert not lower(g, lanes=LANES).fused
+
+
+def test_a_depth_that_is_asked_for_keeps_its_fifo() -> None:
+    g = sg.Graph("asked")
+    x = g.input("x", TILE, (TILES,)).map(sg.fn.at_least(0), name="first")
+    g.output(x.map(sg.fn.offset(1)), "y")
+    assert lower(g, lanes=LANES).fused
+    design = lower(g, lanes=LANES, depths={"first": 9})
+    assert not design.fused
+    assert design.channel["first"].depth == 9
+
+
+def test_a_result_per_cycle_behind_a_long_pipeline() -> None:
+    g = sg.Graph("long")
+    y = x = g.input("x", sg.Tile(ROWS, COLUMNS, sg.f32), (TILES,))
+    for _ in range(4):
+        y = y.map(sg.fn.add(), g.input(f"in{len(g.inputs)}", x.dtype, (TILES,)))
+    g.output(y, "y")
+    one = Experiment(g, complete(g, {}), lanes=LANES)
+    (unit,) = one.design.of_kind(Pcu)
+    pushes = one.prediction.pushes[unit.name]
+    assert np.diff(pushes).tolist() == [1] * (TILES * ROWS * 3)
+
+
+def test_a_function_that_gives_its_first_operand_is_not_joined_at_another() -> None:
+    square = Pcu(("int8",), (Operation("multiply", (0, 0), "int32"),))
+    first = Pcu(("int32", "int32"), ())
+    assert joined(first, 1, square) is None
+    assert joined(first, 0, square) == Pcu(("int8", "int32"), square.operations)
