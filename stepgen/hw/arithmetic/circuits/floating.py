@@ -136,6 +136,7 @@ def add(m, a, b, *, negate=False):
     s.then(
         top=top,
         exponent=(s.exponent.as_unsigned() + 1 - s.zeros).as_signed(),
+        carry=C(0, 1),
         sign=s.sign & ~(s.none & s.subtract),
     )
     return rounded(s, stored)
@@ -148,7 +149,7 @@ def multiply(m, a, b):
     x, y = Parts(a), Parts(b)
     s = Stages(
         m,
-        exponent=(x.exponent + y.exponent - BIAS).as_signed(),
+        exponent=_sum(x.exponent, y.exponent),
         sign=x.sign ^ y.sign,
         none=x.zero | y.zero,
         infinite=x.special | y.special,
@@ -157,6 +158,12 @@ def multiply(m, a, b):
     whole = product(m, s, x.whole, y.whole)
     normalised(s, whole, 2 * stored, 2)
     return rounded(s, stored)
+
+
+def _sum(a, b):
+    """``a + b - BIAS`` of exponents, with one adder: the bias is 128 without the carry."""
+    total = (Cat(C(1, 1), a) + Cat(C(1, 1), b))[1:]
+    return Cat(total[: EXPONENT_BITS - 1], (total[EXPONENT_BITS - 1 :] - 1)[:3]).as_signed()
 
 
 def normalised(s, value, fraction, places):
@@ -169,24 +176,26 @@ def normalised(s, value, fraction, places):
     value : Value
         Its highest bit is one of the upper `places`.
     """
-    first = len(value) - 1 - fraction
-    top, exponent = value << (places - 1), s.exponent + (first - places + 1)
+    lowest = len(value) - fraction - places
+    top, carry = value << (places - 1), C(0, 1)
     for place in reversed(range(places - 1)):
         here = value[-1 - place]
         top = Mux(here, value << place, top)
-        exponent = Mux(here, s.exponent + (first - place), exponent)
-    s.then(top=top[: len(value)], exponent=exponent.as_signed())
+        carry = Mux(here, places - 1 - place, carry)
+    s.then(top=top[: len(value)], exponent=(s.exponent + lowest).as_signed(), carry=carry)
 
 
 def rounded(s, stored):
     """The result of a normalised mantissa, in two stages.
 
-    Stages `s` hold ``top``, whose highest bit is the hidden one, ``exponent``, and what `packed`
-    needs.
+    Stages `s` hold ``top``, whose highest bit is the hidden one, ``exponent``, what ``carry`` adds
+    to it, and what `packed` needs.
     """
     kept, guard, rest = s.top[-1 - stored : -1], s.top[-2 - stored], s.top[: -2 - stored]
     up = guard & (rest.any() | kept[0])
-    s.then(number=(Cat(kept, s.exponent).as_signed() + up).as_signed())
+    # The lowest bits make the adder's carry, so that it remains one adder.
+    number = Cat(up, kept, s.exponent).as_signed() + Cat(up, C(0, stored), s.carry)
+    s.then(number=number[1:].as_signed())
     return packed(s, stored)
 
 
@@ -196,8 +205,10 @@ def packed(s, stored):
     Stages `s` hold its ``sign``, ``none`` for zero, ``infinite`` and ``nan``.
     """
     exponent = s.number[stored:].as_signed()
-    over = (exponent >= HIGHEST) | s.infinite
-    under = (exponent <= 0) | s.none
+    # Bits instead of comparisons, which would take carry chains.
+    below, whole = exponent[-1], exponent[:EXPONENT_BITS]
+    over = (~below & (whole.all() | exponent[EXPONENT_BITS:-1].any())) | s.infinite
+    under = below | ~exponent.any() | s.none
     magnitude = Mux(over, infinity(stored + 9), Mux(under, 0, s.number[: stored + 8]))
     s.then(y=Mux(s.nan, nan(stored + 9), Cat(magnitude[: stored + 8], s.sign)))
     return s.y, s.count

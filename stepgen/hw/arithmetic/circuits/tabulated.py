@@ -35,7 +35,7 @@ def _exp(m, of, x):
     scale, inside = (part ^ s.sign.replicate(len(part)) for part in (s.scale, s.inside))
     s.let(exponent=(Cat(scale, s.sign).as_signed() + BIAS).as_signed())
     value = polynomial(m, s, coefficients(of, "exp2"), *_segment(of, inside))
-    s.let(top=value[: result + 1])
+    s.let(top=value[: result + 1], carry=C(0, 1))
     s.let(sign=C(0, 1), infinite=C(0, 1), none=C(0, 1))
     return rounded(s, stored)
 
@@ -87,7 +87,7 @@ def _of_mantissa(m, s, of, contents, argument, places):
 
 def _finished(s, value, fraction, places):
     if places == 1:
-        s.let(top=value)
+        s.let(top=value, carry=C(0, 1))
     else:
         normalised(s, value, fraction, places)
 
