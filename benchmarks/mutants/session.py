@@ -19,7 +19,7 @@ from typing import Any
 
 from . import broken
 from .concern import CONFORMANCE, concerning
-from .forks import forked, kill
+from .forks import forked, kill, spent
 from .rules import ROOT, Mutant
 
 SUITE, FUZZER, NO_CIRCUIT, SAME = "suite", "fuzzer", "no circuit", "same circuit"
@@ -246,18 +246,18 @@ class Session:
             same = tries.count("")
             if same == len(programs):
                 found, budget = SAME, BUDGET_OF_SAME
-        done, begun = 0, _spent()
+        done, begun = 0, spent()
         took: dict[str, float] = {}
         for item in self._tests(mutant):
-            if _spent() - begun > budget:
+            if spent() - begun > budget:
                 break
-            start = _spent()
+            start = spent()
             self._run(item)
             done += 1
             if self.failed:
                 what = self.failed[0]
                 return {"by": SUITE, "what": what, "failed": what, "tests": done}
-            took[item.nodeid] = _spent() - start
+            took[item.nodeid] = spent() - start
         return {"by": found, "same": same, "tests": done, "took": took}
 
     def _run(self, item: Any) -> None:
@@ -287,9 +287,9 @@ class Session:
     def _fuzzer(self, mutant: Mutant) -> dict[str, Any]:
         if not broken.change(mutant.path, mutant.source()):
             return {"by": NO_CIRCUIT, "what": "the code is the same"}
-        begun, same, count = _spent(), 0, 0
+        begun, same, count = spent(), 0, 0
         for program in self._programs(mutant):
-            if _spent() - begun > BUDGET[FUZZER][mutant.is_model]:
+            if spent() - begun > BUDGET[FUZZER][mutant.is_model]:
                 break
             count += 1
             if mutant.is_model:
@@ -304,12 +304,6 @@ class Session:
                 told = f"program {program.number}: {says}"[:200]
                 return {"by": FUZZER, "what": told, "programs": count, "same": same}
         return {"programs": count, "same": same}
-
-
-def _spent() -> float:
-    """Processor time of this process and of its children that have ended."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
 
 
 def _elaborated(program: Any) -> str | None:
