@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import sympy
 
-from stepgen.functions.bases import Binary, Constant, Folding, of_products, say
+from stepgen.functions.bases import Binary, Constant, Folding, Running, of_products, say
 from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import FLOATS, Mapped, Scanned
+from stepgen.ir.function import FLOATS, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.uniform import one_size
@@ -244,7 +244,7 @@ class Scale(Constant):
 
 
 @dataclass(frozen=True)
-class Matmul(Mapped, Scanned):
+class Matmul(Mapped, Running):
     """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
 
     Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
@@ -330,6 +330,25 @@ class Matmul(Mapped, Scanned):
                 f"a weight tile of {w} needs static extents that are multiples of {lanes} lanes"
             )
         return matmul.Matmul(k, n, x.element.name, stops=not without_stops[1])
+
+    def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | None:
+        """The matrix unit, where sums of complete products are exact.
+
+        Raises
+        ------
+        StepError
+            If they are not, or there is no such unit.
+        """
+        product = (
+            self.unit(lanes, tiles, [False] * len(tiles)) if tiles[0].element == int8 else None
+        )
+        if product is None:
+            raise StepError(f"{self} has no circuit yet that adds products of {tiles[0]}")
+        return product
+
+    def lane(self, state: Lane, product: Lane) -> Lane:
+        """One more product."""
+        return state + product
 
     def keeps_rows(self, operand: int) -> bool:
         """Those of the first operand; rows of weights are summed over, or become columns."""

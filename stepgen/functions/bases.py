@@ -129,13 +129,15 @@ class Binary(Mapped, abstract=True):
 class Running(Scanned, abstract=True):
     """A function of Accum and Scan that updates each element of the state by itself.
 
-    Its operands and its state have the same extents, and all elements start with the same number.
+    Its operands, or the tiles that `terms` makes of them, and its state have the same extents, and
+    all elements start with the same number.
     """
 
     def lane(self, *lanes: Any, **named: Any) -> pcu.Lane | None:
         """The arithmetic of an update in the circuit; None if there is none.
 
-        It gets one lane of the state, then one of each operand, and makes that of the new state.
+        It gets one lane of the state, then one of each operand or that of a term, which is of the
+        state's type, and makes that of the new state.
         """
         return None
 
@@ -150,13 +152,13 @@ class Running(Scanned, abstract=True):
     def _accumulator(
         self, lanes: int, streams: Sequence[Stream], rank: int, *, every: bool
     ) -> UnitParams | None:
-        state, *operands = (s.dtype for s in (streams[-1], *streams[:-1]))
-        assert isinstance(state, Tile)
+        *operands, state = (s.dtype for s in streams if isinstance(s.dtype, Tile))
+        terms = self.terms(lanes, [*operands, state])
         at = Setting(state, DTYPES[state.element.name], lanes)
         start = self.start(at, 1, 1, streams[-1].node.attrs["init"])
         return accumulate.of_function(
             self.lane,
-            [state, *(t for t in operands if isinstance(t, Tile))],
+            [state, *([state] if terms else operands)],
             start=int.from_bytes(start.tobytes(), "little"),
             level=TILE_LEVELS + rank,
             lanes=lanes,

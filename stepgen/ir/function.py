@@ -256,8 +256,7 @@ class Folded(Function, abstract=True):
 
     def finish(self, at: Setting, state: Any) -> Array:
         """The tile of a state."""
-        tile: Array = state
-        return tile
+        return np.asarray(state)
 
     def empty(self, at: Setting, init: float | None) -> Array:
         """The tile of a chunk without elements.
@@ -273,6 +272,10 @@ class Folded(Function, abstract=True):
                 f"{self} folds an empty chunk, whose result of type {at.out} has no size"
             )
         return self.finish(at, self.start(at, rows, cols, init))
+
+    def terms(self, lanes: int, tiles: Sequence[Tile]) -> Any:
+        """The unit that makes the tiles that are folded; None if those are the operands."""
+        return None
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> Any:
         """The unit of an Accum; None if the function has no circuit.
@@ -367,8 +370,6 @@ class Cut(Function, abstract=True):
         return ()
 
 
-_USES = (Mapped, Folded, Cut)
-
 _KINDS: dict[str, type[Function]] = {}
 """Every function by name, if its module is imported."""
 
@@ -394,7 +395,7 @@ def _register(kind: type[Function]) -> None:
         If it lacks a method, or another function has its name.
     """
     _load()
-    if not issubclass(kind, _USES):
+    if not issubclass(kind, Mapped | Folded | Cut):
         raise StepError(
             f"the function {kind.__name__} at {user_line()} has no use: derive it from Mapped, "
             "Folded or Cut"

@@ -1,23 +1,18 @@
 """Accum becomes the unit of its function."""
 
-from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..circuit import Circuit
+from ..folding import fold
 from ..lower import Lowering
 
 
 class AccumCircuit(Circuit):
-    """One unit, if the function has a circuit."""
+    """One unit, if the function has a circuit; a matmul has two."""
 
     covers = (
-        "sums, products, maxima, minima, element by element; retile_row; "
+        "sums, products, maxima, minima, element by element; matmul (int8 to int32); retile_row; "
         "retile_col over a static number of tiles"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:
-        function = node.attrs["fn"]
-        for x in node.inputs:
-            if isinstance(x.dtype, Tile):
-                to.slices(node, x.dtype)
-        streams = (*node.inputs, *node.outputs)
-        to.function_unit(node, lambda: function.fold_unit(to.lanes, streams, node.attrs["rank"]))
+        fold(node, to, node.attrs["fn"].fold_unit)

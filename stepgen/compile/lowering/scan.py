@@ -1,20 +1,15 @@
 """Scan becomes the unit of its function."""
 
-from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..circuit import Circuit
+from ..folding import fold
 from ..lower import Lowering
 
 
 class ScanCircuit(Circuit):
-    """One unit, if the function has a circuit."""
+    """One unit, if the function has a circuit; a matmul has two."""
 
-    covers = "sums, products, maxima, minima, element by element"
+    covers = "sums, products, maxima, minima, element by element; matmul (int8 to int32)"
 
     def lower(self, node: Node, to: Lowering) -> None:
-        function = node.attrs["fn"]
-        for x in node.inputs:
-            if isinstance(x.dtype, Tile):
-                to.slices(node, x.dtype)
-        streams = (*node.inputs, *node.outputs)
-        to.function_unit(node, lambda: function.scan_unit(to.lanes, streams, node.attrs["rank"]))
+        fold(node, to, node.attrs["fn"].scan_unit)

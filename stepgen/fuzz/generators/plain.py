@@ -196,10 +196,22 @@ class Program:
     def step_retile_col(self, x: Stream, _: str) -> Stream:
         return x.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
 
-    def step_fold(self, x: Stream, _: str) -> Stream:
+    def step_accum_matmul(self, x: Stream, name: str) -> Stream:
+        w = self.beside(name, sg.Tile(tile_of(x).cols, self.columns(), sg.int8), x)
         rank = self.number(1, max(1, x.rank))
+        if self.number(0, 1):
+            return x.scan(sg.fn.matmul(), w, rank=rank)
+        self.sized(x, rank)
+        return x.accum(sg.fn.matmul(), w, rank=rank, init=self.pick(None, 1))
+
+    def sized(self, x: Stream, rank: int) -> None:
+        """Refuse chunks of no tiles whose state would have no size."""
         if tile_of(x).rows.static is None and any(d.may_be_empty for d in x.shape[-rank:]):
             raise sg.StepError("the state of a chunk without tiles would have no size")
+
+    def step_fold(self, x: Stream, _: str) -> Stream:
+        rank = self.number(1, max(1, x.rank))
+        self.sized(x, rank)
         return x.accum(self.folding(), rank=rank, init=self.pick(None, 1))
 
     def step_scan(self, x: Stream, _: str) -> Stream:

@@ -1,0 +1,48 @@
+"""Folds, Accum and Scan, as units of the design table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.dtypes import Tile
+from ..ir.errors import StepError
+from ..ir.stream import Node
+from ..ir.wire import TILE_LEVELS
+from .lower import Lowering
+
+
+def fold(node: Node, to: Lowering, choose: Callable[..., Any]) -> None:
+    """Add the unit of a fold, behind the one that makes the tiles that it folds.
+
+    Parameters
+    ----------
+    node : Node
+    to : Lowering
+    choose : function of lanes, streams and rank
+        What the function of the node calls its unit.
+
+    Raises
+    ------
+    StepError
+        If the function has no circuit.
+    """
+    function, (y,) = node.attrs["fn"], node.outputs
+    streams = (*node.inputs, y)
+    tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
+    for tile in tiles[: len(node.inputs)]:
+        to.slices(node, tile)
+    try:
+        terms = function.terms(to.lanes, tiles)
+    except StepError as error:
+        raise to.fail(node, str(error)) from None
+    if terms is None:
+        to.function_unit(node, lambda: choose(to.lanes, streams, node.attrs["rank"]))
+        return
+    dims = [*to.extents(node, y)[:TILE_LEVELS], *to.extents(node, node.inputs[0])[TILE_LEVELS:]]
+    made = to.link(node, terms.kind, y, dims, delay=terms.delay(to.lanes))
+    inputs = {port: to.input(node, index) for index, port in enumerate(terms.inputs)}
+    to.unit(f"{node.name}_{terms.kind}", terms, **inputs, **{terms.outputs[0]: made})
+    params = to.chosen(node, lambda: choose(to.lanes, streams, node.attrs["rank"]))
+    out = to.output(node, delay=params.delay(to.lanes))
+    to.unit(node.name, params, **{params.inputs[0]: made}, **{params.outputs[0]: out})

@@ -1,0 +1,50 @@
+"""Folds as units: of operands, and of tiles that another unit makes of them."""
+
+import numpy as np
+import pytest
+from harness import check
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.semantics.beats import to_beats
+from stepgen.semantics.inputs import to_tokens
+
+
+def tiled(element=sg.int8, **options):
+    """A product of matrices, tiled over rows, columns and K."""
+    g = sg.Graph("tiled")
+    x, w = (g.input(name, sg.Tile(4, 4, element), (2, 3, 3)) for name in "xw")
+    g.output(x.accum(sg.fn.matmul(**options), w, rank=1), "y")
+    return g
+
+
+def test_products_are_summed_over_tiles_of_k():
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, size) for size in ((8, 12), (12, 12)))
+    rows, cols = a.reshape(2, 4, 3, 4).swapaxes(1, 2), b.reshape(3, 4, 3, 4).transpose(2, 0, 1, 3)
+    x, w = np.repeat(rows[:, None], 3, 1), np.repeat(cols[None], 2, 0)
+    product = (a @ b).reshape(2, 4, 3, 4).swapaxes(1, 2)
+    g = tiled()
+    design = lower(g, lanes=2)
+    assert all(len([*design.of_kind(kind)]) == 1 for kind in (Matmul, Accumulate))
+
+    def beats(stream, values):
+        return to_beats(to_tokens(values, stream.type, "a stream"), stream.type, 2)
+
+    given = {name: beats(g.inputs[name], v) for name, v in {"x": x, "w": w}.items()}
+    due = {"y": beats(g.outputs["y"], product.astype(np.int32))}
+    predicted = check(design, given, due)
+    (unit,) = (
+        a for a in predicted.activities if a.unit == "accum_0_matmul" and a.name == "compute"
+    )
+    assert unit.busy >= 18 * 4 * 2 * 2
+
+
+@pytest.mark.parametrize("options", [{"element": sg.f32}, {"transpose": True}])
+def test_products_whose_sums_are_not_exact_have_no_circuit(options):
+    with pytest.raises(
+        sg.StepError, match=r"^accum accum_0 at .*has no circuit yet that adds prod"
+    ):
+        lower(tiled(**options))
