@@ -125,7 +125,9 @@ def add(m, a, b, *, negate=False):
     if coarse:
         s.then(small=shifted_right(s.small, s.distance, coarse))
     s.then(small=shifted_right(s.small, s.distance, fine))
-    total = Cat(C(0, 3), s.big) + (s.small ^ s.subtract.replicate(width)) + s.subtract
+    # The lowest bits make the adder's carry, so that it remains one adder.
+    addend = s.small ^ s.subtract.replicate(width)
+    total = (Cat(s.subtract, C(0, 3), s.big) + Cat(s.subtract, addend))[1:]
     s.then(sum=Cat(total[:width], total[width] & ~s.subtract))
     s.then(zeros=leading_zeros(m, s.sum), none=~s.sum.any())
     steps = range(len(s.zeros) - 1, -1, -1)
@@ -135,8 +137,8 @@ def add(m, a, b, *, negate=False):
     top = shifted_left(s.sum, s.zeros, [k for k in steps if k not in coarse])
     s.then(
         top=top,
-        exponent=(s.exponent.as_unsigned() + 1 - s.zeros).as_signed(),
-        carry=C(0, 1),
+        exponent=(s.exponent.as_unsigned() - s.zeros).as_signed(),
+        carry=C(1, 1),
         sign=s.sign & ~(s.none & s.subtract),
     )
     return rounded(s, stored)
