@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import sympy
 
 from stepgen.functions.bases import Binary, Constant, Folding, Running, of_products, say
+from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
+from stepgen.ir.dims import buffer_bound
 from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import FLOATS, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
+from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.numbers import Array
@@ -319,9 +322,36 @@ class Matmul(Mapped, Running):
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> matmul.Matmul | None:
         """The matrix unit, for int8 or bf16 and a weight tile of static extents."""
-        x, w, _ = tiles
         if self.transpose:
             return None
+        return self._unit(lanes, tiles, stops=not without_stops[1])
+
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
+        """The matrix unit for chunks of one dim of bf16 tiles, which keeps their sums.
+
+        Of int8 the accumulator of what `terms` makes.
+        """
+        tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
+        x, state = tiles[0], tiles[-1]
+        if x.element != bf16:
+            return super().fold_unit(lanes, streams, rank)
+        if self.transpose:
+            return None
+        if rank != 1 or streams[-1].node.attrs["init"]:
+            raise StepError(f"a circuit sums up the products of {x} over 1 dim, and from zero")
+        rows = buffer_bound(f"the number of rows of {state}", [state.rows])
+        unit = self._unit(lanes, tiles, stops=True)
+        return replace(unit, rows=max(1, rows), fixed=state.rows.static is not None)
+
+    def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
+        """The accumulator of what `terms` makes, of int8."""
+        x = streams[0].dtype
+        if isinstance(x, Tile) and x.element == bf16:
+            raise StepError(f"{self} has no circuit yet that sends every sum of products of {x}")
+        return super().scan_unit(lanes, streams, rank)
+
+    def _unit(self, lanes: int, tiles: Sequence[Tile], *, stops: bool) -> matmul.Matmul:
+        x, w, _ = tiles
         if x.element not in matmul.SUMMED:
             raise StepError(f"the matrix unit multiplies int8 or bf16 tiles, not {x}")
         k, n = w.rows.static, w.cols.static
@@ -329,19 +359,19 @@ class Matmul(Mapped, Running):
             raise StepError(
                 f"a weight tile of {w} needs static extents that are multiples of {lanes} lanes"
             )
-        return matmul.Matmul(k, n, x.element.name, stops=not without_stops[1])
+        return matmul.Matmul(k, n, x.element.name, stops=stops)
 
     def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | None:
-        """The matrix unit, where sums of complete products are exact.
+        """The matrix unit, where sums of complete products are exact; None of bf16.
 
         Raises
         ------
         StepError
-            If they are not, or there is no such unit.
+            If there is no such unit.
         """
-        product = (
-            self.unit(lanes, tiles, [False] * len(tiles)) if tiles[0].element == int8 else None
-        )
+        if tiles[0].element == bf16:
+            return None
+        product = self.unit(lanes, tiles, [False] * len(tiles))
         if product is None:
             raise StepError(f"{self} has no circuit yet that adds products of {tiles[0]}")
         return product

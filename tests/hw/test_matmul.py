@@ -224,3 +224,43 @@ def test_what_can_not_be_built(changed, x, w, y, message):
     y = Channel("y", *y) if len(y) > 3 else Channel("y", *y, delay=8)
     with pytest.raises(StepError, match=f"^design lone: matmul dut: {message}"):
         lone(Matmul(**params), [Channel("x", *x), Channel("w", *w)], [y])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_sums_up_the_tiles_of_a_group(seed):
+    """Groups of no tile give zeros where rows are static; tiles of no rows a tile of no rows."""
+    draw = Draw(seed)
+    lanes, rank, fixed = draw.one((1, 2, 2, 4)), draw.one((1, 2)), draw.one((True, False))
+    k, n = (lanes * draw.one((1, 1, 2, 3, 5)) for _ in range(2))
+    bound = draw.one((1, 2, 4))
+
+    def group():
+        rows = bound if fixed else draw.one(range(bound + 1))
+        tiles = draw.one((0, 1, 1, 2, 3) if fixed else (1, 1, 2, 3))
+        return [(floats(draw, (rows, k)), floats(draw, (k, n))) for _ in range(tiles)]
+
+    groups = draw.nested([(0, 1, 2, 4), *[(0, 1, 2)] * (rank - 1)], group)
+
+    def each(items, depth, leaf):
+        return [each(i, depth - 1, leaf) for i in items] if depth else leaf(items)
+
+    def total(tiles):
+        sums = Sums.of(np.zeros((len(tiles[0][0]) if tiles else bound, n), np.float32))
+        for x, w in tiles:
+            sums = sums.plus(x, w, lanes)
+        return sliced(sums.rounded(), lanes)
+
+    x = each(groups, rank, lambda g: [sliced(x, lanes) for x, _ in g])
+    w = each(groups, rank, lambda g: [sliced(w, lanes) for _, w in g])
+    params = Matmul(k, n, element="bf16", stops=True, rows=bound, fixed=fixed)
+    wire = 2 + rank
+    design = lone(
+        params,
+        [draw.channel(name, wire, lanes=lanes, bits=16) for name in ("x", "w")],
+        [draw.channel("y", wire - 1, lanes=lanes, bits=32, delay=params.delay(lanes))],
+        lanes=lanes,
+    )
+    bf16 = numbers.DTYPES["bf16"]
+    inputs = {"s_x": to_beats(x, wire, bf16), "s_w": to_beats(w, wire, bf16)}
+    y = to_beats(each(groups, rank, total), wire - 1, np.float32)
+    verify(design, inputs, {"d_y": y}, draw.stalls(design))

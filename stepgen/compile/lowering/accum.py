@@ -7,10 +7,11 @@ from ..lower import Lowering
 
 
 class AccumCircuit(Circuit):
-    """One unit, if the function has a circuit; a matmul has two."""
+    """The units of the function, if it has a circuit."""
 
     covers = (
-        "sums, products, maxima, minima, element by element; matmul (int8 to int32); retile_row; "
+        "sums, products, maxima, minima, element by element; matmul (int8 to int32; bf16 to f32 "
+        "over 1 dim); retile_row; "
         "retile_col over a static number of tiles"
     )
 

@@ -63,6 +63,11 @@ class Summing:
         """Bits that are kept between two slices."""
         return self.bits + (STATE_BITS if self.element == bf16 else 0)
 
+    @property
+    def indexed(self) -> bool:
+        """Whether any sum can step next, not only the one whose turn it is."""
+        return self.element == bf16
+
     def kept(self, slices: int) -> int:
         """How many of a row's slices of sums lie in memory: of integers two are in registers."""
         return slices if self.element == bf16 else max(0, slices - 2)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from ....ir.wire import TILE_LEVELS, VALUE
+from ....ir.wire import BARE, TILE_LEVELS, VALUE
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
     Memory,
     acted,
     head,
+    helper,
     kind_of,
+    low_of,
     make_beat,
     packed,
     pop,
@@ -26,7 +28,8 @@ from .params import Matmul
 # `left`: beats still missing of the tile's `beats`
 L = record("w", "tiles", "beats", "left")
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
-C = record("x", "tiles", "y", "k_slices", "n_slices", "turn", "k_slice", "n_slice")
+# `sent`: beats of the sums of an empty group
+C = record("x", "tiles", "y", "k_slices", "n_slices", "turn", "rows", "k_slice", "n_slice", "sent")
 
 
 @step
@@ -49,6 +52,20 @@ def load(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
+@helper
+def nothing(M: Memory, a: int, t: int, stop: int) -> int:
+    """Send the next beat of the sums of an empty group, which are zero."""
+    sent = M[a + C.sent]
+    ends_row = (sent + 1) % M[a + C.n_slices] == 0
+    ends = sent + 1 == M[a + C.rows] * M[a + C.n_slices]
+    push(M, M[a + C.y], t, make_beat(VALUE, stop if ends else int(ends_row), 0, 0))
+    M[a + C.sent] = 0 if ends else sent + 1
+    if ends:
+        pop(M, M[a + C.x], t)
+        pop(M, M[a + C.tiles], t)
+    return acted(M, t)
+
+
 @step
 def compute(M: Memory, a: int, t: int) -> int:
     x, tiles, y = M[a + C.x], M[a + C.tiles], M[a + C.y]
@@ -59,26 +76,39 @@ def compute(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     beat = head(M, x)
-    kind, stop = kind_of(beat), stop_of(beat)
+    kind, stop, folds = kind_of(beat), stop_of(beat), M[a + C.rows] != 0
     last_k = M[a + C.k_slice] == M[a + C.k_slices] - 1
-    final = M[a + (C.n_slices if last_k else C.turn)] - 1
-    last_n = M[a + C.n_slice] == final
-    if kind != VALUE or last_k:
+    n_slice, n_slices = M[a + C.n_slice], M[a + C.n_slices]
+    if kind == VALUE:
+        complete = not folds or stop_of(head(M, tiles)) > TILE_LEVELS
+        sends = last_k and n_slice < n_slices and complete
+    else:
+        sends = not folds or low_of(beat) != TILE_LEVELS or stop > TILE_LEVELS or kind != BARE
+    if sends:
         wait = room(M, y, t)
         if wait != READY:
             return wait
+    out = stop - 1 if folds and stop > TILE_LEVELS else stop
     if kind != VALUE:
-        push(M, y, t, pop(M, x, t))
+        if kind == BARE and folds and low_of(beat) == TILE_LEVELS + 1:
+            return nothing(M, a, t, out)
+        if kind == BARE:
+            low = low_of(beat)
+            beat = make_beat(BARE, out, low - 1 if folds and low > TILE_LEVELS else low, 0)
+        if sends:
+            push(M, y, t, beat)
+        pop(M, x, t)
         pop(M, tiles, t)
         return acted(M, t)
-    if last_k:
-        push(M, y, t, make_beat(VALUE, stop if last_n else 0, 0, 0))
-    elif not last_n:
+    final = (n_slices if last_k and not folds else M[a + C.turn]) - 1
+    if sends:
+        push(M, y, t, make_beat(VALUE, out if n_slice == n_slices - 1 else 0, 0, 0))
+    elif n_slice != final:
         # The cycles up to the slice's last can't stall.
-        ahead = final - M[a + C.n_slice]
+        ahead = final - n_slice
         M[a + C.n_slice] += ahead
         return acted(M, t + ahead - 1)
-    if not last_n:
+    if n_slice != final:
         M[a + C.n_slice] += 1
         return acted(M, t)
     pop(M, x, t)
@@ -110,7 +140,9 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         k_slices=k_slices,
         n_slices=n_slices,
         turn=turn,
+        rows=params.rows,
         k_slice=0,
         n_slice=0,
+        sent=0,
     )
     layout.actor(unit.name, "compute", compute, own, reads=[x, tiles], writes=[y])

@@ -36,12 +36,19 @@ class Matmul(UnitParams):
         Element type of ``x`` and ``w``, int8 or bf16; that of ``y`` is wide enough for sums.
     stops : bool
         Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
+    rows : int
+        0 if each tile makes a result. Otherwise the products of the tiles of each innermost group
+        are summed up: most rows of a tile. Such a group's tiles have the same number of rows.
+    fixed : bool
+        Whether all tiles have that many rows.
     """
 
     k: int
     n: int
     element: str
     stops: bool
+    rows: int = 0
+    fixed: bool = False
 
     kind: ClassVar = "matmul"
     weights: ClassVar = "w"
@@ -62,6 +69,10 @@ class Matmul(UnitParams):
         """Least cycles from a slice of ``x`` to the row's next: a step per slice of N at least."""
         return self.summing.turn(self.n // lanes)
 
+    def sums(self, lanes: int) -> int:
+        """Slices of sums that are kept."""
+        return max(1, self.rows) * (self.n // lanes)
+
     def problem(self, unit: Unit, design: Design) -> str | None:
         lanes, rank = design.lanes, design.channel[unit.inputs["x"]].rank
         if min(self.k, self.n) < 1 or self.k % lanes or self.n % lanes:
@@ -73,8 +84,12 @@ class Matmul(UnitParams):
             return f"it multiplies {' or '.join(known)}, not {self.element}"
         if rank is None or rank < TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS}, not {rank}"
+        if self.rows and not (self.stops and self.summing.indexed):
+            return f"it sums up tiles of bf16 that both have the stops of x, not of {self.element}"
+        if self.rows and rank == TILE_LEVELS:
+            return f"the rank of x must be at least {TILE_LEVELS + 1} to sum up tiles, not {rank}"
         x = Format(lanes, self.summing.element.bits, rank)
-        y = Format(lanes, self.summing.to.bits, rank, self.delay(lanes))
+        y = Format(lanes, self.summing.to.bits, rank - bool(self.rows), self.delay(lanes))
         return misfit(unit, design, x=x, w=x, y=y)
 
     def delay(self, lanes: int) -> int:
@@ -90,7 +105,7 @@ class Matmul(UnitParams):
         """Bits of two weight tiles, and of those sums of a row that are not in registers."""
         lanes, summing = design.lanes, self.summing
         weights = 2 * self.k * self.n * summing.element.bits
-        return weights + summing.kept(self.n // lanes) * lanes * summing.state_bits
+        return weights + summing.kept(self.sums(lanes)) * lanes * summing.state_bits
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers: a slice of ``x`` times a block of ``w`` per cycle."""
@@ -113,6 +128,8 @@ class Matmul(UnitParams):
             main = tile if rows is None else rows.moved(1, 0)
             assert main is not None
             both = [p for p in (rows, tile) if p is not None]
+            if self.rows:
+                main = main.moved(TILE_LEVELS + 1, -1)
             return {y: replace(main.after(*both), opened=False)}
 
         meets = {x: TILE_LEVELS, loaded: TILE_LEVELS}

@@ -125,19 +125,31 @@ class MatmulCore(UnitCore):
         low = x.payload.data[: len(stop)]
         has_tile = is_value | (x.payload.kind == BARE) & (low <= TILE_LEVELS)
         fits = Mux(has_tile, tiles.payload.kind == VALUE, tiles.payload.kind == x.payload.kind)
+        is_bare = x.payload.kind == BARE
+        folds = bool(self.params.rows)
+        closes_group = stop > TILE_LEVELS if folds else Const(1, 1)
+        none = is_bare & (low == TILE_LEVELS + 1) if folds else Const(0, 1)
+
         both, fire, works, taken, ends = Signal(), Signal(), Signal(), Signal(), Signal()
         n_slice, last_n = counter(m, works, n_slices)
         k_slice, last_k = counter(m, taken, k_slices)
-        resting, rested = self._rest(m, works & last_n & ~last_k)
+        resting, rested = self._rest(m, works & last_n & (folds | ~last_k))
+        blank, blank_stop = self._nothing(m, fire & none)
+        complete = tiles.payload.stop > TILE_LEVELS if folds else Const(1, 1)
+        sends = Mux(
+            is_value,
+            last_k & complete & ~resting,
+            closes_group | ~is_bare | (low != TILE_LEVELS),
+        )
         m.d.comb += [
             both.eq(x.valid & tiles.valid),
-            fire.eq(both & (y.ready | is_value & ~last_k)),
+            fire.eq(both & (y.ready | ~sends)),
             works.eq(fire & is_value & ~resting),
-            taken.eq(Mux(last_k, works & last_n, rested)),
-            ends.eq(~is_value | last_k & last_n & (stop >= TILE_LEVELS)),
-            x.ready.eq(fire & ~is_value | taken),
+            taken.eq(Mux(last_k & ~folds, works & last_n, rested)),
+            ends.eq(Mux(is_value, last_k & taken & (stop >= TILE_LEVELS), ~none | blank)),
+            x.ready.eq(Mux(is_value, taken, fire & ends)),
             tiles.ready.eq(fire & ends),
-            y.valid.eq(fire & (~is_value | last_k)),
+            y.valid.eq(fire & sends),
         ]
         with m.If(works):
             m.d.sync += address.eq(Mux(last_n & last_k, start, address + 1))
@@ -145,16 +157,29 @@ class MatmulCore(UnitCore):
             other = Mux(start == 0, blocks, 0)
             m.d.sync += [start.eq(other), address.eq(other)]
 
-        sums = self._arithmetic(m, banks, address, works, k_slice == 0, n_slice)
+        index, fresh = n_slice, Const(1, 1)
+        if folds:
+            fresh = Signal(init=1)
+            with m.If(fire & ends):
+                m.d.sync += fresh.eq(closes_group | ~has_tile)
+            index = self._index(m, works, last_n, last_k, fire & ends)
+        sums = self._arithmetic(m, banks, address, works, fresh & (k_slice == 0), index)
         total = self.channels["y"].delay
-        kind, out_stop, out_low = (
+        out = stop - folds * (stop > TILE_LEVELS)
+        value_stop = Mux(last_n, out, 0)
+        kind, out_stop, out_low, zero = (
             delayed(m, value, total, reset_less=True)
-            for value in (x.payload.kind, Mux(is_value & ~last_n, 0, stop), low)
+            for value in (
+                Mux(none, VALUE, x.payload.kind),
+                Mux(none, Mux(blank, out, blank_stop), Mux(is_value, value_stop, out))[: len(stop)],
+                Mux(is_bare, low - folds * (low > TILE_LEVELS), low)[: len(low)],
+                none,
+            )
         )
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(out_stop),
-            y.payload.data.eq(Mux(kind == VALUE, sums, out_low)),
+            y.payload.data.eq(Mux(kind == VALUE, Mux(zero, 0, sums), out_low)),
         ]
 
         misshapen = is_value & ((stop != 0) != last_k)
@@ -163,7 +188,10 @@ class MatmulCore(UnitCore):
         if not self.params.stops:
             other_stop = other_stop & ~has_tile
         differs = other_stop | ~has_tile & (low != tiles.payload.data)
-        return both & (~fits | misshapen | closes & differs)
+        wrong = ~fits | misshapen | closes & differs
+        if folds and not self.params.fixed:
+            wrong = wrong | none
+        return both & wrong
 
     def _rest(self, m, last):
         """Wait, after the last step of a slice, until its row's sums can step again.
@@ -186,6 +214,26 @@ class MatmulCore(UnitCore):
         with m.Elif(ends):
             m.d.sync += resting.eq(0)
         return resting, ends
+
+    def _nothing(self, m, sends):
+        """The beats of the sums of an empty group: whether it is the last, and its stop if not."""
+        if not self.params.rows:
+            return Const(1, 1), Const(0, 1)
+        _, ends_row = counter(m, sends, self._slices[1])
+        _, last_row = counter(m, sends & ends_row, self.params.rows)
+        return ends_row & last_row, ends_row
+
+    def _index(self, m, works, last_n, last_k, ends):
+        """The number of the sums of the next step."""
+        sums = self.params.sums(self.design.lanes)
+        index, row = Signal(range(sums)), Signal(range(sums))
+        with m.If(works):
+            m.d.sync += index.eq(Mux(last_n & ~last_k, row, index + 1))
+            with m.If(last_n & last_k):
+                m.d.sync += row.eq(index + 1)
+        with m.If(ends):
+            m.d.sync += [index.eq(0), row.eq(0)]
+        return index
 
     def _arithmetic(self, m, banks, address, steps, first, index):
         """The pipeline from a block's address, in the cycle of its step, to the sums."""
@@ -225,7 +273,7 @@ class MatmulCore(UnitCore):
         sums = []
         for n in range(lanes):
             m.submodules[f"sums_{n}"] = lane = FloatSums(
-                self.params.summing, lanes, self._slices[1]
+                self.params.summing, lanes, self.params.sums(lanes)
             )
             m.d.comb += [lane.step.eq(step), lane.first.eq(first), lane.index.eq(index)]
             m.d.comb += [
