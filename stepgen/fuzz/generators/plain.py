@@ -273,6 +273,10 @@ class Program:
         w = self.beside(name, weight, x)
         return x.map(sg.fn.matmul(), w)
 
+    def step_products(self, x: Stream, name: str) -> Stream:
+        weight = sg.Tile(tile_of(x).cols, self.columns(), sg.bf16)
+        return x.accum(sg.fn.matmul(), self.beside(name, weight, x), rank=1)
+
 
 def steps_of(kind: type[Program]) -> tuple[str, ...]:
     """The steps that a program of this kind can consist of."""
