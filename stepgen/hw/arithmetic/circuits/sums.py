@@ -183,6 +183,7 @@ class FloatSums(wiring.Component):
         s.then(
             top=shifted_left(s.magnitude, rest, (1, 0)),
             exponent=(s.exponent + (width - 1 - FRACTION - BIAS) - Cat(rest, s.digits)).as_signed(),
+            carry=C(0, 1),
         )
         value, _ = rounded(s, MANTISSA_BITS[f32])
         return value
