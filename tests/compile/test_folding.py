@@ -42,9 +42,31 @@ def test_products_are_summed_over_tiles_of_k():
     assert unit.busy >= 18 * 4 * 2 * 2
 
 
-@pytest.mark.parametrize("options", [{"element": sg.f32}, {"transpose": True}])
-def test_products_whose_sums_are_not_exact_have_no_circuit(options):
-    with pytest.raises(
-        sg.StepError, match=r"^accum accum_0 at .*has no circuit yet that adds prod"
-    ):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"element": sg.f32}, "the matrix unit multiplies int8 or bf16 tiles, not f32 4x4"),
+        ({"transpose": True}, r".*has no circuit yet that adds products of int8 4x4"),
+        ({"transpose": True, "element": sg.bf16}, ".*has no circuit yet"),
+    ],
+)
+def test_products_without_a_circuit_are_refused(options, message):
+    with pytest.raises(sg.StepError, match=rf"^accum accum_0 at [^:]*:\d+: {message}"):
         lower(tiled(**options))
+
+
+@pytest.mark.parametrize(("rank", "init"), [(2, None), (1, 1.0)])
+def test_bf16_products_are_summed_over_one_dim_and_from_zero(rank, init):
+    g = sg.Graph()
+    x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), (2, 3, 3)) for name in "xw")
+    g.output(x.accum(sg.fn.matmul(), w, rank=rank, init=init), "y")
+    with pytest.raises(sg.StepError, match="sums up the products of bf16 4x4 over 1 dim, and from"):
+        lower(g, lanes=2)
+
+
+def test_a_scan_of_bf16_products_has_no_circuit():
+    g = sg.Graph()
+    x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), (2, 3)) for name in "xw")
+    g.output(sg.scan(sg.fn.matmul(), x, w, rank=1), "y")
+    with pytest.raises(sg.StepError, match="no circuit yet that sends every sum of products of"):
+        lower(g, lanes=2)
