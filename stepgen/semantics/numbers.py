@@ -316,25 +316,6 @@ def tree_sum(x: Array, axis: int = -1) -> Array:
     return total
 
 
-def lane_sum(x: Array, lanes: int, start: Array) -> Array:
-    """Add the last axis of `x` to `start`: slices of `lanes` by tree, then slice after slice.
-
-    Parameters
-    ----------
-    x : array of shape [..., n]
-    lanes : int
-        Lanes L of a slice; the last slice may be shorter.
-    start : array of shape [...]
-        Initial values of the accumulators, in the type of `x`.
-    """
-    name = name_of(x)
-    if not is_float(name):
-        return wrap(x.sum(axis=-1, dtype=np.int64) + start.astype(np.int64), name)
-    for k in range(0, x.shape[-1], lanes):
-        start = add(start, tree_sum(x[..., k : k + lanes]), name)
-    return start
-
-
 def matmul(a: Array, b: Array, lanes: int, start: Array) -> Array:
     """Return ``start + a @ b`` in the order of a matrix unit of `lanes` lanes.
 
