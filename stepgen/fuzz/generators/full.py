@@ -146,15 +146,20 @@ class Drawn(Bounded):
         kinds = [kind for kind in element_wise() if kind.elements != FLOATS]
         for n in range(self.number(1, 4)):
             fn = self.function(self.pick(*kinds))
-            alone = self.number(0, 2) == 0
-            others = [
-                x if alone else self.beside(f"{name}_{n}", self.joined(tile_of(x)), x)
-                for _ in range(1, fn.arity)
-            ]
+            others = [self.other(f"{name}_{n}", x) for _ in range(1, fn.arity)]
             x = x.map(fn, *others) if self.number(0, 1) or not others else others[0].map(fn, x)
             if tile_of(x).element == sg.bool_ and self.number(0, 3):
                 x = x.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
         return x
+
+    def other(self, name: str, x: Stream) -> Stream:
+        """A second operand; x itself now and then, and where nothing else has its shape."""
+        if self.number(0, 2) == 0:
+            return x
+        try:
+            return self.beside(name, self.joined(tile_of(x)), x)
+        except sg.StepError:
+            return x
 
     def step_floats(self, x: Stream, name: str) -> Stream:
         """Functions of floats alone, such as those by table, one after the other."""

@@ -197,7 +197,10 @@ class Program:
         return x.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
 
     def step_accum_matmul(self, x: Stream, name: str) -> Stream:
-        w = self.beside(name, sg.Tile(tile_of(x).cols, self.columns(), sg.int8), x)
+        element = self.pick(sg.int8, tile_of(x).element)
+        w = self.beside(name, sg.Tile(tile_of(x).cols, self.columns(), element), x)
+        if element is sg.bf16:
+            return x.accum(sg.fn.matmul(), w, rank=1)
         rank = self.number(1, max(1, x.rank))
         if self.number(0, 1):
             return x.scan(sg.fn.matmul(), w, rank=rank)
@@ -272,10 +275,6 @@ class Program:
         weight = sg.Tile(tile_of(x).cols, self.columns(), tile_of(x).element)
         w = self.beside(name, weight, x)
         return x.map(sg.fn.matmul(), w)
-
-    def step_products(self, x: Stream, name: str) -> Stream:
-        weight = sg.Tile(tile_of(x).cols, self.columns(), sg.bf16)
-        return x.accum(sg.fn.matmul(), self.beside(name, weight, x), rank=1)
 
 
 def steps_of(kind: type[Program]) -> tuple[str, ...]:
