@@ -7,6 +7,7 @@ import importlib.util
 from types import ModuleType
 
 import stepgen as sg
+from stepgen.ir.function import function_types
 from stepgen.program.program import examples
 from stepgen.tools.shipped import shipped
 
@@ -41,8 +42,17 @@ def every_unit() -> sg.Graph:
     wide = rows.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
     sg.linear_offchip_store(wide, y)
     g.output(x.promote(0).reshape(dim=1, chunk=2), "pairs")
-    g.output(x.reshape(chunk=3, pad=0)[0], "chunks")
+    chunks = x.reshape(chunk=3, pad=0)[0]
+    g.output(chunks, "chunks")
+    g.output(chunks.accum(sg.fn.maximum(), rank=1), "highest")
+    g.output(x.map(sg.fn.shift_cols(by=1)).map(sg.fn.row_sum()), "sums")
     return g
+
+
+def shipped_functions() -> list[str]:
+    """Names of stepgen's own functions, whatever other tests define."""
+    kinds = function_types().items()
+    return [name for name, kind in kinds if kind.__module__.startswith("stepgen.")]
 
 
 def shipped_programs() -> list[str]:

@@ -36,7 +36,7 @@ def fuse(
     left, fused = dict(channels), dict[str, str]()
     for name in list(rows):
         for port, channel in reversed([*rows[name].inputs.items()]):
-            inner, outer = rows.get(made_by[channel]), rows[name]
+            inner, outer = rows.get(made_by.get(channel, "")), rows[name]
             if inner is None or inner is outer or channel in kept:
                 continue
             if not isinstance(inner.params, Pcu) or not isinstance(outer.params, Pcu):

@@ -353,7 +353,7 @@ class Matmul(Mapped, Running):
     def _unit(self, lanes: int, tiles: Sequence[Tile], *, stops: bool) -> matmul.Matmul:
         x, w, _ = tiles
         if x.element not in matmul.SUMMED:
-            raise StepError(f"the matrix unit multiplies int8 or bf16 tiles, not {x}")
+            raise StepError(f"{self} has no circuit yet for {x}, only for int8 and bf16")
         k, n = w.rows.static, w.cols.static
         if k is None or n is None or k % lanes or n % lanes:
             raise StepError(

@@ -31,7 +31,7 @@ SMALL = {
 }
 """Settings of the examples that have a circuit."""
 
-BUILT = ("recipes:clip", "recipes:relu", "recipes:routed")
+BUILT = tuple(f"recipes:{name}" for name in ("bias", "clip", "masked", "relu", "routed", "softmax"))
 """Those that are small anyway."""
 
 

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import shipped_functions
 
 import stepgen as sg
 from stepgen.ir import registry
-from stepgen.ir.function import function, function_types
+from stepgen.ir.function import function
 from stepgen.ir.operator import Operator, functions, implementations, operators
 
 
@@ -18,7 +19,7 @@ def test_every_operator_is_a_method_and_most_are_functions() -> None:
     assert {"partition", "eager_merge", "streamify"} <= set(functions())
 
 
-@pytest.mark.parametrize("name", function_types())
+@pytest.mark.parametrize("name", shipped_functions())
 def test_a_function_is_made_by_its_name(name: str) -> None:
     required = {"scale": {"c": 2}, "offset": {"c": 2}, "compare": {"op": "lt"}}
     required |= {"convert": {"to": "f32"}, "row_broadcast": {"cols": 2}}

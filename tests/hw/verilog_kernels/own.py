@@ -49,9 +49,11 @@ def build(unit: Unit, params: Any, layout: Any) -> None:
 
 def at_once(unit: Unit, params: Any, layout: Any) -> None:
     """The model of a circuit without the register."""
-    from stepgen.hw.units.pcu.model import build
+    from stepgen.hw.units.pcu import model as pcu
 
-    build(unit, params, layout)
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    own = packed(pcu.P, y=y, operands=1, x=[x])
+    layout.actor(unit.name, "compute", pcu.flow, own, reads=[x], writes=[y])
 
 
 @dataclass(frozen=True)

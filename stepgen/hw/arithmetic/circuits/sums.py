@@ -14,11 +14,12 @@ from .stages import Stages
 
 __all__ = ["FloatSums"]
 
-STORED = MANTISSA_BITS[bf16]
 NIBBLE = 4
 """Leading zeros are counted in digits of so many bits, then within the highest."""
 DISTANCE_BITS = 5
 """Of the distance of a product: it is shifted out of its window before this overflows."""
+NEAR_BITS = 3
+"""Lower bits of it: a product, which is narrow at first, is shifted by these in a stage."""
 
 
 class FloatSums(wiring.Component):
@@ -117,26 +118,33 @@ class FloatSums(wiring.Component):
         )
         self._write(m, s, write, Cat(s.exponent, s.up, s.down))
         far = (self.summing.bits - 1).bit_length()
+        behind = _up_to(s.exponent - s.before, far)
         distances = [_up_to(s.exponent - x, DISTANCE_BITS) for x in _all(s, "reach", self.lanes)]
-        s.then(behind=_up_to(s.exponent - s.before, far), **_named("distance", distances))
+        s.then(
+            behind_near=behind[: far // 2],
+            behind_far=behind[far // 2 :],
+            **_named("near", [x[:NEAR_BITS] for x in distances]),
+            **_named("far", [x[NEAR_BITS:] for x in distances]),
+        )
 
     def _products(self, m, s, factors):
         """Products in units of the sum, and the ones that negative products still lack."""
         products = []
         for k, (a, b) in enumerate(factors):
-            m.submodules[f"multiply_{k}"] = multiplier = Multiplier(STORED + 2, STORED + 2)
+            m.submodules[f"multiply_{k}"] = multiplier = Multiplier(
+                len(a.whole), len(b.whole), a_signed=False, b_signed=False
+            )
             m.d.comb += [multiplier.a.eq(a.whole), multiplier.b.eq(b.whole)]
-            product = multiplier.product[: 2 * STORED + 2]
-            product = delayed(m, product, s.count - stages.MULTIPLIER, reset_less=True)
+            later = s.count - stages.MULTIPLIER
+            product = delayed(m, multiplier.product, later, reset_less=True)
             products.append(Cat(C(0, FRACTION - PRODUCT_FRACTION), product))
-        feedback = Stages(m, first=s.first, index=s.index, behind=s.behind)
-        fine, coarse = _split(DISTANCE_BITS)
-        distances = _all(s, "distance", self.lanes)
-        moved = [_shifted(x, by, fine) for x, by in zip(products, distances, strict=True)]
+        feedback = Stages(m, first=s.first, index=s.index, near=s.behind_near, far=s.behind_far)
+        near = _all(s, "near", self.lanes)
+        moved = [_shifted(x, by) for x, by in zip(products, near, strict=True)]
         s.then(**_named("product", moved))
-        products, distances = _all(s, "product", self.lanes), _all(s, "distance", self.lanes)
+        products, far = _all(s, "product", self.lanes), _all(s, "far", self.lanes)
         signs = _all(s, "sign", self.lanes)
-        moved = [_shifted(x, by, coarse) for x, by in zip(products, distances, strict=True)]
+        moved = [_shifted(x, by, NEAR_BITS) for x, by in zip(products, far, strict=True)]
         moved = [x ^ sign.replicate(len(x)) for x, sign in zip(moved, signs, strict=True)]
         s.then(**_named("product", moved))
         signs = _all(s, "sign", self.lanes)
@@ -154,11 +162,10 @@ class FloatSums(wiring.Component):
 
     def _add(self, m, s, feedback):
         """The sum so far, shifted in two stages, and the products."""
-        fine, coarse = _split(len(feedback.behind))
         feedback.wait(s.count - ALIGN - self.summing.aligned(self.lanes))
         before, write = self._memory(m, "sums", self.summing.bits, feedback)
-        feedback.then(sum=_shifted(before.as_signed(), feedback.behind, fine))
-        feedback.then(sum=_shifted(feedback.sum, feedback.behind, coarse))
+        feedback.then(sum=_shifted(before.as_signed(), feedback.near))
+        feedback.then(sum=_shifted(feedback.sum, feedback.far, len(feedback.near)))
         s.then(sum=_added(feedback.sum, s.term, s.lacks)[: self.summing.bits].as_signed())
         self._write(m, s, write, s.sum)
 
@@ -210,26 +217,20 @@ def _all(s, name, count):
     return [getattr(s, f"{name}_{k}") for k in range(count)]
 
 
-def _split(bits):
-    """Bits of a distance for a fine and a coarse stage: a product is narrow at first."""
-    half = (bits + 1) // 2
-    return range(half), range(half, bits)
-
-
 def _up_to(value, bits):
     """An unsigned value, at most the largest of `bits` bits."""
     value = value.as_unsigned()[:EXPONENT_BITS]
     return Mux(value[bits:].any(), 2**bits - 1, value[:bits])
 
 
-def _shifted(value, distance, steps):
-    """`value` shifted right by the bits `steps` of a distance; signed ones keep their sign."""
+def _shifted(value, distance, first=0):
+    """`value` shifted right by a distance times ``2**first``; signed ones keep their sign."""
     signed = value.shape().signed
-    for step in steps:
-        moved = value >> (1 << step)
+    for place, bit in enumerate(distance, first):
+        moved = value >> (1 << place)
         filling = value[-1] if signed else C(0, 1)
         moved = Cat(moved, filling.replicate(len(value) - len(moved)))
-        value = Mux(distance[step], moved.as_signed() if signed else moved, value)
+        value = Mux(bit, moved.as_signed() if signed else moved, value)
     return value
 
 

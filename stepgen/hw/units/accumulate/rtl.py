@@ -205,6 +205,7 @@ class AccumulateCore(UnitCore):
             Mux(final, stop, row_ends),
             Mux(x.kind == BARE, x.stop - lowered, 0),
         )
+        leaving, low = leaving[: len(stop)], low[: len(stop)]
         late = params.ahead
         late_kind = delayed(m, kind, late, reset_less=True)
         data = Mux(delayed(m, blank, late, reset_less=True), self._start, word)

@@ -166,12 +166,12 @@ class MatmulCore(UnitCore):
         sums = self._arithmetic(m, banks, address, works, fresh & (k_slice == 0), index)
         total = self.channels["y"].delay
         out = stop - folds * (stop > TILE_LEVELS)
-        value_stop = Mux(last_n, out, 0)
+        value_stop, stops = Mux(last_n, out, 0), len(y.payload.stop)
         kind, out_stop, out_low, zero = (
             delayed(m, value, total, reset_less=True)
             for value in (
                 Mux(none, VALUE, x.payload.kind),
-                Mux(none, Mux(blank, out, blank_stop), Mux(is_value, value_stop, out))[: len(stop)],
+                Mux(none, Mux(blank, out, blank_stop), Mux(is_value, value_stop, out))[:stops],
                 Mux(is_bare, low - folds * (low > TILE_LEVELS), low)[: len(low)],
                 none,
             )
