@@ -20,7 +20,7 @@ from .case import MAX_CYCLES, Case
 UNITS = Path(__file__).parents[1] / "hw" / "units"
 
 Arc = tuple[str, int, int]
-"""File, the line that was run, and the one before it; 0 for none."""
+"""File, a line that was run, and the next one; 0 before the first and behind the last."""
 
 
 @cache
@@ -163,6 +163,8 @@ def _traced() -> Iterator[set[Arc]]:
             if event == "line":
                 arcs.add((file, before, frame.f_lineno))
                 before = frame.f_lineno
+            elif event == "return":  # behind a condition that ends the function, if it is false
+                arcs.add((file, before, 0))
             return inside
 
         return inside

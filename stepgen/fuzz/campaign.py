@@ -36,7 +36,10 @@ SHARE = {True: 4, False: 16}
 """Cases that a worker gets at once, with and without RTL."""
 
 SAMPLE = 8
-"""Of so many cases without RTL one is asked for branches and levels: the model runs again."""
+"""Of so many cases without RTL one is asked for branches and levels: the model runs again.
+
+For branches also those with units of which some were not taken.
+"""
 
 RUNS = {True: 4, False: 1}
 """Runs of a case, at most: with RTL, the build is what takes time."""
@@ -74,6 +77,8 @@ class Tally:
         `steps` when the current round began: what its cases are drawn with.
     wanted : dict of str to float
         Likewise, see `stepgen.fuzz.coverage.wanted`.
+    sought : list of str
+        Likewise, see `stepgen.fuzz.coverage.sought`.
     failures : dict of str to str
         By what failed, without names and numbers: the file of a case, and what it says.
     seconds : float
@@ -93,6 +98,7 @@ class Tally:
     steps: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
     wanted: dict[str, float] = field(default_factory=dict)
+    sought: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -101,6 +107,7 @@ class Tally:
         if self.cases % ROUND == 0:
             self.known = dict(self.steps)
             self.wanted = coverage.wanted(self.reached, max(1, self.cases))
+            self.sought = coverage.sought(self.reached)
         told = (key.split(" > ") for key in self.known)
         return {(a, b): self.known[f"{a} > {b}"] for a, b in told}
 
@@ -165,6 +172,8 @@ class Share:
         Time of day after which no further case is begun.
     pairs, wanted : mapping
         For `stepgen.fuzz.draw.cases`.
+    sought : frozenset of str
+        Kinds of units whose programs are asked for branches.
     known : frozenset of str
         Signatures of failures that need no further case.
     imports : tuple of Path
@@ -178,6 +187,7 @@ class Share:
     until: float
     pairs: Pairs
     wanted: Wanted
+    sought: frozenset[str]
     known: frozenset[str]
     imports: tuple[Path, ...]
 
@@ -201,9 +211,11 @@ def tried(number: int, share: Share) -> Result:
     for one, verdict in zip(drawn, verdicts, strict=False):
         if verdict.prediction is not None:
             reached |= coverage.facts(one, steps, verdict.prediction)
-    if closely and verdicts[0].prediction is not None:
+    prediction = verdicts[0].prediction
+    looked = closely or any(f"unit {kind}" in reached for kind in share.sought)
+    if looked and prediction is not None:
         try:
-            found = branches.taken(drawn[0], verdicts[0].prediction.cycles)
+            found = branches.taken(drawn[0], prediction.cycles)
             reached |= {f"branch {name}" for name in found}
         except RuntimeError as error:
             verdicts[0] = replace(verdicts[0], status="failed", says=str(error))
@@ -318,10 +330,19 @@ def run(
         pairs = tally.pairs()
         stop = int(min(tally.cases - tally.cases % ROUND + ROUND, end))
         numbers = range(tally.cases, stop)
-        known, own = frozenset(tally.failures), tuple(imports)
+        sought, known, own = frozenset(tally.sought), frozenset(tally.failures), tuple(imports)
         shares = [
             Share(
-                tally.seed, part, tally.rtl, tally.simulator, until, pairs, tally.wanted, known, own
+                seed=tally.seed,
+                numbers=part,
+                rtl=tally.rtl,
+                simulator=tally.simulator,
+                until=until,
+                pairs=pairs,
+                wanted=tally.wanted,
+                sought=sought,
+                known=known,
+                imports=own,
             )
             for part in (tuple(numbers[k : k + size]) for k in range(0, len(numbers), size))
         ]

@@ -106,6 +106,11 @@ def unreached(reached: Iterable[str]) -> list[str]:
     return sorted(branches.every().keys() - branches.unreachable().keys() - seen)
 
 
+def sought(reached: Iterable[str]) -> list[str]:
+    """The kinds of units of whose branches some were not taken."""
+    return sorted({name.partition("/")[0] for name in unreached(reached)})
+
+
 def wanted(reached: Mapping[str, int], cases: int) -> dict[str, float]:
     """How much more often steps are to be drawn, for branches that no program took.
 

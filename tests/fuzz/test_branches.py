@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.fuzz import branches, coverage
+from stepgen.fuzz import branches, campaign, coverage
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.draw import case, cases
+from stepgen.tools.workers import Workers
 
 
 def promoted(level: int | None) -> Case:
@@ -67,3 +70,40 @@ def test_steps_that_lead_to_branches_not_taken_are_drawn_more_often() -> None:
         return sum(cases(1, n, wanted=more)[1].count("route") for n in range(12))
 
     assert drawn(dict.fromkeys(wanted, 1.0) | {"route": 20.0}) > drawn({})
+
+
+def padded() -> Case:
+    g = sg.Graph("padded")
+    x = g.input("x", sg.int8[1, 4], (3,))
+    data, padding = x.reshape(chunk=2, pad=0)
+    rows = data.accum(sg.fn.retile_row(), rank=1)
+    g.output(rows.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding), "y")
+    return Case(g, {"x": [np.zeros((1, 4), np.int8)] * 3}, lanes=2)
+
+
+def test_a_last_condition_is_seen_to_be_false() -> None:
+    """Nothing of the function is run behind it: beats within a row take no flag."""
+    ends = {
+        name
+        for name, (file, _, inside) in branches.every().items()
+        if Path(file).read_text().splitlines()[inside - 1].strip() == "pop(M, M[a + P.flags], t)"
+    }
+    one = padded()
+    assert len(ends) == 2
+    assert ends <= branches.taken(one, one.experiment().prediction.cycles)
+
+
+def test_programs_with_units_whose_branches_are_missing_are_asked_for_them(tmp_path: Path) -> None:
+    every = {f"branch {name}": 1 for name in branches.every()}
+    assert coverage.sought(every) == []
+    often, *_, missing = (name for name in every if name.startswith("branch source/"))
+    del every[missing]
+    assert coverage.sought(every) == ["source"]
+    tally = campaign.run(
+        campaign.Tally(2, rtl=False, cases=96, reached=every),
+        tmp_path,
+        Workers(),
+        seconds=600,
+        cases=8,
+    )
+    assert tally.reached[often] > 4
