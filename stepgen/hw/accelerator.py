@@ -26,7 +26,7 @@ class Accelerator(wiring.Component):
     design : Design
         The table.
     part : callable
-        How a unit or FIFO is instantiated: `inline`, or as an instance from a `Library`.
+        How a unit, FIFO or lane is instantiated: `inline`, or as an instance from a `Library`.
 
     Members
     -------
@@ -57,6 +57,8 @@ class Accelerator(wiring.Component):
         self.design = design
         self.part = part
         self.cores = {unit.name: core_of(unit, design) for unit in design.units}
+        for core in self.cores.values():
+            core.part = part
         self.faces = {
             face_name(unit): member
             for unit in design.units

@@ -1,6 +1,7 @@
 """Modules that several instances of a design share."""
 
 import inspect
+import itertools
 import json
 import traceback
 
@@ -26,8 +27,8 @@ def _files(error: Exception) -> set[str]:
 class Library:
     """RTLIL modules, one for all parts with the same circuit.
 
-    A design has many units and FIFOs but few different ones, so the time to write, compile and
-    simulate it grows with the number of modules, not of instances.
+    A design has many units, FIFOs and lanes but few different ones, so the time to write, compile
+    and simulate it grows with the number of modules, not of instances.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class Library:
         self.prefix = prefix
         self.platform = platform
         self._modules: dict[str, tuple[str, str, set[str]]] = {}
+        self._numbers = itertools.count()
 
     @property
     def rtlil(self) -> str:
@@ -85,7 +87,7 @@ class Library:
             ports[f"{direction}_{'__'.join(map(str, path))}"] = value
         private.reused(part)  # only the first one is elaborated
         if key not in self._modules:
-            name = f"{self.prefix}_{kind}_{len(self._modules)}"
+            name = f"{self.prefix}_{kind}_{next(self._numbers)}"
             self._modules[key] = (name, *self._made(part, name))
         name, _, present = self._modules[key]
         reset = ResetSignal() if clear is None else ResetSignal() | clear

@@ -9,7 +9,9 @@ from amaranth.lib.wiring import In, Out
 from ..ir.defining import check_signature
 from ..ir.errors import StepError
 from ..ir.registry import the_one
+from .arithmetic.circuits.lane import Lane
 from .design.table import Design, Unit
+from .library import inline
 from .stream import signature
 
 __all__ = ["UnitCore", "core_of"]
@@ -49,6 +51,8 @@ class UnitCore(wiring.Component):
     """
 
     finishes = False
+    part = staticmethod(inline)
+    """How a part of which there are several is instantiated, as for `Accelerator`."""
 
     def __init__(self, unit: Unit, design: Design):
         self.unit = unit
@@ -83,6 +87,22 @@ class UnitCore(wiring.Component):
     def identity(self):
         """The parameters that the circuit depends on."""
         return dataclasses.asdict(self.params)
+
+    def lanes(self, m, pipeline, beats):
+        """The results of a `Pipeline`, by lane, for beats of its operands."""
+        bits = [value.element.bits for value in pipeline.values]
+        for n in range(self.design.lanes):
+            operands = [x.word_select(n, b) for x, b in zip(beats, bits, strict=False)]
+            yield self.lane(m, f"lane_{n}", pipeline, operands)
+
+    def lane(self, m, name, pipeline, operands):
+        """The result of a `Pipeline` for one lane, `pipeline.stages` cycles after its operands."""
+        if not pipeline.operations:
+            return operands[0]
+        circuit = Lane(pipeline)
+        m.submodules[name] = self.part(circuit, "lane", dataclasses.asdict(pipeline))
+        m.d.comb += [port.eq(x) for port, x in zip(circuit.operands, operands, strict=True)]
+        return circuit.y
 
     @property
     def inputs(self):

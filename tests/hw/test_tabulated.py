@@ -17,7 +17,7 @@ from stepgen.hw import private
 from stepgen.hw.arithmetic import tabulated
 from stepgen.hw.arithmetic.circuits import floating, product
 from stepgen.hw.arithmetic.circuits import tabulated as circuits
-from stepgen.hw.arithmetic.circuits.lane import lane
+from stepgen.hw.arithmetic.circuits.lane import Lane
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.arithmetic.pipeline import Pipeline
 from stepgen.hw.primitives import Multiplier
@@ -51,8 +51,14 @@ def pipeline(element: str, name: str) -> Pipeline:
 
 def of_pipeline(element: str, name: str):
     """Makes its circuit."""
-    whole = pipeline(element, name)
-    return lambda m, x, z: lane(m, whole, (x, z)[: len(whole.inputs)])
+
+    def circuit(m, x, z):
+        lane = Lane(pipeline(element, name))
+        m.submodules.lane = private.elaborated(lane)
+        m.d.comb += [port.eq(value) for port, value in zip(lane.operands, (x, z), strict=False)]
+        return lane.y
+
+    return circuit
 
 
 def reference(name: str, x: np.ndarray, z: np.ndarray) -> np.ndarray:

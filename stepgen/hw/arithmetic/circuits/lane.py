@@ -1,42 +1,66 @@
 """The circuit of one lane of a pipeline."""
 
-from amaranth.hdl import Const, signed
+from amaranth.hdl import Const, Module, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from ...primitives import delayed
 from ..operations import COMPARISONS, MANTISSA_BITS
 from ..tabulated import STAGES
 from . import conversion, floating, integer, scaling, tabulated
 
-__all__ = ["lane"]
+__all__ = ["Lane"]
 
 
-def lane(m, pipeline, inputs):
-    """The result of a pipeline for one lane, `pipeline.stages` cycles after its operands.
+class Lane(wiring.Component):
+    """A pipeline for one lane.
 
     Parameters
     ----------
-    m : Module
-        Receives the circuit.
     pipeline : Pipeline
-    inputs : sequence of Value
+
+    Members
+    -------
+    x0, x1, … : ``In``
         The bit patterns of the operands.
+    y : ``Out``
+        The result, `pipeline.stages` cycles later.
     """
-    values, times = pipeline.values, pipeline.times
-    known = list(inputs)
-    for number, operation in enumerate(pipeline.operations, len(inputs)):
-        start = times[number] - operation.stages([values[k] for k in operation.operands])
-        operands = [
-            known[k]
-            if values[k].constant is not None
-            else delayed(m, known[k], start - times[k], reset_less=True)
-            for k in operation.operands
-        ]
-        of = [values[k] for k in operation.operands]
-        result, stages = _result(m, operation, of, operands, values[number])
-        if stages != times[number] - start:
-            raise AssertionError(f"{operation.name} takes {stages} stages, not as declared")
-        known.append(result)
-    return known[pipeline.result]
+
+    def __init__(self, pipeline):
+        self.pipeline = pipeline
+        operands = pipeline.values[: len(pipeline.inputs)]
+        super().__init__(
+            {
+                **{f"x{k}": In(value.element.bits) for k, value in enumerate(operands)},
+                "y": Out(pipeline.element.bits),
+            }
+        )
+
+    @property
+    def operands(self):
+        """The ports of the operands."""
+        return [getattr(self, f"x{k}") for k in range(len(self.pipeline.inputs))]
+
+    def elaborate(self, platform):
+        m = Module()
+        pipeline = self.pipeline
+        values, times, known = pipeline.values, pipeline.times, self.operands
+        for number, operation in enumerate(pipeline.operations, len(known)):
+            start = times[number] - operation.stages([values[k] for k in operation.operands])
+            operands = [
+                known[k]
+                if values[k].constant is not None
+                else delayed(m, known[k], start - times[k], reset_less=True)
+                for k in operation.operands
+            ]
+            of = [values[k] for k in operation.operands]
+            result, stages = _result(m, operation, of, operands, values[number])
+            if stages != times[number] - start:
+                raise AssertionError(f"{operation.name} takes {stages} stages, not as declared")
+            known.append(result)
+        m.d.comb += self.y.eq(known[pipeline.result])
+        return m
 
 
 def _result(m, operation, of, operands, made):

@@ -3,7 +3,6 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.lane import lane
 from ...design import stages
 from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
@@ -106,16 +105,7 @@ class AccumulateCore(UnitCore):
         ]
         state = Signal.like(updated)
         m.d.comb += state.eq(Mux(first, self._start, word))
-        words = [state, *operands]
-        widths = [value.element.bits for value in pipeline.values]
-        lanes = [
-            lane(
-                m,
-                pipeline,
-                [x.word_select(n, b) for x, b in zip(words, widths, strict=False)],
-            )
-            for n in range(self.design.lanes)
-        ]
+        lanes = self.lanes(m, pipeline, [state, *operands])
         rest = loop - (pipeline.stages - pipeline.lead)
         m.d.comb += [
             updated.eq(delayed(m, Cat(lanes), rest, reset_less=True)),

@@ -1,5 +1,7 @@
 """The matrix unit: each tile of x times a tile of w."""
 
+from dataclasses import asdict
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data
 
@@ -269,12 +271,13 @@ class MatmulCore(UnitCore):
         return [_extend(accumulators.sums[n], summing.to.bits) for n in range(lanes)]
 
     def _floats(self, m, x_slice, rows, step, first, index):
-        lanes, bits = self.design.lanes, self._bits
+        lanes, bits, summing = self.design.lanes, self._bits, self.params.summing
+        rows_kept = self.params.sums(lanes)
+        identity = [asdict(summing), lanes, rows_kept]
         sums = []
         for n in range(lanes):
-            m.submodules[f"sums_{n}"] = lane = FloatSums(
-                self.params.summing, lanes, self.params.sums(lanes)
-            )
+            lane = FloatSums(summing, lanes, rows_kept)
+            m.submodules[f"sums_{n}"] = self.part(lane, "sums", identity)
             m.d.comb += [lane.step.eq(step), lane.first.eq(first), lane.index.eq(index)]
             m.d.comb += [
                 Cat(lane.x[k], lane.w[k]).eq(

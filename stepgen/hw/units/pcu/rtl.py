@@ -3,7 +3,6 @@
 from amaranth.hdl import Cat, Module, Mux, Signal
 
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.lane import lane
 from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
 
@@ -34,11 +33,7 @@ class PcuCore(UnitCore):
         together = self._broadcast if any(self.params.broadcast) else self._aligned
         lead, stop, operands = together(m)
 
-        bits = [value.element.bits for value in pipeline.values]
-        lanes = [
-            lane(m, pipeline, [x.word_select(n, b) for x, b in zip(operands, bits, strict=False)])
-            for n in range(self.design.lanes)
-        ]
+        lanes = self.lanes(m, pipeline, operands)
         low = lead.data[: len(lead.stop)]
         kind, stop, low = (
             delayed(m, value, reading + pipeline.stages, reset_less=True)

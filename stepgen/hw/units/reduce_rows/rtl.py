@@ -3,7 +3,6 @@
 from amaranth.hdl import Const, Module, Mux, Signal
 
 from ....ir.wire import VALUE
-from ...arithmetic.circuits.lane import lane
 from ...primitives import counter, delayed
 from ...unit import UnitCore
 
@@ -56,26 +55,27 @@ class ReduceRowsCore(UnitCore):
     def _reduced(self, m, takes, ends):
         """The element of a row, `delay` cycles after its last beat."""
         params, pair, lanes = self.params, self.params.pair, self.design.lanes
-        tail, bits = params.columns % lanes, self.channels["x"].bits
+        tail = params.columns % lanes
         identity = Const(params.identity, pair.element.bits)
         converts = params.conversion.stages
         last = delayed(m, ends, converts, reset_less=True)
-        values = []
-        for n in range(lanes):
-            one = self.x.payload.data.word_select(n, bits)
-            value = lane(m, params.conversion, [one])[: pair.element.bits]
-            values.append(Mux(last, identity, value) if tail and n >= tail else value)
+        values = [
+            Mux(last, identity, value) if tail and n >= tail else value
+            for n, value in enumerate(self.lanes(m, params.conversion, [self.x.payload.data]))
+        ]
         late = converts
         while len(values) > 1:
-            values = [lane(m, pair, [a, b]) for a, b in zip(values[::2], values[1::2], strict=True)]
+            pairs = enumerate(zip(values[::2], values[1::2], strict=True))
+            values = [self.lane(m, f"pair_{len(values)}_{k}", pair, two) for k, two in pairs]
             late += pair.stages
         (value,) = values
         there, last = delayed(m, takes, late), delayed(m, ends, late, reset_less=True)
-        for _ in range(params.levels(lanes)[1]):
+        for level in range(params.levels(lanes)[1]):
             held, holds = Signal(pair.element.bits, reset_less=True), Signal()
             with m.If(there):
                 m.d.sync += [held.eq(value), holds.eq(~holds & ~last)]
-            value = lane(m, pair, [Mux(holds, held, value), Mux(holds, value, identity)])
+            two = Mux(holds, held, value), Mux(holds, value, identity)
+            value = self.lane(m, f"level_{level}", pair, two)
             there = delayed(m, there & (holds | last), pair.stages)
             last = delayed(m, last, pair.stages, reset_less=True)
         return value
