@@ -46,6 +46,14 @@ class _Cell:
         """Whether operands are extended by their signs: all of them, or none."""
         return all(self.parameters[f"{port}_SIGNED"] != "0" for port in ports)
 
+    def named(self, port, width):
+        """Declare a wire for an operand that is put together, so that it is written once."""
+        value, wire = self.ports[port], f"{self.name}${port}"
+        if not (value.startswith("{") or _CONSTANT.fullmatch(value)):
+            return ""
+        self.ports[port] = wire
+        return f"  wire width {width} {wire}\n  connect {wire} {value}\n"
+
     def resize(self, port, width, *, signed):
         """Give an operand another width."""
         bits, value = self.width(port), self.ports[port]
@@ -142,11 +150,11 @@ def _is_zero(cell):
 def _choose(cell):
     """A chain of 2-to-1 multiplexers; the selection is one-hot, its lowest bit has priority."""
     width, count = int(cell.parameters["WIDTH"]), int(cell.parameters["S_WIDTH"])
+    text = cell.named("B", width * count) + cell.named("S", count)
     options = [f"{cell.ports['B']} [{(k + 1) * width - 1}:{k * width}]" for k in range(count)]
     otherwise = cell.ports["A"]
     if set(otherwise.partition("'")[2]) == {"x"}:  # never happens
         otherwise = options.pop()
-    text = ""
     for k in reversed(range(len(options))):
         chosen = cell.ports["Y"] if k == 0 else f"{cell.name}${k}"
         if k:
