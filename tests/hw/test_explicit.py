@@ -74,17 +74,23 @@ class Drawn:
             text += f"    parameter \\S_WIDTH {count}\n"
         text += f"    parameter \\WIDTH {width}\n"
         text += f"    connect \\A {self.port(f'A{number}', width)}\n"
-        text += f"    connect \\B {self.port(f'B{number}', width * count)}\n"
+        options = [self.operand(f"B{number}_{k}", width) for k in range(count)]
+        if self.rng.randrange(2):
+            options = [self.operand(f"B{number}", width * count)]
+        text += f"    connect \\B {options[0] if len(options) == 1 else self.joined(options)}\n"
         # Of the inputs of $pmux at most one is chosen: one bit of a shifted one.
         chosen = self.port(f"S{number}", 1)
         if kind == "$pmux":
             at = self.rng.randrange(count)
-            bits = "".join(f" {chosen}" if k == at else " 1'0" for k in reversed(range(count)))
-            chosen = f"{{{bits} }}"
+            chosen = self.joined([chosen if k == at else "1'0" for k in range(count)])
         text += f"    connect \\S {chosen}\n"
         self.cells.append(
             f"{text}    connect \\Y {self.port(f'Y{number}', width, 'output')}\n  end\n"
         )
+
+    @staticmethod
+    def joined(parts: list[str]) -> str:
+        return f"{{ {' '.join(reversed(parts))} }}"
 
     def text(self, name: str) -> str:
         return f"module \\{name}\n{''.join(self.wires)}{''.join(self.cells)}end\n"
@@ -106,3 +112,20 @@ def test_the_same_is_computed(seed: int, tmp_path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def table(rows: int) -> str:
+    """A module that looks up a constant, as Yosys writes a case."""
+    words = Drawn.joined([f"8'{row % 256:08b}" for row in range(rows)])
+    chosen = Drawn.joined([f"\\chosen [{row}]" for row in range(rows)])
+    return (
+        f"module \\table\n  wire width {rows} input 1 \\chosen\n  wire width 8 output 2 \\y\n"
+        f"  cell $pmux \\look\n    parameter \\S_WIDTH {rows}\n    parameter \\WIDTH 8\n"
+        f"    connect \\A 8'x\n    connect \\B {words}\n    connect \\S {chosen}\n"
+        "    connect \\Y \\y\n  end\nend\n"
+    )
+
+
+def test_text_grows_with_the_options_not_with_their_square() -> None:
+    few, many = (len(explicit(table(rows))) for rows in (100, 1_600))
+    assert many < 20 * few

@@ -1,8 +1,9 @@
 """A table of constants with a registered output."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -34,7 +35,7 @@ class Rom(wiring.Component):
     Notes
     -----
     Of LUTs up to `stepgen.hw.design.stages.LUT_ROM_BITS`. Larger ones are block RAM: on ECP5
-    `BlockRam`, elsewhere a case with two registers, which tools map. Neither needs a device that
+    `BlockRam`, elsewhere multiplexers and two registers. Neither needs a device that
     initializes memories.
     """
 
@@ -50,10 +51,9 @@ class Rom(wiring.Component):
             m.submodules.block = block = BlockRam(self.width, len(self.rows), self.rows)
             m.d.comb += [block.r_addr.eq(self.addr), self.data.eq(block.r_data)]
             return m
-        row = Signal(self.width)
-        with m.Switch(self.addr):
-            for number, word in enumerate(self.rows):
-                with m.Case(number):
-                    m.d.comb += row.eq(word)
-        m.d.comb += self.data.eq(delayed(m, row, latency, reset_less=True))
+        rows = [Const(row, self.width) for row in self.rows]
+        for bit in self.addr:
+            pairs = zip_longest(rows[0::2], rows[1::2])
+            rows = [even if odd is None else Mux(bit, odd, even) for even, odd in pairs]
+        m.d.comb += self.data.eq(delayed(m, rows[0], latency, reset_less=True))
         return m
