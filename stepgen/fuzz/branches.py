@@ -45,19 +45,49 @@ ERRORS = {
 """Conditions that hold only for streams that contradict the program; and why."""
 
 
+BEHIND = {
+    ("memory", "acknowledge", "wait = ready(M, M[a + P.owners], t)"): (
+        "a burst is answered after its data, whose turn is known no earlier than its owner"
+    ),
+    ("reassemble", "merge", "beat = head(M, x)"): (
+        "the circuit raises error: no input ends where a selector of a valid program names it"
+    ),
+    ("reshape", "tells", ""): (
+        "a program's reshape has flags, read or not: only designs of one's own have one without"
+    ),
+}
+"""Likewise in no valid program, by unit, function, and the statement before; and why."""
+
+
 @cache
 def unreachable() -> Mapping[str, str]:
     """Branches that no valid program takes, named as in `every`, and why."""
     reasons = {_plain(test): why for test, why in ERRORS.items()}
     found: dict[str, str] = {}
-    for name, (file, lines, _) in every().items():
-        if name.endswith(" yes"):
-            for node in ast.walk(ast.parse(Path(file).read_text())):
-                if isinstance(node, ast.If) and node.test.lineno == lines.start:
-                    key = ast.unparse(node.test)
-                    if key in reasons:
-                        found[name] = reasons[key]
+    for file in models():
+        unit = Path(file).parent.name
+        for function in ast.parse(Path(file).read_text()).body:
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            for before, node in _conditions(function):
+                why = reasons.get(ast.unparse(node.test)) or BEHIND.get(
+                    (unit, function.name, before)
+                )
+                if why:
+                    found[f"{unit}/model.py:{node.test.lineno} yes"] = why
     return found
+
+
+def _conditions(function: ast.FunctionDef) -> Iterator[tuple[str, ast.If]]:
+    """The conditions of a function, each with the statement before it in its block."""
+    for block in ast.walk(function):
+        for statements in (getattr(block, "body", []), getattr(block, "orelse", [])):
+            before = ""
+            for one in statements if isinstance(statements, list) else ():
+                if isinstance(one, ast.If):
+                    yield before, one
+                is_text = isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
+                before = "" if is_text else ast.unparse(one)
 
 
 def _plain(condition: str) -> str:
