@@ -46,17 +46,17 @@ ERRORS = {
 
 
 BEHIND = {
-    ("memory", "acknowledge", "wait = ready(M, M[a + P.owners], t)"): (
+    ("acknowledge", "wait = ready(M, M[a + P.owners], t)"): (
         "a burst is answered after its data, whose turn is known no earlier than its owner"
     ),
-    ("reassemble", "merge", "beat = head(M, x)"): (
+    ("merge", "beat = head(M, x)"): (
         "the circuit raises error: no input ends where a selector of a valid program names it"
     ),
-    ("reshape", "tells", ""): (
+    ("tells", ""): (
         "a program's reshape has flags, read or not: only designs of one's own have one without"
     ),
 }
-"""Likewise in no valid program, by unit, function, and the statement before; and why."""
+"""Likewise in no valid program, by function and the statement before; and why."""
 
 
 @cache
@@ -70,9 +70,7 @@ def unreachable() -> Mapping[str, str]:
             if not isinstance(function, ast.FunctionDef):
                 continue
             for before, node in _conditions(function):
-                why = reasons.get(ast.unparse(node.test)) or BEHIND.get(
-                    (unit, function.name, before)
-                )
+                why = reasons.get(ast.unparse(node.test)) or BEHIND.get((function.name, before))
                 if why:
                     found[f"{unit}/model.py:{node.test.lineno} yes"] = why
     return found
