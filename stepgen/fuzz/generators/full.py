@@ -13,6 +13,7 @@ from ...compile.circuit import circuits
 from ...functions import Binary, Unary
 from ...hw.design.table import Bus
 from ...ir.affine import last_tile
+from ...ir.dims import Dim
 from ...ir.dtypes import ElementType
 from ...ir.function import FLOATS, Cut, Function, Mapped, Scanned, function_types, maker
 from ...ir.operator import own_operators
@@ -172,16 +173,55 @@ class Drawn(Bounded):
             x = x.map(fn, *others)
         return x
 
-    def step_spread(self, x: Stream, _: str) -> Stream:
+    def step_spread(self, x: Stream, name: str) -> Stream:
         """A row or a column broadcast against tiles that are made of it."""
         tile, fn = tile_of(x), sg.fn.maximum()
-        if tile.rows == 1 and (tile.cols != 1 or self.number(0, 1)):
+        if tile.rows == 1 and self.number(0, 1):
+            some = sg.Tile(self.hollow(), tile.cols, tile.element)
+            wide = self.beside(name, some, x)
+        elif tile.rows == 1 and (tile.cols != 1 or self.number(0, 1)):
             wide = x.promote(0).expand(count=self.number(2, 3)).accum(sg.fn.retile_row(), rank=1)
         elif tile.cols == 1:
             wide = x.map(sg.fn.row_broadcast(self.columns()))
         else:
             raise sg.StepError("only rows and columns are broadcast")
         return wide.map(fn, x) if self.number(0, 1) else x.map(fn, wide)
+
+    def step_flagged(self, x: Stream, name: str) -> Stream:
+        """Rows, of which flags that nothing has padded drop any."""
+        flags = self.beside(name, sg.Tile(1, 1, sg.bool_), x, tile_of(x).rows)
+        return x.flat_map(sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags)
+
+    def hollow(self) -> Dim:
+        """A dynamic dim, empty half of the time."""
+        dim = sg.dynamic(f"D{len(self.extents)}", bound=self.bound)
+        self.extents[str(dim)] = self.pick(0, self.number(1, self.bound))
+        return dim
+
+    def step_empties(self, x: Stream, name: str) -> Stream:
+        """Groups without elements or elements without rows, beside the program."""
+        columns, size = self.columns(), self.number(1, 3)
+        if self.number(0, 1):
+            z = self.input(name, sg.Tile(self.hollow(), columns, sg.int32), (size, 2))
+            done = z.accum(self.folding(), rank=1)
+        else:
+            dims = [self.dim(ragged=False), self.dim(ragged=True), size, self.dim(ragged=True)]
+            z = self.input(name, sg.Tile(1, columns, sg.int8), dims)
+            done = z.reshape(dim=1, chunk=self.pick(1, size))
+        self.graph.output(done, f"{name}_done")
+        return x
+
+    def step_float_sums(self, x: Stream, name: str) -> Stream:
+        """Sums of float products, of groups or tiles without any among them, beside the program."""
+        if self.lanes > 4:
+            raise sg.StepError("many lanes of floats take long to simulate")
+        rows, n = self.pick((self.number(1, 3), self.hollow()), (self.hollow(), 2))
+        outer, depth = self.number(1, 3), self.lanes * self.number(1, 2)
+        wide = self.lanes * self.number(1, 2)
+        left = self.input(f"{name}_left", sg.Tile(rows, depth, sg.bf16), (outer, n))
+        right = self.beside(f"{name}_right", sg.Tile(depth, wide, sg.bf16), left)
+        self.graph.output(left.accum(sg.fn.matmul(), right, rank=1), f"{name}_sums")
+        return x
 
     def joined(self, tile: sg.Tile) -> sg.Tile:
         """A tile that broadcasts with another: of its extents, of 1, or more where it has 1."""

@@ -146,6 +146,8 @@ class Program:
         if isinstance(dtype, sg.Selector):
             return self.rng.random(dtype.n) < 0.5
         size = (self.extent(dtype.rows), self.extent(dtype.cols))
+        if dtype.element is sg.bool_:
+            return self.rng.random(size) < 0.5
         if dtype.element in FLOATS:
             return self.floats(size).astype(numbers.DTYPES[dtype.element.name])
         low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
@@ -187,8 +189,11 @@ class Program:
         return x.promote(0).expand(count=self.number(1, 3))
 
     def step_expand(self, x: Stream, name: str) -> Stream:
-        ref = self.beside(name, sg.Selector(2), x, self.dim(ragged=True))
-        return x.promote(0).expand(ref)
+        inner = [self.dim(ragged=True) for _ in range(self.number(1, 2))]
+        ref = self.beside(name, sg.Selector(2), x, *inner)
+        for _ in inner:
+            x = x.promote(0)
+        return x.expand(ref, rank=len(inner))
 
     def step_retile_row(self, x: Stream, _: str) -> Stream:
         return x.accum(sg.fn.retile_row(), rank=self.number(1, max(1, x.rank)))
