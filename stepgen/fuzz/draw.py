@@ -201,7 +201,7 @@ def around(drawn: Case, rng: np.random.Generator) -> Case:
 
     def memory() -> dict[str, Any]:
         return {
-            "latency": int(rng.choice([1, 2, 9, 30, 80])),
+            "latency": int(rng.choice([1, 1, 2, 9, 30, 80])),
             "interval": int(rng.choice([1, 1, 2, 5])),
             "outstanding": int(rng.choice([1, 2, 16, 64])),
         }

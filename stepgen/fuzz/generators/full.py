@@ -111,6 +111,16 @@ class Drawn(Bounded):
             return x
         return loaded.flatten(0, len(shape) - 1) if len(shape) > 1 else loaded
 
+    def step_loads(self, x: Stream, name: str) -> Stream:
+        """Several small loads beside the program, whose bursts take turns."""
+        for n in range(self.number(3, 6)):
+            count = self.number(1, 3)
+            columns = max(self.lanes, self.bus.data_bits // 8) * self.number(1, 2)
+            tensor = self.graph.tensor(f"{name}_{n}", (1, columns * count), sg.int8)
+            loaded = sg.linear_offchip_load(tensor, tile=(1, columns), shape=(count,), stride=(1,))
+            self.graph.output(loaded, f"{name}_{n}_loaded")
+        return x
+
     def step_store(self, x: Stream, name: str) -> Stream:
         """A stream that is also written to memory."""
         tile, room = tile_of(x), 1
