@@ -209,15 +209,20 @@ class Drawn(Bounded):
         return dim
 
     def step_empties(self, x: Stream, name: str) -> Stream:
-        """Groups without elements or elements without rows, beside the program."""
+        """Groups without elements or tiles without rows, beside the program."""
         columns, size = self.columns(), self.number(1, 3)
-        if self.number(0, 1):
-            z = self.input(name, sg.Tile(self.hollow(), columns, sg.int32), (size, 2))
-            done = z.accum(self.folding(), rank=1)
-        else:
-            dims = [self.dim(ragged=False), self.dim(ragged=True), size, self.dim(ragged=True)]
-            z = self.input(name, sg.Tile(1, columns, sg.int8), dims)
-            done = z.reshape(dim=1, chunk=self.pick(1, size))
+        small, outer = sg.Tile(1, columns, sg.int8), [self.dim(ragged=n > 0) for n in range(2)]
+        hollow = sg.Tile(self.hollow(), columns, sg.int32)
+        ragged = self.dim(ragged=True)
+        done = self.pick(
+            lambda: self.input(name, hollow, (size, 2)).accum(self.folding(), rank=1),
+            lambda: self.input(name, hollow, (20,)).promote(0).expand(count=2),
+            lambda: self.input(name, small, (*outer, ragged)).accum(self.folding(), rank=1),
+            lambda: self.input(name, small, (*outer, ragged)).flatten(0, 1),
+            lambda: self.input(name, small, (*outer, size, ragged)).reshape(
+                dim=1, chunk=self.pick(1, size)
+            ),
+        )()
         self.graph.output(done, f"{name}_done")
         return x
 
