@@ -138,8 +138,7 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
 
 
 def _params(params: UnitParams) -> str:
-    given = dataclasses.asdict(params).items()
-    return ", ".join(f"{k}={v}" for k, v in given if v is not None)
+    return ", ".join(f"{name}={value}" for name, value in params.summary().items())
 
 
 def _ports(channels: Mapping[str, str]) -> str:

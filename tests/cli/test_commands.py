@@ -298,6 +298,8 @@ def chain():
     shown = stepgen("show f.py:chain --design")
     assert re.search(r"Fused\s+operator +is part of", shown.out)
     assert re.search(r"relu +energy", shown.out)
+    assert "maximum(" in shown.out
+    assert "'operands'" not in shown.out
     assert stepgen("show f.py:chain --design --json").json["fused"] == {"relu": "energy"}
     unfused = stepgen("show f.py:chain --design --json --no-fuse").json
     assert not unfused["fused"]

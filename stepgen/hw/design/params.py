@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,6 +75,11 @@ class UnitParams(ABC):
         Empty for units that only pass beats on: they neither compute, store, route nor merge.
         """
         return ""
+
+    def summary(self) -> dict[str, object]:
+        """Parameters by name as people read them; what is not there is left out."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in given.items() if value is not None}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         """Why a unit with these parameters can't be built between its channels, or None."""

@@ -10,6 +10,7 @@ from ....ir.dims import buffer_bound
 from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.wire import TILE_LEVELS
+from ...arithmetic.formula import formula
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Recurrence, written
 from ...design import stages
@@ -66,6 +67,10 @@ class Accumulate(UnitParams):
     def pipeline(self) -> Recurrence:
         """The arithmetic of one lane: the state comes first."""
         return Recurrence(self.operands, self.operations)
+
+    def summary(self) -> dict[str, object]:
+        operations = formula(("state", *self.inputs), self.operations)
+        return super().summary() | {"operations": operations}
 
     @property
     def whole(self) -> int:

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.wire import TILE_LEVELS
+from ...arithmetic.formula import formula
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Pipeline, written
 from ...design import stages
@@ -68,6 +69,9 @@ class Pcu(UnitParams):
     def lead(self) -> int:
         """The first operand that has all rows of the result: its levels are those of the result."""
         return next(n for n, how in enumerate(self.broadcast) if how in ("", "cols"))
+
+    def summary(self) -> dict[str, object]:
+        return super().summary() | {"operations": formula(self.inputs, self.operations)}
 
     def stored(self, operand: int) -> bool:
         """Whether the row of an operand is in a memory, since it has several beats."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.dtypes import ELEMENTS, ElementType, Tile
+from ...arithmetic.formula import formula
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Pipeline, pattern, written
 from ...design.formats import Format, misfit
@@ -54,6 +55,9 @@ class ReduceRows(UnitParams):
     def pair(self) -> Pipeline:
         """From two elements to one."""
         return Pipeline((self.element, self.element), self.operations)
+
+    def summary(self) -> dict[str, object]:
+        return super().summary() | {"operations": formula(("a", "b"), self.operations)}
 
     def slices(self, lanes: int) -> int:
         """Beats of a row."""
