@@ -4,8 +4,10 @@
 test for each, which says what to look at where another version has changed it.
 """
 
+import gc
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment, MemoryData, MemoryInstance
@@ -49,7 +51,23 @@ def reused(part: Elaboratable) -> None:
 
 def module(circuit: Elaboratable, name: str, platform=None) -> str:
     """A circuit in RTLIL, as the top module: `amaranth.back.rtlil.convert`."""
-    return rtlil.convert(circuit, name=name, platform=platform, emit_src=False)
+    with _kept():
+        return rtlil.convert(circuit, name=name, platform=platform, emit_src=False)
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """No search for garbage: a circuit is millions of objects that all live until it is written.
+
+    Looking through them again and again took half of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set[str]]:
