@@ -24,7 +24,7 @@ ROOT = Path(stepgen.__file__).parent
 
 _TABLE = r"stepgen\.hw\.design"
 _PARAMS = r"stepgen\.hw\.units\.\w+\.params"
-_ARITHMETIC = r"stepgen\.hw\.arithmetic\.(operations|pipeline|scaling|sums|tabulated)"
+_ARITHMETIC = r"stepgen\.hw\.arithmetic\.(formulas|operations|pipeline|scaling|sums|tabulated)"
 _CORE = r"stepgen\.(ir|semantics|functions|compile|timing)"
 MAY_IMPORT = {
     "ir": (r"stepgen\.ir",),

@@ -10,7 +10,7 @@ from ....ir.dims import buffer_bound
 from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.formula import formula
+from ...arithmetic.formulas import formula
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Recurrence, written
 from ...design import stages

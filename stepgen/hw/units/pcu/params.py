@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.formula import formula
+from ...arithmetic.formulas import formula
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Pipeline, written
 from ...design import stages

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.dtypes import ELEMENTS, ElementType, Tile
-from ...arithmetic.formula import formula
+from ...arithmetic.formulas import formula
 from ...arithmetic.operations import Operation
 from ...arithmetic.pipeline import Lane, Pipeline, pattern, written
 from ...design.formats import Format, misfit

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from stepgen.hw.arithmetic.formula import formula
+from stepgen.hw.arithmetic.formulas import formula
 from stepgen.hw.arithmetic.operations import Operation
 
 DO = {
