@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import sympy
 
-from stepgen.functions.bases import Binary, Constant, Folding, Running, of_products, say
+from stepgen.functions.bases import Binary, Constant, Folding, Running, of_products
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.pcu.params import Lane
@@ -24,6 +24,7 @@ from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
 from stepgen.semantics import numbers, tables
+from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
 from stepgen.semantics.sums import Sums
 

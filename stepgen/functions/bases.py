@@ -21,6 +21,7 @@ from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
 from stepgen.ir.wire import TILE_LEVELS
+from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import DTYPES, Array
 
 
@@ -209,8 +210,3 @@ def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile
     if a == 1:
         return b
     call.fail(f"{function} can't join the tiles {x} and {y}, whose {what} differ, {a} against {b}")
-
-
-def say(tile: Array) -> str:
-    """The size of a tile for messages."""
-    return f"{tile.shape[0]}x{tile.shape[1]}"

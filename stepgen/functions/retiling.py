@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from stepgen.functions.bases import say
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.promote.params import Promote
@@ -24,6 +23,7 @@ from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
 from stepgen.ir.wire import wire_levels
 from stepgen.semantics import numbers
+from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stepgen.ir.arguments import shown
+from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile, TupleType
 from stepgen.ir.errors import StepError
 from stepgen.ir.setting import Setting
@@ -67,6 +68,60 @@ def strange(value: Any, dtype: DataType) -> str | None:
     if isinstance(dtype, Selector) and dtype.hot not in (None, int(value.sum())):
         return f"a selector with {int(value.sum())} bits set"
     return None
+
+
+class Operands:
+    """Tiles of the elements that a function is applied to, whose types may share extents.
+
+    Parameters
+    ----------
+    use : Use
+        The node.
+    """
+
+    def __init__(self, use: Use) -> None:
+        self._use = use
+        places: list[tuple[int, int, Dim]] = []
+        self._alike: list[tuple[int, int, int, int]] = []
+        for number, tile in enumerate(_tile_types(r.stream.dtype for r in use.inputs)):
+            for axis, dim in enumerate(tile.dims if tile else ()):
+                first = next((p for p in places if p[0] != number and p[2].same(dim)), None)
+                if first and dim.static is None:
+                    self._alike.append((*first[:2], number, axis))
+                places.append((number, axis, dim))
+
+    def of(self, tokens: Iterable[Token]) -> list[Array]:
+        """The tiles of one element of each input.
+
+        Raises
+        ------
+        StepError
+            If an extent that is one in the types is not one at run time; else an extent of 1 would
+            be broadcast that the circuit does not broadcast.
+        """
+        given = tiles(tokens)
+        for a, of_a, b, of_b in self._alike:
+            if given[a].shape[of_a] != given[b].shape[of_b]:
+                types = list(_tile_types(r.stream.dtype for r in self._use.inputs))
+                self._use.fail(
+                    f"its operands {types[a]} and {types[b]} do not match at run time: tiles of "
+                    f"{say(given[a])} and {say(given[b])} meet"
+                )
+        return given
+
+
+def say(tile: Array) -> str:
+    """The size of a tile for messages."""
+    return "x".join(map(str, tile.shape))
+
+
+def _tile_types(types: Iterable[DataType]) -> Iterator[Tile | None]:
+    """The types of `tiles`: None for what is no tile."""
+    for dtype in types:
+        if isinstance(dtype, TupleType):
+            yield from _tile_types(dtype.items)
+        else:
+            yield dtype if isinstance(dtype, Tile) else None
 
 
 def tiles(tokens: Iterable[Token]) -> list[Array]:

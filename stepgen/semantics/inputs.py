@@ -67,6 +67,12 @@ def to_value(item: Any, dtype: DataType, name: str) -> Any:
             for dim, extent in zip(dtype.dims, tile.shape, strict=True)
         ):
             raise StepError(f"{name} is made of tiles {dtype}, not of {_extents(tile)}")
+        for dim, extent in zip(dtype.dims, tile.shape, strict=True):
+            if dim.bound is not None and extent > dim.bound:
+                raise StepError(
+                    f"{name} is made of tiles {dtype}, not of {_extents(tile)}: {dim} can be "
+                    f"{dim.bound} at most"
+                )
         return _read_only(tile)
     if isinstance(dtype, Selector):
         bits = as_element(item, "bool", f"a selector of {name}")

@@ -12,6 +12,7 @@ import pytest
 import stepgen as sg
 from semantics.drawn import floats, plain, tile
 from semantics.programs import execute
+from stepgen.functions.bases import Binary
 from stepgen.ir.function import function_types
 from stepgen.semantics import numbers, tables
 
@@ -221,3 +222,40 @@ def test_every_function_that_keeps_rows_is_here() -> None:
         name for name, kind in function_types().items() if object.__new__(kind).keeps_rows(0)
     }
     assert keeping - folding == {fn.name for fn, _, _ in ROW_WISE}
+
+
+def of_two() -> list[Any]:
+    """Functions of two tiles."""
+    names = [name for name, kind in function_types().items() if issubclass(kind, Binary)]
+    return [sg.fn.compare("lt") if name == "compare" else getattr(sg.fn, name)() for name in names]
+
+
+@pytest.mark.parametrize("fn", of_two(), ids=str)
+def test_an_extent_of_one_is_not_broadcast_where_the_types_have_one_dim(fn: Any) -> None:
+    """Rows, and columns, that are equal by the types and differ at run time, in any way."""
+    rng = np.random.default_rng(len(str(fn)))
+    dim = sg.dynamic("N", bound=9)
+    for axis in (0, 1):
+        sizes = [3, 3]
+        sizes[axis] = dim
+        g = sg.Graph()
+        x, y = (g.input(name, sg.Tile(*sizes, sg.f32), (2,)) for name in "xy")
+        g.output(sg.map(fn, x, y), "z")
+        few, many = sorted(rng.choice(9, 2, replace=False))
+        for one in ((few, many), (1, many or 2)):
+            shapes = [[3, 3], [3, 3]]
+            for shape, extent in zip(shapes, rng.permutation(one), strict=True):
+                shape[axis] = int(extent)
+            given = [[np.ones(shape, np.float32)] * 2 for shape in shapes]
+            with pytest.raises(sg.StepError, match="do not match at run time: tiles of"):
+                execute(g, dict(zip("xy", given, strict=True)))
+
+
+@pytest.mark.parametrize("kind", [sg.dynamic, sg.ragged])
+def test_tiles_of_inputs_keep_to_their_bounds(kind: Any) -> None:
+    g = sg.Graph()
+    x = g.input("x", sg.Tile(kind("R", bound=2), 3, sg.int8), (1,))
+    g.output(x.map(sg.fn.square()), "y")
+    execute(g, {"x": [np.ones((2, 3), np.int8)]})
+    with pytest.raises(sg.StepError, match="x is made of tiles int8 Rx3, not of 3x3: R can be 2"):
+        execute(g, {"x": [np.ones((3, 3), np.int8)]})

@@ -168,6 +168,10 @@ class Program:
             raise sg.StepError(f"{name} can't be drawn with a shape that another stream decides")
         if any(d.is_ragged for d in like.shape):
             raise sg.StepError(f"{name} can't be drawn with ragged dims of another stream")
+        if isinstance(dtype, sg.Tile) and isinstance(like.dtype, sg.Tile):
+            shared = [d for d in dtype.dims if any(d.same(of) for of in like.dtype.dims)]
+            if any(d.is_ragged for d in shared):
+                raise sg.StepError(f"{name} can't be drawn with tiles whose size varies in another")
         return self.input(name, dtype, [*like.shape, *more])
 
     def step_flatten(self, x: Stream, _: str) -> Stream:

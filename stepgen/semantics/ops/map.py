@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.function import Mapped
 from stepgen.ir.wire import VALUE
-from stepgen.semantics.applying import checked, setting, tiles
+from stepgen.semantics.applying import Operands, checked, setting
 from stepgen.semantics.process import Process, Use
 from stepgen.semantics.tokens import END
 
@@ -12,11 +12,11 @@ from stepgen.semantics.tokens import END
 def run(use: Use) -> Process:
     """Keep the structure, replace the values."""
     function: Mapped = use["fn"]
-    at, out = setting(use), use.outputs[0]
+    at, operands, out = setting(use), Operands(use), use.outputs[0]
     while True:
         tokens = yield from use.take_all(use.inputs)
         if tokens[0].kind == VALUE:
-            given = tiles(tokens)
+            given = operands.of(tokens)
             function.fit(*given)
             out.value(checked(use, function.compute(at, *given)), tokens[0].stop)
             continue
