@@ -137,6 +137,15 @@ class Gelu(Tabulated):
     cost: ClassVar[int] = 8
 
 
+class GeluTanh(Tabulated):
+    """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``: GELU of GPT-2 and Gemma.
+
+    Counted as 8 operations per element like SiLU.
+    """
+
+    cost: ClassVar[int] = 8
+
+
 class Reciprocal(Tabulated):
     """``1 / x``, 1 operation per element."""
 

@@ -152,6 +152,21 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def gelu_tanh(self) -> Function:
+        """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``: GELU of GPT-2 and Gemma.
+
+        Counted as 8 operations per element like SiLU.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def mask_cols(self, value: float) -> Function:
         """``[R, C]`` and a scalar address n -> columns from n on are `value`.
 

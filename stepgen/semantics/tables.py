@@ -13,6 +13,7 @@ place (0.5 is a correctly rounded result); tests check it.
 | tanh | ``x * T(x)`` below 1, a table of tanh from 1 to 16, then 1 |
 | silu | ``x / (1 + e**-x)`` by the tables of exp and reciprocal |
 | gelu | ``x * Phi(x)`` (the exact one, by erf), tail ``e**(-x*x/2) * M(x)``, a table of M |
+| gelu_tanh | ``x / (1 + 2**-(x * s(x)))``, s of degree 2, by the tables of silu |
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ MAX_ULP: Final = {
     "tanh": {"bf16": 0.52, "f32": 0.57},
     "silu": {"bf16": 0.53, "f32": 0.62},
     "gelu": {"bf16": 0.53, "f32": 0.62},
+    "gelu_tanh": {"bf16": 0.52, "f32": 0.62},
 }
 """Largest error in units in the last place, per function and format."""
 
@@ -123,6 +125,38 @@ def log2e(name: str) -> int:
         return int(mpmath.nint(2 ** PRECISION[name].log2e / mpmath.ln(2)))
 
 
+@dataclass(frozen=True)
+class Slope:
+    """``log2(e) * 2 * sqrt(2 / pi) * (1 + 0.044715 * x * x)`` in fixed point, of gelu_tanh.
+
+    Attributes
+    ----------
+    fraction : int
+        Fraction bits of the slope; of numbers below 16 it has five bits more.
+    level : int
+        At 0, in `fraction` bits.
+    bend, bend_fraction : int
+        Factor of ``x * x``, and its fraction bits.
+    """
+
+    fraction: int
+    level: int
+    bend: int
+    bend_fraction: int
+
+
+@cache
+def slope(name: str) -> Slope:
+    """The slope in a number format: exact enough for the smallest results."""
+    bits = PRECISION[name].log2e
+    fraction, bend_fraction = min(FACTOR_BITS - 5, bits + 3), min(FACTOR_BITS, bits + 4)
+    with mpmath.workprec(120):
+        level = 2 * mpmath.sqrt(2 / mpmath.pi) / mpmath.ln(2)
+        bend = level * mpmath.mpf("0.044715")
+        fixed = (int(mpmath.nint(v * 2**f)) for v, f in ((level, fraction), (bend, bend_fraction)))
+        return Slope(fraction, next(fixed), next(fixed), bend_fraction)
+
+
 def power(factor: Ints, exponent: Ints, bits: int, negative: Array, name: str) -> tuple[Ints, Ints]:
     """Return ``(n, m)`` with ``e**±x = m * 2**n``, m in [1, 2) in result bits.
 
@@ -142,8 +176,17 @@ def power(factor: Ints, exponent: Ints, bits: int, negative: Array, name: str) -
     precision = PRECISION[name]
     cut = bits + precision.log2e - precision.argument - np.minimum(exponent, 6)
     product = _shifted_product(factor, log2e(name), np.minimum(cut, 80))
-    highest = (1 << (precision.argument + POWER_BITS)) - 1
-    whole = np.where(exponent >= 7, highest, product)
+    return _power_of_two(np.where(exponent >= 7, _highest(name), product), negative, name)
+
+
+def _highest(name: str) -> int:
+    """The highest power of two, in argument bits."""
+    return (1 << (PRECISION[name].argument + POWER_BITS)) - 1
+
+
+def _power_of_two(whole: Ints, negative: Array, name: str) -> tuple[Ints, Ints]:
+    """As `power`, of powers in argument bits."""
+    precision = PRECISION[name]
     whole = np.where(negative, ~whole, whole)
     inside = whole & ((1 << precision.argument) - 1)
     return whole >> precision.argument, table("exp2", name)(inside)
@@ -268,16 +311,21 @@ def _gate(x: Array, n: Ints, tail: Ints, share: Ints) -> Array:
     return _finish(x, y, [])
 
 
+def _by_logistic(x: Array, n: Ints, m: Ints) -> Array:
+    """Return ``x / (1 + m * 2**n)`` for x >= 0 and ``x / (1 + 1 / (m * 2**n))`` below."""
+    name = name_of(x)
+    precision = PRECISION[name]
+    small = (m >> np.minimum(-n, 62)) >> (precision.result - precision.argument)
+    share = table("reciprocal", name)(small)
+    return _gate(x, n, (share * m) >> precision.result, share)
+
+
 def silu(x: Array) -> Array:
     """x * sigmoid(x), accurate to the last place far into the negative tail."""
     x = canonical(x)
     name, parts = name_of(x), take_apart(x)
-    precision = PRECISION[name]
     below = np.ones_like(parts.negative)
-    n, m = power(parts.mantissa, parts.exponent, parts.bits, below, name)
-    small = (m >> np.minimum(-n, 62)) >> (precision.result - precision.argument)
-    share = table("reciprocal", name)(small)
-    return _gate(x, n, (share * m) >> precision.result, share)
+    return _by_logistic(x, *power(parts.mantissa, parts.exponent, parts.bits, below, name))
 
 
 def gelu(x: Array) -> Array:
@@ -299,6 +347,24 @@ def gelu(x: Array) -> Array:
     return _gate(x, n, tail, share)
 
 
+def gelu_tanh(x: Array) -> Array:
+    """``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``."""
+    x = canonical(x)
+    name, parts = name_of(x), take_apart(x)
+    precision, of = PRECISION[name], slope(name)
+    cut = max(0, 2 * (parts.bits + 1) - FACTOR_BITS)
+    square = (parts.mantissa * parts.mantissa) >> cut
+    # Below 16, its octave is `behind` below the last one.
+    behind = np.clip(3 - parts.exponent, 0, 40)
+    down = 2 * parts.bits - cut - 6 + of.bend_fraction - of.fraction
+    steep = of.level + _shifted_product(square, of.bend, down + 2 * behind)
+    down = parts.bits - 3 + of.fraction - precision.argument
+    whole = (parts.mantissa * steep) >> np.minimum(down + behind, 62)
+    most = _highest(name)
+    whole = np.where(parts.exponent >= 4, most, np.minimum(whole, most))
+    return _by_logistic(x, *_power_of_two(whole, np.ones_like(parts.negative), name))
+
+
 FUNCTIONS: Final[dict[str, Callable[[Array], Array]]] = {
     "exp": exp,
     "reciprocal": reciprocal,
@@ -307,6 +373,7 @@ FUNCTIONS: Final[dict[str, Callable[[Array], Array]]] = {
     "tanh": tanh,
     "silu": silu,
     "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
 }
 """Functions of one argument, by name."""
 

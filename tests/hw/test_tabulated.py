@@ -93,7 +93,8 @@ def wrong(circuit: Compiled, element: str, latency: dict[str, int]) -> dict[str,
     seen = circuit.run({"x": x.view(bits), "z": z.view(bits)}, latency)
     found = {}
     for name in latency:
-        expected = reference(name.partition("_")[0], x, z)
+        of = name if name in NAMES else name.partition("_")[0]
+        expected = reference(of, x, z)
         off = np.flatnonzero(seen[name] != expected)
         found[name] = [f"{x[k]}, {z[k]}: {seen[name][k]:#x} not {expected[k]:#x}" for k in off]
     return {name: cases[:5] for name, cases in found.items() if cases}

@@ -284,6 +284,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.exp(), [sg.f32[2, 8]], "f32 2x8", "64"),
     (fn.silu(), [sg.bf16["M", 8]], "bf16 Mx8", "64*M"),
     (fn.gelu(), [sg.bf16[2, 8]], "bf16 2x8", "128"),
+    (fn.gelu_tanh(), [sg.bf16[2, 8]], "bf16 2x8", "128"),
     (fn.tanh(), [sg.bf16[2, 8]], "bf16 2x8", "64"),
     (fn.sqrt(), [sg.bf16[2, 8]], "bf16 2x8", "64"),
     (fn.rsqrt(), [sg.bf16[2, 8]], "bf16 2x8", "64"),

@@ -19,6 +19,10 @@ TRUE = {
     "silu": lambda x: np.where(x < 0, x * np.exp(x) / (1 + np.exp(x)), x / (1 + np.exp(-x))),
     "gelu": lambda x: x * np.vectorize(erfc)(-x / 2**0.5) / 2,
 }
+TRUE["gelu_tanh"] = lambda x: (
+    TRUE["silu"]((8 / np.pi) ** 0.5 * (x + 0.044715 * x**3))
+    / ((8 / np.pi) ** 0.5 * (1 + 0.044715 * x**2))
+)
 LARGEST = {"bf16": (2 - 2.0**-7) * 2.0**127, "f32": (2 - 2.0**-23) * 2.0**127}
 
 
@@ -54,7 +58,7 @@ def test_error_in_ulp(function: str, name: str) -> None:
     x = arguments(name)
     with np.errstate(all="ignore"):
         true = TRUE[function](x.astype(np.float64))
-        if function in ("silu", "gelu"):
+        if function in ("silu", "gelu", "gelu_tanh"):
             true = np.where(x == -np.inf, -0.0, np.where(x == np.inf, np.inf, true))
             true = np.where(x == 0, x.astype(np.float64), true)
             true = np.where((x < -200) & np.isfinite(x), -0.0, true)
@@ -84,6 +88,7 @@ def test_exact_points(name: str) -> None:
     assert at("tanh", 20, -20) == [1, -1]
     assert at("silu", 0, 100) == [0, 100]
     assert at("gelu", 0, 100) == [0, 100]
+    assert at("gelu_tanh", 0, 100) == [0, 100]
 
 
 @pytest.mark.parametrize("function", ["exp", "tanh", "sqrt"])

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.dtypes import ElementType, bf16, f32
 from ...semantics import numbers, tables
 from ...semantics.piecewise import PRECISION, Precision
-from ...semantics.tables import FACTOR_BITS, OCTAVES, POWER_BITS
+from ...semantics.tables import FACTOR_BITS, OCTAVES, POWER_BITS, Slope
 
 __all__ = [
     "FACTOR_BITS",
@@ -24,6 +24,7 @@ __all__ = [
     "of_divisor",
     "of_mantissa",
     "precision",
+    "slope",
 ]
 
 LAST_OCTAVE = OCTAVES - 1
@@ -37,6 +38,11 @@ def precision(element: ElementType) -> Precision:
 def log2e(element: ElementType) -> int:
     """log2(e) in ``precision(element).log2e`` fraction bits."""
     return tables.log2e(element.name)
+
+
+def slope(element: ElementType) -> Slope:
+    """The slope of gelu_tanh for a number format."""
+    return tables.slope(element.name)
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,7 @@ STAGES = {
     "tanh": {bf16: 15, f32: 25},
     "silu": {bf16: 27, f32: 51},
     "gelu": {bf16: 28, f32: 45},
+    "gelu_tanh": {bf16: 38, f32: 65},
 }
 """Pipeline stages of each function."""
 MULTIPLIERS = {
@@ -138,6 +145,7 @@ MULTIPLIERS = {
     "tanh": {bf16: 2, f32: 10},
     "silu": {bf16: 5, f32: 24},
     "gelu": {bf16: 6, f32: 28},
+    "gelu_tanh": {bf16: 8, f32: 32},
 }
 """Hardware multipliers of a lane."""
 

@@ -14,6 +14,7 @@ from ..tabulated import (
     of_divisor,
     of_mantissa,
     precision,
+    slope,
 )
 from .floating import BIAS, EXPONENT_BITS, Parts, normalised, packed, rounded
 from .polynomial import looked_up, polynomial
@@ -134,9 +135,32 @@ def _tanh(m, of, x):
 
 
 def _silu(m, of, x):
-    result = precision(of).result
     s = _gate(m, x)
     _power(m, s, of, x.whole, MANTISSA_BITS[of], BIAS + 6 - x.exponent, fine=3)
+    return _by_logistic(m, s, of)
+
+
+def _gelu_tanh(m, of, x):
+    stored, table, constant = MANTISSA_BITS[of], precision(of), slope(of)
+    s = _gate(m, x)
+    s.let(distance=BIAS + 3 - x.exponent)
+    square = product(m, s, x.whole, x.whole)
+    cut = max(0, len(square) - FACTOR_BITS)
+    bent = product(m, s, square[cut:], C(constant.bend, constant.bend.bit_length()))
+    down = 2 * stored - cut - 6 + constant.bend_fraction - constant.fraction
+    _shifted_right(s, "bent", bent[down:], s.distance[:-1], 2)
+    s.then(steep=(s.bent + constant.level)[: constant.fraction + 5])
+    power = product(m, s, s.whole, s.steep)[stored - 3 + constant.fraction - table.argument :]
+    _shifted_right(s, "power", power, s.distance[:-1], 1)
+    highest = s.distance[-1] | s.power[table.argument + POWER_BITS :].any()
+    scale = s.power[table.argument : table.argument + POWER_BITS] | highest.replicate(POWER_BITS)
+    s.let(inside=s.power[: table.argument], scale=scale)
+    return _by_logistic(m, s, of)
+
+
+def _by_logistic(m, s, of):
+    """``x / (1 + 2**-p)``, of negative numbers ``x / (1 + 2**p)``; `s` holds the power p."""
+    result = precision(of).result
     power = polynomial(m, s, coefficients(of, "exp2"), *_segment(of, ~s.inside))
     s.let(power=power[: result + 1])
     _shifted_right(s, "small", s.power[1:], s.scale, 1)
@@ -260,4 +284,5 @@ FUNCTIONS = {
     "tanh": _tanh,
     "silu": _silu,
     "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
 }
