@@ -184,7 +184,10 @@ def test_requantize(multiplier: int, shift: int) -> None:
 
 ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     *((getattr(sg.fn, name)(), "f32", [(5, 4), (5, 4)]) for name in (*EXACT, "div")),
-    *((getattr(sg.fn, name)(), "f32", [(5, 4)]) for name in ("exp", "gelu", "silu", "sqrt")),
+    *(
+        (getattr(sg.fn, name)(), "f32", [(5, 4)])
+        for name in ("exp", "gelu", "gelu_tanh", "silu", "sqrt")
+    ),
     *((getattr(sg.fn, name)(), "f32", [(5, 4)]) for name in ("reciprocal", "rsqrt", "tanh")),
     *(
         (getattr(sg.fn, name)(3), "f32", [(5, 4)])
