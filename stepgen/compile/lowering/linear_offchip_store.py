@@ -18,6 +18,12 @@ class LinearOffchipStoreCircuit(Circuit):
         region = to.regions[tensor.name]
         params = Store(region=tensor.name, base=region.base, size=region.size)
         to.unpadded(node, tile, "a store")
+        if tile.element.bits < 8:
+            raise to.fail(
+                node,
+                f"a store has no circuit yet for {tile}, whose elements take a byte of memory each "
+                f"and {tile.element.bits} bit of a beat",
+            )
         if problem := params.access_problem(to.bus, to.lanes * tile.element.bits, region):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
