@@ -30,6 +30,12 @@ def leaves(nested, depth: int):
     return [nested] if depth == 0 else [x for item in nested for x in leaves(item, depth - 1)]
 
 
+def _row_data(row, channel: Channel, dtype) -> bytes:
+    """A row as it lies in memory."""
+    cells = np.asarray(row, dtype).reshape(-1)
+    return cells[: len(cells) - (channel.lanes - channel.tail) % channel.lanes].tobytes()
+
+
 class OffChip:
     """A design under construction, with the memory before and after a run.
 
@@ -113,12 +119,10 @@ class OffChip:
             beats = replace(beats, stop=np.where(beats.kind == VALUE, closed, beats.stop))
         self.expected[f"d_{name}"] = blank_lanes(beats, channel.lanes)
 
-    def tile_shape(self, lanes: int, bits: int) -> tuple[int, int]:
-        """Rows and slices of a tile of whole bus words."""
-        while True:
-            rows, slices = (int(self.draw.rng.integers(1, 5)) for _ in range(2))
-            if rows * slices * lanes * bits % self.bus.data_bits == 0:
-                return rows, slices
+    def width(self, lanes: int, slices: int) -> int:
+        """Columns of rows of so many beats; every other time the last one is padded."""
+        spare = int(self.draw.rng.integers(1, lanes)) if self.draw.one((0, 1)) else 0
+        return lanes * slices - spare
 
     def load(
         self,
@@ -142,36 +146,48 @@ class OffChip:
         lanes, dtype = draw.one((2, 4, 8)), draw.one((np.int8, np.int32))
         bits = np.dtype(dtype).itemsize * 8
         while True:
-            rows, slices = self.tile_shape(lanes, bits)
+            rows, slices = (int(draw.rng.integers(1, 5)) for _ in range(2))
+            columns = self.width(lanes, slices)
             least = 1 if ref is None else 0
             dims = int(draw.rng.integers(least, 3))
             shape = [draw.one((1, 2, 3)) for _ in range(dims)]
             stride = [draw.one((0, 1, 2, 3)) for _ in range(dims)]
             if dims and draw.one((True, False)):  # one tile after the other
                 stride = [int(np.prod(shape[k + 1 :])) for k in range(dims)]
-            tile_bytes = rows * slices * lanes * bits // 8
+            tile_bytes = rows * columns * bits // 8
             tiles = sum((e - 1) * s for e, s in zip(shape, stride, strict=True)) + 1
             if int(np.prod(shape)) * tile_bytes <= 600:
                 break
         (low, _), (high, _) = self.windows.windows
         apart = stride[0] if dims else 0
-        if dims and shape[0] == 2 and (high - low) % tile_bytes == 0:
-            stride[0] = (high - low) // tile_bytes  # a tensor that reaches from window to window
+        far, rest = divmod(high - low, tile_bytes)
+        if dims and shape[0] == 2 and not rest and far < 1 << 63:
+            stride[0] = far  # a tensor that reaches from window to window
             base = self.place_far((tiles - apart) * tile_bytes)
             tiles += stride[0] - apart
         else:
             base = self.place(tiles * tile_bytes)
         self._tensor(name, base, tiles * tile_bytes)
         params = Load(
-            region=name, base=base, tile_bytes=tile_bytes, rows=rows, slices=slices, shape=shape,
-            stride=stride, ref_level=None if ref is None else ref_level, ahead=ahead, prompt=prompt,
-        )  # fmt: skip
+            region=name,
+            base=base,
+            tile_bytes=tile_bytes,
+            rows=rows,
+            beat_bytes=lanes * bits // 8,
+            shape=shape,
+            stride=stride,
+            ref_level=None if ref is None else ref_level,
+            ahead=ahead,
+            prompt=prompt,
+        )
 
         def read(first: int, at: int):
             if at == dims:
                 place = self.windows.place(base + first * tile_bytes, tile_bytes)
                 stored = np.frombuffer(self.before, np.uint8)[place : place + tile_bytes]
-                return [[*row] for row in stored.view(dtype).reshape(rows, slices, lanes)]
+                cells = np.zeros((rows, slices * lanes), dtype)
+                cells[:, :columns] = stored.view(dtype).reshape(rows, columns)
+                return [[*row] for row in cells.reshape(rows, slices, lanes)]
             return [read(first + k * stride[at], at + 1) for k in range(shape[at])]
 
         inputs = [f"{name}_data"]
@@ -187,7 +203,8 @@ class OffChip:
 
             depth = ref_rank - ref_level
             nested, rank = [each(group, depth) for group in ref], 2 + dims + depth
-        channel = Channel(name, lanes, bits, rank, draw.one((2, 3, 4, 70)))
+        depth, tail = draw.one((2, 3, 4, 70)), columns % lanes
+        channel = Channel(name, lanes, bits, rank, depth, tail=tail)
         line = params.channels(name, self.bus, self.depth())
         self.channels += [channel, *line]
         self.units.append(row(name, params, inputs, (name, f"{name}_req")))
@@ -197,15 +214,21 @@ class OffChip:
         return channel, nested, dtype
 
     def store(self, name: str, channel: Channel, nested, dtype, spare: int = 0) -> None:
-        """A store of what travels on `channel`, to a tensor with room for `spare` more beats."""
-        beats = leaves(nested, channel.rank + 1)
-        data = b"".join(np.asarray(beat, dtype).tobytes() for beat in beats)
-        size = max(1, len(beats) + spare) * channel.lanes * channel.bits // 8
+        """A store of what travels on `channel`.
+
+        The tensor has room for `spare` more beats, or for more rows where these end within a beat.
+        """
+        rows = leaves(nested, channel.rank)
+        data = b"".join(_row_data(row, channel, dtype) for row in rows)
+        unit, row_bytes = channel.lanes * channel.bits // 8, 0
+        if channel.tail:
+            unit = row_bytes = len(data) // len(rows) if rows else channel.tail * channel.bits // 8
+        size = max(unit, len(data) + spare * unit)
         base = self.place(size)
         place = self.windows.place(base, size)
         self.after[place : place + len(data)] = data
         self._tensor(name, base, size)
-        params = Store(region=name, base=base, size=size)
+        params = Store(region=name, base=base, size=size, row_bytes=row_bytes)
         line = params.channels(name, self.bus, self.depth())
         self.channels += line
         outputs = f"{name}_wreq", f"{name}_wdata"

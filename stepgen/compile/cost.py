@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from ..hw.design.table import Channel, Design, Unit
+from ..hw.units.load.params import Load
 from ..hw.units.memory.params import Memory
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -44,11 +45,15 @@ def hardware(graph: Graph, design: Any) -> Metrics:
     for unit in design.units:
         bits[unit.origin or shared] += unit_bits(unit, design)
     word = design.bus.bytes
+    reads = {unit.origin: load.pass_bytes(design.bus) for unit, load in design.rows_of(Load)}
     costs = {}
     for name, cost in metrics(graph, "paper").nodes.items():
         traffic = cost.traffic
         if graph.node(name).face.writes:
             traffic = word * sympy.ceiling(traffic / word)
+        elif name in reads:
+            asked, read = reads[name]
+            traffic *= sympy.Rational(read, asked)
         costs[name] = Cost(traffic, sympy.Rational(bits.pop(name, 0), 8), cost.flops)
     for name, left in bits.items():
         costs[name] = Cost(sympy.Integer(0), sympy.Rational(left, 8), sympy.Integer(0))

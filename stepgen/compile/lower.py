@@ -116,17 +116,6 @@ class Lowering:
         """Beats of one row of a tile; the last one may be padded."""
         return -(-self.columns(node, dtype) // self.lanes)
 
-    def unpadded(self, node: Node, dtype: DataType, what: str) -> int:
-        """Beats of one row of a tile, for a circuit that takes no padding: `what` it is."""
-        columns = self.columns(node, dtype)
-        if columns % self.lanes:
-            raise self.fail(
-                node,
-                f"{what} has no circuit yet for rows that end within a beat, and the columns of "
-                f"{dtype} are not a multiple of {self.lanes} lanes",
-            )
-        return columns // self.lanes
-
     def _format(self, node: Node, stream: Stream) -> Channel:
         """A channel for a stream, still without a name."""
         dtype = stream.dtype

@@ -80,8 +80,8 @@ def windows_of(design: Design) -> tuple[Window, ...]:
     word = design.bus.bytes
     spans: list[tuple[int, int]] = []
     for _, load in design.rows_of(Load):
-        path = load.walk(design.bus)
-        reached = [(0, path.words)]
+        path = load.walk
+        reached = [(0, path.length)]
         for extent, stride in zip(path.extents, path.strides, strict=True):
             reached = _joined(
                 (first + n * stride, end + n * stride)
@@ -90,10 +90,15 @@ def windows_of(design: Design) -> tuple[Window, ...]:
             )
             if extent > MOST_SPANS or len(reached) > MOST_SPANS:
                 reached = [(reached[0][0], reached[-1][1])]
-        spans += [((path.base + f) * word, (path.base + e) * word) for f, e in reached]
+        spans += [(_down(path.base + f, word), -_down(-path.base - e, word)) for f, e in reached]
     for _, store in design.rows_of(Store):
-        spans.append((store.base, store.base + -(-store.size // word) * word))
+        spans.append((store.base, -_down(-store.base - store.size, word)))
     return tuple((first, end - first) for first, end in _joined(spans, NEAR))
+
+
+def _down(address: int, word: int) -> int:
+    """The start of the word that holds a byte."""
+    return address // word * word
 
 
 def _joined(spans: Iterable[tuple[int, int]], near: int = 0) -> list[tuple[int, int]]:

@@ -66,7 +66,6 @@ def test_every_unit_names_the_node_it_was_made_for():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: one_expert(cols=6), "not a multiple of 4 lanes"),
         (lambda: one_expert(base=3), "not a multiple of the bus word"),
     ],
 )
@@ -171,13 +170,3 @@ def test_memories_that_no_chip_has_are_refused(op):
     g.output(y, "y")
     with pytest.raises(sg.StepError, match=rf"^{op} {op}_0 at test_lower.py:\d+: .* bits"):
         lower(g)
-
-
-@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
-def test_stores_of_flags_are_refused(lanes):
-    """Memory has a byte for each, of which a beat has one bit."""
-    g = sg.Graph()
-    x, y = (g.input(name, sg.int8[2, 16], (2,)) for name in "xy")
-    sg.linear_offchip_store(x.map(sg.fn.compare("lt"), y), g.tensor("t", (4, 16), sg.bool_))
-    with pytest.raises(sg.StepError, match="a store has no circuit yet for bool 2x16, whose"):
-        lower(g, lanes=lanes)

@@ -17,7 +17,9 @@ from stepgen.ir.errors import StepError
 def reader(bits: int = 8, name: str = "a_reader") -> Design:
     """A load to a port."""
     bus = Bus(data_bits=32)
-    load = Load(region="w", base=64, tile_bytes=bits, rows=2, slices=1, shape=(1,), stride=(1,))
+    load = Load(
+        region="w", base=64, tile_bytes=bits, rows=2, beat_bytes=bits // 2, shape=(1,), stride=(1,)
+    )
     units, channels = join(bus, [("l_req", "l_data")], [])
     return Design(
         name,

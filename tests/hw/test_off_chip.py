@@ -13,7 +13,7 @@ from stepgen.ir.stalls import Stalls
 
 
 def drawn_bus(draw: Draw) -> Bus:
-    return Bus(draw.one((32, 64, 128)), 32, draw.one((1, 2, 4, 16)), draw.one((1, 2, 8)))
+    return Bus(draw.one((32, 64, 128, 256)), 32, draw.one((1, 2, 4, 16)), draw.one((1, 2, 8)))
 
 
 def drawn_ref(draw: Draw):
@@ -70,7 +70,9 @@ def test_a_load_for_its_structure_alone(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))
     _, nested, dtype = drawn_load(draw, design, "y")
-    design.channels = [replace(c, lanes=0, bits=0) if c.name == "y" else c for c in design.channels]
+    design.channels = [
+        replace(c, lanes=0, bits=0, tail=0) if c.name == "y" else c for c in design.channels
+    ]
     design.sink("y", nested, dtype)
     design.verify(design.timing(), design.stalls())
 
@@ -79,20 +81,20 @@ def test_a_load_for_its_structure_alone(seed):
 def test_store(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))
-    dtype = draw.one((np.int8, np.int32))
+    dtype = draw.one((np.int8, np.int16, np.int32))
     lanes, bits = draw.one((2, 4, 8)), np.dtype(dtype).itemsize * 8
 
     def beat():
         return draw.rng.integers(-128, 128, lanes).astype(dtype)
 
-    slices = draw.one((1, 2, 3))
+    slices, tail = draw.one((1, 2, 3)), draw.one((0, int(draw.rng.integers(1, lanes))))
 
     def tile():
         return [[beat() for _ in range(slices)] for _ in range(draw.one((0, 1, 2, 5)))]
 
     outer = draw.one((0, 1))
     nested = draw.nested([(0, 1, 3, 6)] + [(0, 1, 2)] * outer, tile)
-    channel = Channel("x", lanes, bits, 2 + outer, draw.one((2, 3, 70)))
+    channel = Channel("x", lanes, bits, 2 + outer, draw.one((2, 3, 70)), tail=tail)
     design.source("x", channel, nested, dtype)
     design.store("t", channel, nested, dtype, spare=draw.one((0, 0, 4)))
     design.verify(design.timing(), design.stalls())

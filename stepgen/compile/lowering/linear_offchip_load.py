@@ -16,6 +16,8 @@ class LinearOffchipLoadCircuit(Circuit):
         (y,) = node.outputs
         tile = y.dtype
         assert isinstance(tile, Tile)
+        if not wire_levels(tile):
+            raise to.fail(node, f"flags, such as {y.name}, can't be loaded by a circuit yet")
         tensor = node.graph.tensors[node.attrs["tensor"]]
         region = to.regions[tensor.name]
         ref = node.inputs[0] if node.inputs else None
@@ -24,7 +26,7 @@ class LinearOffchipLoadCircuit(Circuit):
             base=region.base,
             tile_bytes=region.tile[0] * region.tile[1] * tile.element.bytes,
             rows=region.tile[0],
-            slices=to.unpadded(node, tile, "a load"),
+            beat_bytes=to.lanes * tile.element.bytes,
             shape=node.attrs["shape"],
             stride=node.attrs["stride"],
             ref_level=wire_levels(ref.dtype) if ref else None,

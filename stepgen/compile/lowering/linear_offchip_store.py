@@ -3,6 +3,7 @@
 from ...hw.units.store.params import Store
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
+from ...ir.wire import wire_levels
 from ..circuit import Circuit
 from ..lower import Lowering
 
@@ -14,17 +15,14 @@ class LinearOffchipStoreCircuit(Circuit):
         (x,) = node.inputs
         tile = x.dtype
         assert isinstance(tile, Tile)
+        if not wire_levels(tile):
+            raise to.fail(node, f"flags, such as {x.name}, can't be stored by a circuit yet")
         tensor = node.graph.tensors[node.attrs["tensor"]]
         region = to.regions[tensor.name]
-        params = Store(region=tensor.name, base=region.base, size=region.size)
-        to.unpadded(node, tile, "a store")
-        if tile.element.bits < 8:
-            raise to.fail(
-                node,
-                f"a store has no circuit yet for {tile}, whose elements take a byte of memory each "
-                f"and {tile.element.bits} bit of a beat",
-            )
-        if problem := params.access_problem(to.bus, to.lanes * tile.element.bits, region):
+        columns = to.columns(node, tile)
+        row_bytes = columns * tile.element.bytes if columns % to.lanes else 0
+        params = Store(region=tensor.name, base=region.base, size=region.size, row_bytes=row_bytes)
+        if problem := params.access_problem(to.bus, 8 * to.lanes * tile.element.bytes, region):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
         wreq, wdata, ack = (to.add(channel) for channel in channels)

@@ -100,7 +100,7 @@ class Drawn(Bounded):
         stride = [self.number(0, 3) for _ in shape]
         last = last_tile(shape, stride)
         across = self.number(1, 2)
-        element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)
+        element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32, sg.bool_)
         tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
         ref = x if self.number(0, 2) else None
         loaded = sg.linear_offchip_load(

@@ -27,4 +27,8 @@ def unit(row: Any) -> Any:
         case {"kind": "matmul", "params": {"in_bits": 8, "out_bits": 32, **others}}:
             # Elements were told by their bits.
             return {**row, "params": {**others, "element": "int8"}}
+        case {"kind": "load", "params": {"tile_bytes": tile, "rows": rows, "slices": slices}}:
+            # Rows were whole beats, and their number was a parameter.
+            params = {key: value for key, value in row["params"].items() if key != "slices"}
+            return {**row, "params": {**params, "beat_bytes": tile // max(1, rows * slices)}}
     return row

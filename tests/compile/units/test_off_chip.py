@@ -5,6 +5,7 @@ import pytest
 from harness import sink, source
 
 from stepgen.hw.design import stages
+from stepgen.hw.design.gear import Gear
 from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
 from stepgen.hw.units.axi.params import Axi, burst, request_bits
 from stepgen.hw.units.load.params import Load, Walk
@@ -21,7 +22,7 @@ def load(**changes) -> Load:
         "base": 64,
         "tile_bytes": 16,
         "rows": 2,
-        "slices": 2,
+        "beat_bytes": 4,
         "shape": (2, 3),
         "stride": (3, 1),
     }
@@ -32,11 +33,11 @@ def region(base: int, size: int) -> Region:
     return Region(base, size, 1, size, (1, size), "int8")
 
 
-def words(walk: Walk) -> list[int]:
-    """All words of a walk, run by run as the circuit steps."""
+def starts(walk: Walk) -> list[int]:
+    """The starts of a walk's runs, one after the other as the circuit steps."""
     counts, start, seen = [0] * len(walk.extents), walk.base, []
     while True:
-        seen += range(start, start + walk.words)
+        seen.append(start)
         for k, extent in enumerate(walk.extents):
             counts[k] += 1
             if counts[k] < extent:
@@ -47,24 +48,56 @@ def words(walk: Walk) -> list[int]:
             return seen
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_walk_visits_the_words_of_the_tiles_in_order(seed):
+@pytest.mark.parametrize("seed", range(40))
+def test_a_walk_visits_the_bytes_of_the_tiles_in_order(seed):
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 4, rng.integers(0, 4)).tolist()
     stride = rng.integers(0, 7, len(shape)).tolist()
-    params = load(shape=shape, stride=stride, ref_level=2)
+    tile = int(rng.integers(1, 20))
+    params = load(shape=shape, stride=stride, ref_level=2, tile_bytes=tile, rows=1)
     expected = []
     for index in np.ndindex(*shape):
-        tile = 64 // 8 + 2 * int(np.dot(index, stride)) if shape else 64 // 8
-        expected += [tile, tile + 1]
-    assert words(params.walk(BUS)) == expected
+        first = 64 + tile * int(np.dot(index, stride)) if shape else 64
+        expected += range(first, first + tile)
+    runs = [range(start, start + params.walk.length) for start in starts(params.walk)]
+    assert [byte for run in runs for byte in run] == expected
+    assert all(start % params.walk.step(BUS.bytes) == 0 for start in starts(params.walk))
+    read = [len({byte // BUS.bytes for byte in run}) for run in runs]
+    assert params.walk.pass_words(BUS.bytes) == sum(read)
+    assert max(read) <= params.walk.most_words(BUS.bytes)
+    asked, moved = params.pass_bytes(BUS)
+    assert (asked, moved) == (len(expected), 8 * sum(read))
+
+
+def test_the_words_of_a_long_walk_are_counted_without_walking_it():
+    walk = load(shape=(10**9, 2), stride=(5, 2), tile_bytes=3, rows=1).walk
+    # runs of 3 bytes: two of the eight places in a word need a second word
+    assert walk.pass_words(8) == 2 * 10**9 * 10 // 8
 
 
 def test_what_lies_together_is_one_run():
-    walk = load().walk(BUS)
-    assert (walk.words, walk.extents) == (12, ())
-    walk = load(stride=(4, 1)).walk(BUS)
-    assert (walk.words, walk.extents, walk.jumps) == (6, (2,), (8,))
+    walk = load().walk
+    assert (walk.length, walk.extents) == (96, ())
+    walk = load(stride=(4, 1)).walk
+    assert (walk.length, walk.levels, walk.extents, walk.jumps) == (48, (3,), (2,), (64,))
+
+
+@pytest.mark.parametrize(
+    ("row", "beat", "gear", "divides"),
+    [
+        (16, 4, Gear(4, 4), True),
+        (16, 16, Gear(16, 16), True),
+        (2, 8, Gear(2, 2), True),
+        (3, 4, Gear(3, 3), False),
+        (6, 4, Gear(4, 2), False),
+        (24, 32, Gear(24, 24), True),
+        (20, 32, Gear(20, 20), False),
+        (40, 32, Gear(32, 8), False),
+    ],
+)
+def test_the_gear_between_beats_and_words_of_eight_bytes(row, beat, gear, divides):
+    assert Gear.of(row, beat) == gear
+    assert gear.divides(8) == divides
 
 
 @pytest.mark.parametrize(
@@ -72,18 +105,15 @@ def test_what_lies_together_is_one_run():
     [
         ({}, None),
         ({"base": 4}, "w lies at 4, not a multiple of the bus word of 8"),
-        (
-            {"tile_bytes": 12, "rows": 3, "slices": 1},
-            "a tile of w is 12 bytes, not a multiple of the bus word of 8",
-        ),
-        ({"tile_bytes": 24}, "a beat of 48 bits can't be cut from bus words of 64 bits"),
+        ({"beat_bytes": 6}, "a beat of 48 bits can't be cut from bus words or packed into them"),
         ({"shape": (2, 4)}, "a load reads tiles 0 to 6 of w, which has tiles 0 to 5"),
         ({"stride": (3, -1)}, "a load reads tiles -2 to 3 of w, which has tiles 0 to 5"),
         ({"shape": (2, 0)}, "the out shape [2, 0] of a load of w has an empty dim"),
         ({"shape": (), "stride": ()}, "a load of w without a reference needs an out shape"),
         ({"shape": (2,)}, "a load of w has 2 strides for an out shape of 1"),
-        ({"rows": 0}, "a tile of w of 0 rows of 2 beats is empty"),
-        ({"rows": 3}, "a tile of w of 16 bytes can't be 3 rows of 2 beats"),
+        ({"rows": 0}, "a tile of w of 16 bytes in 0 rows is empty"),
+        ({"rows": 3}, "a tile of w of 16 bytes can't be 3 rows"),
+        ({"beat_bytes": 0}, "a beat of 0 bits can't be cut"),
     ],
 )
 def test_what_a_load_cannot_do(changes, told):
@@ -96,7 +126,7 @@ def test_what_a_store_cannot_do():
     store = Store(region="t", base=8, size=64)
     assert store.access_problem(BUS, 32, region(8, 64)) is None
     told = store.access_problem(BUS, 24, region(8, 64))
-    assert told.startswith("a beat of 24 bits can't be packed")
+    assert told.startswith("a beat of 24 bits can't be cut from bus words or packed into them")
     told = store.access_problem(BUS, 32, region(8, 32))
     assert told == "t has 32 bytes at 8, not 64 at 8"
     told = Store("t", 9, 64).access_problem(BUS, 32, region(9, 64))
@@ -150,9 +180,11 @@ def copying(unit: str = "", channel: str = "", **changes) -> Design:
         ("l", "", {"ahead": 65}, "load l: 2 to 64 elements of ref may be in flight, not 65"),
         ("", "x", {"rank": 3}, "load l: out must be of rank 4 with 4 lanes of 8 bits, not of rank"),
         ("", "x", {"lanes": 2}, "load l: out must have beats of 32 bits, not 16"),
+        ("", "x", {"tail": 3}, "load l: rows of out must end at bit 0 of a beat, not 24"),
         ("", "l_req", {"bits": 8}, "load l: req must be raw with 1 lane of 37 bits, not raw with"),
         ("", "r", {"rank": 1}, "load l: elements of ref end at level 2, not in 0..1"),
         ("t", "", {"region": "v"}, "store t: no tensor v lies off chip"),
+        ("t", "", {"row_bytes": 6}, "store t: rows of 6 bytes don't end in lane 0 of x"),
         ("t", "", {"size": 104}, "store t: t has 96 bytes at 160, not 104 at 160"),
         ("", "t_ack", {"rank": 0}, "store t: ack must be raw with 1 lane of 1 bit, not of rank 0"),
         ("", "mem_aw", {"delay": 1}, "memory memory: aw must be raw with 1 lane of 37 bits, not"),

@@ -31,21 +31,22 @@ from .params import Load
 
 WATCH = record("ref", "go", "closes", "level", "inside")
 WALK = record(
-    "go", "gone", "bursts", "base", "words", "burst", "start", "address", "left",
+    "go", "gone", "bursts", "base", "length", "word", "burst", "start", "address", "left",
     "loop_count", "loops",
 )  # fmt: skip
 GRANT = record("bursts", "req", "data", "asked", "longest")
 EMIT = record(
     "data", "out", "closes", "pass_level", "ref_level", "inside", "ended", "prompt", "owed",
-    "beats_per_word", "words_per_beat", "part", "dim_count", "dims",
+    "word", "full", "last", "realigns", "start", "at", "holds", "done", "run_dims",
+    "dim_count", "dims",
 )  # fmt: skip
 
 LOOP_EXTENT, LOOP_JUMP, LOOP_COUNT = range(3)
 LOOP_SIZE = 3
 """Words of the record of one loop."""
 
-DIM_EXTENT, DIM_COUNT = range(2)
-DIM_SIZE = 2
+DIM_EXTENT, DIM_JUMP, DIM_COUNT = range(3)
+DIM_SIZE = 3
 """Words of the record of one dim."""
 
 NO_CHANNEL = 0
@@ -107,7 +108,9 @@ def go_through(M: Memory, a: int, t: int) -> int:
             start, ended = M[a + P.start] + M[loop + LOOP_JUMP], False
             break
         M[loop + LOOP_COUNT] = 0
-    M[a + P.start], M[a + P.address], M[a + P.left] = start, start, M[a + P.words]
+    word = M[a + P.word]
+    M[a + P.start], M[a + P.address] = start, start // word
+    M[a + P.left] = (start % word + M[a + P.length] + word - 1) // word
     if ended:
         M[a + P.gone] = True
         if go != NO_CHANNEL:
@@ -163,21 +166,35 @@ def emit(M: Memory, a: int, t: int) -> int:
             return acted(M, t)
         if seen != READY:
             return ANY if seen < 0 and known <= 0 else t + 1
-    if seen != READY:
+    # The next bytes of the beat, at a place in the word that is held or at the head.
+    word, at, holds = M[a + P.word], M[a + P.at], M[a + P.holds]
+    row_ends = M[a + P.dims + DIM_COUNT] + 1 == M[a + P.dims + DIM_EXTENT]
+    left = (M[a + P.last] if row_ends else M[a + P.full]) - M[a + P.done]
+    end = at + min(left, word)
+    takes = not holds or end > word
+    if takes and seen != READY:
         return seen
-    if M[a + P.part] + 1 < M[a + P.words_per_beat]:
+    if not holds and end > word:
         pop(M, data, t)
-        M[a + P.part] += 1
+        M[a + P.holds] = M[a + P.inside] = True
+        return acted(M, t)
+    pops = takes if M[a + P.realigns] else end == word
+    if left > word:
+        if pops:
+            pop(M, data, t)
+        M[a + P.done] += word
+        M[a + P.at] = end % word
+        M[a + P.holds] = M[a + P.realigns] and end % word > 0
         M[a + P.inside] = True
         return acted(M, t)
 
-    stop = 0
-    while stop < M[a + P.dim_count]:
-        dim = a + P.dims + DIM_SIZE * stop
+    ended = 0
+    while ended < M[a + P.dim_count]:
+        dim = a + P.dims + DIM_SIZE * ended
         if M[dim + DIM_COUNT] + 1 < M[dim + DIM_EXTENT]:
             break
-        stop += 1
-    last = stop == M[a + P.dim_count]
+        ended += 1
+    stop, last = ended, ended == M[a + P.dim_count]
     if last:
         stop = M[a + P.pass_level]
         if closes != NO_CHANNEL and not M[a + P.prompt]:
@@ -195,10 +212,14 @@ def emit(M: Memory, a: int, t: int) -> int:
         if M[dim + DIM_COUNT] < M[dim + DIM_EXTENT]:
             break
         M[dim + DIM_COUNT] = 0
-    M[a + P.part] += 1
-    if M[a + P.words_per_beat] > 1 or M[a + P.part] == M[a + P.beats_per_word]:
+    if pops:
         pop(M, data, t)
-        M[a + P.part] = 0
+    M[a + P.done], M[a + P.at] = 0, end % word
+    M[a + P.holds] = M[a + P.realigns] and end % word > 0
+    if ended >= M[a + P.run_dims]:  # what is left of the word belongs to no run
+        jump = 0 if last else M[a + P.start] + M[a + P.dims + DIM_SIZE * ended + DIM_JUMP]
+        M[a + P.start], M[a + P.at] = jump % word, jump % word
+        M[a + P.holds] = False
     M[a + P.inside] = not last
     if last:
         if closes == NO_CHANNEL:
@@ -232,21 +253,24 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
             writes=[go, closes],
         )
 
-    walk = params.walk(bus)
+    # Addresses count from the last boundary of bursts, so that they are small.
+    walk, boundary = params.walk, burst(bus, depth) * bus.bytes
+    base = walk.base % boundary
     loops = zip(walk.extents, walk.jumps, strict=True)
     own = packed(
         WALK,
         go=go,
         gone=False,
         bursts=bursts,
-        base=walk.base,
-        words=walk.words,
+        base=base,
+        length=walk.length,
+        word=bus.bytes,
         burst=burst(bus, depth),
-        start=walk.base,
-        address=walk.base,
-        left=walk.words,
+        start=base,
+        address=base // bus.bytes,
+        left=walk.words(bus.bytes),
         loop_count=len(walk.extents),
-        loops=[word for extent, jump in loops for word in (extent, jump, 0)],
+        loops=[n for extent, jump in loops for n in (extent, jump % boundary, 0)],
     )
     layout.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
     longest = params.longest_burst(bus, depth)
@@ -259,7 +283,8 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         writes=[req, data],
     )
 
-    beat_bits, word_bits = params.beat_bits, bus.data_bits
+    gear, levels = params.gear, params.levels
+    jumps = {level: n % bus.bytes for level, n in zip(walk.levels, walk.jumps, strict=True)}
     own = packed(
         EMIT,
         data=data,
@@ -271,11 +296,17 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         ended=False,
         prompt=params.prompt,
         owed=False,
-        beats_per_word=max(1, word_bits // beat_bits),
-        words_per_beat=max(1, beat_bits // word_bits),
-        part=0,
-        dim_count=len(params.levels),
-        dims=[word for extent in params.levels for word in (extent, 0)],
+        word=bus.bytes,
+        full=gear.full,
+        last=gear.last,
+        realigns=params.realigns(bus),
+        start=0,
+        at=0,
+        holds=False,
+        done=0,
+        run_dims=min(walk.levels, default=len(levels)),
+        dim_count=len(levels),
+        dims=[n for level, extent in enumerate(levels) for n in (extent, jumps.get(level, 0), 0)],
     )
     reads = [data, *([closes] if closes else [])]
     layout.actor(unit.name, "emit", emit, own, reads=reads, writes=[out])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -9,6 +11,7 @@ from typing import ClassVar
 from ....ir.arguments import Address
 from ....ir.wire import TILE_LEVELS
 from ...design.formats import Format, misfit
+from ...design.gear import Gear, beat_problem
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
 from ...design.table import Bus, Channel, Design, Region, Unit
@@ -26,28 +29,58 @@ REQUESTS = 2
 
 @dataclass(frozen=True)
 class Walk:
-    """The words that one pass reads: a loop nest around runs of consecutive words.
+    """The bytes that one pass reads: a loop nest around runs of consecutive bytes.
 
     Attributes
     ----------
-    base : int
-        First word of the first run.
-    words : int
-        Words of a run.
+    base : Address
+        Of the first run, a multiple of the bus word.
+    length : int
+        Bytes of a run.
+    levels : tuple of int
+        By loop, innermost first, the level of `Load.levels` that it counts; none has extent 1.
     extents : tuple of int
-        Loops around the run, innermost first, none of extent 1.
+        By loop, its steps.
     strides : tuple of int
-        By loop, words from one step to the next.
+        By loop, bytes from one step to the next.
     jumps : tuple of int
-        By loop, words from the start of a run to the start of the next when this loop steps and
-        all loops inside it start over.
+        By loop, bytes from the start of a run to the start of the next when this loop steps and all
+        loops inside it start over.
     """
 
-    base: int
-    words: int
+    base: Address
+    length: int
+    levels: tuple[int, ...]
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     jumps: tuple[int, ...]
+
+    def step(self, word: int) -> int:
+        """Bytes of the largest unit in which all runs' offsets in words of `word` bytes count."""
+        return math.gcd(word, *self.jumps)
+
+    def words(self, word: int, offset: int = 0) -> int:
+        """Words that hold a run which starts at a byte of a word."""
+        return -(-(offset + self.length) // word)
+
+    def most_words(self, word: int) -> int:
+        """Words of a run, at most."""
+        return self.words(word, word - self.step(word))
+
+    def pass_words(self, word: int) -> int:
+        """Words that a pass reads; one that two runs share is read twice."""
+        starts = Counter({0: 1})
+        for extent, stride in zip(self.extents, self.strides, strict=True):
+            steps = Counter(n * stride % word for n in range(min(extent, word)))
+            if extent > word:  # the offsets repeat
+                steps = Counter({o: count * (extent // word) for o, count in steps.items()})
+                steps.update(n * stride % word for n in range(extent % word))
+            sums: Counter[int] = Counter()
+            for offset, count in starts.items():
+                for step, times in steps.items():
+                    sums[(offset + step) % word] += count * times
+            starts = sums
+        return sum(count * self.words(word, offset) for offset, count in starts.items())
 
 
 @dataclass(frozen=True)
@@ -64,9 +97,12 @@ class Load(UnitParams):
     base : Address
         Its address in bytes, a multiple of the bus word.
     tile_bytes : int
-        Bytes of one tile, a multiple of the bus word.
-    rows, slices : int
-        Rows of a tile, and beats of a row.
+        Bytes of one tile.
+    rows : int
+        Rows of a tile.
+    beat_bytes : int
+        Bytes of a beat; where they do not divide a row, its last beat has padding, which the
+        memory has not.
     shape, stride : tuple of int
         Out shape ``(O_{a-1}, …, O_0)`` and its strides in tiles, outermost first. By reference it
         may be empty: one tile per element.
@@ -84,7 +120,7 @@ class Load(UnitParams):
     base: Address
     tile_bytes: int
     rows: int
-    slices: int
+    beat_bytes: int
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     ref_level: int | None = None
@@ -124,9 +160,23 @@ class Load(UnitParams):
         )
 
     @property
-    def beat_bits(self) -> int:
-        """Bits of a beat; where only the structure is read, the port has no lanes."""
-        return 8 * self.tile_bytes // (self.rows * self.slices)
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return self.tile_bytes // self.rows
+
+    @property
+    def slices(self) -> int:
+        """Beats of a row."""
+        return -(-self.row_bytes // self.beat_bytes)
+
+    @property
+    def gear(self) -> Gear:
+        """How bytes of words become those of beats."""
+        return Gear.of(self.row_bytes, self.beat_bytes)
+
+    def realigns(self, bus: Bus) -> bool:
+        """Whether beats lie across words, or tiles begin within one."""
+        return self.tile_bytes % bus.bytes > 0 or not self.gear.divides(bus.bytes)
 
     def access_problem(self, bus: Bus, region: Region) -> str | None:
         """Why this read of the tensor in `region` is impossible, or None."""
@@ -137,24 +187,12 @@ class Load(UnitParams):
             return f"{load} has {len(self.stride)} strides for an out shape of {len(self.shape)}"
         if any(extent < 1 for extent in self.shape):
             return f"the out shape {list(self.shape)} of {load} has an empty dim"
-        if min(self.rows, self.slices) < 1:
-            return f"a tile of {self.region} of {self.rows} rows of {self.slices} beats is empty"
-        beat_bits = self.beat_bits
-        if 8 * tile != self.rows * self.slices * beat_bits:
-            return (
-                f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows of "
-                f"{self.slices} beats"
-            )
-        if beat_bits & (beat_bits - 1) or beat_bits < 8:
-            return (
-                f"a beat of {beat_bits} bits can't be cut from bus words of {bus.data_bits} bits, "
-                f"lanes times bits must be a power of two of at least 8"
-            )
-        if tile % bus.bytes:
-            return (
-                f"a tile of {self.region} is {tile} bytes, not a multiple of the bus word of "
-                f"{bus.bytes}"
-            )
+        if min(self.rows, tile) < 1:
+            return f"a tile of {self.region} of {tile} bytes in {self.rows} rows is empty"
+        if tile % self.rows:
+            return f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows"
+        if problem := beat_problem(8 * self.beat_bytes):
+            return problem
         if self.base != region.base:
             return f"{self.region} lies at {region.base}, not at {self.base}"
         if self.base % bus.bytes:
@@ -177,8 +215,11 @@ class Load(UnitParams):
             return f"no tensor {self.region} lies off chip"
         if problem := self.access_problem(design.bus, region):
             return problem
-        if out.lanes * out.bits not in (0, self.beat_bits):
-            return f"out must have beats of {self.beat_bits} bits, not {out.lanes * out.bits}"
+        beat, tail = 8 * self.beat_bytes, 8 * (self.row_bytes % self.beat_bytes)
+        if out.lanes * out.stored_bits not in (0, beat):
+            return f"out must have beats of {beat} bits, not {out.lanes * out.stored_bits}"
+        if out.lanes and out.tail * out.stored_bits != tail:
+            return f"rows of out must end at bit {tail} of a beat, not {out.tail * out.stored_bits}"
         rank = self.pass_level
         if self.ref_level is not None:
             ref = design.channel[unit.inputs["ref"]]
@@ -190,29 +231,36 @@ class Load(UnitParams):
         formats = {"out": Format(out.lanes, out.bits, rank), **self.raw(design.bus)}
         return misfit(unit, design, **formats)
 
-    def walk(self, bus: Bus) -> Walk:
+    @property
+    def walk(self) -> Walk:
         """The loop nest of a pass; dims that are contiguous in memory are joined into one run."""
-        tile = self.tile_bytes // bus.bytes
-        length = tile
+        length = tile = self.tile_bytes
+        levels: list[int] = []
         extents: list[int] = []
         strides: list[int] = []
-        for extent, stride in zip(reversed(self.shape), reversed(self.stride), strict=True):
+        dims = zip(reversed(self.shape), reversed(self.stride), strict=True)
+        for level, (extent, stride) in enumerate(dims, TILE_LEVELS):
             if extent == 1:
                 continue
             if not extents and stride * tile == length:
                 length *= extent
                 continue
+            levels.append(level)
             extents.append(extent)
             strides.append(stride * tile)
         back, jumps = 0, []
         for extent, step in zip(extents, strides, strict=True):
             jumps.append(step - back)
             back += (extent - 1) * step
-        return Walk(self.base // bus.bytes, length, tuple(extents), tuple(strides), tuple(jumps))
+        return Walk(self.base, length, tuple(levels), tuple(extents), tuple(strides), tuple(jumps))
+
+    def pass_bytes(self, bus: Bus) -> tuple[int, int]:
+        """Bytes of the tiles of a pass, and of the words that are read for them."""
+        return math.prod(self.shape) * self.tile_bytes, self.walk.pass_words(bus.bytes) * bus.bytes
 
     def longest_burst(self, bus: Bus, depth: int) -> int:
         """Words of the longest burst with a FIFO of words of `depth`."""
-        return min(burst(bus, depth), self.walk(bus).words)
+        return min(burst(bus, depth), self.walk.most_words(bus.bytes))
 
     @property
     def levels(self) -> tuple[int, ...]:

@@ -20,7 +20,9 @@ class LoadCore(UnitCore):
     of an element triggers a pass, its last beat gives the stop of the pass. *walk* is the address
     generator of a pass, one burst per cycle. *grant* requests a burst when the FIFO of words has
     space for the longest one (credit), so the load never stalls the bus; credits return a cycle
-    late. *emit* splits words into beats, or gathers them, and counts the levels that close.
+    late. *emit* splits words into beats, or gathers them, and counts the levels that close. Where a
+    beat may lie across words, because rows end within a beat or tiles are no whole words, the last
+    word is held beside the one at the head, and the beat is rotated out of both.
 
     The last beat of a pass waits for the last beat of its element, because it carries the
     reference's stop; a *prompt* load sends it without that stop, and *emit* consumes the element's
@@ -33,9 +35,10 @@ class LoadCore(UnitCore):
 
     Notes
     -----
-    One beat or one word per cycle, whichever is wider, and a burst per cycle. From a reference's
-    head to the head of ``req`` 3 cycles, without a reference 2 cycles from the start; from a word's
-    head to the beat's head 1 cycle.
+    One beat or one word per cycle, whichever is wider, and a burst per cycle. A beat wider than a
+    word takes a cycle per word of the bytes that it has, and a run whose first beat lies across
+    words one cycle more. From a reference's head to the head of ``req`` 3 cycles, without a
+    reference 2 cycles from the start; from a word's head to the beat's head 1 cycle.
     """
 
     def constants(self):
@@ -47,7 +50,7 @@ class LoadCore(UnitCore):
 
     def _base(self):
         """First word of the tensor, and its offset from the burst boundary before it."""
-        base = self.params.walk(self.design.bus).base
+        base = self.params.walk.base // self.design.bus.bytes
         return base, base % burst(self.design.bus, self.channels["data"].depth)
 
     def elaborate(self, platform):
@@ -144,7 +147,7 @@ class _Walk(wiring.Component):
     """Address generator of a pass, a burst per cycle."""
 
     def __init__(self, unit, design):
-        self.walk = unit.params.walk(design.bus)
+        self.walk, self.word = unit.params.walk, design.bus.bytes
         self.burst = burst(design.bus, design.channel[unit.inputs["data"]].depth)
         self.address_bits = word_address_bits(design.bus)
         super().__init__(
@@ -158,21 +161,24 @@ class _Walk(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        walk, burst = self.walk, self.burst
-        origin = walk.base % burst  # addresses are relative to the boundary before it
+        walk, burst, word = self.walk, self.burst, self.word
+        origin = walk.base // word % burst  # addresses are relative to the boundary before it
+        step = walk.step(word)
+        low_bits = (word // step).bit_length() - 1
+        few, many = walk.words(word), walk.most_words(word)
 
-        def first_length(low):
+        def first_length(low, words):
             """Words of a run's first burst, by the lowest bits of its address."""
             to_boundary = burst - low
-            return Mux(to_boundary > walk.words, walk.words, to_boundary)
+            return Mux(to_boundary > words, words, to_boundary)
 
         # the current burst: its address and length; then the words of the run after it
-        first = min(burst - origin, walk.words)
-        start = Signal(self.address_bits, init=origin)
+        first = min(burst - origin, few)
+        start = Signal(low_bits + self.address_bits, init=origin << low_bits)  # in steps
         address = Signal(self.address_bits, init=origin)
         length = Signal(range(burst + 1), init=first)
-        behind = Signal(range(walk.words + 1), init=walk.words - first)
-        run_ends = Signal(init=first == walk.words)
+        behind = Signal(range(many + 1), init=few - first)
+        run_ends = Signal(init=first == few)
         length_code = Signal(LENGTH_BITS)
         fire = Signal()
         m.d.comb += [
@@ -182,28 +188,31 @@ class _Walk(wiring.Component):
             self.o.payload.eq(Cat(length_code, (self.base + address)[: self.address_bits])),
         ]
 
-        next_start = Signal(self.address_bits)
-        m.d.comb += next_start.eq(origin)
+        next_start = Signal.like(start)
+        m.d.comb += next_start.eq(origin << low_bits)
         all_end = Const(1)
         for extent, jump in zip(walk.extents, walk.jumps, strict=True):
             _, end = counter(m, fire & run_ends & all_end, extent)
             with m.If(all_end & ~end):
-                m.d.comb += next_start.eq(start + jump)
+                m.d.comb += next_start.eq(start + jump // step)
             all_end = all_end & end
         m.d.comb += self.gone.eq(fire & run_ends & all_end)
 
-        aligned = all(number % burst == 0 for number in (origin, *walk.jumps))
+        aligned = all(jump % (burst * word) == 0 for jump in (origin * word, *walk.jumps))
+        next_low, next_address = next_start[:low_bits], next_start[low_bits:]
+        spare = few * word - walk.length  # a run that starts later in its word has a word more
+        next_words = few if few == many else Mux(next_low > spare // step, many, few)
         next_first = Signal.like(length)
         m.d.comb += next_first.eq(
-            first if aligned else first_length(next_start[: burst.bit_length() - 1])
+            first if aligned else first_length(next_address[: burst.bit_length() - 1], next_words)
         )
         with m.If(fire & run_ends):
             m.d.sync += [
                 start.eq(next_start),
-                address.eq(next_start),
+                address.eq(next_address),
                 length.eq(next_first),
-                behind.eq(walk.words - next_first),
-                run_ends.eq(next_first == walk.words),
+                behind.eq(next_words - next_first),
+                run_ends.eq(next_first == next_words),
             ]
         with m.Elif(fire):
             m.d.sync += [
@@ -219,10 +228,12 @@ class _Emit(wiring.Component):
     """Converts words to beats, and counts their stops."""
 
     def __init__(self, unit, design):
-        self.params = unit.params
+        self.params, self.word = unit.params, design.bus.bytes
+        self.realigns = self.params.realigns(design.bus)
         self.by_ref = self.params.ref_level is not None
         out = design.channel[unit.outputs["out"]]
         self.lanes = out.lanes  # none where only the structure is read
+        self.bits, self.stored_bits = out.bits, out.stored_bits
         ports = {
             "data": In(signature(design.channel[unit.inputs["data"]])),
             "out": Out(signature(out)),
@@ -234,8 +245,6 @@ class _Emit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         data, out = self.data, self.out
-        beat_bits = self.params.beat_bits
-        word_bits = len(data.payload)
         passes = self.params.pass_level
 
         special = Signal()  # the next beat is an end or an empty group
@@ -255,40 +264,35 @@ class _Emit(wiring.Component):
         else:
             m.d.comb += [special.eq(ended), close_known.eq(1), close_stop.eq(passes)]
 
-        gathers = Signal()  # a word that does not complete a beat
         emits = Signal()
-        value = Signal(beat_bits)
-        if word_bits >= beat_bits:
-            part, word_ends = counter(m, emits, word_bits // beat_bits)
-            complete = Const(1)
-            m.d.comb += value.eq(data.payload.word_select(part, beat_bits))
-        else:
-            part, complete = counter(m, gathers | emits, beat_bits // word_bits)
-            word_ends = Const(1)
-            parts = Signal(beat_bits - word_bits)
-            m.d.comb += [
-                value.eq(Cat(parts, data.payload)),
-                gathers.eq(data.valid & ~special & ~owed & ~complete),
-            ]
-            with m.If(gathers):
-                m.d.sync += parts.word_select(part, word_bits).eq(data.payload)
-
         stop = Signal.like(out.payload.stop)
-        all_end = Const(1)
+        ends, all_end = [], Const(1)
         for level, extent in enumerate(self.params.levels):
             _, end = counter(m, emits & all_end, extent)
+            ends.append(end)
             all_end = all_end & end
             with m.If(all_end):
                 m.d.comb += stop.eq(level + 1)
+
+        gathers = Signal()  # an action that does not complete a beat
+        gear = self._realigned if self.realigns else self._aligned
+        value, complete, takes, pops = gear(m, gathers, emits, ends)
+        may = Signal()
+        m.d.comb += [
+            may.eq((data.valid | ~takes) & ~special & ~owed),
+            gathers.eq(may & ~complete),
+        ]
+
+        lanes = range(0, min(self.lanes * self.stored_bits, len(value)), self.stored_bits)
         last = Signal()
         m.d.comb += [
             last.eq(all_end),
-            emits.eq(data.valid & out.ready & ~special & ~owed & complete & (~last | close_known)),
-            data.ready.eq(gathers | emits & word_ends),
+            emits.eq(may & out.ready & complete & (~last | close_known)),
+            data.ready.eq((gathers | emits) & pops),
             out.valid.eq(emits | special & out.ready),
             out.payload.kind.eq(VALUE),
             out.payload.stop.eq(Mux(last, passes if prompt else close_stop, stop)),
-            out.payload.data.eq(value if self.lanes else 0),
+            out.payload.data.eq(Cat(value[n : n + self.bits] for n in lanes)),
         ]
         with m.If(emits & last):
             m.d.sync += ended.eq(not self.by_ref)
@@ -315,3 +319,96 @@ class _Emit(wiring.Component):
                 with m.If(out.ready):
                     m.d.sync += ended.eq(0)
         return m
+
+    def _aligned(self, m, gathers, emits, ends):
+        """Beats that fill words, or words that fill beats.
+
+        Returns the beat, whether this action completes it, whether it needs the word at the head,
+        and whether it consumes that.
+        """
+        head, beat_bits = self.data.payload, 8 * self.params.gear.full
+        if len(head) >= beat_bits:
+            part, word_ends = counter(m, emits, len(head) // beat_bits)
+            return head.word_select(part, beat_bits), Const(1), Const(1), word_ends
+        part, complete = counter(m, gathers | emits, beat_bits // len(head))
+        parts = Signal(beat_bits - len(head))
+        with m.If(gathers):
+            m.d.sync += parts.word_select(part, len(head)).eq(head)
+        return Cat(parts, head), complete, Const(1), Const(1)
+
+    def _realigned(self, m, gathers, emits, ends):
+        """Beats at any place: `at` in the held word, or in the one at the head if none is held.
+
+        Returns the same as `_aligned`. A place counts in steps, the largest unit that all have.
+        """
+        gear, word = self.params.gear, self.word
+        step = gear.step(word)
+        bits, places = 8 * step, word // step
+        at, held, holds = Signal(range(places)), Signal(8 * (word - step)), Signal()
+        head = self.data.payload
+
+        # how many steps the action is for: a word, or what is left of the beat
+        (full_chunks, last_chunks), (full_rest, last_rest) = gear.chunks(word), gear.rests(word)
+        row_ends, part = ends[0], Signal(range(full_chunks))
+        rest = Mux(row_ends, last_rest // step, full_rest // step)
+        chunk_ends = Mux(row_ends, part == last_chunks - 1, part == full_chunks - 1)
+        count = rest if full_chunks == 1 else Mux(chunk_ends, rest, places)
+        end = Signal(range(2 * places + 1))
+        beyond, takes, fills = Signal(), Signal(), Signal()
+        m.d.comb += [
+            end.eq(at + count),
+            beyond.eq(end > places),
+            takes.eq(~holds | beyond),
+            fills.eq(~holds & beyond),  # a run starts in a word that does not hold its first beat
+        ]
+        with m.If(gathers | emits):
+            with m.If(takes):
+                m.d.sync += held.eq(head[bits:])
+            with m.If(fills):
+                m.d.sync += holds.eq(1)
+            with m.Else():
+                m.d.sync += [
+                    at.eq(end),
+                    holds.eq(end[: len(at)].any()),
+                    part.eq(Mux(chunk_ends, 0, part + 1)),
+                ]
+        self._restart(m, emits, ends, at, holds, step)
+
+        # both words, each where it counts, rotated by the place
+        from_held = [holds & (at <= n) for n in range(places)]
+        mixed = Cat(
+            head[:bits],
+            *(
+                Mux(from_held[n], held.word_select(n - 1, bits), head.word_select(n, bits))
+                for n in range(1, places)
+            ),
+        )
+        for n in range(len(at)):
+            by = bits << n
+            mixed = Mux(at[n], Cat(mixed[by:], mixed[:by]), mixed)
+
+        chunk = mixed[: 8 * min(word, gear.full)]
+        parts = [Signal(8 * word, name=f"part_{n}") for n in range(full_chunks - 1)]
+        for n, register in enumerate(parts):
+            with m.If(gathers & ~fills & (part == n)):
+                m.d.sync += register.eq(chunk)
+        if last_chunks < full_chunks:
+            parts[last_chunks - 1] = Mux(row_ends, chunk, parts[last_chunks - 1])
+        beat = Cat(*parts, chunk[: 8 * full_rest])
+        return beat, chunk_ends & ~fills, takes, takes
+
+    def _restart(self, m, emits, ends, at, holds, step):
+        """At the end of a run: what is left of its last word belongs to none, and the next run
+        starts at a place of its own.
+        """
+        walk = self.params.walk
+        start, next_start = Signal.like(at), Signal.like(at)
+        levels = (*walk.levels, len(ends))
+        run_ends = Cat(ends[: levels[0]]).all()
+        inner = Const(1)
+        for level, jump in zip(walk.levels, walk.jumps, strict=True):
+            with m.If(inner & ~ends[level]):
+                m.d.comb += next_start.eq(start + jump // step)
+            inner = inner & ends[level]
+        with m.If(emits & run_ends):
+            m.d.sync += [start.eq(next_start), at.eq(next_start), holds.eq(0)]

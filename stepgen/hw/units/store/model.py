@@ -18,14 +18,15 @@ from ....timing.kernel import (
     record,
     room,
     step,
+    stop_of,
 )
 from ...design.table import Unit
 from ..axi.params import burst
 from .params import Store
 
 PACK = record(
-    "x", "wreq", "wdata", "bursts", "burst", "place", "count", "left",
-    "beats_per_word", "words_per_beat", "part",
+    "x", "wreq", "wdata", "bursts", "burst", "place", "count", "left", "by_rows",
+    "word", "full", "last", "fill", "done",
 )  # fmt: skip
 SETTLE = record("bursts", "ack")
 WAITS, ENDS = 1, 2
@@ -42,9 +43,11 @@ def pack(M: Memory, a: int, t: int) -> int:
     kind = kind_of(head(M, x))
     value = kind == VALUE and M[a + P.left] > 0
     ends = kind == DONE
-    part = M[a + P.part] + 1
-    used = part % M[a + P.words_per_beat] == 0
-    word = part % M[a + P.beats_per_word] == 0 if value else ends and part > 1
+    row_ends = stop_of(head(M, x)) > 0
+    left = (M[a + P.last] if row_ends else M[a + P.full]) - M[a + P.done]
+    used = left <= M[a + P.word]
+    fill = M[a + P.fill] + min(left, M[a + P.word])
+    word = fill >= M[a + P.word] if value else ends and M[a + P.fill] > 0
     request = word and value and M[a + P.place] + 1 == M[a + P.burst]
     if ends and (word or M[a + P.count] > 0):
         request = True
@@ -63,8 +66,9 @@ def pack(M: Memory, a: int, t: int) -> int:
         M[a + P.count] = 0
         M[a + P.place] = 0
     if value:
-        M[a + P.part] = 0 if used and word else part
-        if used:
+        M[a + P.fill] = fill % M[a + P.word]
+        M[a + P.done] = 0 if used else M[a + P.done] + M[a + P.word]
+        if used and (row_ends or not M[a + P.by_rows]):
             M[a + P.left] -= 1
     if used or not value:
         pop(M, x, t)
@@ -97,7 +101,7 @@ def build(unit: Unit, params: Store, layout: DesignLayout) -> None:
     wreq, wdata = (layout.channel(unit.outputs[port]) for port in ("wreq", "wdata"))
     queue = params.bursts(bus)
     bursts = layout.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
-    beat_bits, word_bits = channel.lanes * channel.bits, bus.data_bits
+    gear = params.gear(channel)
     longest = burst(bus, design.channel[unit.outputs["wdata"]].depth)
     own = packed(
         PACK,
@@ -108,10 +112,13 @@ def build(unit: Unit, params: Store, layout: DesignLayout) -> None:
         burst=longest,
         place=params.base // bus.bytes % longest,
         count=0,
-        left=8 * params.size // beat_bits,
-        beats_per_word=max(1, word_bits // beat_bits),
-        words_per_beat=max(1, beat_bits // word_bits),
-        part=0,
+        left=params.room(channel),
+        by_rows=params.row_bytes > 0,
+        word=bus.bytes,
+        full=gear.full,
+        last=gear.last,
+        fill=0,
+        done=0,
     )
     layout.actor(unit.name, "pack", pack, own, reads=[x], writes=[wreq, wdata, bursts])
     layout.actor(

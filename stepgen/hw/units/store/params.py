@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ....ir.arguments import Address
 from ...design.formats import Format, misfit
+from ...design.gear import Gear, beat_problem
 from ...design.params import UnitParams
 from ...design.table import Bus, Channel, Design, Region, Unit
 from ..axi.params import raw_channel, words, write_request_bits
@@ -26,11 +27,14 @@ class Store(UnitParams):
         Its address in bytes, a multiple of the bus word.
     size : int
         Its bytes; a stream that holds more is an error.
+    row_bytes : int
+        Bytes of a row, if its last beat has padding, which the memory has not; else 0.
     """
 
     region: str
     base: Address
     size: int
+    row_bytes: int = 0
 
     kind: ClassVar = "store"
     main: ClassVar = "pack"
@@ -66,6 +70,15 @@ class Store(UnitParams):
             raw_channel(f"{name}_ack", form["ack"]),
         )
 
+    def gear(self, x: Channel) -> Gear:
+        """How bytes of the beats on a channel become those of words."""
+        beat = x.lanes * x.stored_bits // 8
+        return Gear.of(self.row_bytes or beat, beat)
+
+    def room(self, x: Channel) -> int:
+        """What the tensor has room for: rows, if they end within a beat, else beats."""
+        return 8 * self.size // (8 * self.row_bytes or x.lanes * x.stored_bits)
+
     def access_problem(self, bus: Bus, beat_bits: int, region: Region) -> str | None:
         """Why this write of the tensor is impossible, or None.
 
@@ -73,15 +86,12 @@ class Store(UnitParams):
         ----------
         bus : Bus
         beat_bits : int
-            Lanes times bits of a lane of ``x``.
+            Bits of a beat of ``x`` in memory.
         region : Region
             Address range of the tensor.
         """
-        if beat_bits & (beat_bits - 1) or beat_bits < 8:
-            return (
-                f"a beat of {beat_bits} bits can't be packed into bus words of {bus.data_bits} "
-                f"bits, lanes times bits must be a power of two of at least 8"
-            )
+        if problem := beat_problem(beat_bits):
+            return problem
         if (self.base, self.size) != (region.base, region.size):
             return (
                 f"{self.region} has {region.size} bytes at {region.base}, not {self.size} at "
@@ -99,9 +109,12 @@ class Store(UnitParams):
             return f"no tensor {self.region} lies off chip"
         if x.rank is None:
             return f"x needs a channel with structure, but {x.name} is raw"
-        return self.access_problem(design.bus, x.lanes * x.bits, region) or misfit(
-            unit, design, **self.raw(design.bus)
-        )
+        beat = x.lanes * x.stored_bits
+        if problem := self.access_problem(design.bus, beat, region):
+            return problem
+        if 8 * self.row_bytes % beat != x.tail * x.stored_bits:
+            return f"rows of {self.row_bytes} bytes don't end in lane {x.tail} of {x.name}"
+        return misfit(unit, design, **self.raw(design.bus))
 
     def bursts(self, bus: Bus) -> Channel:
         """The queue of bursts without acknowledgement."""

@@ -14,9 +14,10 @@ class StoreCore(UnitCore):
 
     Two actors. *pack* gathers beats into words, or splits them, and requests a burst once all its
     words are in ``wdata``; the end of the stream writes the rest, with byte strobes for a last word
-    that is not full. A beat is consumed only while there is space for the most output that any beat
-    can produce. *settle* counts the acknowledgements: the run lasts until the last one. A beat
-    beyond the end of the tensor is dropped and raises ``error``.
+    that is not full. The padding of rows is not written: a beat that may lie across words is
+    rotated to its place behind the bytes that wait. A beat is consumed only while there is space
+    for the most output that any beat can produce. *settle* counts the acknowledgements: the run
+    lasts until the last one. A beat beyond the end of the tensor is dropped and raises ``error``.
 
     Parameters
     ----------
@@ -24,8 +25,9 @@ class StoreCore(UnitCore):
 
     Notes
     -----
-    One beat or one word per cycle, whichever is wider. Latency 0 in addition to the FIFOs', and the
-    time that a burst takes to fill.
+    One beat or one word per cycle, whichever is wider; a beat wider than a word takes a cycle per
+    word of the bytes that it has. Latency 0 in addition to the FIFOs', and the time that a burst
+    takes to fill.
     """
 
     finishes = True
@@ -34,8 +36,7 @@ class StoreCore(UnitCore):
         m = Module()
         x, ack, wreq, wdata = self.x, self.ack, self.wreq, self.wdata
         bus = self.design.bus
-        beat_bits = self.channels["x"].lanes * self.channels["x"].bits
-        capacity = 8 * self.params.size // beat_bits
+        capacity = self.params.room(self.channels["x"])
         words_per_burst = burst(bus, self.channels["wdata"].depth)
         base = self.params.base // bus.bytes
 
@@ -49,7 +50,7 @@ class StoreCore(UnitCore):
             fits.eq(x.valid & (x.payload.kind == VALUE) & some_left),
             ends.eq(x.valid & (x.payload.kind == DONE)),
         ]
-        word, word_ready, beat_ends, partial, tail = self._gear(m, fits, ends, fire, beat_bits)
+        word, word_ready, beat_ends, partial, tail = self._gear(m, fits, ends, fire)
 
         # words of a burst: its address, and how many there are; whether the next one is its last
         first = base % words_per_burst
@@ -98,7 +99,8 @@ class StoreCore(UnitCore):
                 place.eq(place + 1),
                 at_last.eq(place == words_per_burst - 2),
             ]
-        with m.If(fire & fits & beat_ends):
+        row_ends = x.payload.stop.any() if self.params.row_bytes else 1
+        with m.If(fire & fits & beat_ends & row_ends):
             m.d.sync += [left.eq(left - 1), some_left.eq(left != 1)]
         m.d.sync += self.error.eq(x.valid & (x.payload.kind == VALUE) & ~some_left)
 
@@ -115,14 +117,19 @@ class StoreCore(UnitCore):
             m.d.sync += self.finished.eq(1)
         return m
 
-    def _gear(self, m: Module, fits, ends, fire, beat_bits: int):
+    def _gear(self, m: Module, fits, ends, fire):
         """Width conversion from beats to words.
 
         Returns the word, whether this beat completes it, whether the beat is consumed with it,
         whether a partial word waits, and the valid bytes of the word minus one.
         """
-        beat = self.x.payload.data[:beat_bits]
-        word_bits = self.design.bus.data_bits
+        channel, word_bits = self.channels["x"], self.design.bus.data_bits
+        gear, lane = self.params.gear(channel), Const(0, channel.stored_bits)
+        lanes = (self.x.payload.data.word_select(n, channel.bits) for n in range(channel.lanes))
+        beat_bits = 8 * gear.full
+        beat = Cat(Cat(bits, lane[channel.bits :]) for bits in lanes)[:beat_bits]
+        if not gear.divides(word_bits // 8):
+            return self._packed(m, gear, beat, fits, ends, fire)
         whole_word = word_bits // 8 - 1
         tail = Signal(range(word_bits // 8))
         m.d.comb += tail.eq(whole_word)
@@ -145,3 +152,45 @@ class StoreCore(UnitCore):
             return Cat(parts, beat), whole, Const(1), some, tail
         part, beat_ends = counter(m, fire & fits, beat_bits // word_bits)
         return beat.word_select(part, word_bits), Const(1), beat_ends, Const(0), tail
+
+    def _packed(self, m: Module, gear, beat, fits, ends, fire):
+        """The same for beats that may lie across words: `fill` steps of a word wait in `parts`."""
+        word = self.design.bus.bytes
+        step = gear.step(word)
+        bits, places = 8 * step, word // step
+        fill, some, parts = Signal(range(places)), Signal(), Signal(8 * word)
+
+        # how many steps of the beat move: a word, or what is left of it
+        (full_chunks, last_chunks), (full_rest, last_rest) = gear.chunks(word), gear.rests(word)
+        row_ends, part = self.x.payload.stop.any(), Signal(range(full_chunks))
+        rest = Mux(row_ends, last_rest // step, full_rest // step)
+        beat_ends = Mux(row_ends, part == last_chunks - 1, part == full_chunks - 1)
+        count = rest if full_chunks == 1 else Mux(beat_ends, rest, places)
+        filled = Signal(range(2 * places + 1))
+        whole = Signal()
+        m.d.comb += [filled.eq(fill + count), whole.eq(filled >= places)]
+
+        chunk = beat
+        if full_chunks > 1:
+            chunk = Cat(beat, Const(0, 8 * (word * full_chunks - gear.full)))
+            chunk = chunk.word_select(part, 8 * word)
+        rotated = Cat(chunk, Const(0, 8 * word))[: 8 * word]
+        for n in range(len(fill)):
+            by = len(rotated) - (bits << n)
+            rotated = Mux(fill[n], Cat(rotated[by:], rotated[:by]), rotated)
+        joined = Cat(
+            Mux(fill > n, parts.word_select(n, bits), rotated.word_select(n, bits))
+            for n in range(places)
+        )
+        with m.If(fire & ends):
+            m.d.sync += [fill.eq(0), part.eq(0), some.eq(0)]
+        with m.Elif(fire & fits):
+            m.d.sync += [
+                fill.eq(filled),
+                some.eq(filled[: len(fill)].any()),
+                parts.eq(Mux(whole, rotated, joined)),
+                part.eq(Mux(beat_ends, 0, part + 1)),
+            ]
+        tail = Signal(range(word))
+        m.d.comb += tail.eq(Mux(ends & some, fill * step - 1, word - 1))
+        return joined, whole, beat_ends, some, tail

@@ -1,0 +1,51 @@
+"""Memory holds no padding: rows end within a beat there, and tiles within a word."""
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.compile.cost import hardware
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.verilator import LEAST_BUILD
+from stepgen.hw.design.table import Bus
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+from stepgen.semantics.numbers import DTYPES
+
+SHARES = dict.fromkeys(MEMORY_CHANNELS, 0.2)
+
+
+def experiment(lanes: int, bus: Bus, seed: int) -> Experiment:
+    """Tensors of every element type, read in part and in another order, and written whole."""
+    g, inputs = sg.Graph("dense"), {}
+    rng = np.random.default_rng(seed)
+    tiles = {sg.bf16: (1, 1), sg.int8: (3, 5), sg.int32: (2, lanes + 1), sg.bool_: (1, 3)}
+    for element, (rows, width) in tiles.items():
+        source = g.tensor(f"x_{element.name}", (6 * rows, 2 * width), element)
+        x = sg.linear_offchip_load(
+            source, tile=(rows, width), shape=(3, 2, 2), stride=(2, int(rng.integers(6)), 1)
+        )
+        sg.linear_offchip_store(x, g.tensor(f"y_{element.name}", (12 * rows, width), element))
+        drawn = rng.integers(0, 2 if element is sg.bool_ else 100, source.shape)
+        inputs[source.name] = drawn.astype(DTYPES[element.name])
+    return Experiment(g, inputs, lanes=lanes, bus=bus, stalls=Stalls(seed, SHARES))
+
+
+@pytest.mark.parametrize(("lanes", "data_bits"), [(2, 128), (4, 64), (8, 32)])
+def test_they_are_read_and_written_to_the_byte(tmp_path, lanes, data_bits):
+    one = experiment(lanes, Bus(data_bits=data_bits, burst=4), lanes)
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+    assert hardware(one.graph, one.design).traffic == sum(one.traffic)
+
+
+@pytest.mark.parametrize("way", ["loaded", "stored"])
+def test_flags_in_memory_have_no_circuit_yet(way):
+    g = sg.Graph("flags")
+    t = g.tensor("t", (6, 1), "bool")
+    if way == "loaded":
+        g.output(sg.linear_offchip_load(t, tile=(1, 1), shape=(6,), stride=(1,)), "y")
+    else:
+        sg.linear_offchip_store(g.input("x", sg.Tile(1, 1, sg.bool_), (6,)), t)
+    with pytest.raises(sg.StepError, match=rf"flags, such as .*, can't be {way} by a circuit yet"):
+        lower(g)
