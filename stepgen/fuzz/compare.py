@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy
 
+from ..compile.cost import hardware
 from ..cosim.experiment import Experiment, simulate
 from ..cosim.simulators import Simulator
 from ..cosim.verilator import LEAST_BUILD
@@ -143,6 +144,7 @@ def _modelled(case: Case, experiment: Experiment, levels: bool) -> Verdict:
         except StepError as error:
             return Verdict("refused", f"reference: {error}")
         _counted(case, prediction, reference)
+        _moved(case, experiment, reference)
         if levels:
             _levels(case, experiment)
         untimed = _totals(case, reference)
@@ -279,6 +281,17 @@ def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
             raise _Failed(
                 f"{stream.name} has {len(beats)} beats, the cycle model sends {predicted}"
             )
+
+
+def _moved(case: Case, experiment: Experiment, reference: Result) -> None:
+    """The bytes that the cycle model reads and writes against those of the hardware metrics."""
+    counted = hardware(case.graph, experiment.design).traffic
+    values = measure(case.graph, reference)
+    if counted.free_symbols <= values.keys():
+        told = counted.xreplace({k: sympy.Integer(v) for k, v in values.items()})
+        moved = sum(experiment.traffic)
+        if moved != told:
+            raise _Failed(f"the cycle model moves {moved} bytes, the hardware metrics say {told}")
 
 
 def _totals(case: Case, reference: Result) -> tuple[str, ...]:
