@@ -353,7 +353,7 @@ class _Emit(wiring.Component):
         rest = Mux(row_ends, last_rest // step, full_rest // step)
         chunk_ends = Mux(row_ends, part == last_chunks - 1, part == full_chunks - 1)
         count = rest if full_chunks == 1 else Mux(chunk_ends, rest, places)
-        end = Signal(range(2 * places + 1))
+        end = Signal(range(2 * places))
         beyond, takes, fills = Signal(), Signal(), Signal()
         m.d.comb += [
             end.eq(at + count),

@@ -166,7 +166,7 @@ class StoreCore(UnitCore):
         rest = Mux(row_ends, last_rest // step, full_rest // step)
         beat_ends = Mux(row_ends, part == last_chunks - 1, part == full_chunks - 1)
         count = rest if full_chunks == 1 else Mux(beat_ends, rest, places)
-        filled = Signal(range(2 * places + 1))
+        filled = Signal(range(2 * places))
         whole = Signal()
         m.d.comb += [filled.eq(fill + count), whole.eq(filled >= places)]
 
