@@ -45,6 +45,7 @@ def every_unit() -> sg.Graph:
     chunks = x.reshape(chunk=3, pad=0)[0]
     g.output(chunks, "chunks")
     g.output(chunks.accum(sg.fn.maximum(), rank=1), "highest")
+    g.output(sel.flat_map(sg.fn.one_hot(), rank=1), "ones")
     g.output(x.map(sg.fn.shift_cols(by=1)).map(sg.fn.row_sum()), "sums")
     return g
 

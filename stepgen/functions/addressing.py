@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import sympy
 
+from stepgen.hw.units.one_hot import params as one_hot
 from stepgen.ir.dims import regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
@@ -117,6 +119,11 @@ class OneHot(Cut):
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """One selector for each bit that is set."""
         return list(np.eye(len(element), dtype=np.bool_)[element])
+
+    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[one_hot.OneHot]:
+        """One unit, with a state of as many bits as a selector has."""
+        assert isinstance(x.dtype, Selector)
+        return (one_hot.OneHot(bits=x.dtype.n),)
 
 
 @dataclass(frozen=True)

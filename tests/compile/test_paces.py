@@ -26,6 +26,7 @@ from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.group.params import Group
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.one_hot.params import OneHot
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.promote.params import Promote
@@ -79,16 +80,22 @@ def alone(
     xs: Mapping[str, tuple[Beats, Extents]],
     ys: Mapping[str, Extents],
     wide: str = "",
+    width: int = 0,
 ) -> Case:
-    """A case of one unit; lanes have 1 bit for selectors and flags, 32 for `wide`, else 8."""
+    """A case of one unit; lanes have 1 bit for selectors and flags, 32 for `wide`, else 8.
+
+    With `width` the unit works on selectors of so many bits.
+    """
     dims = {**{name: d for name, (_, d) in xs.items()}, **ys}
     rank = {name: len(d) - 1 for name, d in dims.items()}
-    lanes = {name: beats.data.shape[1] for name, (beats, _) in xs.items()}
-    bits = {name: 1 if name in ("sel", "flags") else 32 if name == wide else 8 for name in dims}
+    lanes = {name: width or beats.data.shape[1] for name, (beats, _) in xs.items()}
+    bits = {
+        name: 1 if width or name in ("sel", "flags") else 32 if name == wide else 8 for name in dims
+    }
     channels = [Channel(n, lanes[n], bits[n], rank[n]) for n in xs]
     delay = params.delay(LANES)
     channels += [
-        Channel(n, 1 if n == "flags" else LANES, bits[n], rank[n], DEEP, delay) for n in ys
+        Channel(n, 1 if n == "flags" else width or LANES, bits[n], rank[n], DEEP, delay) for n in ys
     ]
     unit = row("dut", params, tuple(xs), tuple(ys))
     inputs = {name: beats for name, (beats, _) in xs.items()}
@@ -152,6 +159,13 @@ def group(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, (4,), OUTER)
     y = [*dims[:3], Extent(2, False, "chunk"), Extent(2, False, "chunks"), *dims[4:]]
     return alone(Group(level=3, chunk=2), {"x": (beats, dims)}, {"y": y})
+
+
+def one_hot(draw: Draw) -> Case:
+    width = draw.one((1, 2, 5))
+    x = bits(draw, OUTER, OUTER, width=width)
+    params = OneHot(width)
+    return alone(params, {"x": x}, {"y": params.extents(x[1])}, width=width)
 
 
 def reshape(draw: Draw) -> Case:
@@ -332,6 +346,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "promote": (promote,),
     "flatten": (flatten,),
     "group": (group,),
+    "one_hot": (one_hot,),
     "reshape": (reshape,),
     "drop": (drop,),
     "partition": (partition,),

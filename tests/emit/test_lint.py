@@ -27,7 +27,11 @@ SMALL = {
     "moe": {
         **{"tokens": "9", "experts": "3", "width": "8", "hidden": "16", "columns": "8"},
         **{"tile": "2", "top": "1"},
-    }
+    },
+    "moe_swiglu": {
+        **{"tokens": "5", "experts": "2", "width": "8", "inner": "16", "columns": "8"},
+        **{"tile": "2"},
+    },
 }
 """Settings of the examples that have a circuit."""
 
@@ -56,6 +60,17 @@ def only_writes() -> sg.Graph:
     return g
 
 
+def dense() -> sg.Graph:
+    """Rows that end within a beat and tiles that end within a word, in wide and narrow beats."""
+    g = sg.Graph("dense")
+    for n, (tile, element) in enumerate({(1, 1): sg.bf16, (3, 5): sg.int8, (2, 7): sg.f32}.items()):
+        x = g.tensor(f"x{n}", (6 * tile[0], tile[1]), element)
+        y = g.tensor(f"y{n}", (6 * tile[0], tile[1]), element)
+        loaded = sg.linear_offchip_load(x, tile=tile, shape=(2, 3), stride=(1, 2))
+        sg.linear_offchip_store(loaded, y)
+    return g
+
+
 def shared_bus(loads: int, stores: int) -> sg.Graph:
     """Several units of one kind on the bus."""
     g = sg.Graph("shared_bus")
@@ -75,16 +90,17 @@ def built(program: Callable[..., sg.Graph], *args: object, **how: object) -> Cal
 
 def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
     """Examples that have a circuit, and what they don't have."""
-    for name in SMALL:
-        for tiling in ("static", "dynamic"):
-            tiled = partial(shipped, name, tiling=tiling)
-            yield f"{name}, {tiling}", built(tiled)
-            narrow = Bus(data_bits=32, burst=4)
-            yield f"{name}, {tiling}, narrow bus", built(tiled, lanes=8, bus=narrow)
+    for tiling in ("static", "dynamic"):
+        tiled = partial(shipped, "moe", tiling=tiling)
+        yield f"moe, {tiling}", built(tiled)
+        yield f"moe, {tiling}, narrow bus", built(tiled, lanes=8, bus=Bus(data_bits=32, burst=4))
+    yield "moe_swiglu", built(shipped, "moe_swiglu", lanes=2)
     for name in BUILT:
         yield name, built(shipped, name)
     yield "every unit", built(every_unit)
     yield "only reads", built(only_reads)
+    yield "dense", built(dense)
+    yield "dense, wide bus", built(dense, lanes=2, bus=Bus(data_bits=256))
     yield "only writes", built(only_writes, lanes=1)
     for loads, stores in ((0, 2), (2, 3), (3, 2), (2, 9)):
         yield f"{loads} loads, {stores} stores", built(shared_bus, loads, stores)

@@ -135,6 +135,21 @@ class Drawn(Bounded):
         sg.linear_offchip_store(one, tensor)
         return other
 
+    def step_choices(self, x: Stream, name: str) -> Stream:
+        """Selectors become one for each bit: data per choice are routed, or repeated."""
+        bits = self.number(1, 4)
+        hot = self.pick(None, self.number(1, bits))
+        ones = self.beside(name, sg.Selector(bits, hot=hot), x).flat_map(sg.fn.one_hot(), rank=1)
+        if self.number(0, 3) == 0:
+            self.graph.output(ones, f"{name}_ones")
+        if hot is None:
+            return x.promote(0).expand(ones)
+        each = self.beside(f"{name}_each", x.dtype, x, hot)
+        self.graph.output(x, f"{name}_x")
+        return sg.reassemble(
+            self.branches(sg.partition(each, ones, rank=0)), ones, rank=0, order="index"
+        )
+
     def step_function(self, x: Stream, name: str) -> Stream:
         """Any function, with drawn parameters, where it may be used."""
         kind = self.pick(*function_types().values())

@@ -144,7 +144,9 @@ class Program:
     def value(self, dtype: Any) -> Any:
         """An element of an input."""
         if isinstance(dtype, sg.Selector):
-            return self.rng.random(dtype.n) < 0.5
+            if dtype.hot is None:
+                return self.rng.random(dtype.n) < 0.5
+            return self.rng.permutation(dtype.n) < dtype.hot
         size = (self.extent(dtype.rows), self.extent(dtype.cols))
         if dtype.element is sg.bool_:
             return self.rng.random(size) < 0.5
