@@ -1,4 +1,4 @@
-"""Round-robin arbiter, one-hot encoder and pipelined multiplexer."""
+"""Round-robin arbiter, one-hot encoder, pipelined multiplexer and rotation."""
 
 from functools import reduce
 from operator import or_
@@ -12,7 +12,7 @@ from .design.table import index_bits
 from .onehot import from_lowest, select
 from .primitives import delayed
 
-__all__ = ["RoundRobin", "bits_of", "encode", "select_in_stages"]
+__all__ = ["RoundRobin", "bits_of", "encode", "rotated", "select_in_stages"]
 
 
 def bits_of(m: Module, value):
@@ -35,6 +35,25 @@ def encode(m: Module, onehot):
     for bit, one in enumerate(index):
         m.d.comb += one.eq(Cat(b for k, b in enumerate(onehot) if k >> bit & 1).any())
     return Cat(index)
+
+
+def rotated(m: Module, value, places, bits: int, *, width: int = 0, up: bool = False):
+    """A value whose parts of `bits` bits are rotated down, or up, by a number of places.
+
+    Rotated down it may be cut off after `width` bits. `value` has a power of two of parts, and
+    `places` is an index of them.
+    """
+    whole = len(value)
+    for n, turns in reversed(list(enumerate(places))):
+        by = bits << n
+        needed = min(whole, width + by - bits) if width else whole
+        turned = Cat(value[by:], value[: by if len(value) == whole else 0])
+        if up:
+            turned = Cat(value[whole - by :], value[: whole - by])
+        moved = Signal(needed, name="rotated")
+        m.d.comb += moved.eq(Mux(turns, turned[:needed], value[:needed]))
+        value = moved
+    return value[: width or whole]
 
 
 def select_in_stages(m: Module, onehot, words):

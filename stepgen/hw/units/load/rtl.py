@@ -8,6 +8,7 @@ from ....ir.wire import BARE, DONE, VALUE
 from ...fifo import Fifo
 from ...occupancy import Occupancy
 from ...primitives import counter
+from ...select import rotated
 from ...stream import signature
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
@@ -375,19 +376,14 @@ class _Emit(wiring.Component):
         self._restart(m, emits, ends, at, holds, step)
 
         # both words, each where it counts, rotated by the place
-        from_held = [holds & (at <= n) for n in range(places)]
-        mixed = Cat(
-            head[:bits],
-            *(
-                Mux(from_held[n], held.word_select(n - 1, bits), head.word_select(n, bits))
-                for n in range(1, places)
-            ),
-        )
-        for n in range(len(at)):
-            by = bits << n
-            mixed = Mux(at[n], Cat(mixed[by:], mixed[:by]), mixed)
+        both = [head[:bits]]
+        for n in range(1, places):
+            either = Signal(bits, name="either")
+            stays, comes = held.word_select(n - 1, bits), head.word_select(n, bits)
+            m.d.comb += either.eq(Mux(holds & (at <= n), stays, comes))
+            both.append(either)
+        chunk = rotated(m, Cat(both), at, bits, width=8 * min(word, gear.full))
 
-        chunk = mixed[: 8 * min(word, gear.full)]
         parts = [Signal(8 * word, name=f"part_{n}") for n in range(full_chunks - 1)]
         for n, register in enumerate(parts):
             with m.If(gathers & ~fills & (part == n)):

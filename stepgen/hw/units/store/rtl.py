@@ -5,6 +5,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from ....ir.wire import DONE, VALUE
 from ...fifo import Fifo
 from ...primitives import counter
+from ...select import rotated
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
@@ -174,21 +175,20 @@ class StoreCore(UnitCore):
         if full_chunks > 1:
             chunk = Cat(beat, Const(0, 8 * (word * full_chunks - gear.full)))
             chunk = chunk.word_select(part, 8 * word)
-        rotated = Cat(chunk, Const(0, 8 * word))[: 8 * word]
-        for n in range(len(fill)):
-            by = len(rotated) - (bits << n)
-            rotated = Mux(fill[n], Cat(rotated[by:], rotated[:by]), rotated)
-        joined = Cat(
-            Mux(fill > n, parts.word_select(n, bits), rotated.word_select(n, bits))
-            for n in range(places)
-        )
+        padded, joined = Signal(8 * word), Signal(8 * word)
+        m.d.comb += padded.eq(chunk)
+        turned = rotated(m, padded, fill, bits, up=True)
+        m.d.comb += joined.eq(turned)
+        for n in range(places):
+            with m.If(fill > n):
+                m.d.comb += joined.word_select(n, bits).eq(parts.word_select(n, bits))
         with m.If(fire & ends):
             m.d.sync += [fill.eq(0), part.eq(0), some.eq(0)]
         with m.Elif(fire & fits):
             m.d.sync += [
                 fill.eq(filled),
                 some.eq(filled[: len(fill)].any()),
-                parts.eq(Mux(whole, rotated, joined)),
+                parts.eq(Mux(whole, turned, joined)),
                 part.eq(Mux(beat_ends, 0, part + 1)),
             ]
         tail = Signal(range(word))
