@@ -71,6 +71,15 @@ def dense() -> sg.Graph:
     return g
 
 
+def narrow_matrices() -> sg.Graph:
+    """Weights whose rows and columns are no multiples of the lanes."""
+    g = sg.Graph("narrow_matrices")
+    for name, element in (("a", sg.int8), ("b", sg.bf16)):
+        x, w = (g.input(f"{name}{n}", element[3, 3 + 4 * n], (2,)) for n in range(2))
+        g.output(x.map(sg.fn.matmul(), w), f"y_{name}")
+    return g
+
+
 def shared_bus(loads: int, stores: int) -> sg.Graph:
     """Several units of one kind on the bus."""
     g = sg.Graph("shared_bus")
@@ -101,6 +110,7 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
     yield "only reads", built(only_reads)
     yield "dense", built(dense)
     yield "dense, wide bus", built(dense, lanes=2, bus=Bus(data_bits=256))
+    yield "narrow matrices", built(narrow_matrices, lanes=2)
     yield "only writes", built(only_writes, lanes=1)
     for loads, stores in ((0, 2), (2, 3), (3, 2), (2, 9)):
         yield f"{loads} loads, {stores} stores", built(shared_bus, loads, stores)

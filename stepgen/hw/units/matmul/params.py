@@ -30,8 +30,7 @@ class Matmul(UnitParams):
     Parameters
     ----------
     k, n : int
-        Rows and columns of a tile of ``w``, multiples of the lanes; a tile of ``x`` is [M, k] with
-        any M.
+        Rows and columns of a tile of ``w``; a tile of ``x`` is [M, k] with any M.
     element : str
         Element type of ``x`` and ``w``, int8 or bf16; that of ``y`` is wide enough for sums.
     stops : bool
@@ -63,23 +62,20 @@ class Matmul(UnitParams):
 
     def slices(self, lanes: int) -> tuple[int, int]:
         """Slices of a tile along K and along N."""
-        return self.k // lanes, self.n // lanes
+        return -(-self.k // lanes), -(-self.n // lanes)
 
     def turn(self, lanes: int) -> int:
         """Least cycles from a slice of ``x`` to the row's next: a step per slice of N at least."""
-        return self.summing.turn(self.n // lanes)
+        return self.summing.turn(self.slices(lanes)[1])
 
     def sums(self, lanes: int) -> int:
         """Slices of sums that are kept."""
-        return max(1, self.rows) * (self.n // lanes)
+        return max(1, self.rows) * self.slices(lanes)[1]
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         lanes, rank = design.lanes, design.channel[unit.inputs["x"]].rank
-        if min(self.k, self.n) < 1 or self.k % lanes or self.n % lanes:
-            return (
-                f"the rows and columns of a weight tile must be multiples of {lanes} lanes, "
-                f"not {self.k} and {self.n}"
-            )
+        if min(self.k, self.n) < 1:
+            return f"a weight tile of {self.k} rows and {self.n} columns is empty"
         if self.element not in (known := [element.name for element in SUMMED]):
             return f"it multiplies {' or '.join(known)}, not {self.element}"
         if rank is None or rank < TILE_LEVELS:
@@ -104,7 +100,8 @@ class Matmul(UnitParams):
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of two weight tiles, and of those sums of a row that are not in registers."""
         lanes, summing = design.lanes, self.summing
-        weights = 2 * self.k * self.n * summing.element.bits
+        k_slices, n_slices = self.slices(lanes)
+        weights = 2 * k_slices * n_slices * lanes**2 * summing.element.bits
         return weights + summing.kept(self.sums(lanes)) * lanes * summing.state_bits
 
     def multipliers(self, design: Design) -> int:

@@ -20,8 +20,8 @@ class MatmulCore(UnitCore):
     """Map(matmul): a tile of x, [M, K] with any M, times a tile of w, [K, N].
 
     In each cycle L x L multipliers take a slice of a row of x and a block of w. The loop nest is,
-    from outside: rows of x, the K/L slices of a row, the N/L blocks for a slice. The weights are
-    double-buffered in L memories: one tile is loaded while the other is used. Two actors: one
+    from outside: rows of x, the ⌈K/L⌉ slices of a row, the ⌈N/L⌉ blocks for a slice. The weights
+    are double-buffered in L memories: one tile is loaded while the other is used. Two actors: one
     loads, one computes; a queue of complete tiles joins them.
 
     Parameters
@@ -30,7 +30,7 @@ class MatmulCore(UnitCore):
 
     Notes
     -----
-    M·(K/L)·(N/L) cycles per tile without a gap, K·N/L to load one. A float's sum can step again
+    M·⌈K/L⌉·⌈N/L⌉ cycles per tile without a gap, K·⌈N/L⌉ to load one. A float's sum can step again
     after 4 cycles, so N should be 4 L there at least; with less it waits between slices of a row.
     From the step that completes a slice of results to its payload: of integers 7 cycles and one
     per level of the adder tree, of floats 15 and two per level.
@@ -64,19 +64,21 @@ class MatmulCore(UnitCore):
         return k_slices * n_slices
 
     def _load(self, m, banks, tiles):
-        """Write w's beats, row k to bank k mod L; push a beat per complete tile."""
-        w = self.w
-        _, n_slices = self._slices
-        rows = len(banks)
+        """Write w's beats, row k to bank k mod L; push a beat per complete tile.
+
+        The banks that the last rows of a tile do not reach get zeros with the last one.
+        """
+        w, tail = self.w, self.params.k % self.design.lanes
+        k_slices, n_slices = self._slices
         address = Signal(range(2 * self._blocks))
         first_of_row = Signal.like(address)
-        row = Signal(rows, init=1)
+        row = Signal(len(banks), init=1)
         inside = Signal()
 
         is_value = w.payload.kind == VALUE
         fire, takes = Signal(), Signal()
         _, ends_row = counter(m, takes, n_slices)
-        _, ends = counter(m, takes, self._blocks * rows)
+        _, ends = counter(m, takes, n_slices * self.params.k)
         following = Signal.like(address)
         m.d.comb += [
             fire.eq(w.valid & (inside | tiles.ready)),
@@ -91,11 +93,17 @@ class MatmulCore(UnitCore):
         # Delayed like the read addresses, so a tile is complete when its first block is read.
         w_addr = delayed(m, address, SPREAD, reset_less=True)
         w_data = delayed(m, w.payload.data, SPREAD, reset_less=True)
+        if tail:
+            _, last = counter(m, takes & ends_row & (row[-1] | ends), k_slices)
+            zeros = delayed(m, last, SPREAD, reset_less=True)
         for index, bank in enumerate(banks):
+            written, told = row[index], w_data
+            if tail and index >= tail:
+                written, told = written | last & row[tail - 1], Mux(zeros, 0, w_data)
             m.d.comb += [
-                bank.w_en.eq(delayed(m, takes & row[index], SPREAD)),
+                bank.w_en.eq(delayed(m, takes & written, SPREAD)),
                 bank.w_addr.eq(w_addr),
-                bank.w_data.eq(w_data),
+                bank.w_data.eq(told),
             ]
         with m.If(takes):
             m.d.sync += [
@@ -103,8 +111,8 @@ class MatmulCore(UnitCore):
                 address.eq(following),
             ]
             with m.If(ends_row):
-                m.d.sync += row.eq(row.rotate_left(1))
-                with m.If(row[-1]):
+                m.d.sync += row.eq(Mux(ends, 1, row.rotate_left(1)))
+                with m.If(row[-1] | ends):
                     m.d.sync += first_of_row.eq(following)
                 with m.Else():
                     m.d.sync += address.eq(first_of_row)
@@ -165,7 +173,8 @@ class MatmulCore(UnitCore):
             with m.If(fire & ends):
                 m.d.sync += fresh.eq(closes_group | ~has_tile)
             index = self._index(m, works, last_n, last_k, fire & ends)
-        sums = self._arithmetic(m, banks, address, works, fresh & (k_slice == 0), index)
+        slices = self._unpadded(last_k)
+        sums = self._arithmetic(m, banks, slices, address, works, fresh & (k_slice == 0), index)
         total = self.channels["y"].delay
         out = stop - folds * (stop > TILE_LEVELS)
         value_stop, stops = Mux(last_n, out, 0), len(y.payload.stop)
@@ -237,13 +246,19 @@ class MatmulCore(UnitCore):
             m.d.sync += [index.eq(0), row.eq(0)]
         return index
 
-    def _arithmetic(self, m, banks, address, steps, first, index):
+    def _unpadded(self, last):
+        """The slice of x; zeros where the last one of a row is padding, as in the memories."""
+        lanes, tail = self.design.lanes, self.params.k % self.design.lanes
+        x_slice = self.x.payload.data[: lanes * self._bits]
+        used = tail * self._bits
+        return Cat(x_slice[:used], Mux(last, 0, x_slice[used:])) if tail else x_slice
+
+    def _arithmetic(self, m, banks, x_slice, address, steps, first, index):
         """The pipeline from a block's address, in the cycle of its step, to the sums."""
-        lanes, bits = self.design.lanes, self._bits
         reading = SPREAD + stages.BLOCK_RAM
         r_addr = delayed(m, address, SPREAD, reset_less=True)
         m.d.comb += [bank.r_addr.eq(r_addr) for bank in banks]
-        x_slice = delayed(m, self.x.payload.data[: lanes * bits], reading, reset_less=True)
+        x_slice = delayed(m, x_slice, reading, reset_less=True)
         turn = (
             delayed(m, steps, reading),
             delayed(m, first, reading, reset_less=True),
