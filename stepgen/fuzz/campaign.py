@@ -38,8 +38,11 @@ SHARE = {True: 4, False: 16}
 SAMPLE = 8
 """Of so many cases without RTL one is asked for branches and levels: the model runs again.
 
-For branches also those with units of which some were not taken.
+For branches also short ones with units of which some were not taken.
 """
+
+SHORT = 150
+"""Cycles of a run that is short."""
 
 RUNS = {True: 4, False: 1}
 """Runs of a case, at most: with RTL, the build is what takes time."""
@@ -212,8 +215,10 @@ def tried(number: int, share: Share) -> Result:
         if verdict.prediction is not None:
             reached |= coverage.facts(one, steps, verdict.prediction)
     prediction = verdicts[0].prediction
-    looked = closely or any(f"unit {kind}" in reached for kind in share.sought)
-    if looked and prediction is not None:
+    if prediction is not None and (
+        closely
+        or (prediction.cycles <= SHORT and any(f"unit {kind}" in reached for kind in share.sought))
+    ):
         try:
             found = branches.taken(drawn[0], prediction.cycles)
             reached |= {f"branch {name}" for name in found}

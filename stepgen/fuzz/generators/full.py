@@ -223,22 +223,37 @@ class Drawn(Bounded):
         self.extents[str(dim)] = self.pick(0, self.number(1, self.bound))
         return dim
 
-    def step_empties(self, x: Stream, name: str) -> Stream:
-        """Groups without elements or tiles without rows, beside the program."""
-        columns, size = self.columns(), self.number(1, 3)
-        small, outer = sg.Tile(1, columns, sg.int8), [self.dim(ragged=n > 0) for n in range(2)]
-        hollow = sg.Tile(self.hollow(), columns, sg.int32)
-        ragged = self.dim(ragged=True)
+    def step_tiles_without_rows(self, x: Stream, name: str) -> Stream:
+        """Sums or copies of tiles, some of which have no rows, beside the program."""
+        hollow, size = sg.Tile(self.hollow(), self.columns(), sg.int32), self.number(1, 3)
         done = self.pick(
             lambda: self.input(name, hollow, (size, 2)).accum(self.folding(), rank=1),
             lambda: self.input(name, hollow, (20,)).promote(0).expand(count=2),
-            lambda: self.input(name, small, (*outer, ragged)).accum(self.folding(), rank=1),
-            lambda: self.input(name, small, (*outer, ragged)).flatten(0, 1),
-            lambda: self.input(name, small, (*outer, size, ragged)).reshape(
-                dim=1, chunk=self.pick(1, size)
-            ),
         )()
         self.graph.output(done, f"{name}_done")
+        return x
+
+    def groups(self, name: str, *dims: Dim | int) -> Stream:
+        """Rows in groups of which some are empty, outer ones too."""
+        outer = [self.dim(ragged=n > 0) for n in range(2)]
+        shape = (*outer, *dims, self.dim(ragged=True))
+        return self.input(name, sg.Tile(1, self.columns(), sg.int8), shape)
+
+    def step_empty_sums(self, x: Stream, name: str) -> Stream:
+        """Sums of groups, some of them empty, beside the program."""
+        self.graph.output(self.groups(name).accum(self.folding(), rank=1), f"{name}_done")
+        return x
+
+    def step_empty_flatten(self, x: Stream, name: str) -> Stream:
+        """Groups of which some are empty, made one, beside the program."""
+        self.graph.output(self.groups(name).flatten(0, 1), f"{name}_done")
+        return x
+
+    def step_empty_chunks(self, x: Stream, name: str) -> Stream:
+        """Chunks of groups, some of them empty, beside the program."""
+        size = self.number(1, 3)
+        chunks = self.groups(name, size).reshape(dim=1, chunk=self.pick(1, size))
+        self.graph.output(chunks, f"{name}_done")
         return x
 
     def step_float_sums(self, x: Stream, name: str) -> Stream:
