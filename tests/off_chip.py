@@ -133,8 +133,11 @@ class OffChip:
         *,
         ahead: int = 8,
         prompt: bool = False,
+        most: int = 4,
     ):
         """A drawn load, static or by the nested list `ref` of wire rank `ref_rank`.
+
+        A tile has up to `most` rows, and a row as many beats.
 
         Returns
         -------
@@ -146,7 +149,7 @@ class OffChip:
         lanes, dtype = draw.one((2, 4, 8)), draw.one((np.int8, np.int32))
         bits = np.dtype(dtype).itemsize * 8
         while True:
-            rows, slices = (int(draw.rng.integers(1, 5)) for _ in range(2))
+            rows, slices = (int(draw.rng.integers(1, most + 1)) for _ in range(2))
             columns = self.width(lanes, slices)
             least = 1 if ref is None else 0
             dims = int(draw.rng.integers(least, 3))

@@ -106,8 +106,9 @@ ROWS = (0, 1, 2, 3)
 OUTER = (0, 1, 2, 3)
 
 
-def tiles(draw: Draw, *dims: tuple[int, ...], rows: tuple[int, ...] = ROWS, slices: int = 2):
+def tiles(draw: Draw, *dims: tuple[int, ...], rows: tuple[int, ...] = ROWS, slices: int = 0):
     """Beats of drawn tiles with their extents."""
+    slices = slices or draw.one((1, 2))
     nested = draw.nested(dims, lambda: draw.tile(draw.one(rows), slices))
     return to_beats(nested, len(dims) + 1), extents(slices, *dims, rows)
 
@@ -170,7 +171,7 @@ def one_hot(draw: Draw) -> Case:
 
 def reshape(draw: Draw) -> Case:
     chunk, prompt = draw.one((1, 2, 3)), draw.one((True, False))
-    beats, dims = tiles(draw, OUTER, (0, 1, 3, 4), rows=(2,))
+    beats, dims = tiles(draw, OUTER, (0, 1, 3, 4), rows=(2,), slices=2)
     made = [Extent(chunk, False, "chunk"), Extent(-(-4 // chunk), True, "chunks"), dims[3]]
     params = Reshape(level=2, chunk=chunk, rows=2, slices=2, pad=0, prompt=prompt)
     return alone(params, {"x": (beats, dims)}, {"y": [*dims[:2], *made], "flags": made})
@@ -325,12 +326,12 @@ def copies_side_by_side(draw: Draw) -> Case:
     return Case(design, {"x": beats}, {"x": dims, "m": wide, "y": y}, ["y"])
 
 
-def load(draw: Draw) -> Case:
+def load(draw: Draw, most: int = 4) -> Case:
     made = OffChip(draw, Bus(32, 32, 4, 2))
     ref, ref_dims = tiles(draw, OUTER, OUTER)
     nested = draw.nested([OUTER, OUTER], lambda: draw.tile(draw.one(ROWS), 2))
     ref = to_beats(nested, 3)
-    _, result, dtype = made.load("y", nested, 2, 3, prompt=draw.one((True, False)))
+    _, result, dtype = made.load("y", nested, 2, 3, prompt=draw.one((True, False)), most=most)
     made.sink("y", result, dtype)
     design = made.design().with_depths({"y": DEEP})
     params = next(u.params for u in design.of_kind(Load))
@@ -338,6 +339,10 @@ def load(draw: Draw) -> Case:
     y = [Extent(n, False, str(n)) for n in inner] + list(ref_dims[2:])
     lanes = design.channel["y_ref"].lanes
     return Case(design, {"y_ref": blank_lanes(ref, lanes)}, {"y_ref": ref_dims, "y": y}, ["y"])
+
+
+def load_of_few_beats(draw: Draw) -> Case:
+    return load(draw, 1)
 
 
 CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
@@ -357,7 +362,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "accumulate": (accumulate, copies_added),
     "reduce_rows": (reduce_rows,),
     "shift_cols": (shift_cols,),
-    "load": (load,),
+    "load": (load, load_of_few_beats),
 }
 
 
@@ -483,4 +488,4 @@ def test_units_keep_what_they_declare(make):
     assert found["epochs"] > 10
     assert bool(found["late"]) == (make in (promote, flatten, drop)), found
     assert bool(found["closed"]) == (make in (matmul, copies_side_by_side, copies_added)), found
-    assert not found["prompt"] or make in (load, reshape), found
+    assert not found["prompt"] or make in (load, load_of_few_beats, reshape), found

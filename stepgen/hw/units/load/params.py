@@ -300,7 +300,9 @@ class Load(UnitParams):
         def follow(paces: Paces) -> Paces:
             x = paces[due].moved(base, self.pass_level - base)
             one = self.prompt and paces[due].count(dims, base) == 1
-            return {out: replace(x, prompt=x.prompt or (one and x.opened))}
+            # A pass of one beat begins with its last one, which tells how its element ends.
+            opened = x.opened and (x.prompt or self.prompt or math.prod(self.levels) > 1)
+            return {out: replace(x, opened=opened, prompt=x.prompt or (one and opened))}
 
         return [
             Part((ref,), (due,), copied(due), queues={due: queue}),
