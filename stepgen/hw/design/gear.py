@@ -46,6 +46,11 @@ class Gear:
         return math.gcd(word, self.full, self.last)
 
 
+def stored_bits(bits: int) -> int:
+    """Bits of a lane in off-chip memory, where each has whole bytes."""
+    return max(8, bits)
+
+
 def beat_problem(bits: int) -> str | None:
     """Why beats of so many bits have no place in bus words, or None."""
     if bits & (bits - 1) or bits < 8:

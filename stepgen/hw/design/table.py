@@ -134,11 +134,6 @@ class Channel:
         return max(self.lanes * self.bits, stop_bits(self.rank))
 
     @property
-    def stored_bits(self) -> int:
-        """Bits of a lane in off-chip memory, where each has whole bytes."""
-        return max(8, self.bits)
-
-    @property
     def stop_bits(self) -> int:
         """Width of the stop field; 0 for a raw channel."""
         return 0 if self.rank is None else stop_bits(self.rank)

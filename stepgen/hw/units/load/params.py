@@ -11,7 +11,7 @@ from typing import ClassVar
 from ....ir.arguments import Address
 from ....ir.wire import TILE_LEVELS
 from ...design.formats import Format, misfit
-from ...design.gear import Gear, beat_problem
+from ...design.gear import Gear, beat_problem, stored_bits
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
 from ...design.table import Bus, Channel, Design, Region, Unit
@@ -216,10 +216,11 @@ class Load(UnitParams):
         if problem := self.access_problem(design.bus, region):
             return problem
         beat, tail = 8 * self.beat_bytes, 8 * (self.row_bytes % self.beat_bytes)
-        if out.lanes * out.stored_bits not in (0, beat):
-            return f"out must have beats of {beat} bits, not {out.lanes * out.stored_bits}"
-        if out.lanes and out.tail * out.stored_bits != tail:
-            return f"rows of out must end at bit {tail} of a beat, not {out.tail * out.stored_bits}"
+        lane = stored_bits(out.bits)
+        if out.lanes * lane not in (0, beat):
+            return f"out must have beats of {beat} bits, not {out.lanes * lane}"
+        if out.lanes and out.tail * lane != tail:
+            return f"rows of out must end at bit {tail} of a beat, not {out.tail * lane}"
         rank = self.pass_level
         if self.ref_level is not None:
             ref = design.channel[unit.inputs["ref"]]

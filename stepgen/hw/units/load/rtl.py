@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....ir.wire import BARE, DONE, VALUE
+from ...design.gear import stored_bits
 from ...fifo import Fifo
 from ...occupancy import Occupancy
 from ...primitives import counter
@@ -234,7 +235,7 @@ class _Emit(wiring.Component):
         self.by_ref = self.params.ref_level is not None
         out = design.channel[unit.outputs["out"]]
         self.lanes = out.lanes  # none where only the structure is read
-        self.bits, self.stored_bits = out.bits, out.stored_bits
+        self.bits, self.stored_bits = out.bits, stored_bits(out.bits)
         ports = {
             "data": In(signature(design.channel[unit.inputs["data"]])),
             "out": Out(signature(out)),

@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import DONE, VALUE
+from ...design.gear import stored_bits
 from ...fifo import Fifo
 from ...primitives import counter
 from ...select import rotated
@@ -125,7 +126,7 @@ class StoreCore(UnitCore):
         whether a partial word waits, and the valid bytes of the word minus one.
         """
         channel, word_bits = self.channels["x"], self.design.bus.data_bits
-        gear, lane = self.params.gear(channel), Const(0, channel.stored_bits)
+        gear, lane = self.params.gear(channel), Const(0, stored_bits(channel.bits))
         lanes = (self.x.payload.data.word_select(n, channel.bits) for n in range(channel.lanes))
         beat_bits = 8 * gear.full
         beat = Cat(Cat(bits, lane[channel.bits :]) for bits in lanes)[:beat_bits]
