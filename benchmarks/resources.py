@@ -110,6 +110,16 @@ def _requantize(multiplier: int, shift: int) -> Accelerator:
     return _between_ports("requantize", 4, [unit], [x], [y])
 
 
+def _requantize_by() -> Accelerator:
+    """A multiplier and a shift for each column, which a row of one beat brings."""
+    operation = Operation("requantize_by", (0, 1, 2), "int8")
+    params = Pcu(("int32", "int32", "int8"), (operation,), ("", "rows", "rows"))
+    x, by, shift = (Channel(n, 4, bits, 3) for n, bits in (("x", 32), ("by", 32), ("shift", 8)))
+    y = Channel("y", 4, 8, 3, depth=16, delay=params.delay(4))
+    unit = Unit.in_order("requantize", params, ("x", "by", "shift"), ("y",))
+    return _between_ports("requantize", 4, [unit], [x, by, shift], [y])
+
+
 def _crossbar(ports: int) -> Accelerator:
     """Every input may go to any output, in chunks of tiles."""
     heads, tails, crossings, units = [], [], [], []
@@ -138,6 +148,7 @@ CASES = (
     Case("matrix unit, L = 8", lambda: _matrix(8), "4100 LUT, 64 DSP, 163 / 210 MHz"),
     Case("requantize by a shift", lambda: _requantize(1, 7)),
     Case("requantize by a factor", lambda: _requantize(19661, 22)),
+    Case("requantize by rows of factors and shifts", _requantize_by),
     Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
     Case("FIFO of 64", lambda: _fifo(64)),
     Case("FIFO of 512", lambda: _fifo(512), "128 MHz without output register"),

@@ -238,6 +238,18 @@ class TileProgram(Program):
             each = each.map(sg.fn.row_broadcast(x.dtype.cols.static or 1))
         return x.map(sg.fn.sub(), each)
 
+    def step_requantize(self, x: Stream, name: str) -> Stream:
+        """By two numbers, or by two streams."""
+        x = x.map(sg.fn.convert(sg.int32))
+        if self.number(0, 1):
+            return super().step_requantize(x, name)
+        rows, cols = self.pick((x.dtype.rows, 1), (1, x.dtype.cols), (1, 1))
+        scales = []
+        for n, element in enumerate((sg.int32, sg.int8)):
+            scale = self.beside(f"{name}_{n}", sg.Tile(rows, cols, element), x)
+            scales.append(scale.map(sg.fn.at_least(0)).map(sg.fn.at_most(31)))
+        return x.map(sg.fn.requantize_by(), *scales)
+
     def step_compare(self, x: Stream, name: str) -> Stream:
         self.graph.output(x.map(sg.fn.compare(op="lt"), x), name)
         return x

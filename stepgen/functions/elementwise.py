@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+import sympy
 
 from stepgen.functions.bases import Unary, of_products
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element, int8, int32
-from stepgen.ir.function import FLOATS, NUMBERS
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import FLOATS, NUMBERS, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.semantics import numbers, tables
+from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
 
 
@@ -87,6 +93,72 @@ class Requantize(Unary):
     def lane(self, x: Lane) -> Lane:
         """One element."""
         return x.requantize(self.multiplier, self.shift)
+
+
+class RequantizeBy(Mapped):
+    """``saturate(round(x * multiplier / 2**shift))`` of three tiles: per column, row or element.
+
+    x and the multiplier are int32, the shift is int8; 1 operation per element, to the nearest, ties
+    to even. A row of multipliers and a row of shifts scale each column by its own fraction. A
+    multiplier must lie within 0..32767 and a shift within 0..31: the reference refuses others, of
+    which circuits take the lower 15 and 5 bits.
+    """
+
+    arity: ClassVar[int] = 3
+    elements: ClassVar = (int32, int8)
+    extents_of: ClassVar[Literal["first"]] = "first"
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of int8 of the extents of the first."""
+        self.check(call, tiles)
+        x, *scales = tiles
+        if [t.element for t in tiles] != [int32, int32, int8]:
+            given = f"{x}, {scales[0]} and {scales[1]}"
+            call.fail(f"{self} needs tiles of int32, int32 and int8, not {given}")
+        for scale in scales:
+            if not all(a.same(b) or b == 1 for a, b in zip(x.dims, scale.dims, strict=True)):
+                call.fail(f"{self} can't scale {x} by {scale}: it needs its extents, or 1")
+        return Tile(x.rows, x.cols, int8)
+
+    def fit(self, *tiles: Array) -> None:
+        """Check that extents are those of the first, or 1."""
+        x, *scales = tiles
+        for scale in scales:
+            if any(b not in (a, 1) for a, b in zip(x.shape, scale.shape, strict=True)):
+                raise StepError(f"{self} can't scale a tile of {say(x)} by one of {say(scale)}")
+
+    def compute(self, at: Setting, x: Array, multiplier: Array, shift: Array) -> Array:
+        """In integers.
+
+        Raises
+        ------
+        StepError
+            If a multiplier or a shift is out of its range.
+        """
+        for what, scale, most in (("multiplier", multiplier, 32767), ("shift", shift, 31)):
+            strange = scale[(scale < 0) | (scale > most)]
+            if strange.size:
+                raise StepError(f"{self}: a {what} must be within 0..{most}, not {strange[0]}")
+        product = x.astype(np.int64) * multiplier
+        return numbers.saturate(numbers.shift_round(product, shift), at.element)
+
+    def lane(self, x: Lane, multiplier: Lane, shift: Lane) -> Lane:
+        """One element."""
+        return x.requantize(multiplier, shift)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> UnitParams | None:
+        """The PCU of `lane`."""
+        return pcu.of_function(self.lane, tiles, lanes)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Each result is at the position of its operands."""
+        return True
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element."""
+        return tiles[0].elements
 
 
 class Square(Unary):

@@ -338,6 +338,24 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
+    def requantize_by(self) -> Function:
+        """``saturate(round(x * multiplier / 2**shift))`` of three tiles: per column, row or element.
+
+        x and the multiplier are int32, the shift is int8; 1 operation per element, to the nearest, ties
+        to even. A row of multipliers and a row of shifts scale each column by its own fraction. A
+        multiplier must lie within 0..32767 and a shift within 0..31: the reference refuses others, of
+        which circuits take the lower 15 and 5 bits.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def retile_col(self) -> Function:
         """Accum only: cols add up, rows must be the same; an empty chunk gives a tile without cols.
 

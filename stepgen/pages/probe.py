@@ -20,7 +20,7 @@ from ..compile.memory_map import place_tensors
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Bus
 from ..ir.about import appliers
-from ..ir.dtypes import ELEMENTS, DataType, ElementType, Selector, Tile, address
+from ..ir.dtypes import ELEMENTS, DataType, ElementType, Selector, Tile, address, int8
 from ..ir.errors import StepError
 from ..ir.function import NUMBERS, Function, maker
 from ..ir.graph import Graph
@@ -85,13 +85,17 @@ class Operand:
 
 
 def operands(element: ElementType, number: int) -> Iterator[tuple[Operand, ...]]:
-    """So many tiles of an element type that a function may be given, the most general first."""
+    """So many tiles that a function may be given, the most general first.
+
+    They are of one element type, but for addresses and what int8 scales.
+    """
     tiles = [Operand(element, shape) for shape in _FIRST]
     others = [Operand(element, shape) for shape in _OTHERS]
     addresses = [Operand(address, shape) for shape in _OF_ADDRESSES]
     if element == address:
         tiles += addresses
-    rest = (*others, addresses[0])
+    narrow = [Operand(int8, shape) for shape in _OTHERS[2:] if element != int8]
+    rest = (*others, addresses[0], *narrow)
     for first in tiles:
         yield from ((first, *more) for more in itertools.product(rest, repeat=number - 1))
 

@@ -203,13 +203,13 @@ def highest(name: str) -> Any:
     return np.inf if is_float(name) else np.iinfo(DTYPES[name]).max
 
 
-def shift_round(x: npt.NDArray[np.int64], shift: int) -> npt.NDArray[np.int64]:
+def shift_round(x: npt.NDArray[np.int64], shift: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Divide integers by ``2**shift``, rounding to nearest even."""
-    if shift == 0:
-        return x
-    floor = x >> shift
-    twice_rest = (x - (floor << shift)) << 1
-    up = (twice_rest > 1 << shift) | ((twice_rest == 1 << shift) & (floor & 1 == 1))
+    by = np.asarray(shift, np.int64)
+    floor = x >> by
+    twice_rest = (x - (floor << by)) << 1
+    one = np.int64(1) << by
+    up = (twice_rest > one) | ((twice_rest == one) & (floor & 1 == 1))
     rounded: npt.NDArray[np.int64] = floor + up
     return rounded
 

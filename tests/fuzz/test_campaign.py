@@ -76,7 +76,7 @@ def test_failures_of_one_kind_are_kept_once_and_small(
 
     monkeypatch.setattr(campaign, "compare", wrong)
     monkeypatch.setattr(campaign, "compare_all", all_wrong)
-    tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=12)
+    tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=24)
     assert tally.failed > 1
     assert len(tally.failures) == 1
     (path,) = (tmp_path / "crashers").iterdir()

@@ -53,3 +53,5 @@ def test_formulas_as_people_read_them() -> None:
     assert formula(("x",), (half, Operation("add", (0, 1), "f32"))) == "x + 0.5"
     scaled = Operation("requantize", (0,), "int8", (77, 9))
     assert formula(("x",), (scaled,)) == "requantize(x, 77, 9)"
+    by = Operation("requantize_by", (0, 1, 2), "int8")
+    assert formula(("x_0", "x_1", "x_2"), (by,)) == "requantize_by(x_0, x_1, x_2)"

@@ -2,15 +2,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from compiled import Compiled
 from drawn import Draw, to_beats, verify
-from harness import lone
+from harness import check, lone
 
+import stepgen as sg
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.arithmetic.circuits.lane import Lane
 from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.arithmetic.pipeline import Pipeline, written
 from stepgen.hw.arithmetic.scaling import plan
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 
+BY = Pipeline(("int32", "int32", "int8"), (Operation("requantize_by", (0, 1, 2), "int8"),))
 CASES = [
     (1, 0),
     (1, 1),
@@ -95,3 +102,70 @@ def test_a_clamped_value_saturates_in_any_case(multiplier, shift):
 def test_what_can_not_be_built(multiplier, shift, x, y, message):
     with pytest.raises(StepError, match=f"^design lone: pcu dut: (operation 0, )?{message}"):
         lone(requantize(multiplier, shift), [Channel("x", *x)], [Channel("y", *y, delay=2)])
+
+
+def scaled(rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
+    """Numbers, multipliers and shifts, most of them around a boundary of rounding or saturation."""
+    few = np.array([0, 1, 2, 3, 5, 127, 128, 129, 16384, 32766, 32767])
+    multiplier = np.where(
+        rng.random(count) < 0.3, rng.choice(few, count), rng.integers(0, 1 << 15, count)
+    )
+    shift = rng.integers(0, 32, count)
+    half = rng.integers(-262, 263, count) * np.exp2(shift - 1.0)
+    near = np.rint(half / np.maximum(multiplier, 1)) + rng.integers(-1, 2, count)
+    size = np.exp2(rng.integers(0, 32, count))
+    any_size = np.floor(rng.uniform(-1, 1, count) * size)
+    x = np.where(rng.random(count) < 0.6, near, any_size)
+    x = np.where(rng.random(count) < 0.02, rng.choice([-(2.0**31), 2.0**31 - 1], count), x)
+    return np.clip(x, -(2**31), 2**31 - 1).astype(np.int64), multiplier, shift
+
+
+def exact(x: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """In f64, which holds the products; numpy rounds ties to even."""
+    return np.clip(np.rint(x * multiplier / np.exp2(shift)), -128, 127).astype(np.int8)
+
+
+def test_by_a_multiplier_and_a_shift_of_its_own(tmp_path):
+    """A number in each cycle, what lies above the 15 and 5 bits being junk."""
+    rng = np.random.default_rng(5)
+    x, multiplier, shift = scaled(rng, 400_000)
+    y = exact(x, multiplier, shift)
+    assert {*np.unique(shift), *np.unique(y)} == {*range(-128, 128)}
+    junk = rng.integers(0, 1 << 17, len(x))
+    words = {"x0": x, "x1": multiplier | junk << 15, "x2": (shift | junk << 5) & 255}
+    circuit = Compiled(Lane(BY), (*words,), ("y",), tmp_path)
+    seen = circuit.run(words, {"y": BY.stages})["y"].astype(np.uint8).view(np.int8)
+    off = np.flatnonzero(seen != y)
+    assert [(x[k], multiplier[k], shift[k], seen[k], y[k]) for k in off[:5]] == []
+
+
+@pytest.mark.parametrize("columns", [5, 4, 1])
+@pytest.mark.parametrize("of_multiplier", ["C", "R", "RC", ""])
+@pytest.mark.parametrize("of_shift", ["C", "R", "RC", ""])
+def test_scales_of_columns_rows_and_tiles(of_multiplier, of_shift, columns):
+    rng = np.random.default_rng([len(of_multiplier), len(of_shift), columns])
+    count, most = int(rng.integers(1, 5)), 4
+    rows = rng.choice([3, sg.ragged("R", bound=most)])
+    extents = np.full(count, rows) if isinstance(rows, int) else rng.integers(0, most + 1, count)
+    g, inputs = sg.Graph("scaled"), {}
+    given = {"x": ("RC", sg.int32), "m": (of_multiplier, sg.int32), "s": (of_shift, sg.int8)}
+    for name, (side, element) in given.items():
+        cols = columns if "C" in side else 1
+        tile = sg.Tile(rows if "R" in side else 1, cols, element)
+        g.input(name, tile, (count,))
+        sizes = [(int(n) if "R" in side else 1, cols) for n in extents]
+        drawn = [scaled(rng, n * c)["xms".index(name)].reshape(n, c) for n, c in sizes]
+        inputs[name] = [d.astype(element.name) for d in drawn]
+    g.output(g.inputs["x"].map(sg.fn.requantize_by(), g.inputs["m"], g.inputs["s"]), "y")
+    stalls = Stalls(columns, {name: float(rng.choice([0, 0.3, 0.7])) for name in "xmsy"})
+    experiment = Experiment(g, inputs, lanes=2, stalls=stalls)
+    expected = {"y": experiment.reference.beats("y", 2)}
+    check(experiment.design, experiment.beats, expected, stalls, aborts=[int(rng.integers(20))])
+
+
+def test_two_numbers_or_two_lanes():
+    tiles = [sg.int32[1, 4], sg.int32[1, 4], sg.int8[1, 4]]
+    assert written(lambda x, m, s: x.requantize(m, s), tiles) == BY
+    for given in (lambda x, m, s: x.requantize(m, 3), lambda x, m, s: x.requantize(3, s)):
+        with pytest.raises(StepError, match="two numbers or two lanes, not one of each"):
+            written(given, tiles)

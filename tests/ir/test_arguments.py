@@ -239,6 +239,7 @@ def uses(function: sg.Function) -> Iterator[sg.Graph]:
     kinds = [
         sg.int8[2, 8],
         sg.int8[8, 2],
+        sg.int8[1, 1],
         sg.int32[2, 1],
         sg.f32[2, 8],
         sg.address[1, 1],

@@ -207,6 +207,21 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         ),
         "flat_map: padding must be a stream of flags (bool 1x1), but y.0 is Stream[int8 1x8; 4, 1]",
     ),
+    (
+        lambda: (lambda x: x.map(fn.requantize_by(), x, x))(_x(_g(), 4, tile=sg.int32[2, 8])),
+        "map: requantize_by() needs tiles of int32, int32 and int8, not int32 2x8, int32 2x8 and "
+        "int32 2x8",
+    ),
+    (
+        lambda: (
+            lambda g: _x(g, 4, tile=sg.int32[2, 8]).map(
+                fn.requantize_by(),
+                g.input("by", sg.int32[1, 4], (4,)),
+                g.input("shift", sg.int8[1, 8], (4,)),
+            )
+        )(_g()),
+        "map: requantize_by() can't scale int32 2x8 by int32 1x4: it needs its extents, or 1",
+    ),
     # functions in the wrong place
     (
         lambda: _x(_g(), 4).map(fn.retile_row()),

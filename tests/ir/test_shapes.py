@@ -271,6 +271,12 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.matmul(), [sg.int8["M", 64], sg.int8[64, 32]], "int32 Mx32", "4096*M"),
     (fn.matmul(transpose=True), [sg.bf16[4, 64], sg.bf16[32, 64]], "f32 4x32", "16384"),
     (fn.requantize(3, shift=7), [sg.int32["M", 8]], "int8 Mx8", "8*M"),
+    (
+        fn.requantize_by(),
+        [sg.int32["M", 8], sg.int32[1, 8], sg.int8["M", 1]],
+        "int8 Mx8",
+        "8*M",
+    ),
     (fn.convert(sg.bf16), [sg.int32[2, 8]], "bf16 2x8", "16"),
     (fn.convert("int8"), [sg.bool_[2, 8]], "int8 2x8", "16"),
     (fn.compare("ge"), [sg.int8[2, 8], sg.int8[2, 1]], "bool 2x8", "16"),

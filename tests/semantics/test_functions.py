@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -182,6 +183,34 @@ def test_requantize(multiplier: int, shift: int) -> None:
     assert y.ravel().tolist() == exact
 
 
+def test_requantize_by_rows() -> None:
+    rng = np.random.default_rng(12)
+    x = (rng.integers(-(2**31), 2**31, (8, 6)) >> rng.integers(0, 31, (8, 6))).astype(np.int32)
+    x[:4, 0] = [-(2**31), 2**31 - 1, 64, 192]
+    by = np.array([[0, 1, 77, 19661, 32767, 32766]], np.int32)
+    shift = np.array([[0, 1, 7, 22, 31, 15]], np.int8)
+    y = apply(sg.fn.requantize_by(), x, by, shift)
+    for n, (multiplier, places) in enumerate(zip(by[0, 1:], shift[0, 1:], strict=True), 1):
+        one = sg.fn.requantize(multiplier=int(multiplier), shift=int(places))
+        assert y[:, n : n + 1].tolist() == apply(one, x[:, n : n + 1]).tolist()
+    assert not y[:, 0].any()
+
+
+@pytest.mark.parametrize(
+    ("by", "shift", "says"),
+    [
+        (-1, 0, "requantize_by(): a multiplier must be within 0..32767, not -1"),
+        (32768, 31, "requantize_by(): a multiplier must be within 0..32767, not 32768"),
+        (5, 32, "requantize_by(): a shift must be within 0..31, not 32"),
+        (5, -3, "requantize_by(): a shift must be within 0..31, not -3"),
+    ],
+)
+def test_scales_that_circuits_do_not_have_are_refused(by: int, shift: int, says: str) -> None:
+    x = np.ones((2, 2), np.int32)
+    with pytest.raises(sg.StepError, match=re.escape(says)):
+        apply(sg.fn.requantize_by(), x, np.array([[1, by]], np.int32), np.int8([[shift]]))
+
+
 ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     *((getattr(sg.fn, name)(), "f32", [(5, 4), (5, 4)]) for name in (*EXACT, "div")),
     *(
@@ -199,6 +228,7 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     (sg.fn.matmul(), "int8", [(5, 4), (4, 5)]),
     (sg.fn.matmul(transpose=True), "int8", [(5, 4), (5, 4)]),
     (sg.fn.requantize(3, shift=1), "int32", [(5, 4)]),
+    (sg.fn.requantize_by(), "int32 int32 int8", [(5, 4), (5, 1), (1, 4)]),
     (sg.fn.row_broadcast(3), "int8", [(5, 1)]),
     (sg.fn.running_max(1), "int8", [(5, 4)]),
     (sg.fn.shift_cols(1), "int8", [(5, 4)]),
@@ -210,7 +240,9 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_rows_that_are_kept_are_found_in_their_row(fn: Any, element: str, sizes: Any) -> None:
     rng = np.random.default_rng(7)
-    tiles = [tile(rng, *size, element) for size in sizes]
+    elements = element.split() if " " in element else [element] * len(sizes)
+    tiles = [tile(rng, *size, of) for size, of in zip(sizes, elements, strict=True)]
+    tiles[1:] = [abs(x) for x in tiles[1:]]
     order = rng.permutation(5)
     kept = [k for k, size in enumerate(sizes) if fn.keeps_rows(k) and size[0] == 5]
     assert kept

@@ -12,7 +12,7 @@ class MapCircuit(Circuit):
 
     covers = (
         "matmul (int8 to int32, bf16 to f32); sums, products, comparisons, conversions, "
-        "requantize; "
+        "requantize, also per column; "
         "rows and columns are broadcast; sums and maxima of rows; shifts of columns"
     )
 

@@ -198,6 +198,17 @@ class Drawn(Bounded):
             x = x.map(fn, *others)
         return x
 
+    def step_requantize_by(self, x: Stream, name: str) -> Stream:
+        """Numbers scaled by multipliers and shifts: per column, row or element, or one of each."""
+        if tile_of(x).element is not sg.int32:
+            x = x.map(sg.fn.convert(sg.int32))
+        scales = []
+        for what, element, count in (("by", sg.int32, 1 << 15), ("shift", sg.int8, 1 << 5)):
+            rows, cols = (self.pick(dim, 1) for dim in tile_of(x).dims)
+            self.ranges[f"{name}_{what}"] = range(count)
+            scales.append(self.beside(f"{name}_{what}", sg.Tile(rows, cols, element), x))
+        return x.map(sg.fn.requantize_by(), *scales)
+
     def step_spread(self, x: Stream, name: str) -> Stream:
         """A row or a column broadcast against tiles that are made of it."""
         tile, fn = tile_of(x), sg.fn.maximum()

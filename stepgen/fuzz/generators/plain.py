@@ -53,6 +53,8 @@ class Program:
         Numbers of an input, at most.
     chunk_rank : int
         Rank of the chunks that are routed, at most.
+    ranges : dict of str to range
+        By input, the integers that it may have, where not all are allowed.
     """
 
     lanes = NARROW
@@ -65,6 +67,8 @@ class Program:
         self.graph = sg.Graph(f"drawn_{seed}")
         self.inputs: dict[str, Any] = {}
         self.extents: dict[str, int] = {}
+        self.ranges: dict[str, range] = {}
+        self.allowed: range | None = None
         self.rng = np.random.default_rng(seed)
         stream = self.first()
         for number, (name, step_seed) in enumerate(steps):
@@ -128,6 +132,7 @@ class Program:
         """Drawn contents of an input."""
 
         left = self.most
+        self.allowed = self.ranges.get(stream.node.name)
 
         def nested(level: int) -> Any:
             nonlocal left
@@ -153,6 +158,8 @@ class Program:
         if dtype.element in FLOATS:
             return self.floats(size).astype(numbers.DTYPES[dtype.element.name])
         low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
+        if self.allowed:
+            low, high = self.allowed.start, self.allowed.stop
         return self.rng.integers(low, high, size).astype(dtype.element.name)
 
     def floats(self, size: tuple[int, int]) -> Any:

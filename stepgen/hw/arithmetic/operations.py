@@ -11,7 +11,7 @@ from ...ir.dtypes import ELEMENTS, ElementType, bf16, bool_, f32, int8, int32
 from ...ir.errors import StepError
 from ..design import stages
 from . import tabulated
-from .scaling import plan
+from .scaling import IN_BITS, MULTIPLIER_BITS, ROUND, SELECT, plan
 
 NARROW_BITS = 16
 """Most bits that are compared and selected in one stage."""
@@ -205,6 +205,13 @@ OPERATIONS: dict[str, Kind] = {
         lambda of, to: (of[0], to) == (int32, int8),
         lambda o, _: plan(*o.constants).stages,
         lambda o, _: plan(*o.constants).multipliers,
+    ),
+    "requantize_by": Kind(
+        3,
+        0,
+        lambda of, to: (*of, to) == (int32, int32, int8, int8),
+        lambda *_: product_stages(IN_BITS, MULTIPLIER_BITS) + SELECT + ROUND,
+        lambda *_: product_multipliers(IN_BITS, MULTIPLIER_BITS),
     ),
     **{
         relation: Kind(2, 0, lambda of, to: to == bool_ and _numbers(of, of[0]), lambda *_: 1)

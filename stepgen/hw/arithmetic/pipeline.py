@@ -194,8 +194,16 @@ class Lane:
         """The number as one of another type: the nearest, ties to even, integers saturate."""
         return self if to == self.element else self._do("convert", to=to)
 
-    def requantize(self, multiplier: int, shift: int) -> Lane:
-        """``saturate(round(self * multiplier / 2**shift))`` as int8, ties to even; of int32."""
+    def requantize(self, multiplier: int | Lane, shift: int | Lane) -> Lane:
+        """``saturate(round(self * multiplier / 2**shift))`` as int8, ties to even; of int32.
+
+        Multiplier and shift are two numbers, or lanes of int32 and int8.
+        """
+        if isinstance(multiplier, Lane) and isinstance(shift, Lane):
+            of = (self._number, multiplier._number, shift._number)
+            return self._made("requantize_by", of, int8)
+        if isinstance(multiplier, Lane) or isinstance(shift, Lane):
+            raise StepError("requantize takes two numbers or two lanes, not one of each")
         return self._made("requantize", (self._number,), int8, multiplier, shift)
 
 

@@ -1,4 +1,4 @@
-"""How a sum is scaled by a constant fraction: the constants of the circuit."""
+"""How a sum is scaled by a fraction: the constants of the circuit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ LOW_BITS = FACTOR_BITS - 1
 """Width of the unsigned part of a factor that two multipliers share."""
 ROUND = 2
 """Pipeline stages that round and saturate."""
+MULTIPLIER_BITS, SHIFT_BITS = 15, 5
+"""Width of a multiplier and of a shift that are no constants."""
+SELECT = 3
+"""Pipeline stages of a shift that is no constant: by 16 and 8, by 4, by 2 and 1."""
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ def _result(m, operation, of, operands, made):
         return conversion.convert(m, operands[0], of[0].element, made.element)
     if name == "requantize":
         return scaling.requantize(m, operands[0].as_signed(), *operation.constants)
+    if name == "requantize_by":
+        return scaling.requantize_by(m, operands[0].as_signed(), *operands[1:])
     element = of[0].element
     if name in STAGES:
         return tabulated.tabulated(m, name, element, *(x[: element.bits] for x in operands))

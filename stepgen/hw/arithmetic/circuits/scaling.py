@@ -1,13 +1,17 @@
-"""Circuit of a scaling by a constant fraction: clamp, multiply, round, saturate."""
+"""Circuits of a scaling by a fraction: multiply, shift, round, saturate."""
 
-from amaranth.hdl import C, Cat
+from amaranth.hdl import C, Cat, Mux
 
 from ...primitives import Multiplier
-from ..scaling import LOW_BITS, OUT_BITS, plan
+from ..scaling import LOW_BITS, MULTIPLIER_BITS, OUT_BITS, SHIFT_BITS, plan
 from .integer import exceeds, saturated
+from .product import product
 from .stages import Stages
 
-__all__ = ["requantize"]
+__all__ = ["requantize", "requantize_by"]
+
+WINDOW_BITS = 1 + 7 + OUT_BITS
+"""A result, half of its last place, and what shifts of up to 7 drop."""
 
 
 def requantize(m, x, multiplier, shift):
@@ -45,3 +49,53 @@ def _multiplied(m, s, how):
         s.then(scaled=(products[0] << low_bits) + products[1])
     else:
         s.let(scaled=products[0])
+
+
+def requantize_by(m, x, multiplier, shift):
+    """The same of a multiplier and a shift that are no constants: their lower bits, without sign.
+
+    The shift passes on a window of the product, its lowest bit half of the result's last place. Of
+    bits above the window only counts whether one differs from the sign, of those below it whether
+    one is set.
+    """
+    s = Stages(m, shift=shift[:SHIFT_BITS])
+    value = product(m, s, x, multiplier[:MULTIPLIER_BITS])
+    halves = Cat(C(0, 1), value)
+    w0, w8, w16, w24 = (halves[k:][:WINDOW_BITS] for k in (0, 8, 16, 24))
+    above = [value[k + WINDOW_BITS - 2 :][:9] for k in (0, 8, 16, 24)]
+    s.then(
+        window=Mux(s.shift[4], Mux(s.shift[3], w24, w16), Mux(s.shift[3], w8, w0)),
+        above=Cat(bits.any() & ~bits.all() for bits in above),
+        below=Cat(bits.any() for bits in (value[:7], value[7:15], value[15:23])),
+        sign=value[-1],
+    )
+    passed = Cat(s.shift[3:5].any(), s.shift[4], s.shift[3:5].all())  # 8, 16, 24 places
+    s.let(
+        over=(s.above & Cat(~passed, C(1, 1))).any(),
+        inexact=(s.below & passed).any(),
+    )
+    _narrowed(s, 2)
+    s.then(window=s.window, over=s.over, inexact=s.inexact)
+    _narrowed(s, 1)
+    _narrowed(s, 0)
+    s.then(window=s.window, over=s.over, inexact=s.inexact)
+    whole = s.window[1:]
+    limit = Cat((~s.sign).replicate(OUT_BITS - 1), s.sign)
+    s.then(
+        kept=Mux(s.over, limit, whole),
+        up=s.window[0] & (s.inexact | whole[0]) & ~s.over,
+    )
+    most = s.kept == 2 ** (OUT_BITS - 1) - 1
+    s.then(y=(s.kept + (s.up & ~most))[:OUT_BITS])
+    return s.y, s.count
+
+
+def _narrowed(s, bit):
+    """The window shifted by a bit of the shift, without what it is not shifted by."""
+    by = 1 << bit
+    shifted, left = s.shift[bit], len(s.window) - by
+    s.let(
+        over=s.over | (~shifted & exceeds(s.window, left)),
+        inexact=s.inexact | (shifted & s.window[:by].any()),
+        window=Mux(shifted, s.window[by:], s.window[:left]),
+    )
