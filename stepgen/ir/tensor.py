@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stepgen.ir.arguments import checked
@@ -32,7 +32,7 @@ class Tensor:
         Byte address; None leaves it to the compiler.
     """
 
-    graph: Graph
+    graph: Graph = field(hash=False)
     name: str
     shape: tuple[int, int]
     element: ElementType

@@ -217,6 +217,14 @@ def test_names_are_given_once() -> None:
         g.node("z")
 
 
+def test_what_a_program_names_may_be_a_key() -> None:
+    g = sg.Graph()
+    made = [g.tensor("a", (4, 8), sg.int8), g.tensor("b", (4, 8), sg.int8)]
+    named = [*made, g.input("x", sg.int8[1, 8], (3,)), sg.int8, sg.int8[1, 8], sg.fn.matmul()]
+    kept = {one: n for n, one in enumerate([*named, sg.static(3), sg.Selector(2)])}
+    assert [kept[one] for one in named] == list(range(len(named)))
+
+
 def test_streams_of_two_graphs_don_t_mix() -> None:
     g, h = sg.Graph(), sg.Graph("other")
     x, y = (graph.input("x", sg.int8[1, 4], (6,)) for graph in (g, h))
