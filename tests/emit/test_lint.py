@@ -10,15 +10,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from programs import every_unit, shipped_programs
+from programs import every_unit, shipped_functions, shipped_programs
 
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.emit.elaborate import verilog
 from stepgen.emit.lint import control_file, waivers
+from stepgen.functions.elementwise import Tabulated
 from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.design.table import Bus, Design
 from stepgen.hw.verilog import top_name
+from stepgen.ir.function import function_types
 from stepgen.program.program import load
 from stepgen.tools.external import verilator
 
@@ -35,7 +37,11 @@ SMALL = {
 }
 """Settings of the examples that have a circuit."""
 
-BUILT = tuple(f"recipes:{name}" for name in ("bias", "clip", "masked", "relu", "routed", "softmax"))
+BUILT = (
+    *(f"recipes:{name}" for name in ("bias", "clip", "masked", "relu", "routed", "softmax")),
+    *(f"normalize:{name}" for name in ("layer_norm", "rms_norm", "softmax")),
+    *("gelu", "matmul", "matvec", "perceptron"),
+)
 """Those that are small anyway."""
 
 
@@ -80,6 +86,17 @@ def narrow_matrices() -> sg.Graph:
     return g
 
 
+def elementary() -> sg.Graph:
+    """Every function that is a table, and divisions."""
+    g = sg.Graph("elementary")
+    x = g.input("x", sg.bf16[1, 8], (3,))
+    for name in shipped_functions():
+        if issubclass(kind := function_types()[name], Tabulated):
+            g.output(x.map(kind()), name)
+    g.output(x.map(sg.fn.div(), x), "div")
+    return g
+
+
 def shared_bus(loads: int, stores: int) -> sg.Graph:
     """Several units of one kind on the bus."""
     g = sg.Graph("shared_bus")
@@ -105,13 +122,14 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
         yield f"moe, {tiling}, narrow bus", built(tiled, lanes=8, bus=Bus(data_bits=32, burst=4))
     yield "moe_swiglu", built(shipped, "moe_swiglu", lanes=2)
     for name in BUILT:
-        yield name, built(shipped, name)
+        yield name, built(shipped, name, lanes=2)
     yield "every unit", built(every_unit)
     yield "only reads", built(only_reads)
     yield "dense", built(dense)
     yield "dense, wide bus", built(dense, lanes=2, bus=Bus(data_bits=256))
     yield "narrow matrices", built(narrow_matrices, lanes=2)
     yield "only writes", built(only_writes, lanes=1)
+    yield "elementary", built(elementary, lanes=1)
     for loads, stores in ((0, 2), (2, 3), (3, 2), (2, 9)):
         yield f"{loads} loads, {stores} stores", built(shared_bus, loads, stores)
     for seed in (1, 5, 6, 9):

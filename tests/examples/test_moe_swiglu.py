@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,6 @@ from programs import example
 from work import worked
 
 import stepgen as sg
-from stepgen.compile.cost import hardware
-from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.semantics.executor import run
 from stepgen.semantics.shapes import measure
 
@@ -55,26 +51,6 @@ def test_given_routings(tiling: str, routing: list[list[int]]) -> None:
     )
     result = run(graph, inputs)
     np.testing.assert_allclose(result.tensors["y"], reference(inputs, 4), atol=0.03, rtol=0.03)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tiling", ["static", "dynamic"])
-def test_the_circuit_under_stalls(tmp_path: Path, tiling: str) -> None:
-    """16 tokens on 4 experts, of which one has most of them and one has none."""
-    sizes = {"experts": 4, "top": 2, "width": 32, "inner": 64, "columns": 16, "tile": 4}
-    routing = np.array([[0, 1]] * 9 + [[0, 3]] * 5 + [[1, 3]] * 2)
-    runs = []
-    for seed, share in enumerate((0, 0.1, 0.4)):
-        graph, inputs = example("moe_swiglu").moe_swiglu(
-            **sizes, tokens=len(routing), tiling=tiling, routing=routing, seed=seed
-        )
-        stalls = Stalls(seed, dict.fromkeys(MEMORY_CHANNELS, share))
-        runs.append(Experiment(graph, inputs, stalls=stalls))
-    assert hardware(runs[0].graph, runs[0].design).traffic.subs(
-        measure(runs[0].graph, runs[0].reference)
-    ) == sum(runs[0].traffic)
-    for verdict in simulate(runs, tmp_path, driver="cpp"):
-        assert verdict.good, verdict.outcome.faults
 
 
 def test_the_full_qwen_layer_is_built_with_little_work() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from programs import example
 
 import stepgen as sg
-from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.semantics.executor import run
 from stepgen.semantics.shapes import measure
 
@@ -34,21 +31,6 @@ def test_it_is_a_swiglu_layer(element: str, tolerance: float, tile_width: int | 
     x, gate, up, down = (inputs[n].astype(np.float64) for n in ("x", "gate", "up", "down"))
     expected = (silu(x @ gate) * (x @ up)) @ down
     np.testing.assert_allclose(result.tensors["y"], expected, atol=tolerance, rtol=tolerance)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tile_width", [None, 16])
-def test_the_circuit_under_stalls(tmp_path: Path, tile_width: int | None) -> None:
-    sizes = {"batch": 16, "width": 32, "inner": 64, "tile_batch": 8, "tile_inner": 32}
-    runs = []
-    for seed, share in enumerate((0, 0.1, 0.4)):
-        program = example("swiglu").swiglu(
-            **sizes, tile_width=tile_width, element="bf16", seed=seed
-        )
-        stalls = Stalls(seed, dict.fromkeys(MEMORY_CHANNELS, share))
-        runs.append(Experiment(*program, stalls=stalls))
-    for verdict in simulate(runs, tmp_path, driver="cpp"):
-        assert verdict.good, verdict.outcome.faults
 
 
 def test_tiles_that_do_not_divide_are_refused() -> None:

@@ -95,7 +95,8 @@ def linear_offchip_load(
         Of each of these dims, in tiles: the tile's number is the sum of index times stride;
         stride 0 repeats.
     ref : Stream, optional
-        Each of its elements triggers one read; what it carries is ignored.
+        Each of its elements triggers one read; what it carries is ignored. Without it tiles are
+        read ahead, as far as FIFOs hold them; a stride of 0 in `shape` repeats a tile then too.
     name : str, optional
         Name of the node.
 

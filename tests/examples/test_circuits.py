@@ -1,0 +1,66 @@
+"""Circuits of the shipped layers: values bit for bit and every cycle, under stalls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepgen.compile.cost import hardware
+from stepgen.cosim.experiment import Experiment, simulate
+from stepgen.cosim.verilator import LEAST_BUILD
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+from stepgen.program.program import load
+from stepgen.semantics.shapes import measure
+
+SHARES = (0, 0.1, 0.4)
+"""Of the cycles in which each channel of the memory stalls: a run for each."""
+
+SWIGLU = {"element": "bf16", "batch": 16, "width": 32, "inner": 64, "tile_batch": 8}
+MOE = {"experts": 4, "top": 2, "width": 32, "inner": 64, "columns": 16, "tile": 4}
+ROUTING = np.array([[0, 1]] * 9 + [[0, 3]] * 5 + [[1, 3]] * 2)
+"""Of 16 tokens: one expert has most of them, and one has none."""
+
+QUICK: list[tuple[str, dict[str, Any]]] = [
+    ("perceptron", {"rows": 16}),
+    ("normalize:rms_norm", {}),
+    ("matmul", {"element": "int8", "m": 16}),
+]
+SLOW: list[tuple[str, dict[str, Any]]] = [
+    ("perceptron", {"element": "bf16"}),
+    ("perceptron", {"width": 30, "inner": 50}),
+    ("normalize:rms_norm", {"element": "f32", "width": 45}),
+    ("normalize:layer_norm", {}),
+    ("normalize:softmax", {}),
+    ("normalize:softmax", {"element": "f32", "tile": 1, "width": 45}),
+    ("matmul", {}),
+    ("matvec", {"element": "int8", "tile": 3}),
+    ("gelu", {}),
+    ("swiglu", SWIGLU | {"tile_inner": 32}),
+    ("swiglu", SWIGLU | {"tile_inner": 32, "tile_width": 16}),
+    ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static"}),
+    ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [*QUICK, *(pytest.param(*one, marks=pytest.mark.slow) for one in SLOW)],
+    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_the_circuit_under_stalls(tmp_path: Path, name: str, settings: dict[str, Any]) -> None:
+    """Values, memory and cycles, and the bytes that the formula says."""
+    routing = ROUTING if name == "moe_swiglu" else None
+    runs = []
+    for seed, share in enumerate(SHARES):
+        text = {key: str(value) for key, value in settings.items()}
+        program = load(name, text, routing=routing, seed=seed)
+        stalls = Stalls(seed, dict.fromkeys(MEMORY_CHANNELS, share))
+        runs.append(Experiment(program.graph, program.inputs, stalls=stalls))
+    extents = measure(runs[0].graph, runs[0].reference)
+    traffic = hardware(runs[0].graph, runs[0].design).traffic
+    assert traffic.subs(extents) == sum(runs[0].traffic)
+    for verdict in simulate(runs, tmp_path, driver="cpp", opt=LEAST_BUILD):
+        assert verdict.good, verdict.outcome.faults
