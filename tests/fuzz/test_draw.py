@@ -18,6 +18,7 @@ from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
 from stepgen.ir.function import Mapped, function_types
 from stepgen.ir.operator import own_operators
 from stepgen.pages import probe
+from stepgen.semantics.inputs import to_tokens
 
 CASES = 250
 
@@ -31,6 +32,12 @@ def test_every_operator_with_a_circuit_is_drawn(drawn) -> None:
     assert circuits().keys() - own_operators().keys() <= {
         node.op for one, _, _ in drawn for node in one.graph.nodes
     }
+
+
+def test_drawn_inputs_are_of_the_types_of_their_streams(drawn) -> None:
+    for one, _, _ in drawn:
+        for name, stream in one.graph.inputs.items():
+            assert to_tokens(one.inputs[name], stream.type, name)
 
 
 def test_every_function_that_maps_to_a_unit_is_drawn(drawn) -> None:

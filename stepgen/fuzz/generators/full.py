@@ -13,7 +13,7 @@ from ...compile.circuit import circuits
 from ...functions import Binary, Unary
 from ...hw.design.table import Bus
 from ...ir.affine import last_tile
-from ...ir.dims import Dim
+from ...ir.dims import Dim, product_bound
 from ...ir.dtypes import ElementType
 from ...ir.function import FLOATS, Cut, Function, Mapped, Scanned, function_types, maker
 from ...ir.operator import own_operators
@@ -123,11 +123,9 @@ class Drawn(Bounded):
 
     def step_store(self, x: Stream, name: str) -> Stream:
         """A stream that is also written to memory."""
-        tile, room = tile_of(x), 1
-        for dim in x.shape:
-            room *= dim.static if dim.static is not None else self.bound
+        tile, room = tile_of(x), product_bound(x.shape)
         rows = tile.rows.static
-        if rows is None or room > LOADED_ONCE:
+        if rows is None or room is None or room > LOADED_ONCE:
             raise sg.StepError("a tensor can't be drawn for so many rows")
         spare = self.number(0, 2)
         tensor = self.graph.tensor(name, (rows * (room + spare), columns_of(x)), tile.element)

@@ -66,7 +66,7 @@ class Bounded(Program):
 
     def value(self, dtype: Any) -> Any:
         """An element of an input."""
-        if not isinstance(dtype, sg.Selector):
+        if not isinstance(dtype, sg.Selector) or dtype.hot is not None:
             return super().value(dtype)
         n, at = dtype.n, self.drawn
         self.drawn += 1
