@@ -321,10 +321,8 @@ class Matmul(Mapped, Running):
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> matmul.Matmul | None:
+    ) -> matmul.Matmul:
         """The matrix unit, for int8 or bf16 and a weight tile of static extents."""
-        if self.transpose:
-            return None
         return self._unit(lanes, tiles, stops=not without_stops[1])
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
@@ -336,8 +334,6 @@ class Matmul(Mapped, Running):
         x, state = tiles[0], tiles[-1]
         if x.element != bf16:
             return super().fold_unit(lanes, streams, rank)
-        if self.transpose:
-            return None
         if rank != 1 or streams[-1].node.attrs["init"]:
             raise StepError(f"a circuit sums up the products of {x} over 1 dim, and from zero")
         rows = buffer_bound(f"the number of rows of {state}", [state.rows])
@@ -355,10 +351,11 @@ class Matmul(Mapped, Running):
         x, w, _ = tiles
         if x.element not in matmul.SUMMED:
             raise StepError(f"{self} has no circuit yet for {x}, only for int8 and bf16")
-        k, n = w.rows.static, w.cols.static
+        inner, cols = w.dims[::-1] if self.transpose else w.dims
+        k, n = inner.static, cols.static
         if not k or not n:
             raise StepError(f"a weight tile of {w} needs static extents of at least 1")
-        return matmul.Matmul(k, n, x.element.name, stops=stops)
+        return matmul.Matmul(k, n, x.element.name, stops=stops, transposed=self.transpose)
 
     def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | None:
         """The matrix unit, where sums of complete products are exact; None of bf16.
@@ -370,10 +367,7 @@ class Matmul(Mapped, Running):
         """
         if tiles[0].element == bf16:
             return None
-        product = self.unit(lanes, tiles, [False] * len(tiles))
-        if product is None:
-            raise StepError(f"{self} has no circuit yet that adds products of {tiles[0]}")
-        return product
+        return self.unit(lanes, tiles, [False] * len(tiles))
 
     def lane(self, state: Lane, product: Lane) -> Lane:
         """One more product."""

@@ -78,11 +78,12 @@ def dense() -> sg.Graph:
 
 
 def narrow_matrices() -> sg.Graph:
-    """Weights whose rows and columns are no multiples of the lanes."""
+    """Weights whose rows and columns are no multiples of the lanes, transposed or not."""
     g = sg.Graph("narrow_matrices")
     for name, element in (("a", sg.int8), ("b", sg.bf16)):
-        x, w = (g.input(f"{name}{n}", element[3, 3 + 4 * n], (2,)) for n in range(2))
+        x, w, v = (g.input(f"{name}{n}", element[3 + n // 2, (3, 7, 3)[n]], (2,)) for n in range(3))
         g.output(x.map(sg.fn.matmul(), w), f"y_{name}")
+        g.output(x.map(sg.fn.matmul(transpose=True), v), f"z_{name}")
     return g
 
 

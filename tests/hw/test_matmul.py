@@ -31,10 +31,18 @@ def extent(draw: Draw, lanes: int, slices: tuple[int, ...]) -> int:
 
 
 def unit(
-    draw: Draw, lanes: int, k: int, n: int, rank: int, *, stops: bool = True, element: str = "int8"
+    draw: Draw,
+    lanes: int,
+    k: int,
+    n: int,
+    rank: int,
+    *,
+    stops: bool = True,
+    element: str = "int8",
+    transposed: bool = False,
 ):
     """A matrix unit between ports, with drawn FIFOs."""
-    params = Matmul(k, n, element=element, stops=stops)
+    params = Matmul(k, n, element=element, stops=stops, transposed=transposed)
     wire, bits = 2 + rank, params.summing.element.bits
     y = draw.channel("y", wire, lanes=lanes, bits=32, delay=params.delay(lanes))
     return lone(
@@ -70,6 +78,7 @@ def products(
     n: int,
     extreme: bool = False,
     element: str = "int8",
+    transposed: bool = False,
 ):
     """Nested x, w and y of drawn extents and values; every dim ragged."""
 
@@ -92,7 +101,7 @@ def products(
     pairs = draw.nested(dims, pair)
     depth = len(dims)
     x = each(pairs, depth, lambda p: sliced(p[0], lanes))
-    w = each(pairs, depth, lambda p: sliced(p[1], lanes))
+    w = each(pairs, depth, lambda p: sliced(p[1].T if transposed else p[1], lanes))
     y = each(pairs, depth, lambda p: sliced(product(*p, lanes), lanes))
     return x, w, y
 
@@ -107,11 +116,13 @@ def compare(
     *,
     stops: bool = True,
     element: str = "int8",
+    transposed: bool = False,
     **options,
 ):
     """Compare circuit, reference and model; without `stops`, tiles of w close no other group."""
-    x, w, y = products(draw, dims, lanes, k, n, element=element, **options)
-    design = unit(draw, lanes, k, n, rank, stops=stops, element=element)
+    x, w, y = products(draw, dims, lanes, k, n, element=element, transposed=transposed, **options)
+    kind = {"stops": stops, "element": element, "transposed": transposed}
+    design = unit(draw, lanes, k, n, rank, **kind)
     wire = 2 + rank
     dtype, sums = numbers.DTYPES[element], np.int32 if element == "int8" else np.float32
     weights = to_beats(w, wire, dtype)
@@ -122,15 +133,17 @@ def compare(
     return verify(design, inputs, {"d_y": to_beats(y, wire, sums)}, draw.stalls(design))
 
 
+@pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("seed", range(24))
-def test_multiplies(seed, element):
+def test_multiplies(seed, element, transposed):
     draw = Draw(seed)
     lanes = draw.one((2, 2, 4))
     k, n = (extent(draw, lanes, (1, 1, 2, 3)) for _ in range(2))
     rank = draw.one((0, 1, 2))
     dims = [(0, 1, 2, 4), *[(0, 1, 2)] * rank]
-    compare(draw, lanes, k, n, rank, dims, stops=bool(seed % 3), element=element)
+    kind = {"stops": bool(seed % 3), "element": element, "transposed": transposed}
+    compare(draw, lanes, k, n, rank, dims, **kind)
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -211,7 +224,7 @@ def test_shape_mismatch_raises_the_error_flag():
 @pytest.mark.parametrize(
     ("changed", "x", "w", "y", "message"),
     [
-        ({"n": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), "a weight tile of 4 rows and 0 columns is "),
+        ({"n": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), r"products of \[M,4\] and \[4,0\] are empty"),
         (
             {"element": "f32"},
             (2, 8, 2),
@@ -259,8 +272,9 @@ def test_sums_up_the_tiles_of_a_group(seed):
         return sliced(sums.rounded(), lanes)
 
     x = each(groups, rank, lambda g: [sliced(x, lanes) for x, _ in g])
-    w = each(groups, rank, lambda g: [sliced(w, lanes) for _, w in g])
-    params = Matmul(k, n, element="bf16", stops=True, rows=bound, fixed=fixed)
+    transposed = draw.one((True, False))
+    w = each(groups, rank, lambda g: [sliced(w.T if transposed else w, lanes) for _, w in g])
+    params = Matmul(k, n, "bf16", stops=True, rows=bound, fixed=fixed, transposed=transposed)
     wire = 2 + rank
     y = draw.channel("y", wire - 1, lanes=lanes, bits=32, delay=params.delay(lanes))
     design = lone(

@@ -271,10 +271,9 @@ class Drawn(Bounded):
             raise sg.StepError("many lanes of floats take long to simulate")
         rows, n = self.pick((self.number(1, 3), self.hollow()), (self.hollow(), 2))
         outer, depth = self.number(1, 3), self.lanes * self.number(1, 2)
-        wide = self.lanes * self.number(1, 2)
         left = self.input(f"{name}_left", sg.Tile(rows, depth, sg.bf16), (outer, n))
-        right = self.beside(f"{name}_right", sg.Tile(depth, wide, sg.bf16), left)
-        self.graph.output(left.accum(sg.fn.matmul(), right, rank=1), f"{name}_sums")
+        matmul, right = self.weights(left, f"{name}_right", sg.bf16)
+        self.graph.output(left.accum(matmul, right, rank=1), f"{name}_sums")
         return x
 
     def joined(self, tile: sg.Tile) -> sg.Tile:

@@ -13,7 +13,8 @@ import stepgen as sg
 from ...compile.lower import lower
 from ...hw.design.table import Bus
 from ...ir.dims import Dim
-from ...ir.function import FLOATS
+from ...ir.dtypes import ElementType
+from ...ir.function import FLOATS, Function
 from ...ir.stream import Stream
 from ...semantics import numbers
 
@@ -214,16 +215,22 @@ class Program:
     def step_retile_col(self, x: Stream, _: str) -> Stream:
         return x.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
 
+    def weights(self, x: Stream, name: str, element: ElementType) -> tuple[Function, Stream]:
+        """A matrix for each tile, transposed or not."""
+        k, n, transpose = tile_of(x).cols, self.columns(), bool(self.number(0, 1))
+        tile = sg.Tile(n, k, element) if transpose else sg.Tile(k, n, element)
+        return sg.fn.matmul(transpose=transpose), self.beside(name, tile, x)
+
     def step_accum_matmul(self, x: Stream, name: str) -> Stream:
         element = self.pick(sg.int8, tile_of(x).element)
-        w = self.beside(name, sg.Tile(tile_of(x).cols, self.columns(), element), x)
+        matmul, w = self.weights(x, name, element)
         if element is sg.bf16:
-            return x.accum(sg.fn.matmul(), w, rank=1)
+            return x.accum(matmul, w, rank=1)
         rank = self.number(1, max(1, x.rank))
         if self.number(0, 1):
-            return x.scan(sg.fn.matmul(), w, rank=rank)
+            return x.scan(matmul, w, rank=rank)
         self.sized(x, rank)
-        return x.accum(sg.fn.matmul(), w, rank=rank, init=self.pick(None, 1))
+        return x.accum(matmul, w, rank=rank, init=self.pick(None, 1))
 
     def sized(self, x: Stream, rank: int) -> None:
         """Refuse chunks of no tiles whose state would have no size."""
@@ -290,9 +297,8 @@ class Program:
         return x.map(sg.fn.requantize(multiplier=self.pick(1, 77), shift=self.number(0, 12)))
 
     def step_matmul(self, x: Stream, name: str) -> Stream:
-        weight = sg.Tile(tile_of(x).cols, self.columns(), tile_of(x).element)
-        w = self.beside(name, weight, x)
-        return x.map(sg.fn.matmul(), w)
+        matmul, w = self.weights(x, name, tile_of(x).element)
+        return x.map(matmul, w)
 
 
 def steps_of(kind: type[Program]) -> tuple[str, ...]:

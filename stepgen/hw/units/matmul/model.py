@@ -127,7 +127,8 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     tiles = layout.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
     lanes = layout.design.lanes
     k_slices, n_slices = params.slices(lanes)
-    beats = params.k * n_slices
+    rows, row_beats = params.beats(lanes)
+    beats = rows * row_beats
     turn = params.turn(lanes)
     layout.horizon = max(layout.horizon, turn + 2)
     own = packed(L, w=w, tiles=tiles, beats=beats, left=beats)

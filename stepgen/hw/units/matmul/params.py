@@ -30,7 +30,7 @@ class Matmul(UnitParams):
     Parameters
     ----------
     k, n : int
-        Rows and columns of a tile of ``w``; a tile of ``x`` is [M, k] with any M.
+        A tile of ``x`` is [M, k] with any M, one of ``y`` [M, n].
     element : str
         Element type of ``x`` and ``w``, int8 or bf16; that of ``y`` is wide enough for sums.
     stops : bool
@@ -40,6 +40,8 @@ class Matmul(UnitParams):
         are summed up: most rows of a tile. Such a group's tiles have the same number of rows.
     fixed : bool
         Whether all tiles have that many rows.
+    transposed : bool
+        Whether a tile of ``w`` is [n, k], instead of [k, n].
     """
 
     k: int
@@ -48,6 +50,7 @@ class Matmul(UnitParams):
     stops: bool
     rows: int = 0
     fixed: bool = False
+    transposed: bool = False
 
     kind: ClassVar = "matmul"
     weights: ClassVar = "w"
@@ -64,6 +67,11 @@ class Matmul(UnitParams):
         """Slices of a tile along K and along N."""
         return -(-self.k // lanes), -(-self.n // lanes)
 
+    def beats(self, lanes: int) -> tuple[int, int]:
+        """Rows of a tile of ``w``, and beats of a row."""
+        k_slices, n_slices = self.slices(lanes)
+        return (self.n, k_slices) if self.transposed else (self.k, n_slices)
+
     def turn(self, lanes: int) -> int:
         """Least cycles from a slice of ``x`` to the row's next: a step per slice of N at least."""
         return self.summing.turn(self.slices(lanes)[1])
@@ -75,7 +83,7 @@ class Matmul(UnitParams):
     def problem(self, unit: Unit, design: Design) -> str | None:
         lanes, rank = design.lanes, design.channel[unit.inputs["x"]].rank
         if min(self.k, self.n) < 1:
-            return f"a weight tile of {self.k} rows and {self.n} columns is empty"
+            return f"products of [M,{self.k}] and [{self.k},{self.n}] are empty"
         if self.element not in (known := [element.name for element in SUMMED]):
             return f"it multiplies {' or '.join(known)}, not {self.element}"
         if rank is None or rank < TILE_LEVELS:

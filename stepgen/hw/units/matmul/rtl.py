@@ -17,7 +17,7 @@ from .params import SPREAD
 
 
 class MatmulCore(UnitCore):
-    """Map(matmul): a tile of x, [M, K] with any M, times a tile of w, [K, N].
+    """Map(matmul): a tile of x, [M, K] with any M, times a tile of w, [K, N] or transposed.
 
     In each cycle L x L multipliers take a slice of a row of x and a block of w. The loop nest is,
     from outside: rows of x, the ⌈K/L⌉ slices of a row, the ⌈N/L⌉ blocks for a slice. The weights
@@ -30,10 +30,10 @@ class MatmulCore(UnitCore):
 
     Notes
     -----
-    M·⌈K/L⌉·⌈N/L⌉ cycles per tile without a gap, K·⌈N/L⌉ to load one. A float's sum can step again
-    after 4 cycles, so N should be 4 L there at least; with less it waits between slices of a row.
-    From the step that completes a slice of results to its payload: of integers 7 cycles and one
-    per level of the adder tree, of floats 15 and two per level.
+    M·⌈K/L⌉·⌈N/L⌉ cycles per tile without a gap; K·⌈N/L⌉ to load one, transposed N·⌈K/L⌉. A float's
+    sum can step again after 4 cycles, so N should be 4 L there at least; with less it waits between
+    slices of a row. From the step that completes a slice of results to its payload: of integers 7
+    cycles and one per level of the adder tree, of floats 15 and two per level.
     Resources and clock: ``benchmarks/RESULTS.md``, d.
     """
 
@@ -64,12 +64,14 @@ class MatmulCore(UnitCore):
         return k_slices * n_slices
 
     def _load(self, m, banks, tiles):
-        """Write w's beats, row k to bank k mod L; push a beat per complete tile.
+        """Write w's beats, row r to bank r mod L; push a beat per complete tile.
 
-        The banks that the last rows of a tile do not reach get zeros with the last one.
+        What the last slice of K lacks is written as zeros: with the last row into the banks that no
+        row reaches, and of transposed tiles behind the end of each row.
         """
-        w, tail = self.w, self.params.k % self.design.lanes
+        w, params = self.w, self.params
         k_slices, n_slices = self._slices
+        rows, row_beats = params.beats(self.design.lanes)
         address = Signal(range(2 * self._blocks))
         first_of_row = Signal.like(address)
         row = Signal(len(banks), init=1)
@@ -77,9 +79,9 @@ class MatmulCore(UnitCore):
 
         is_value = w.payload.kind == VALUE
         fire, takes = Signal(), Signal()
-        _, ends_row = counter(m, takes, n_slices)
-        _, ends = counter(m, takes, n_slices * self.params.k)
-        following = Signal.like(address)
+        _, ends_row = counter(m, takes, row_beats)
+        _, ends = counter(m, takes, rows * row_beats)
+        wraps = row[-1] | ends
         m.d.comb += [
             fire.eq(w.valid & (inside | tiles.ready)),
             takes.eq(fire & is_value),
@@ -88,17 +90,27 @@ class MatmulCore(UnitCore):
             tiles.payload.kind.eq(w.payload.kind),
             tiles.payload.stop.eq(w.payload.stop),
             tiles.payload.data.eq(Mux(is_value, 0, w.payload.data)),
-            following.eq(after(address, 2 * self._blocks)),
         ]
+        w_data, tail = w.payload.data, params.k % self.design.lanes
+        unreached = range(tail, len(banks)) if tail and not params.transposed else range(0)
+        if params.transposed:
+            w_data = self._unpadded(w_data, ends_row)
+            start = Signal.like(address)
+            other = Mux(start == 0, self._blocks, 0)
+            following, next_rows = address + n_slices, Mux(ends, other, first_of_row + 1)
+            with m.If(takes & ends):
+                m.d.sync += start.eq(other)
+        else:
+            following = next_rows = after(address, 2 * self._blocks)
         # Delayed like the read addresses, so a tile is complete when its first block is read.
         w_addr = delayed(m, address, SPREAD, reset_less=True)
-        w_data = delayed(m, w.payload.data, SPREAD, reset_less=True)
-        if tail:
-            _, last = counter(m, takes & ends_row & (row[-1] | ends), k_slices)
+        w_data = delayed(m, w_data, SPREAD, reset_less=True)
+        if unreached:
+            _, last = counter(m, takes & ends_row & wraps, k_slices)
             zeros = delayed(m, last, SPREAD, reset_less=True)
         for index, bank in enumerate(banks):
             written, told = row[index], w_data
-            if tail and index >= tail:
+            if index in unreached:
                 written, told = written | last & row[tail - 1], Mux(zeros, 0, w_data)
             m.d.comb += [
                 bank.w_en.eq(delayed(m, takes & written, SPREAD)),
@@ -112,8 +124,8 @@ class MatmulCore(UnitCore):
             ]
             with m.If(ends_row):
                 m.d.sync += row.eq(Mux(ends, 1, row.rotate_left(1)))
-                with m.If(row[-1] | ends):
-                    m.d.sync += first_of_row.eq(following)
+                with m.If(wraps):
+                    m.d.sync += [first_of_row.eq(next_rows), address.eq(next_rows)]
                 with m.Else():
                     m.d.sync += address.eq(first_of_row)
 
@@ -173,8 +185,8 @@ class MatmulCore(UnitCore):
             with m.If(fire & ends):
                 m.d.sync += fresh.eq(closes_group | ~has_tile)
             index = self._index(m, works, last_n, last_k, fire & ends)
-        slices = self._unpadded(last_k)
-        sums = self._arithmetic(m, banks, slices, address, works, fresh & (k_slice == 0), index)
+        x_slice = self._unpadded(x.payload.data, last_k)
+        sums = self._arithmetic(m, banks, x_slice, address, works, fresh & (k_slice == 0), index)
         total = self.channels["y"].delay
         out = stop - folds * (stop > TILE_LEVELS)
         value_stop, stops = Mux(last_n, out, 0), len(y.payload.stop)
@@ -246,12 +258,11 @@ class MatmulCore(UnitCore):
             m.d.sync += [index.eq(0), row.eq(0)]
         return index
 
-    def _unpadded(self, last):
-        """The slice of x; zeros where the last one of a row is padding, as in the memories."""
+    def _unpadded(self, payload, last):
+        """A slice along K; zeros where the last one of a row is padding."""
         lanes, tail = self.design.lanes, self.params.k % self.design.lanes
-        x_slice = self.x.payload.data[: lanes * self._bits]
-        used = tail * self._bits
-        return Cat(x_slice[:used], Mux(last, 0, x_slice[used:])) if tail else x_slice
+        k_slice, used = payload[: lanes * self._bits], tail * self._bits
+        return Cat(k_slice[:used], Mux(last, 0, k_slice[used:])) if tail else k_slice
 
     def _arithmetic(self, m, banks, x_slice, address, steps, first, index):
         """The pipeline from a block's address, in the cycle of its step, to the sums."""
@@ -264,8 +275,11 @@ class MatmulCore(UnitCore):
             delayed(m, first, reading, reset_less=True),
             delayed(m, index, reading, reset_less=True),
         )
+        rows = [bank.r_data for bank in banks]
+        if self.params.transposed:
+            rows = [Cat(row.word_select(k, self._bits) for row in rows) for k in range(len(rows))]
         sums = self._floats if self.params.summing.element == bf16 else self._integers
-        return Cat(sums(m, x_slice, [bank.r_data for bank in banks], *turn))
+        return Cat(sums(m, x_slice, rows, *turn))
 
     def _integers(self, m, x_slice, rows, step, first, index):
         lanes, summing = self.design.lanes, self.params.summing
