@@ -21,9 +21,16 @@ class Circuit(ABC):
     ----------
     covers : str
         Supported cases, for the table in the README; empty for all.
+    moves : bool
+        Whether the units move elements and do not look at them, so that the items of tuples can go
+        separate ways.
+    bundles : bool
+        Whether it only makes tuples of its inputs, for which it needs no unit.
     """
 
     covers: ClassVar[str] = ""
+    moves: ClassVar[bool] = False
+    bundles: ClassVar[bool] = False
 
     @abstractmethod
     def lower(self, node: Node, to: Lowering) -> None:

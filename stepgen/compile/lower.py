@@ -32,6 +32,7 @@ from .fusion import fuse as fuse_units
 from .fusion import pipelined
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
+from .unzip import unzipped
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Lowering:
         The off-chip port, wide enough for `regions`.
     regions : dict of str to Region
         Address range of each tensor.
+    stands_for : dict of str to str
+        Node of the program that one of another name stands for.
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class Lowering:
     lanes: int
     bus: Bus
     regions: dict[str, Region]
+    stands_for: dict[str, str] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
@@ -81,15 +85,15 @@ class Lowering:
     _fed_back: set[str] = field(default_factory=set)
     _uses: dict[Stream, list[Use]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
-    _origin: str = ""
+    _node: str = ""
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
-        self._nodes = {node.name for node in self.graph.nodes}
+        self._nodes = {node.name: node for node in self.graph.nodes}
 
     def lower(self, node: Node) -> None:
         """Add the rows of one operator."""
-        self._origin = node.name
+        self._node = node.name
         if node.op not in circuits():
             raise self.fail(node, "this operator has no circuit yet")
         circuits()[node.op].lower(node, self)
@@ -196,7 +200,7 @@ class Lowering:
 
         An operator may have any name, also one that is generated here for another.
         """
-        taken = {row.name for row in rows} | self._nodes - {self._origin}
+        taken = {row.name for row in rows} | self._nodes.keys() - {self._node}
         while name in taken:
             name += "_"
         return name
@@ -272,14 +276,15 @@ class Lowering:
                 )
         name = self._free(take(name, str, "unit", "its name"), self.units)
         outputs = {port: channels.pop(port) for port in params.outputs}
-        self.units.append(Unit(name, params, channels, outputs, self._origin))
+        origin = self.stands_for.get(self._node, self._node)
+        self.units.append(Unit(name, params, channels, outputs, origin))
 
     def _connect(self) -> dict[str, str]:
         """Connect producers and consumers, with a fork where a stream has several consumers."""
         names: dict[str, str] = {}
         place = {node: n for n, node in enumerate(self.graph.nodes)}
         for stream, produced in self._outputs.items():
-            self._origin = stream.node.name
+            self._node = stream.node.name
             uses = self._uses.get(stream, [])
             channel = self.channels[produced]
             if not uses:
@@ -304,7 +309,7 @@ class Lowering:
     def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
         """The finished table; FIFOs of a depth that is asked for stay when units are fused."""
         names = self._connect()
-        self._origin = ""
+        self._node = ""
         if self.loads or self.stores:
             self._join_memory()
         units = [
@@ -333,7 +338,7 @@ class Lowering:
             bits = unit.params.memory_bits(unit, design)
             if bits > MOST_MEMORY_BITS:
                 raise self.fail(
-                    self.graph.node(unit.origin),
+                    self._nodes[unit.origin],
                     f"on chip it would hold {bits:,} bits, more than the {MOST_MEMORY_BITS:,} that "
                     f"a unit may; smaller tiles need less",
                 )
@@ -366,7 +371,7 @@ class Lowering:
             )
             if roots := _without_bound(stream.node):
                 told += f"; give one to {' and '.join(roots)}"
-            raise self.fail(self.graph.node(origin[found.unit]), told) from None
+            raise self.fail(self._nodes[origin[found.unit]], told) from None
 
 
 def _without_bound(node: Node) -> list[str]:
@@ -432,7 +437,8 @@ def lower(
     if lanes not in (1, 2, 4, 8, 16, 32):
         raise StepError(f"lanes must be a power of two up to 32, not {lanes}")
     regions = place_tensors(graph)
-    lowering = Lowering(graph, lanes, widened(bus or Bus(), regions), regions)
-    for node in graph.nodes:
+    plain, names = unzipped(graph)
+    lowering = Lowering(plain, lanes, widened(bus or Bus(), regions), regions, names)
+    for node in plain.nodes:
         lowering.lower(node)
     return lowering.design(depths or {}, fuse=fuse)

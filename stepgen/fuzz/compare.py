@@ -18,7 +18,7 @@ from ..cosim.experiment import Experiment, simulate
 from ..cosim.simulators import Simulator
 from ..cosim.verilator import LEAST_BUILD
 from ..hw.design.table import Design
-from ..ir.dtypes import Tile, bool_
+from ..ir.dtypes import Tile, TupleType, bool_
 from ..ir.errors import StepError
 from ..ir.metrics import metrics
 from ..ir.stream import Stream
@@ -260,9 +260,11 @@ def _levels(case: Case, experiment: Experiment) -> None:
 def _streams(
     case: Case, reference: Result, channels: Mapping[str, Any]
 ) -> Iterator[tuple[str, Stream]]:
-    """The streams that are channels, with their names."""
+    """The streams that are channels, with their names; tuples are not on the wire."""
     for node in case.graph.nodes:
         for stream in node.outputs:
+            if isinstance(stream.dtype, TupleType):
+                continue
             many = len(node.outputs) > 1
             channel = f"{node.name}_{stream.port}" if many else node.name
             if channel in channels and stream.name in reference.streams:

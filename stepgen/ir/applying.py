@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import sympy
 
 from stepgen.ir.dims import times
-from stepgen.ir.dtypes import DataType, Tile, TupleType
+from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Function
 from stepgen.ir.operator import Call, Operator, Sizes
 from stepgen.ir.policy import Policy
@@ -27,7 +27,7 @@ def tiles_of(call: Call, streams: Sequence[Stream]) -> list[Tile]:
     """
     tiles: list[Tile] = []
     for stream in streams:
-        for dtype in _items(stream.dtype):
+        for dtype in stream.dtype.leaves:
             if not isinstance(dtype, Tile):
                 call.fail(f"functions work on tiles, but {stream.name} is {stream}")
             tiles.append(dtype)
@@ -100,12 +100,4 @@ def matmul_memory(node: Node, policy: Policy) -> sympy.Expr:
 
 
 def _tiles(node: Node) -> list[Tile]:
-    return [d for s in node.inputs for d in _items(s.dtype) if isinstance(d, Tile)]
-
-
-def _items(dtype: DataType) -> Iterator[DataType]:
-    if isinstance(dtype, TupleType):
-        for item in dtype.items:
-            yield from _items(item)
-    else:
-        yield dtype
+    return [d for s in node.inputs for d in s.dtype.leaves if isinstance(d, Tile)]

@@ -102,6 +102,11 @@ class DataType:
         """All dims in the type."""
         return ()
 
+    @property
+    def leaves(self) -> tuple[DataType, ...]:
+        """The types inside it that are no tuples; but for tuples itself alone."""
+        return (self,)
+
 
 @dataclass(frozen=True)
 class Tile(DataType):
@@ -259,6 +264,11 @@ class TupleType(DataType):
     def dims(self) -> tuple[Dim, ...]:
         """The dims of all items."""
         return tuple(d for item in self.items for d in item.dims)
+
+    @property
+    def leaves(self) -> tuple[DataType, ...]:
+        """Those of all items, in order."""
+        return tuple(leaf for item in self.items for leaf in item.leaves)
 
     @property
     def bytes(self) -> sympy.Expr:

@@ -12,6 +12,7 @@ class ExpandCircuit(Circuit):
     """One ring buffer, for twice the largest tile."""
 
     covers = "tiles, by a count or a reference"
+    moves = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         x = node.inputs[0]

@@ -10,6 +10,8 @@ from ..lower import Lowering
 class FlattenCircuit(Circuit):
     """One unit, with a holding register only where an inner dim may be empty."""
 
+    moves = True
+
     def lower(self, node: Node, to: Lowering) -> None:
         base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]
         params = Flatten(lo=base + lo, hi=base + hi, hold=_holds(node))

@@ -9,6 +9,8 @@ from ..lower import Lowering
 class ForkCircuit(Circuit):
     """One unit with an output per copy."""
 
+    moves = True
+
     def lower(self, node: Node, to: Lowering) -> None:
         params = Fork(branches=len(node.outputs))
         ys = {y: to.output(node, port) for port, y in enumerate(params.outputs)}

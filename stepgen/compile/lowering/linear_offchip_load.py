@@ -12,6 +12,8 @@ from ..stop_use import stops_unused
 class LinearOffchipLoadCircuit(Circuit):
     """One load, with its channels to the arbiter."""
 
+    moves = True
+
     def lower(self, node: Node, to: Lowering) -> None:
         (y,) = node.outputs
         tile = y.dtype

@@ -10,6 +10,8 @@ from ..lower import Lowering
 class PartitionCircuit(Circuit):
     """One unit with an output per consumer."""
 
+    moves = True
+
     def lower(self, node: Node, to: Lowering) -> None:
         x = node.inputs[0]
         level = wire_levels(x.dtype) + node.attrs["rank"]

@@ -10,6 +10,8 @@ from ..lower import Lowering
 class PromoteCircuit(Circuit):
     """One unit, with a holding register for an outermost dim."""
 
+    moves = True
+
     def lower(self, node: Node, to: Lowering) -> None:
         (x,) = node.inputs
         level = node.attrs["level"]

@@ -11,6 +11,7 @@ class ReassembleCircuit(Circuit):
     """One unit with an input per producer."""
 
     covers = 'order "index" and "arrival"'
+    moves = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         level = wire_levels(node.inputs[0].dtype) + node.attrs["rank"]

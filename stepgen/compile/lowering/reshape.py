@@ -13,6 +13,8 @@ from ..stop_use import stops_unused
 class ReshapeCircuit(Circuit):
     """`reshape` for dim 0, `group` above it."""
 
+    moves = True
+
     def lower(self, node: Node, to: Lowering) -> None:
         (x,) = node.inputs
         base, chunk = wire_levels(x.dtype), node.attrs["chunk"]

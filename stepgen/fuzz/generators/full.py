@@ -221,6 +221,29 @@ class Drawn(Bounded):
             raise sg.StepError("only rows and columns are broadcast")
         return wide.map(fn, x) if self.number(0, 1) else x.map(fn, wide)
 
+    def step_zipped(self, x: Stream, name: str) -> Stream:
+        """Pairs that move as one, and become the operands of a function."""
+        pairs = x.zip(self.beside(name, x.dtype, x))
+
+        def routed() -> Stream:
+            sel = self.beside(f"{name}_sel", sg.Selector(2), x)
+            return sg.reassemble(sg.partition(pairs, sel, rank=0), sel, rank=0, order="index")
+
+        def forked() -> Stream:
+            one, other = pairs.fork(2)
+            self.graph.output(one.map(sg.fn.minimum()), f"{name}_least")
+            return other
+
+        moved: Stream = self.pick(
+            lambda: pairs.promote(0).expand(count=self.number(1, 3)),
+            lambda: pairs.promote(0).expand(pairs.promote(0), rank=1),
+            lambda: pairs.promote(0).flatten(0, 1),
+            lambda: pairs.promote(0).reshape(dim=1, chunk=1),
+            forked,
+            routed,
+        )()
+        return moved.map(sg.fn.maximum())
+
     def step_flagged(self, x: Stream, name: str) -> Stream:
         """Rows, of which flags that nothing has padded drop any."""
         flags = self.beside(name, sg.Tile(1, 1, sg.bool_), x, tile_of(x).rows)

@@ -13,8 +13,6 @@ from stepgen.ir.stream import Node, Out, Stream
 class Zip(Operator):
     """x and y ``[D_a..D_0]`` -> the same shape of tuples."""
 
-    circuit_needs = "planned with the pipelines for element-wise functions"
-
     def infer(self, call: Call) -> Sequence[Out]:
         """The shapes must be equal."""
         x, y = call.inputs

@@ -1,0 +1,107 @@
+"""Streams of tuples become a stream for each item: no tuple is on the wire."""
+
+from __future__ import annotations
+
+from ..ir.dtypes import TupleType
+from ..ir.function import Function
+from ..ir.graph import Graph
+from ..ir.stream import Node, Stream, StreamType
+from .circuit import circuits
+from .transforms.rewrite import deep
+
+
+def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
+    """The same program without tuples, for the lowering: its types are not inferred again.
+
+    A function of tuples gets their items as operands. Any other operator works on each item with a
+    node of its own, of which the first has the name of the node that it stands for. A zip has no
+    output any more: its consumers read its inputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Is not changed, and is returned if it has no tuples.
+
+    Returns
+    -------
+    Graph
+    dict of str to str
+        By node of the new graph that is called otherwise: the node that it stands for.
+
+    Raises
+    ------
+    StepError
+        If tuples are at a port, or are reassembled by time of arrival.
+    """
+    if not any(isinstance(s.dtype, TupleType) for node in graph.nodes for s in node.outputs):
+        return graph, {}
+    new = Graph(graph.name)
+    new.tensors = graph.tensors
+    taken = {node.name for node in graph.nodes}
+    copies: dict[Node, list[Node]] = {}
+    names: dict[str, str] = {}
+    for node in graph.nodes:
+        _check(node)
+        copies[node] = []
+        for n in range(1 if _bundles(node) else max(map(_width, node.outputs), default=1)):
+            name = node.name
+            while n and name in taken:
+                name = f"{name}_{n}"
+            names |= {name: node.name} if n else {}
+            taken.add(name)
+            copies[node].append(_copy(node, new, name, n))
+        new.nodes += copies[node]
+
+    def items(stream: Stream) -> list[Stream]:
+        made = stream.resolved()
+        if _bundles(made.node):
+            return [one for part in made.node.inputs for one in items(part)]
+        return [copies[made.node][n].outputs[made.port] for n in range(_width(made))]
+
+    for node, some in copies.items():
+        read = [[deep(one, s.depth) for one in items(s)] for s in node.inputs]
+        if isinstance(node.attrs.get("fn"), Function) or _bundles(node):
+            some[0].inputs = tuple(one for each in read for one in each)
+        else:
+            for n, copy in enumerate(some):
+                copy.inputs = tuple(each[n % len(each)] for each in read)
+    return new, names
+
+
+def _bundles(node: Node) -> bool:
+    circuit = circuits().get(node.op)
+    return circuit is not None and circuit.bundles
+
+
+def _width(stream: Stream) -> int:
+    return len(stream.dtype.leaves)
+
+
+def _copy(node: Node, graph: Graph, name: str, n: int) -> Node:
+    """The node for the items of number `n`, still without inputs."""
+    copy = Node(graph, node.op, name, (), node.attrs, node.where)
+    if not _bundles(node):
+        copy.outputs = tuple(
+            Stream(
+                copy, s.port, StreamType(s.shape, s.dtype.leaves[n % _width(s)]), s.totals, s.volume
+            )
+            for s in node.outputs
+        )
+    return copy
+
+
+def _check(node: Node) -> None:
+    """Refuse tuples where their items can't go separate ways."""
+    pairs = [s for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, TupleType)]
+    if not pairs or _bundles(node) or isinstance(node.attrs.get("fn"), Function):
+        return
+    told, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
+    if node.face.port:
+        raise node.failure(f"{told}, and circuits have no ports of tuples")
+    if circuit is None or not circuit.moves:
+        raise node.failure(f"{told}, but this operator has no circuit for tuples")
+    if node.attrs.get("order") == "arrival":
+        raise node.failure(
+            f"{told}, but a circuit reassembles the items of tuples one by one, and each could "
+            f'arrive in another order: use order="index"'
+        )

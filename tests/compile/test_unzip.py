@@ -1,0 +1,103 @@
+"""Streams of tuples on the wire: a stream for each item."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.compile.cost import hardware
+from stepgen.compile.lower import lower
+from stepgen.compile.unzip import unzipped
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.verilator import LEAST_BUILD
+from stepgen.ir.stalls import Stalls
+
+TILE = sg.int8[2, 8]
+
+
+def pairs(g: sg.Graph) -> sg.Stream:
+    """Inputs a and b as one stream."""
+    return g.input("a", TILE, (5,)).zip(g.input("b", TILE, (5,)))
+
+
+def routed(g: sg.Graph) -> list[sg.Stream]:
+    """Pairs for one consumer or the other."""
+    return sg.partition(pairs(g), g.input("sel", sg.Selector(2), (5,)), rank=0)
+
+
+def test_items_of_tuples_take_the_same_way(tmp_path):
+    """Routed, merged and regrouped; in the end they are operands of one function."""
+    g, rng = sg.Graph("pairs"), np.random.default_rng(1)
+    left, right = routed(g)
+    g.output(left.map(sg.fn.add()), "sums")
+    merged = sg.reassemble([left, right], g.ports["sel"], rank=0, order="index")
+    g.output(merged.flatten(0, 1).map(sg.fn.sub()), "differences")
+    w = g.input("w", sg.int8[8, 8], (5,))
+    one, other = g.ports["a"].zip(w).promote(0).expand(count=2).fork(2)
+    g.output(one.accum(sg.fn.matmul(), rank=1), "products")
+    g.output(other.reshape(dim=1, chunk=1).map(sg.fn.matmul()), "each")
+    inputs = {
+        "sel": [[1, 0], [0, 1], [1, 1], [0, 1], [1, 0]],
+        **{name: rng.integers(-99, 99, (5, 2, 8)).astype(np.int8) for name in "ab"},
+        "w": rng.integers(-99, 99, (5, 8, 8)).astype(np.int8),
+    }
+    one = Experiment(g, inputs, lanes=4, stalls=Stalls(2, {"s_a": 0.3, "d_sums": 0.3}))
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+
+
+def test_units_tell_the_operator_that_they_are_of():
+    """Also where a stream has the name that a second unit would have."""
+    g = sg.Graph("names")
+    scale, shift = g.input("scale", sg.int32[1, 8], (5,)), g.input("shift", sg.int8[1, 8], (5,))
+    x = g.input("partition_0_1", sg.int32[2, 8], (5,)).zip(scale.zip(shift))
+    parts = sg.partition(x, g.input("sel", sg.Selector(2), (5,)), rank=0)
+    for n, part in enumerate(parts):
+        g.output(part.map(sg.fn.requantize_by()), f"y{n}")
+    design = lower(g)
+    made = [u.origin for u in design.units if u.kind == "partition"]
+    assert made == ["partition_0"] * 3
+    assert {u.name: u.origin for u in design.units}["partition_0_1"] == "partition_0_1"
+    assert hardware(g, design).memory > 0
+
+
+def test_a_program_without_tuples_stays_as_it_is():
+    g = sg.Graph("plain")
+    g.output(g.input("a", TILE, (5,)), "y")
+    assert unzipped(g) == (g, {})
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (
+            lambda g: g.output(pairs(g), "y"),
+            r"output y at .*: zip_0.0 is .*, and circuits have no ports of tuples",
+        ),
+        (
+            lambda g: g.output(
+                g.input("x", sg.TupleType((TILE, TILE)), (5,)).map(sg.fn.add()), "y"
+            ),
+            r"source x at .*: x.0 is .*, and circuits have no ports of tuples",
+        ),
+        (
+            lambda g: g.output(
+                sg.reassemble(routed(g), g.ports["sel"], rank=0, order="arrival")
+                .flatten(0, 1)
+                .map(sg.fn.add()),
+                "y",
+            ),
+            r'reassemble reassemble_0 at .*one by one, and each could .*: use order="index"',
+        ),
+        (
+            lambda g: g.output(sg.eager_merge(routed(g), rank=0)[0].map(sg.fn.add()), "y"),
+            r"eager_merge_0 at .*: partition_0.0 is .*, but this operator has no circuit for tup",
+        ),
+    ],
+)
+def test_where_tuples_can_not_be(write, message):
+    g = sg.Graph("refused")
+    write(g)
+    with pytest.raises(sg.StepError, match=message):
+        lower(g)
