@@ -20,6 +20,7 @@ from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
+from stepgen.hw.units.top_k.params import STAGES, TopK
 from stepgen.synth.out_of_context import netlist, place
 
 from .programs import moe
@@ -120,6 +121,14 @@ def _requantize_by() -> Accelerator:
     return _between_ports("requantize", 4, [unit], [x, by, shift], [y])
 
 
+def _top_k() -> Accelerator:
+    """The selectors of a gate that sends a token to 2 of 8 experts."""
+    x = Channel("x", 4, 16, 2)
+    y = Channel("y", 8, 1, 0, depth=16, delay=STAGES)
+    unit = Unit.in_order("top_k", TopK("bf16", 8, 2, scores=False), ("x",), ("y",))
+    return _between_ports("top_k", 4, [unit], [x], [y])
+
+
 def _crossbar(ports: int) -> Accelerator:
     """Every input may go to any output, in chunks of tiles."""
     heads, tails, crossings, units = [], [], [], []
@@ -149,6 +158,7 @@ CASES = (
     Case("requantize by a shift", lambda: _requantize(1, 7)),
     Case("requantize by a factor", lambda: _requantize(19661, 22)),
     Case("requantize by rows of factors and shifts", _requantize_by),
+    Case("top_k, 2 of 8, bf16", _top_k),
     Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
     Case("FIFO of 64", lambda: _fifo(64)),
     Case("FIFO of 512", lambda: _fifo(512), "128 MHz without output register"),

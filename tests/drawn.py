@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from amaranth.sim import Simulator
-from harness import compare, pack, simulate
+from harness import compare, decided, pack, simulate
 from junk import Junk
 
 from stepgen.compile.cost import on_chip_bits
@@ -18,6 +18,7 @@ from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
+from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics.tokens import encode
@@ -111,8 +112,9 @@ def verify(
     }
     inputs = {name: blank_lanes(b, widths[name]) for name, b in inputs.items()}
     assert allocated_bits(Accelerator(design)) == on_chip_bits(design)
-    predicted = predict(design, inputs, stalls=stalls)
-    same_levels(predicted, expected, inputs, stalls)
+    known = decided(design, inputs, expected)
+    predicted = predict(design, known, stalls=stalls)
+    same_levels(predicted, expected, known, stalls)
     explained_states(predicted)
     results = simulate(design, inputs, stalls, runs=runs)
     for got, pushes, pops, cycles, error in results if runs > 1 else [results]:
@@ -143,13 +145,13 @@ def explained_states(predicted: Prediction) -> None:
 
     It is busy where something moves; what ends a wait for an input is a beat that gets to a head,
     and what ends one for room is a beat that leaves an output. Reassemble is left out: its steps
-    between chunks move nothing; and so is Accumulate, which waits for sums of its own, and at
-    times for an input and for room at once.
+    between chunks move nothing; so are TopK, whose elements do not, and Accumulate, which waits for
+    sums of its own, and at times for an input and for room at once.
     """
     channel, moves = predicted.design.channel, predicted.pushes
     dut = next(unit for unit in predicted.design.units if unit.name == "dut")
     own = [activity for activity in predicted.activities if activity.unit == dut.name]
-    if len(own) > 1 or isinstance(dut.params, Reassemble | Accumulate):
+    if len(own) > 1 or isinstance(dut.params, Reassemble | Accumulate | TopK):
         return
     (actor,) = own
     read, written = dut.inputs.values(), dut.outputs.values()

@@ -207,6 +207,18 @@ def simulate(
     return results if runs > 1 else results[0]
 
 
+def decided(
+    design: Design, inputs: Mapping[str, Beats], expected: Mapping[str, Beats]
+) -> dict[str, Beats]:
+    """The inputs, and what units decide from data, as far as it leaves through a port."""
+    sinks = {u.inputs["x"]: u.name for u in design.of_kind(Sink)}
+    deciding = [u for u in design.units if u.params.decides]
+    return {
+        **inputs,
+        **{u.name: expected[sinks[u.outputs[u.params.decides]]] for u in deciding},
+    }
+
+
 def check(
     design: Design,
     inputs: Mapping[str, Beats],
@@ -219,7 +231,8 @@ def check(
     """Compare the circuit with the expected beats and, to the cycle, with the cycle model."""
     stalls = stalls or Stalls()
     timing = memory.timing if memory else None
-    predicted = predict(design, inputs, memory=timing, stalls=stalls, early=early)
+    known = decided(design, inputs, expected)
+    predicted = predict(design, known, memory=timing, stalls=stalls, early=early)
     got, pushes, pops, cycles, error = simulate(
         design, inputs, stalls, memory=memory, early=early, aborts=aborts
     )

@@ -218,7 +218,8 @@ class TileProgram(Program):
 
     def step_elementwise(self, x: Stream, _: str) -> Stream:
         names = ("exp", "silu", "gelu", "tanh", "sqrt", "rsqrt", "reciprocal", "square")
-        return self.floats(x).map(getattr(sg.fn, self.pick(*names, "gelu_tanh"))())
+        one, other = self.rng.choice([*names, "gelu_tanh"], 2, replace=False)
+        return self.floats(x).map(getattr(sg.fn, one)()).map(getattr(sg.fn, other)())
 
     def step_constant(self, x: Stream, _: str) -> Stream:
         names = (sg.fn.scale(3), sg.fn.offset(-2), sg.fn.at_least(1), sg.fn.at_most(2))
@@ -278,6 +279,15 @@ class TileProgram(Program):
         self.longest = TILES - 1
         self.keep(x, f"{name}_x")
         return self.look_up(numbers.flat_map(sg.fn.tile_addresses(4), rank=self.pick(0, 1)), name)
+
+    def step_top_k(self, x: Stream, name: str) -> Stream:
+        """What is chosen steers nothing: programs are timed without data."""
+        n = self.number(1, 4)
+        scores = self.beside(name, sg.Tile(1, n, self.pick(sg.bf16, sg.f32)), x)
+        k = self.number(1, n)
+        self.graph.output(scores.map(sg.fn.top_k_scores(k)), f"{name}_scores")
+        self.graph.output(scores.map(sg.fn.top_k(k)), f"{name}_chosen")
+        return x
 
     def step_weights(self, x: Stream, name: str) -> Stream:
         """One number per bit of a selector, routed like the elements."""

@@ -162,7 +162,8 @@ class Lowering:
             takes = "a list of units" if in_chain else "one unit"
             raise self.fail(node, f"{node.attrs['fn']} must choose {takes}, not {shown(units)}")
         x, y = node.inputs[0], node.outputs[0]
-        if wire_levels(x.dtype) != wire_levels(y.dtype):
+        lowered = sum(one.lowered for one in (units if many else [units]))
+        if wire_levels(x.dtype) - lowered != wire_levels(y.dtype):
             raise self.fail(
                 node,
                 f"{x.name} is {x} and {y.name} is {y}: circuits make no tiles of flags and no "

@@ -125,6 +125,16 @@ class Case:
     undefined: Mask | None = None
     undefined_after: Mask | None = None
 
+    def compared(self, *, predicted: bool) -> dict[str, int]:
+        """Number of compared values, cycles, bytes and counters."""
+        counted = {
+            "values": sum(map(len, self.expected.values())),
+            "cycles": sum(map(len, self.pushes.values())) + sum(map(len, self.pops.values())),
+            "memory": 0 if self.memory_after is None else self.memory_after.size,
+            "counters": 0 if self.counters is None else self.counters.size,
+        }
+        return counted if predicted else {what: counted[what] for what in ("values", "memory")}
+
 
 _GROUPS = ("sources", "expected", "pushes", "pops")
 _ARRAYS = ("memory", "memory_after", "undefined", "undefined_after", "counters")

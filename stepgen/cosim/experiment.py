@@ -41,6 +41,7 @@ from .icarus import FourState
 from .idle import noisy
 from .payload import pack
 from .scoreboard import Outcome
+from .settling import settled
 from .simulators import SIMULATORS, Simulator
 from .testbench import run_cocotb
 from .verilator import FAST_BUILD, LEAST_BUILD, Simulation, build, run_driver
@@ -181,7 +182,7 @@ class Experiment:
         """
         return predict(
             self.design,
-            self.beats,
+            self.known,
             memory=self.memory,
             stalls=self.stalls,
             early=self.early,
@@ -189,10 +190,20 @@ class Experiment:
         )
 
     @cached_property
+    def known(self) -> dict[str, Beats]:
+        """What the cycle model is given: beats of inputs, and selectors that data decide."""
+        return settled(self)
+
+    @property
+    def arrivals(self) -> list[str]:
+        """Names of the merges in order of arrival."""
+        merges = self.design.rows_of(Reassemble)
+        return [unit.name for unit, params in merges if params.order == "arrival"]
+
+    @cached_property
     def reference(self) -> executor.Result:
         """The reference's run; merges in order of arrival replay the prediction's choices."""
-        merges = self.design.rows_of(Reassemble)
-        arrivals = [unit.name for unit, params in merges if params.order == "arrival"]
+        arrivals = self.arrivals
         if arrivals and self.unpredicted:
             raise StepError(
                 f"{arrivals[0]} takes its inputs in order of arrival, which nothing tells the "
@@ -429,20 +440,9 @@ def simulate(
         Verdict(
             outcome,
             None if e.unpredicted else e.prediction,
-            _compared(case, predicted=not e.unpredicted),
+            case.compared(predicted=not e.unpredicted),
             simulation.seconds,
             e.unpredicted,
         )
         for outcome, e, case in zip(outcomes, experiments, cases, strict=True)
     ]
-
-
-def _compared(case: Case, *, predicted: bool) -> dict[str, int]:
-    """Number of compared values, cycles, bytes and counters."""
-    counted = {
-        "values": sum(map(len, case.expected.values())),
-        "cycles": sum(map(len, case.pushes.values())) + sum(map(len, case.pops.values())),
-        "memory": 0 if case.memory_after is None else case.memory_after.size,
-        "counters": 0 if case.counters is None else case.counters.size,
-    }
-    return counted if predicted else {what: counted[what] for what in ("values", "memory")}

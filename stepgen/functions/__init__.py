@@ -3,7 +3,7 @@
 Each is one class: parameters, type rule, operation counts, golden model.
 """
 
-from stepgen.functions import addressing, arithmetic, elementwise, reductions, retiling
+from stepgen.functions import addressing, arithmetic, choosing, elementwise, reductions, retiling
 from stepgen.functions.bases import Binary, Constant, Folding, Running, Unary
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned
@@ -26,6 +26,7 @@ __all__ = [
     "Unary",
     "addressing",
     "arithmetic",
+    "choosing",
     "elementwise",
     "reductions",
     "retiling",

@@ -95,7 +95,7 @@ class OneHot(Cut):
     """
 
     cuts_selectors: ClassVar[bool] = True
-    structural: ClassVar[bool] = True
+    reads_numbers: ClassVar[bool] = True
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, K]`` selectors, K being the number of bits set: ragged unless `hot` is known."""

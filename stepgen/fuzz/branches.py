@@ -128,7 +128,7 @@ def taken(case: Case, cycles: int) -> set[str]:
         If the interpreter comes to another number of cycles.
     """
     experiment = case.experiment()
-    layout = DesignLayout(experiment.design, experiment.beats, case.stalls, case.memory, case.early)
+    layout = DesignLayout(experiment.design, experiment.known, case.stalls, case.memory, case.early)
     with _interpreted(), _traced() as arcs:
         last = _run(layout)
     if last != cycles:

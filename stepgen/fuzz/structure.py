@@ -74,7 +74,7 @@ def sent(experiment: Experiment) -> dict[str, Cycles]:
     most = max((len(cycles) for cycles in experiment.prediction.pushes.values()), default=1)
     layout = Keeping(
         experiment.design,
-        experiment.beats,
+        experiment.known,
         experiment.stalls,
         experiment.memory,
         experiment.early,

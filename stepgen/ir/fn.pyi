@@ -675,5 +675,47 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
+    def top_k(self, k: int) -> Function:
+        """``[1, C]`` -> a selector over C consumers with the k largest elements set.
+
+        Of equal elements the first ones are chosen; -0 is below +0, and a NaN below all numbers. So the
+        scores of a gate route a token to its experts. 1 operation per element.
+
+        Parameters
+        ----------
+        k : int
+            How many are chosen, 1 to C.
+
+        Returns
+        -------
+        Function
+            For Map, of tiles of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
+    def top_k_scores(self, k: int) -> Function:
+        """``[1, C] -> [1, k]``: the elements that `top_k` chooses, in the order of their columns.
+
+        So they meet the selectors that `one_hot` makes of those of `top_k`. Subnormal numbers are zero,
+        and NaNs the one NaN. 1 operation per element.
+
+        Parameters
+        ----------
+        k : int
+            How many are chosen, 1 to C.
+
+        Returns
+        -------
+        Function
+            For Map, of tiles of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
 
 fn: Functions

@@ -21,7 +21,7 @@ import sympy
 from stepgen.ir import registry
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import DataType, ElementType, Tile, bf16, f32, int8, int32
+from stepgen.ir.dtypes import DataType, ElementType, Selector, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -83,7 +83,7 @@ class Function(ABC):
     structural : bool
         Whether the result depends only on the structure of a stream, not on the contents of tiles.
     reads_numbers : bool
-        Whether it computes with the addresses in tiles.
+        Whether it computes with the addresses in tiles, or with the bits of selectors.
     converts : bool
         Whether it only changes the type of elements, which may be addresses.
     per_inner : bool
@@ -170,7 +170,7 @@ class Mapped(Function, abstract=True):
         Origin of the extents of the result: both operands ("both"), the first one
         ("first"), the first one whose last row with data is the one that was placed ("placed"),
         the rows of the first and the columns of a weight ("product"), the rows of the first and
-        one column ("rows") or as many as the parameter ``cols`` ("cols").
+        one column ("rows") or as many as the parameter ``cols`` or ``k`` ("cols").
     ends_range : bool
         Whether the result is the last address of the range that is its operand.
     """
@@ -180,8 +180,8 @@ class Mapped(Function, abstract=True):
     ends_range: ClassVar[bool] = False
 
     @abstractmethod
-    def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """The type of the resulting tile."""
+    def tile(self, call: Call, *tiles: Tile) -> Tile | Selector:
+        """The type of the resulting tile; of a function that chooses, that of the selector."""
 
     # `named` lets classes name their tiles: compute(self, at, x), compute(self, at, a, b).
     @abstractmethod

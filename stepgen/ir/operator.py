@@ -244,7 +244,7 @@ class Operator(ABC):
         return False
 
     def steered_by(self, node: Node) -> Sequence[int]:
-        """The inputs whose numbers or flags control a use; selectors do not count."""
+        """The inputs whose numbers, flags or selectors control a use."""
         return ()
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:

@@ -38,10 +38,10 @@ SELECTORS = (Selector(4), Selector(4, hot=1))
 
 Shape = tuple[int | str, int | str]
 
-_FIRST: tuple[Shape, ...] = (("R", "C"), ("R", 1))
+_FIRST: tuple[Shape, ...] = (("R", "C"), ("R", 1), (1, "C"))
 _OTHERS: tuple[Shape, ...] = (("C", "N"), ("N", "C"), ("R", "C"), (1, "C"))
 _OF_ADDRESSES: tuple[Shape, ...] = ((1, 1), (1, 2))
-_ANY_INTEGER, _ANY_NUMBER = 8, 2
+_ANY_INTEGER, _ANY_NUMBER, _OWN = 8, 2, {"k": 2}
 
 
 def parameters(kind: type[Function]) -> list[dict[str, Any]]:
@@ -57,7 +57,8 @@ def parameters(kind: type[Function]) -> list[dict[str, Any]]:
         elif hint is bool:
             tried.append([(name, choice) for choice in (False, True)])
         elif parameter.default is parameter.empty:
-            tried.append([(name, _ANY_INTEGER if hint is int else _ANY_NUMBER)])
+            number = _ANY_INTEGER if hint is int else _ANY_NUMBER
+            tried.append([(name, _OWN.get(name, number))])
     return [dict(chosen) for chosen in itertools.product(*tried)]
 
 
@@ -162,6 +163,8 @@ def _fitting(
 ) -> Iterator[Use]:
     for candidate in tried:
         made = _made(kind, op, given, candidate, EXTENTS)
+        if made is None:  # a row of static length
+            made = _made(kind, op, given, candidate, {**EXTENTS, "C": NUMBERED["C"]})
         if made is not None:
             numbered = _made(kind, op, given, candidate, NUMBERED)
             units = () if numbered is None else circuit(numbered.node)[0]

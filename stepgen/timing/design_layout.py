@@ -12,7 +12,7 @@ from ..hw.design.table import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
-from ..ir.wire import DONE, VALUE, Beats
+from ..ir.wire import DONE, KIND_MASK, VALUE, Beats
 from . import kernel as k
 from .layout import Actor, Layout, structure
 
@@ -116,6 +116,22 @@ class DesignLayout(Layout):
                 aux = self.reserve(masks.reshape(-1)) + width * np.arange(len(beats))
             words |= np.where(beats.kind == VALUE, aux, 0) << k.AUX_SHIFT
         return words[:taken]
+
+    def decided(self, unit: Unit) -> int:
+        """Address of the contents of the selectors that a unit makes of data, a word for each.
+
+        Raises
+        ------
+        StepError
+            If they are not among the inputs, by the name of the unit.
+        """
+        if unit.name not in self.inputs:
+            raise StepError(
+                f"the cycles of design {self.design.name} follow from the selectors that "
+                f"{unit.name} makes of data: they must be given beside its inputs"
+            )
+        words = self.stimulus(unit)
+        return self.reserve(words[(words & KIND_MASK) == VALUE] >> k.AUX_SHIFT)
 
     def note(self, unit: str, index: int) -> int:
         """An id under which a step logs that a merge in order of arrival took input `index`."""

@@ -84,7 +84,8 @@ def predict(
     design : Design
         The elaborated design.
     inputs : mapping of str to Beats
-        Input streams by port; beats after the first ``DONE`` belong to the next run.
+        Input streams by port; beats after the first ``DONE`` belong to the next run. By name of
+        their units also the selectors that these make of data.
     memory : MemoryTiming, optional
         Timing of the off-chip memory.
     stalls : Stalls, optional

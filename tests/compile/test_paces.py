@@ -35,6 +35,7 @@ from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.hw.units.shift_cols.params import ShiftCols
+from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
@@ -285,6 +286,26 @@ def reduce_rows(draw: Draw) -> Case:
     return alone(params, {"x": x}, {"y": [*extents(1), *x[1][1:]]})
 
 
+def top_k_scores(draw: Draw) -> Case:
+    slices = draw.one((1, 2, 3))
+    x = tiles(draw, OUTER, OUTER, rows=(1,), slices=slices)
+    k = draw.one(range(1, slices * LANES + 1))
+    y = [Extent(-(-k // LANES), False, "slices"), *x[1][1:]]
+    return alone(TopK("int8", slices * LANES, k, scores=True), {"x": x}, {"y": y})
+
+
+def top_k(draw: Draw) -> Case:
+    slices = draw.one((1, 2, 3))
+    beats, dims = tiles(draw, OUTER, OUTER, rows=(1,), slices=slices)
+    params = TopK("int8", slices * LANES, 1, scores=False)
+    channels = [
+        Channel("x", LANES, 8, 3),
+        Channel("y", params.columns, 1, 1, DEEP, params.delay(LANES)),
+    ]
+    design = between([row("dut", params, ["x"], ["y"])], channels, {"x": beats})
+    return Case(design, {"x": beats}, {"x": dims, "y": dims[2:]}, ["y"])
+
+
 def shift_cols(draw: Draw) -> Case:
     x = tiles(draw, OUTER, OUTER)
     return alone(ShiftCols(1, 0, 2, 8), {"x": x}, {"y": x[1]})
@@ -362,6 +383,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "accumulate": (accumulate, copies_added),
     "reduce_rows": (reduce_rows,),
     "shift_cols": (shift_cols,),
+    "top_k": (top_k, top_k_scores),
     "load": (load, load_of_few_beats),
 }
 
@@ -400,6 +422,9 @@ class Bench:
 
     def _run(self, given: Mapping[str, Beats]) -> dict[str, int]:
         ports = {f"s_{name}": beats for name, beats in given.items()}
+        for unit in self.case.design.units:
+            if unit.params.decides:
+                ports[unit.name] = to_beats([np.ones(1, np.bool_)] * len(given["x"]), 0, bool)
         layout = DesignLayout(self.case.design, ports, memory=MemoryTiming(read_latency=3))
         M = layout.build()
         why, _ = k.run(layout.step_table(), M, 0, 1 << 16, 1 << 30)

@@ -280,7 +280,7 @@ def test_parameters_need_a_dataclass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("RMSNorm", "rms_norm"), ("GELU2", "gelu2"), ("TopK", "top_k")]
+    ("kind", "name"), [("RMSNorm", "rms_norm"), ("GELU2", "gelu2"), ("TopP", "top_p")]
 )
 def test_the_name_is_that_of_the_class(kind: str, name: str) -> None:
     def compute(self: Any, at: Setting, x: Any) -> Any:

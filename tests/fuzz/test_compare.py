@@ -60,7 +60,7 @@ def test_faces_agree_in_several_runs_on_one_build(
 
     right = experiment.build
     monkeypatch.setattr(experiment, "build", build)
-    drawn, _, _ = cases(22, number, runs=4)
+    drawn, _, _ = cases(23, number, runs=4)
     assert [v.says for v in compare_all(drawn)] == [""] * 4
     assert len(builds) == 1
     assert len({one.dumps() for one in drawn}) == 4

@@ -268,6 +268,7 @@ def test_functions(name: str) -> None:
     hints = typing.get_type_hints(kind)
     fields = [f.name for f in dataclasses.fields(kind)]
     own = {"compare": "lt", "retile_streamify": "row", "convert": sg.f32}
+    own |= {"top_k": 1, "top_k_scores": 1}
     given = {f: own.get(name, VALID.get(hints[f])) for f in fields}
     takes_selectors = issubclass(kind, Cut) and kind.cuts_selectors
     assert [*uses(getattr(sg.fn, name)(**given))] or takes_selectors

@@ -79,6 +79,7 @@ def test_an_operator_says_where_it_is_from(name: str) -> None:
 
 
 REQUIRED = {"convert": {"to": "f32"}, "compare": {"op": "lt"}, "row_broadcast": {"cols": 2}}
+REQUIRED |= {"top_k": {"k": 1}, "top_k_scores": {"k": 1}}
 
 
 @pytest.mark.parametrize("name", [n for n, k in function_types().items() if issubclass(k, Mapped)])
@@ -93,7 +94,8 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
     given = REQUIRED.get(name, {"c": 1} if "c" in inspect.signature(kind).parameters else {})
     for element in ELEMENTS.values():
         g = sg.Graph()
-        xs = [g.input(f"x{i}", element[3, 1], (2,)) for i in range(kind.arity)]
+        rows = 1 if name.startswith("top_k") else 3
+        xs = [g.input(f"x{i}", element[rows, 1], (2,)) for i in range(kind.arity)]
         try:
             out = sg.map(getattr(sg.fn, name)(**given), *xs)
         except sg.StepError:

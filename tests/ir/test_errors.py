@@ -222,6 +222,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         )(_g()),
         "map: requantize_by() can't scale int32 2x8 by int32 1x4: it needs its extents, or 1",
     ),
+    (
+        lambda: _x(_g(), 4, tile=sg.int8[2, 8]).map(fn.top_k(2)),
+        "map: top_k(k=2) needs tiles of 1 row of static length, not int8 2x8",
+    ),
+    (
+        lambda: _x(_g(), 4).map(fn.top_k_scores(9)),
+        "map: top_k_scores(k=9) can't choose 9 of the 8 elements of int8 1x8",
+    ),
     # functions in the wrong place
     (
         lambda: _x(_g(), 4).map(fn.retile_row()),

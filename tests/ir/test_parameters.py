@@ -15,6 +15,7 @@ fn = sg.fn
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
+        (lambda: fn.top_k(0), "top_k: k must be at least 1, not 0"),
         (lambda: fn.requantize(0, 3), "requantize: multiplier must be within 1..32767, not 0"),
         (lambda: fn.requantize(shift=99), "requantize: shift must be within 0..31, not 99"),
         (lambda: fn.compare("<"), "compare: op must be one of lt, le, eq, ne, ge, gt, not '<'"),

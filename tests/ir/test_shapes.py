@@ -300,6 +300,8 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.row_sum(), [sg.int8["M", 8]], "int32 Mx1", "8*M"),
     (fn.row_max(), [sg.int8["M", 8]], "int8 Mx1", "8*M"),
     (fn.row_broadcast(16), [sg.f32["M", 1]], "f32 Mx16", "0"),
+    (fn.top_k(2), [sg.f32[1, 8]], "selector 2 of 8", "8"),
+    (fn.top_k_scores(3), [sg.bf16[1, 8]], "bf16 1x3", "8"),
     (fn.at_least(0), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
     (fn.at_most(6), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
     (fn.shift_cols(2), [sg.int8["M", 8]], "int8 Mx8", "0"),

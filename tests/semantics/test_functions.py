@@ -211,6 +211,31 @@ def test_scales_that_circuits_do_not_have_are_refused(by: int, shift: int, says:
         apply(sg.fn.requantize_by(), x, np.array([[1, by]], np.int32), np.int8([[shift]]))
 
 
+@pytest.mark.parametrize(
+    ("row", "element", "k", "chosen"),
+    [
+        ([3, 1, 2, 3, 3], "int8", 2, [0, 3]),
+        ([3, 1, 2, 3, 3], "int8", 4, [0, 2, 3, 4]),
+        ([-5, -(2**31), 2**31 - 1], "int32", 2, [0, 2]),
+        ([-0.0, 0.0, -0.0], "f32", 2, [0, 1]),
+        ([np.nan, -np.inf, np.nan, np.inf], "bf16", 3, [0, 1, 3]),
+        ([2.0**-130, 0.0, -(2.0**-130), -1], "f32", 3, [0, 1, 2]),
+        ([7], "f32", 1, [0]),
+    ],
+)
+def test_the_largest_of_a_row(row: Any, element: str, k: int, chosen: list[int]) -> None:
+    x = np.array([row], numbers.DTYPES[element])
+    g = sg.Graph()
+    tile_type = sg.Tile(1, len(row), KINDS[element])
+    g.output(g.input("x", tile_type, (1,)).map(sg.fn.top_k(k)), "y")
+    (selector,) = execute(g, {"x": [x]}).nested("y")
+    assert np.flatnonzero(selector).tolist() == chosen
+    scores = apply(sg.fn.top_k_scores(k), x)
+    expected = numbers.canonical(x)[:, chosen].astype(float)
+    np.testing.assert_array_equal(scores.astype(float), expected)
+    assert np.signbit(scores.astype(float)).tolist() == np.signbit(expected).tolist()
+
+
 ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     *((getattr(sg.fn, name)(), "f32", [(5, 4), (5, 4)]) for name in (*EXACT, "div")),
     *(

@@ -13,16 +13,17 @@ class MapCircuit(Circuit):
     covers = (
         "matmul (int8 to int32, bf16 to f32); sums, products, comparisons, conversions, "
         "requantize, also per column; "
-        "rows and columns are broadcast; sums and maxima of rows; shifts of columns"
+        "rows and columns are broadcast; sums and maxima of rows; "
+        "shifts of columns; the largest of a row, also as selectors"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:
         function = node.attrs["fn"]
-        tiles = [s.dtype for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, Tile)]
+        types = [s.dtype for s in (*node.inputs, *node.outputs)]
         without_stops = [lacks_stops(x) for x in node.inputs]
-        of_tiles = len(tiles) == len(node.inputs) + 1
+        of_tiles = all(isinstance(t, Tile) for t in types[:-1])
         to.function_unit(
-            node, lambda: function.unit(to.lanes, tiles, without_stops) if of_tiles else None
+            node, lambda: function.unit(to.lanes, types, without_stops) if of_tiles else None
         )
 
     def ignores_stops(self, node: Node, index: int) -> bool:

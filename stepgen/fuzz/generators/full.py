@@ -24,6 +24,8 @@ from .reconvergent import Bounded
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""
+MOST_CHOSEN = 6
+"""Consumers that data choose from, at most."""
 
 
 def element_wise() -> list[type[Function]]:
@@ -148,6 +150,24 @@ class Drawn(Bounded):
             self.branches(sg.partition(each, ones, rank=0)), ones, rank=0, order="index"
         )
 
+    def step_top_k(self, x: Stream, name: str) -> Stream:
+        """Elements to consumers that data choose, many of them equal; with the scores of these."""
+        tile, count = tile_of(x), self.number(1, MOST_CHOSEN)
+        if self.number(0, 1) and tile.rows == 1 and columns_of(x) <= MOST_CHOSEN:
+            count, scores = columns_of(x), x
+        else:
+            self.ranges[name] = range(-1, 2)
+            element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)
+            scores = self.beside(name, sg.Tile(1, count, element), x)
+        k = self.number(1, count)
+        chosen = scores.map(sg.fn.top_k(k))
+        if self.number(0, 1):
+            self.graph.output(scores.map(sg.fn.top_k_scores(k)), f"{name}_scores")
+        if self.number(0, 1):
+            return x.promote(0).expand(chosen.flat_map(sg.fn.one_hot(), rank=1))
+        parts = self.branches(sg.partition(x, chosen, rank=0))
+        return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
+
     def step_function(self, x: Stream, name: str) -> Stream:
         """Any function, with drawn parameters, where it may be used."""
         kind = self.pick(*function_types().values())
@@ -163,6 +183,9 @@ class Drawn(Bounded):
         if not uses or (not isinstance(fn, Mapped) and fn.arity == 1):
             uses.append(lambda: x.accum(fn, rank=self.number(1, max(1, x.rank))))
         made: Stream = self.pick(*uses)()
+        if isinstance(made.dtype, sg.Selector):
+            self.graph.output(made, f"{name}_chosen")
+            return x
         return made
 
     def step_arithmetic(self, x: Stream, name: str) -> Stream:

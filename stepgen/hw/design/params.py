@@ -76,6 +76,19 @@ class UnitParams(ABC):
         """
         return ""
 
+    @property
+    def lowered(self) -> int:
+        """Wire levels by which groups of the output are lower than those of the input."""
+        return 0
+
+    @property
+    def decides(self) -> str:
+        """The output of selectors that the unit makes of data, which no cycle model has.
+
+        Then the contents of these selectors are given to the cycle model, by the unit's name.
+        """
+        return ""
+
     def summary(self) -> dict[str, object]:
         """Parameters by name as people read them; what is not there is left out."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}

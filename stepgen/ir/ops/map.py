@@ -8,6 +8,7 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.applying import Applying, matmul_memory, over_all, tiles_of
+from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Sizes, public
@@ -30,9 +31,9 @@ class Map(Applying):
         tiles = tiles_of(call, call.inputs)
         if not isinstance(function, Mapped):
             call.fail(f"{function} can't be mapped, choose a function from tiles to a tile")
-        tile = function.tile(call, *tiles)
-        volume = over_all(call.inputs, tile.elements)
-        return [Out(x.shape, tile, dict(enumerate(x.totals)), volume)]
+        made = function.tile(call, *tiles)
+        volume = over_all(call.inputs, made.elements) if isinstance(made, Tile) else None
+        return [Out(x.shape, made, dict(enumerate(x.totals)), volume)]
 
     def chunks(self, node: Node, rank: int) -> int | None:
         """The same."""

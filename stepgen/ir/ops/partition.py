@@ -41,6 +41,10 @@ class Partition(Operator):
         """The selectors do."""
         return index == 1
 
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """The selectors."""
+        return (1,)
+
     def ends_with(self, node: Node) -> Sequence[int]:
         """The routed stream, so that a loop through the selectors ends."""
         return (0,)

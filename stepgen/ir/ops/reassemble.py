@@ -43,6 +43,10 @@ class Reassemble(Operator):
         """The selectors do."""
         return index + 1 == len(node.inputs)
 
+    def steered_by(self, node: Node) -> Sequence[int]:
+        """The selectors."""
+        return (len(node.inputs) - 1,)
+
     def ends_with(self, node: Node) -> Sequence[int]:
         """The selectors, so that a loop through an input ends."""
         return (len(node.inputs) - 1,)

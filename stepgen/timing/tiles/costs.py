@@ -85,7 +85,7 @@ def record(
         of_third=third,
         of_output=written,
         shape=shape,
-        cols=parameters.get("cols", 0),
+        cols=parameters.get("cols", parameters.get("k", 0)),
         transposed=parameters.get("transpose", False),
         stored=stored,
     )

@@ -18,7 +18,7 @@ from stepgen.compile import transforms
 from stepgen.fuzz.generators import loops
 from stepgen.fuzz.generators.plain import draw, steps_of
 from stepgen.ir import registry
-from stepgen.ir.dtypes import FLAG
+from stepgen.ir.dtypes import FLAG, Selector
 from stepgen.ir.function import function_types
 from stepgen.ir.graph import Graph
 from stepgen.program.tiles import simulate
@@ -71,7 +71,8 @@ def conform(graph: Graph, inputs: dict[str, Any], machine: Machine) -> None:
     reference = executor.run(graph, inputs, choices=by_arrival(graph, run.choices))
     for stream in (s for node in graph.nodes for s in node.outputs):
         got, wanted = run.beats(stream), expected(reference.streams[stream.name], stream.dtype)
-        if stream.dtype == FLAG and known.decided_by_data(stream) is not None:
+        flags = isinstance(stream.dtype, Selector) or stream.dtype == FLAG
+        if flags and known.decided_by_data(stream) is not None:
             got, wanted = without_contents(got), without_contents(wanted)
         assert got == wanted, f"{stream.name} of {stream.node.op}, {stream}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import VALUE
@@ -139,11 +138,9 @@ def apply(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The result is a tile, or the last address of a range."""
+    """The result is a tile, a selector that is given, or the last address of a range."""
     function = node.attrs["fn"]
     number = SPAN_END if function.ends_range else TILE
-    tile = node.outputs[0].dtype
-    assert isinstance(tile, Tile)
     ins, out = to.inputs(node), to.output(node)
     cost, (first, arity) = to.cost(node, -1), operands.build(node, to)
     own = fresh(

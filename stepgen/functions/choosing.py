@@ -1,0 +1,113 @@
+"""Functions that choose the largest elements of a row: routing that is decided by data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import sympy
+
+from stepgen.hw.units.top_k import params as top_k
+from stepgen.ir.dtypes import Selector, Tile
+from stepgen.ir.function import Mapped
+from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
+from stepgen.semantics import numbers
+from stepgen.semantics.numbers import Array
+
+
+@dataclass(frozen=True)
+class _Largest(Mapped, abstract=True):
+    """Chooses the `k` largest elements of a row; of equal ones the first."""
+
+    k: int
+
+    extents_of: ClassVar[Literal["cols"]] = "cols"
+    scores: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            self.refuse(f"k must be at least 1, not {self.k}")
+
+    def columns(self, call: Call, tiles: Sequence[Tile]) -> int:
+        """Elements of a row, checked."""
+        self.check(call, tiles)
+        (row,) = tiles
+        if row.rows != 1 or row.cols.static is None:
+            call.fail(f"{self} needs tiles of 1 row of static length, not {row}")
+        if row.cols.static < self.k:
+            call.fail(f"{self} can't choose {self.k} of the {row.cols} elements of {row}")
+        return row.cols.static
+
+    def chosen(self, x: Array) -> Array:
+        """Whether each element of a row is chosen."""
+        row = numbers.canonical(x)[0].astype(np.float64)
+        is_nan, lower = np.isnan(row), np.signbit(row)
+        order = np.lexsort((np.arange(len(row)), lower, -np.where(is_nan, 0, row), is_nan))
+        return np.isin(np.arange(len(row)), order[: self.k])
+
+    @abstractmethod
+    def compute(self, at: Setting, x: Array) -> Array:
+        """The selector, or the elements."""
+
+    def unit(self, lanes: int, tiles: Sequence[Any], without_stops: Sequence[bool]) -> top_k.TopK:
+        """One pass over the row, an element per cycle."""
+        row: Tile = tiles[0]
+        assert row.cols.static is not None
+        return top_k.TopK(row.element.name, row.cols.static, self.k, self.scores)
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the row."""
+        return tiles[0].elements
+
+
+@dataclass(frozen=True)
+class TopK(_Largest):
+    """``[1, C]`` -> a selector over C consumers with the k largest elements set.
+
+    Of equal elements the first ones are chosen; -0 is below +0, and a NaN below all numbers. So the
+    scores of a gate route a token to its experts. 1 operation per element.
+
+    Parameters
+    ----------
+    k : int
+        How many are chosen, 1 to C.
+    """
+
+    scores: ClassVar[bool] = False
+
+    def tile(self, call: Call, *tiles: Tile) -> Selector:
+        """A selector."""
+        return Selector(self.columns(call, tiles), hot=self.k)
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """A bit for each element."""
+        return self.chosen(x)
+
+
+@dataclass(frozen=True)
+class TopKScores(_Largest):
+    """``[1, C] -> [1, k]``: the elements that `top_k` chooses, in the order of their columns.
+
+    So they meet the selectors that `one_hot` makes of those of `top_k`. Subnormal numbers are zero,
+    and NaNs the one NaN. 1 operation per element.
+
+    Parameters
+    ----------
+    k : int
+        How many are chosen, 1 to C.
+    """
+
+    scores: ClassVar[bool] = True
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A row of the same type."""
+        self.columns(call, tiles)
+        return Tile(1, self.k, tiles[0].element)
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """The elements that are chosen."""
+        return np.asarray(numbers.canonical(x)[:, self.chosen(x)])
