@@ -46,7 +46,7 @@ def change(path: str, source: str) -> int:
     codes = dict(_codes(compile(source, module.__file__, "exec", dont_inherit=True)))
     changed = 0
     for function in gc.get_objects():
-        if not isinstance(function, FunctionType):
+        if type(function) is not FunctionType:  # its class may be that of a dead proxy
             continue
         old = function.__code__
         new = codes.get(old.co_qualname)

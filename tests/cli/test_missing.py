@@ -12,14 +12,18 @@ SIZES = {
     "alignment": "batch=2 longest=3 count=2 columns=4",
     "attention": "batch=1 mean=4 stdev=1 rows=2 width=8 tile=4",
     "decoder": "batch=2 mean=4 stdev=1 kv_heads=1 head=8 cache_tile=4 tile=2",
+    "gelu": "rows=2 width=4 inner=8 tile=2 columns=4",
     "gnn": "nodes=3 degree=1 width=4 hidden=4 tile=2 columns=4",
+    "matmul": "m=2 n=4 k=4 tile_m=2 tile_n=2 tile_k=2",
+    "matvec": "vectors=3 selected=2 width=4 columns=4",
     "moe": "tokens=4 experts=2 top=1 width=8 hidden=8 columns=8",
     "moe_swiglu": "experts=2 top=1 width=8 inner=8 tokens=4 tile=2 columns=4",
+    "perceptron": "rows=2 width=4 inner=4 tile=2",
     "swiglu": "batch=2 width=8 inner=8 tile_batch=2 tile_inner=4",
 }
 """Small parameters of the shipped examples."""
 
-OWN = {"p.py:soft": "", "empty.py:empty": "", "recipes:relu": ""}
+OWN = {"p.py:soft": "", "empty.py:empty": "", "recipes:relu": "", "normalize:rms_norm": "rows=8"}
 EMPTY = """
 import stepgen as sg
 
@@ -46,7 +50,7 @@ UNDEFINED = re.compile(r"^.*\b(?:None|nan|inf)\b.*$", re.IGNORECASE | re.MULTILI
 
 
 def test_every_example_has_small_parameters() -> None:
-    assert {*SIZES, "recipes"} == set(examples())
+    assert {*SIZES, "normalize", "recipes"} == set(examples())
 
 
 @pytest.mark.parametrize("program", [*SIZES, *OWN])
