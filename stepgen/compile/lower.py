@@ -32,6 +32,7 @@ from .fusion import fuse as fuse_units
 from .fusion import pipelined
 from .memory_map import place_tensors, widened
 from .sizing.depths import Unbounded, derive
+from .sizing.slack import balanced
 from .unzip import unzipped
 
 
@@ -353,7 +354,7 @@ class Lowering:
             self.unit(unit.name, unit.params, **{port: names.get(c, c) for port, c in ends.items()})
 
     def _sized(self, design: Design) -> Design:
-        """The design with FIFO depths that exclude deadlocks.
+        """The design with FIFO depths that exclude deadlocks and bubbles.
 
         Raises
         ------
@@ -361,7 +362,7 @@ class Lowering:
             If a channel must buffer a number of beats that has no bound.
         """
         try:
-            return design.with_depths(derive(design, self._extents, self._fed_back))
+            stored = derive(design, self._extents, self._fed_back)
         except Unbounded as found:
             origin = {u.name: u.origin for u in design.units}
             stream = self._carried[found.channel]
@@ -373,6 +374,8 @@ class Lowering:
             if roots := _without_bound(stream.node):
                 told += f"; give one to {' and '.join(roots)}"
             raise self.fail(self._nodes[origin[found.unit]], told) from None
+        design = design.with_depths(stored)
+        return design.with_depths(balanced(design, self._extents, self._fed_back))
 
 
 def _without_bound(node: Node) -> list[str]:

@@ -182,6 +182,8 @@ class Part:
         Channel whose levels number what it sends; by default the first output.
     start : function, optional
         The paces of the outputs when the part itself is the clock, by level.
+    turn : int
+        Least cycles from a beat of the first input to the next.
     """
 
     inputs: tuple[str, ...]
@@ -192,6 +194,7 @@ class Part:
     queues: Mapping[str, Queue] = field(default_factory=dict)
     clock: str = ""
     start: Callable[[Pace], Paces] | None = None
+    turn: int = 1
 
     def starts(self, level: int) -> Paces:
         """The paces of the outputs against the groups of `level` that the part sends."""

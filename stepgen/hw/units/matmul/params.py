@@ -138,7 +138,8 @@ class Matmul(UnitParams):
             return {y: replace(main.after(*both), opened=False)}
 
         meets = {x: TILE_LEVELS, loaded: TILE_LEVELS}
+        turn = self.summing.turn(int(extents[y][0].bound))
         return [
             Part((w,), (loaded,), load, queues={loaded: queue}),
-            Part((x, loaded), (y,), compute, meets=meets),
+            Part((x, loaded), (y,), compute, meets=meets, turn=turn),
         ]
