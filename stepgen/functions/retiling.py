@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.promote.params import Promote
@@ -178,11 +179,18 @@ class RetileStreamify(Cut):
         assert isinstance(element, Tile)
         return self._number(element).may_be_empty
 
-    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[Promote | Flatten]:
-        """By rows: a new dim below them; for rank 0 the rows join the dim above them."""
-        if self.axis == "col":
-            return ()
+    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[CutCols | Promote | Flatten]:
+        """By rows: a new dim below them; for rank 0 the rows join the dim above them.
+
+        By columns: one element after the other, of tiles of one row.
+        """
         assert isinstance(x.dtype, Tile)
+        if self.axis == "col":
+            if x.dtype.rows != 1:
+                raise StepError(f"a circuit cuts tiles of 1 row into columns yet, not {x.dtype}")
+            assert x.dtype.cols.static is not None
+            cut = CutCols(x.dtype.cols.static, x.dtype.element.bits)
+            return (cut,) if rank else (cut, Flatten(lo=2, hi=3, hold=False))
         promote = Promote(level=1, outermost=False)
         if rank > 0:
             return (promote,)

@@ -19,6 +19,7 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.units import load_all
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.flatten.params import Flatten
@@ -306,6 +307,13 @@ def top_k(draw: Draw) -> Case:
     return Case(design, {"x": beats}, {"x": dims, "y": dims[2:]}, ["y"])
 
 
+def cut_cols(draw: Draw) -> Case:
+    slices = draw.one((1, 2, 3))
+    x = tiles(draw, OUTER, OUTER, rows=(1,), slices=slices)
+    params = CutCols(slices * LANES, 8)
+    return alone(params, {"x": x}, {"y": params.extents(x[1])})
+
+
 def shift_cols(draw: Draw) -> Case:
     x = tiles(draw, OUTER, OUTER)
     return alone(ShiftCols(1, 0, 2, 8), {"x": x}, {"y": x[1]})
@@ -383,6 +391,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "accumulate": (accumulate, copies_added),
     "reduce_rows": (reduce_rows,),
     "shift_cols": (shift_cols,),
+    "cut_cols": (cut_cols,),
     "top_k": (top_k, top_k_scores),
     "load": (load, load_of_few_beats),
 }

@@ -21,7 +21,7 @@ EXPERTS, TOP, WIDTH, TOKENS = 5, 2, 8, 9
 
 
 def gated(x: Stream, order: Any) -> tuple[Stream, Stream]:
-    """Each token times the matrices of the experts that a gate of the token chooses; its scores."""
+    """Each token times its score and the matrix of each expert that a gate chooses; the scores."""
     g = x.graph
 
     def load(name: str, columns: int, ref: Stream) -> Stream:
@@ -32,12 +32,14 @@ def gated(x: Stream, order: Any) -> tuple[Stream, Stream]:
 
     scores = x.map(sg.fn.matmul(), load("gate", EXPERTS, x))
     chosen = scores.map(sg.fn.top_k(TOP))
+    best = scores.map(sg.fn.top_k_scores(TOP))
+    each = best.flat_map(sg.fn.retile_streamify("col"), rank=1)
+    weights = sg.partition(each, chosen.flat_map(sg.fn.one_hot(), rank=1), rank=0)
     results = [
-        part.map(sg.fn.matmul(), load("expert", WIDTH, part)).map(sg.fn.requantize(shift=5))
-        for part in sg.partition(x, chosen, rank=0)
+        part.map(sg.fn.matmul(), load("expert", WIDTH, part)).map(sg.fn.mul(), weight)
+        for part, weight in zip(sg.partition(x, chosen, rank=0), weights, strict=True)
     ]
-    merged = sg.reassemble(results, chosen, rank=0, order=order)
-    return merged, scores.map(sg.fn.top_k_scores(TOP))
+    return sg.reassemble(results, chosen, rank=0, order=order), best
 
 
 def contents(g: sg.Graph, seed: int) -> dict[str, Any]:
@@ -68,6 +70,12 @@ def test_tokens_go_where_a_gate_sends_them(order: Any, tmp_path: Any) -> None:
     assert len(np.unique(best)) > TOP
     found = [tile[0].tolist() for tile in one.reference.nested("scores")]
     assert found == np.take_along_axis(logits, best, axis=1).tolist()
+    for token, y in enumerate(one.reference.nested("y")):
+        weighted = [
+            logits[token, e] * inputs["x"][token].astype(int) @ inputs[f"expert{e + 1}"].astype(int)
+            for e in best[token]
+        ]
+        assert sum(y).tolist() == sum(weighted).tolist()
     timed, result = simulate_with_data(g, inputs, SDA, lanes=4)
     flops = sg.metrics(g).flops.xreplace(measure(g, result))
     assert timed.flops_useful + timed.flops_padding == flops

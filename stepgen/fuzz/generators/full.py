@@ -162,7 +162,12 @@ class Drawn(Bounded):
         k = self.number(1, count)
         chosen = scores.map(sg.fn.top_k(k))
         if self.number(0, 1):
-            self.graph.output(scores.map(sg.fn.top_k_scores(k)), f"{name}_scores")
+            best = scores.map(sg.fn.top_k_scores(k))
+            if self.number(0, 1):
+                ones = chosen.flat_map(sg.fn.one_hot(), rank=1)
+                each = best.flat_map(sg.fn.retile_streamify("col"), rank=1)
+                best = sg.reassemble(sg.partition(each, ones, rank=0), ones, rank=0, order="index")
+            self.graph.output(best, f"{name}_scores")
         if self.number(0, 1):
             return x.promote(0).expand(chosen.flat_map(sg.fn.one_hot(), rank=1))
         parts = self.branches(sg.partition(x, chosen, rank=0))
@@ -266,6 +271,9 @@ class Drawn(Bounded):
             routed,
         )()
         return moved.map(sg.fn.maximum())
+
+    def step_columns(self, x: Stream, _: str) -> Stream:
+        return x.flat_map(sg.fn.retile_streamify("col"), rank=self.number(0, 1))
 
     def step_flagged(self, x: Stream, name: str) -> Stream:
         """Rows, of which flags that nothing has padded drop any."""
