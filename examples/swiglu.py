@@ -22,7 +22,7 @@ def swiglu(
     tile_batch: int = 16,
     tile_inner: int = 64,
     tile_width: int | None = None,
-    element: Literal["f32", "bf16"] = "f32",
+    element: Literal["f32", "bf16"] = "bf16",
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
@@ -39,7 +39,8 @@ def swiglu(
     tile_width : int, optional
         Columns of a tile of activations, rows of a tile of gate and up; by default all.
     element : {"f32", "bf16"}
-        Element type of activations and weights; sums and the result are f32.
+        Element type of activations and weights; sums and the result are f32. The figure has f32, a
+        circuit is for bf16.
     seed : int
         Seed of everything drawn.
     data : bool

@@ -17,7 +17,7 @@ def test_a_program_for_people(stepgen, here):
     assert said.code == 0
     assert re.search(r"^ +accum_0 +accum matmul +9\d\.\d % ", said.out, re.MULTILINE)
     assert re.search(r"^[\d,]+ cycles on sda$", said.out, re.MULTILINE)
-    assert "off-chip 6,881,280 bytes, as by formula (accounting model paper)" in said.out
+    assert "off-chip 3,473,408 bytes, as by formula (accounting model paper)" in said.out
     assert "written to t.png" in said.out
     steps = [line for line in said.err.splitlines() if not line.endswith("so far")]
     assert steps == ["building the program", "simulating"]

@@ -34,6 +34,9 @@ SMALL = {
         **{"tokens": "5", "experts": "2", "width": "8", "inner": "16", "columns": "8"},
         **{"tile": "2"},
     },
+    "swiglu": {
+        **{"batch": "4", "tile_batch": "2", "width": "8", "inner": "16", "tile_inner": "8"},
+    },
 }
 """Settings of the examples that have a circuit."""
 
@@ -121,7 +124,8 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
         tiled = partial(shipped, "moe", tiling=tiling)
         yield f"moe, {tiling}", built(tiled)
         yield f"moe, {tiling}, narrow bus", built(tiled, lanes=8, bus=Bus(data_bits=32, burst=4))
-    yield "moe_swiglu", built(shipped, "moe_swiglu", lanes=2)
+    for name in ("moe_swiglu", "swiglu"):
+        yield name, built(shipped, name, lanes=2)
     for name in BUILT:
         yield name, built(shipped, name, lanes=2)
     yield "every unit", built(every_unit)

@@ -41,7 +41,9 @@ def _published(model: str, counts: list[int], tile: int | None) -> Numbers:
 def test_swiglu_layer_costs_the_published_bytes(
     batch: int, inner: int, traffic: int, memory: int
 ) -> None:
-    graph = example("swiglu").swiglu(tile_batch=batch, tile_inner=inner, data=False)[0]
+    graph = example("swiglu").swiglu(tile_batch=batch, tile_inner=inner, element="f32", data=False)[
+        0
+    ]
     published = sg.metrics(graph, "published")
     assert (published.traffic, published.memory) == (traffic, memory)
     assert sg.metrics(graph, "paper").traffic == traffic
@@ -53,7 +55,7 @@ def test_swiglu_layer_costs_the_published_bytes(
 def test_swiglu_memory_is_that_of_its_tiles(batch: int, inner: int, width: int) -> None:
     """Loads of x, gate, up and down, accumulators of gate, up and result, and the store."""
     tiles = {"tile_batch": batch, "tile_inner": inner, "tile_width": width}
-    graph = example("swiglu").swiglu(**tiles, data=False)[0]
+    graph = example("swiglu").swiglu(**tiles, element="f32", data=False)[0]
     loads = batch * width + 2 * width * inner + inner * 256
     held = 2 * batch * inner + batch * 256
     assert sg.metrics(graph, "published").memory == 4 * (loads + held + batch * 256)

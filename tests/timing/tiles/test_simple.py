@@ -125,7 +125,7 @@ def test_with_12_channels_a_layer_takes_what_the_docs_say() -> None:
 
 def layer(sizes: Any, tiles: Any, channels: int, **more: Any) -> int:
     """Cycles of a SwiGLU layer with the settings of `LAYERS`."""
-    graph, inputs = example("swiglu").swiglu(*sizes, *tiles, data=False)
+    graph, inputs = example("swiglu").swiglu(*sizes, *tiles, element="f32", data=False)
     memory = replace(MEMORY, channels=channels, requests_per_cycle=4, **more)
     machine: Machine = replace(SDA_PUBLISHED, memory=memory, fifo_depth=1, onchip_bandwidth=256)
     return simulate(graph, inputs, machine).cycles

@@ -129,7 +129,7 @@ def test_attention(softmax: str, lengths: list[int], machine: Machine) -> None:
 @machines
 @pytest.mark.parametrize("tiles", [(16, 16), (4, 8), (8, 32)], ids=str)
 def test_a_regular_layer(tiles: tuple[int, int], machine: Machine) -> None:
-    graph, inputs = example("swiglu").swiglu(16, 8, 32, *tiles, data=False)
+    graph, inputs = example("swiglu").swiglu(16, 8, 32, *tiles, element="f32", data=False)
     run = simulate(graph, inputs, machine)
     check(run, graph, {}, machine)
     assert run.flops_padding == 0
