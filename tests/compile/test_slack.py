@@ -56,3 +56,17 @@ def test_no_bubbles(seed: int) -> None:
     latency = sum(channel.latency for channel in experiment.design.channels)
     most = GROUPS * CHUNK * beats + waits * beats + latency
     assert experiment.prediction.cycles <= most + 16
+
+
+@pytest.mark.parametrize("width", [8, 14, 32])
+def test_rows_wait_for_what_is_chosen_of_them(width: int) -> None:
+    """An element is looked at in every cycle, while beats wait only as often as they come."""
+    g = sg.Graph("chosen")
+    x = g.input("x", sg.int8[1, width], (24,))
+    for n, part in enumerate(sg.partition(x, x.map(sg.fn.top_k(2)), rank=0)):
+        g.output(part, f"y{n}")
+    rows = np.random.default_rng(width).integers(-9, 9, (24, 1, width))
+    experiment = Experiment(g, {"x": rows})
+    design, beats = experiment.design, -(-width // experiment.lanes)
+    assert experiment.prediction.cycles <= 24 * width + beats + 16
+    assert design.channel["x_to_partition_0"].depth <= beats + 4

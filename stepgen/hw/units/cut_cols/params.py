@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -49,9 +50,10 @@ class CutCols(UnitParams):
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One, which gives a beat for each element."""
         x, y = unit.inputs["x"], unit.outputs["y"]
+        turn = math.ceil(self.columns / extents[x][0].bound)
 
         def follow(paces: Paces) -> Paces:
             tiles = replace(paces[x].moved(TILE_LEVELS, 1), replayed="")
             return {y: replace(tiles, prompt=False) if self.columns > 1 else tiles}
 
-        return [Part((x,), (y,), follow)]
+        return [Part((x,), (y,), follow, turn=turn)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -86,10 +87,13 @@ class TopK(UnitParams):
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One, which gives its beats for a complete tile."""
         x, y = unit.inputs["x"], unit.outputs["y"]
-        several = extents[x][0].bound > 1 or (self.scores and extents[y][0].bound > 1)
+        slices, made = extents[x][0].bound, extents[y][0].bound if self.scores else 1
+        turn = math.ceil((self.columns + made - 1) / slices)
 
         def follow(paces: Paces) -> Paces:
             tiles = paces[x].moved(TILE_LEVELS, -self.lowered)
-            return {y: replace(tiles, opened=False, prompt=False) if several else tiles}
+            return {
+                y: replace(tiles, opened=False, prompt=False) if max(slices, made) > 1 else tiles
+            }
 
-        return [Part((x,), (y,), follow)]
+        return [Part((x,), (y,), follow, turn=turn)]
