@@ -109,8 +109,8 @@ def tables(found: list[Tried]) -> list[Table]:
         "model: programs first), until one has found it. Not counted are mutants without a circuit "
         "(elaboration refuses them), those whose circuit is the same as before, byte for byte, and "
         "those that are equivalent for the reason given below. Programs: median of those that the "
-        "fuzzer took to find one, the smallest first. Each mutant gets some 20 seconds of "
-        f"processor time for tests and 30 for programs. {hung} were found because a simulation "
+        "fuzzer took to find one, the smallest first. Each mutant gets some 40 to 60 seconds "
+        f"of processor time for tests, and for programs. {hung} were found because a simulation "
         "did not end in time.",
         (
             *("broken", "drawn", NO_CIRCUIT, SAME, "equivalent", "counted", "by the suite"),

@@ -22,13 +22,10 @@ EQUIVALENT = {
     "stepgen/hw/units/flatten/rtl.py: with m.Elif(low > hi): -> with m.Elif(low >= hi):": (
         "the branch before has taken the case of equality"
     ),
-    "stepgen/hw/units/load/model.py: words_per_beat=max(1, beat_bits // word_bits), -> "
-    "words_per_beat=max(0, beat_bits // word_bits),": (
-        "both the 0 and the 1 mean that a word is no part of a beat"
+    "stepgen/hw/units/load/rtl.py: behind = Signal(range(many + 1), init=few - first) -> "
+    "behind = Signal(range(many + 2), init=few - first)": (
+        "a wider register, whose value is the same"
     ),
-    "stepgen/hw/units/load/rtl.py: behind = Signal(range(walk.words + 1), "
-    "init=walk.words - first) -> behind = Signal(range(walk.words + 2), init=walk.words "
-    "- first)": ("a wider register, whose value is the same"),
     "stepgen/hw/units/memory/model.py: push(M, M[a + P.under_way], t, 0) -> push(M, M[a "
     "+ P.under_way], t, 1)": ("what the beat says is read nowhere"),
     "stepgen/hw/units/memory/model.py: wait = ready(M, M[a + P.owners], t) -> wait = 0": (
@@ -58,4 +55,40 @@ EQUIVALENT = {
     "stepgen/timing/kernel.py: looks += 1 -> looks += 0": (
         "only how often Python gets control, and actors are counted too"
     ),
+    "stepgen/hw/units/memory/model.py: push(M, M[a + P.acks + pop(M, M[a + P.owners], t)], t,"
+    " 0) -> push(M, M[a + P.acks + pop(M, M[a + P.owners], t + 1)], t, 0)": (
+        "nobody asks it for space: the bursts under way are counted in another queue"
+    ),
+    "stepgen/hw/units/axi/model.py: pop(M, M[a + P.turns], t) -> pop(M, M[a + P.turns], t + 1)": (
+        "nobody asks it for space: the bursts under way are counted in another queue"
+    ),
+    "stepgen/hw/units/axi/model.py: push(M, M[a + P.written], t, 0) -> push(M, M[a + "
+    "P.written], t, 1)": ("what the beat says is read nowhere"),
+    "stepgen/hw/units/reshape/model.py: push(M, M[a + P.padding], t, make_beat(VALUE, known, "
+    "0, 1)) -> push(M, M[a + P.padding], t, make_beat(VALUE, known, 0, 2))": (
+        "of a flag only whether it is 0 is asked"
+    ),
+    "stepgen/hw/units/one_hot/model.py: push(M, y, t, make_beat(BARE, stop, 1, 0)) -> push(M,"
+    " y, t, make_beat(BARE, stop, 1, 1))": ("an empty token has no aux field"),
+    "stepgen/hw/units/load/model.py: beat = make_beat(BARE, stop_of(beat) + raised, "
+    "low_of(beat) + raised, 0) -> beat = make_beat(BARE, stop_of(beat) + raised, low_of(beat)"
+    " + raised, 1)": ("an empty token has no aux field"),
+    "stepgen/hw/units/drop/model.py: M[a + P.held] = make_beat(BARE, stop_of(beat), "
+    "TILE_LEVELS + 1, 0) -> M[a + P.held] = make_beat(BARE, stop_of(beat), TILE_LEVELS + 1, "
+    "1)": ("an empty token has no aux field"),
+    "stepgen/hw/units/load/model.py: return ANY if seen < 0 and known <= 0 else t + 1 -> "
+    "return ANY if seen < 1 and known <= 0 else t + 1": ("it is not READY there, which is 0"),
+    "stepgen/hw/units/partition/model.py: if kind_of(selector) == DONE or above != "
+    "(kind_of(selector) == BARE): -> if (kind_of(selector) == DONE and above != "
+    "(kind_of(selector) == BARE)):": ("it holds for no valid program"),
+    "stepgen/hw/units/store/rtl.py: left = Signal(range(capacity + 1), init=capacity) -> left"
+    " = Signal(range(capacity + 2), init=capacity)": ("a wider register, whose value is the same"),
+    "stepgen/hw/units/accumulate/rtl.py: self._put = Signal() # a beat updates the state -> "
+    "self._put = Signal(reset_less=True) # a beat updates the state": (
+        "what a beat before the reset still writes, the next chunk writes before it reads"
+    ),
+    "stepgen/hw/units/accumulate/rtl.py: stop = Signal.like(y.payload.stop) -> stop = "
+    "Signal.like(y.payload.stop, reset_less=True)": ("a payload, which is read while it is valid"),
+    "stepgen/hw/control.py: reads, writes = Signal(32), Signal(32) -> reads, writes = "
+    "Signal(32), Signal(31)": ("it shows after 2**31 words in one run"),
 }

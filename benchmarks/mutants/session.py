@@ -27,7 +27,7 @@ DRAWN = {False: 90, True: 300}
 """Programs of the fuzzer that are drawn, for circuits and for models."""
 TRIED = {False: 6, True: 300}
 """Programs of those that use a unit which are compared, at most."""
-BUDGET = {SUITE: {False: 20.0, True: 20.0}, FUZZER: {False: 30.0, True: 40.0}}
+BUDGET = {SUITE: {False: 60.0, True: 40.0}, FUZZER: {False: 40.0, True: 60.0}}
 """Seconds of processor time of tests and of programs after which no further one begins, of circuits
 and models: what is found does not depend on what else a machine does."""
 BUDGET_OF_SAME = 10.0

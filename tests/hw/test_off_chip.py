@@ -9,7 +9,7 @@ from off_chip import OffChip
 
 from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
-from stepgen.ir.stalls import Stalls
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 
 
 def drawn_bus(draw: Draw) -> Bus:
@@ -111,6 +111,16 @@ def test_several(seed):
         else:
             design.sink(f"y{k}", nested, dtype)
     design.verify(design.timing(), design.stalls())
+
+
+@pytest.mark.parametrize("slow", MEMORY_CHANNELS)
+def test_one_channel_of_the_memory_is_slow(slow):
+    """The others run ahead of it, as far as they can."""
+    draw = Draw(1)
+    design = OffChip(draw, Bus(32, 32, 2, 8))
+    for k in range(2):
+        design.store(f"t{k}", *design.load(f"y{k}"))
+    design.verify(MemoryTiming(), Stalls(3, {slow: 0.95}), runs=1)
 
 
 def test_more_than_one_multiplexer_can_join():

@@ -57,9 +57,14 @@ def test_deeper_fifos_are_never_slower(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_counters_are_what_the_beats_say(seed):
+    """Also where beats are left in the end, of which a unit of a user's own may want none."""
     design, beats = drawn(seed)
     stalls = Stalls(seed, {u.name: 0.3 for u in design.of_kind(Sink)})
     p = predict(design, beats, stalls=stalls)
+    if seed % 2:
+        end = p.cycles // 2
+        pushes, pops = ({c: n[n < end] for c, n in m.items()} for m in (p.pushes, p.pops))
+        p = dataclasses.replace(p, cycles=end, pushes=pushes, pops=pops)
     for c in design.channels:
         head_empty = full = 0
         for t in range(p.cycles):

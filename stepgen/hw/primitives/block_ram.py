@@ -78,7 +78,6 @@ class BlockRam(wiring.Component):
             write.en.eq(self.w_en),
             write.addr.eq(self.w_addr),
             write.data.eq(self.w_data),
-            read.en.eq(1),
             read.addr.eq(self.r_addr),
             self.r_data.eq(delayed(m, read.data, stages.BLOCK_RAM - 1, reset_less=True)),
         ]
