@@ -43,7 +43,7 @@ def imported(path: str) -> frozenset[str]:
 
 @cache
 def concerning(path: str) -> tuple[tuple[str, ...], ...]:
-    """Files of tests that concern a file: directly, by its units, and the drawn programs."""
+    """Files of tests that concern a file: of its name, directly, by its units, drawn programs."""
     near = [t for t in TESTS if t != CONFORMANCE and _concerns(t, path)]
     if not near and not path.startswith(UNITS):
         near = [t for t in TESTS if t != CONFORMANCE and _uses(t, path)]
@@ -57,7 +57,14 @@ def concerning(path: str) -> tuple[tuple[str, ...], ...]:
     ]
     if not path.startswith(UNITS) and not units:  # whole designs are made of it
         far = [t for t in TESTS if t != CONFORMANCE and t not in near]
-    return tuple(near), tuple(far), (CONFORMANCE,)
+    named = [t for t in near if Path(t).stem in _names(path)]
+    others = [t for t in near if t not in named]
+    return tuple(named), tuple(others), tuple(far), (CONFORMANCE,)
+
+
+def _names(path: str) -> set[str]:
+    """What the test of a file, or of the unit that it belongs to, may be called."""
+    return {f"test_{Path(path).stem}", f"test_{Path(path).parent.name}"}
 
 
 def _uses(test: str, path: str) -> bool:
@@ -76,7 +83,7 @@ def _concerns(test: str, path: str) -> bool:
                 return True
             if path.startswith(UNITS) and one.startswith(f"{room}/"):
                 return True
-    return Path(test).stem == f"test_{Path(path).stem}"
+    return Path(test).stem in _names(path)
 
 
 @cache

@@ -36,7 +36,7 @@ FEW = 10
 """Mutants for which not everything is prepared."""
 HANGS = 90.0
 """Seconds after which a mutant counts as one that hangs."""
-CYCLES = 4000
+CYCLES = 20_000
 """Cycles after which a simulated circuit counts as stopped; no right one takes so many here."""
 
 
