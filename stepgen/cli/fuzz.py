@@ -85,6 +85,8 @@ def command(
     from stepgen.report import console
     from stepgen.tools import waiting
 
+    if not math.isfinite(minutes):
+        raise StepError(f"--minutes must be a number, not {minutes}")
     if no_rtl and simulator:
         raise StepError(f"with --no-rtl nothing is simulated, not by {simulator} either")
     if replay:
@@ -114,7 +116,7 @@ def command(
         "runs_per_hour": round((tally.runs - runs) / hours),
     }
     if json:
-        own = imported(tally.reached, tally.refused)
+        own = imported(tally.reached, tally.refused | tally.unjudged)
         more = {
             "imported": {name: {"cases": n, "why": why or None} for name, (n, why) in own.items()},
             "not_taken": unreached(tally.reached),
@@ -176,6 +178,12 @@ def _show(tally: Tally) -> None:
             "times",
             rows=[(why, n) for why, n in refused[:MOST_REFUSALS]],
         ),
+        console.table(
+            "Programs that could not be compared: to be looked at, unless they are too long",
+            "why",
+            "times",
+            rows=[*tally.unjudged.items()],
+        ),
         f"{tally.cases:,} cases in {tally.runs:,} runs: "
         f"{tally.agrees:,} agree, {tally.failed:,} fail, "
         f"{tally.cases - tally.agrees - tally.failed:,} refused; "
@@ -183,7 +191,7 @@ def _show(tally: Tally) -> None:
     )
     for name, why in unreachable().items():
         console.show(f"{name} is for invalid programs: {why}")
-    for name, (count, why) in imported(tally.reached, tally.refused).items():
+    for name, (count, why) in imported(tally.reached, tally.refused | tally.unjudged).items():
         console.show(f"{name}: in {count:,} cases" + (f" ({why})" if why else ""))
     if left := unreached(tally.reached):
         files = ", ".join(f"{file} {count}" for file, count in by_file(left).items())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..cosim.simulators import Simulator
+from ..ir.arguments import take_fields
 from ..ir.errors import StepError
 from ..ir.records import parsed, record
 from ..ir.versions import stamped, unstamped
@@ -72,6 +73,8 @@ class Tally:
     refused : dict of str to int
         Refusals of whole programs, of steps of the generator and of the timing on tiles, by message
         without names.
+    unjudged : dict of str to int
+        The same of whole programs, which a face refused.
     reached : dict of str to int
         How many cases had each fact, see `stepgen.fuzz.coverage`.
     steps : dict of str to int
@@ -97,6 +100,7 @@ class Tally:
     deadlocks: int = 0
     failed: int = 0
     refused: dict[str, int] = field(default_factory=dict)
+    unjudged: dict[str, int] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
@@ -104,6 +108,11 @@ class Tally:
     sought: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        take_fields(self)
+        if min(self.cases, self.runs, self.agrees, self.deadlocks, self.failed) < 0:
+            raise StepError("a campaign can't have compared less than 0 cases")
 
     def pairs(self) -> Pairs:
         """How often one step followed another, for `stepgen.fuzz.draw.cases`, as is `wanted`."""
@@ -121,8 +130,9 @@ class Tally:
         self.agrees += one.status == "agrees"
         self.deadlocks += one.deadlock
         self.failed += one.status == "failed"
-        for message, count in one.refused.items():
-            self.refused[message] = self.refused.get(message, 0) + count
+        for told, counts in ((one.refused, self.refused), (one.unjudged, self.unjudged)):
+            for message, count in told.items():
+                counts[message] = counts.get(message, 0) + count
         for fact in one.facts:
             self.reached[fact] = self.reached.get(fact, 0) + 1
         for a, b in zip(one.steps, one.steps[1:], strict=False):
@@ -143,7 +153,8 @@ class Result:
     deadlock : bool
         Whether it deadlocks as it should.
     steps : tuple of str
-    refused : dict of str to int
+    refused, unjudged : dict of str to int
+        See `Tally`.
     facts : frozenset of str
     crasher : str
         The reduced case as JSON, where it fails in a way that was not known.
@@ -157,6 +168,7 @@ class Result:
     deadlock: bool = False
     steps: tuple[str, ...] = ()
     refused: dict[str, int] = field(default_factory=dict)
+    unjudged: dict[str, int] = field(default_factory=dict)
     facts: frozenset[str] = frozenset()
     crasher: str = ""
 
@@ -208,7 +220,7 @@ def tried(number: int, share: Share) -> Result:
     closely = share.rtl or number % SAMPLE == 0
     verdicts = compare_all(drawn, rtl=share.rtl, levels=closely)
     refused = Counter({_shown(message): count for message, count in left_out.items()})
-    refused.update(v.signature for v in verdicts if v.status == "refused")
+    unjudged = Counter(v.signature for v in verdicts if v.status == "refused")
     refused.update(_shown(message) for v in verdicts for message in v.untimed)
     reached: set[str] = set()
     for one, verdict in zip(drawn, verdicts, strict=False):
@@ -240,6 +252,7 @@ def tried(number: int, share: Share) -> Result:
         any(v.status == "agrees" and v.prediction is None for v in verdicts),
         steps,
         dict(refused),
+        dict(unjudged),
         frozenset(reached),
         crasher,
     )
@@ -352,17 +365,20 @@ def run(
             for part in (tuple(numbers[k : k + size]) for k in range(0, len(numbers), size))
         ]
         results: dict[int, Result] = {}
-        for _, done in workers.run(_share, shares):
-            results |= {one.number: one for one in done}
-            share = min(1.0, (time.monotonic() - begun) / max(seconds, 1e-9))
-            progress(f"comparing ({tally.cases + len(results) - first} cases)", share)
-        for number in numbers:
-            if number not in results:
-                break  # later ones are compared again when the campaign goes on
-            tally.add(results[number])
-            _keep(tally, folder, results[number])
-        tally.seconds = before + time.monotonic() - begun
-        save(tally, folder)
+        try:
+            for _, done in workers.run(_share, shares):
+                results |= {one.number: one for one in done}
+                share = min(1.0, (time.monotonic() - begun) / max(seconds, 1e-9))
+                progress(f"comparing ({tally.cases + len(results) - first} cases)", share)
+        finally:  # also when it is interrupted
+            for number in numbers:
+                if number not in results:
+                    break  # later ones are compared again when the campaign goes on
+                tally.add(results[number])
+            for one in results.values():
+                _keep(tally, folder, one)
+            tally.seconds = before + time.monotonic() - begun
+            save(tally, folder)
     return tally
 
 

@@ -176,6 +176,8 @@ class Case(Run, _Program):
 
 
 _RUN = dataclasses.fields(Run)
+LONGEST = 1 << 20
+"""The longest extent of an array without elements."""
 _TYPES = {np.dtype(kind).name: np.dtype(kind) for kind in _NUMBERS}
 
 
@@ -193,6 +195,8 @@ def _array(value: Any, what: str) -> Any:
     try:
         ((name, data),) = value.items()
         if isinstance(data, dict):
+            if max(data["shape"]) > LONGEST:
+                raise ValueError
             return np.array([], _TYPES[name]).reshape(data["shape"])
         return np.array(data, _TYPES[name])
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):

@@ -127,14 +127,14 @@ def _modelled(case: Case, experiment: Experiment, levels: bool) -> Verdict:
     """Everything but the RTL."""
     try:
         try:
-            design = experiment.design
+            assert experiment.design
         except StepError as error:
             return Verdict("refused", f"lowering: {error}")
         try:
             prediction = experiment.prediction
         except Deadlock as deadlock:
             try:
-                return _of_deadlock(case, design, deadlock)
+                return _of_deadlock(case, experiment, deadlock)
             except TooLong as error:
                 return Verdict("refused", f"cycle model: {error}")
         except StepError as error:
@@ -221,14 +221,22 @@ def one_less(deadlock: Deadlock, design: Design) -> list[dict[str, int]]:
     return [{name: depth} for name, depth in less.items()]
 
 
-def _of_deadlock(case: Case, design: Design, deadlock: Deadlock) -> Verdict:
-    """A deadlock is a failure with derived depths; with others its advice has to free it."""
+def _of_deadlock(case: Case, experiment: Experiment, deadlock: Deadlock) -> Verdict:
+    """A deadlock is a failure with derived depths; with others its advice has to free it.
+
+    No depth frees one in which the reference stops too, and no other.
+    """
+    design = experiment.design
     if contradiction := contradicts(deadlock):
         raise _Failed(f"{contradiction} in the explanation of a deadlock: {deadlock}")
     if stuck(case, with_all(design, AMPLE)):
         if deadlock.remedy:
             raise _Failed(f"advice that can't be right, no depth frees it: {deadlock}")
-        return Verdict("refused", f"data that stop at any depth: {deadlock}")
+        try:
+            assert experiment.reference
+        except StepError:
+            return Verdict("refused", f"data that stop at any depth: {deadlock}")
+        raise _Failed(f"deadlock at any depth, where the reference ends: {deadlock}")
     if not case.depths:
         raise _Failed(f"deadlock at derived depths: {deadlock}")
     if not deadlock.remedy:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..compile.circuit import circuits
-from ..ir.function import function_types
+from ..ir.function import own_functions
 from ..ir.operator import operators, own_operators
 from ..ir.stream import Node, Stream
 from ..timing.activity import STATES
@@ -142,9 +142,8 @@ def imported(reached: Mapping[str, int], refused: Mapping[str, int]) -> dict[str
     dict of str to (int, str)
         By name: the number of cases, over all operators that apply a function; and why it is 0.
     """
-    own = [n for n, kind in function_types().items() if not kind.__module__.startswith("stepgen.")]
     found = {}
-    for name in (*own, *own_operators()):
+    for name in (*own_functions(), *own_operators()):
         uses = [f"operator {name}", *(f"operator {op} {name}" for op in operators())]
         count, why = sum(reached.get(use, 0) for use in uses), ""
         if not count:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import StepError
+from ..ir.function import own_functions
 from ..ir.memory_timing import MemoryTiming
+from ..ir.operator import own_operators
 from ..ir.stalls import MEMORY_CHANNELS, Stalls
 from ..ir.where import placed
 from ..program.inputs import complete
@@ -96,6 +98,10 @@ def cases(
     return placed("the fuzzer", lambda: _cases(seed, number, pairs or {}, wanted or {}, runs))
 
 
+OWN = 8.0
+"""How much more often the steps with functions and operators of users' own are drawn."""
+
+
 def _cases(
     seed: int, number: int, pairs: Pairs, wanted: Wanted, runs: int
 ) -> tuple[tuple[Case, ...], tuple[str, ...], Counter[str]]:
@@ -148,7 +154,13 @@ def _steered(rng: np.random.Generator, pairs: Pairs, wanted: Wanted) -> list[str
         met[one] += count
         met[other] += count
     least = 1 + min((met[name] for name in STEPS), default=0)
-    weight = np.array([wanted.get(name, 1.0) * least / (1 + met[name]) for name in STEPS])
+    often = {"own": bool(own_operators()), "function": bool(own_functions())}
+    weight = np.array(
+        [
+            (OWN if often.get(name) else 1.0) * wanted.get(name, 1.0) * least / (1 + met[name])
+            for name in STEPS
+        ]
+    )
     return [str(n) for n in rng.choice(STEPS, 40, p=weight / weight.sum())]
 
 

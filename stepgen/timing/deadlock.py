@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -150,7 +150,7 @@ def advised(run: Callable[[Depths], R], own: Callable[[], Depths]) -> R:
         return run({})
     except Deadlock as deadlock:
         depths = own()
-        remedy = _smallest_depths(deadlock, depths.keys(), run)
+        remedy = _smallest_depths(deadlock, depths, run)
         deadlock.advise({name: depth for name, depth in remedy.items() if depth > depths[name]})
         raise
 
@@ -167,28 +167,44 @@ def _stuck(run: Callable[[Depths], object], depths: Depths) -> Deadlock | None:
 
 
 def _smallest_depths(
-    deadlock: Deadlock, known: Set[str], run: Callable[[Depths], object]
+    deadlock: Deadlock, own: Depths, run: Callable[[Depths], object]
 ) -> dict[str, int]:
-    """The smallest depths that let a deadlocked run end, or none.
+    """The smallest depths, from their own on, that let a deadlocked run end, or none.
 
     Many FIFOs all get the same depth, since the search for each takes several runs.
     """
     depths: dict[str, int] = {}
     stuck: Deadlock | None = deadlock
     while stuck is not None:
-        full = {w.channel for w in stuck.waiting if w.full and w.channel in known} - depths.keys()
+        full = {w.channel for w in stuck.waiting if w.full and w.channel in own} - depths.keys()
         if not full:
             return {}
-        depths |= dict.fromkeys(full, AMPLE)
+        depths |= dict.fromkeys(sorted(full), AMPLE)
         stuck = _stuck(run, depths)
     together = [list(depths)] if len(depths) > MOST_TOLD else [[name] for name in depths]
-    for names in together:
-        low, high = 2, AMPLE
-        while low < high:
-            middle = (low + high) // 2
-            if _stuck(run, {**depths, **dict.fromkeys(names, middle)}) is None:
-                high = middle
-            else:
-                low = middle + 1
-        depths |= dict.fromkeys(names, high)
+
+    def among(names: list[str], depth: int) -> dict[str, int]:
+        return {**depths, **{name: max(depth, own[name]) for name in names}}
+
+    def frees(names: list[str], depth: int) -> bool:
+        return _stuck(run, among(names, depth)) is None
+
+    # Again until no depth can be one less: what one needs may change with the others', where
+    # streams merge in order of arrival.
+    lowered = True
+    while lowered:
+        lowered = False
+        for names in together:
+            low = min(own[name] for name in names)
+            before = high = max(depths[name] for name in names)
+            if high < AMPLE and (high == low or not frees(names, high - 1)):
+                continue
+            while low < high:
+                middle = (low + high) // 2
+                if frees(names, middle):
+                    high = middle
+                else:
+                    low = middle + 1
+            lowered |= high < before
+            depths |= among(names, high)
     return depths

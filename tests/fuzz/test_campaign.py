@@ -15,6 +15,7 @@ from stepgen.fuzz.campaign import Tally
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import Verdict, compare
 from stepgen.fuzz.generators import plain
+from stepgen.ir.errors import StepError
 from stepgen.tools.workers import Workers
 
 CRASHERS = sorted((Path(__file__).parents[1] / "crashers").glob("*.json"))
@@ -62,6 +63,37 @@ def test_what_was_not_compared_in_time_is_compared_later(tmp_path: Path) -> None
     again = campaign.run(tally, tmp_path, Workers(), seconds=600, cases=20 - tally.cases)
     whole = campaign.run(Tally(2, rtl=False), tmp_path / "w", Workers(), seconds=600, cases=20)
     assert counted(again) == counted(whole)
+
+
+def test_what_was_compared_before_an_interrupt_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The campaign goes on from there as if nothing had happened."""
+    monkeypatch.setattr(campaign, "SHARE", {True: 4, False: 4})
+    shares = campaign._share
+
+    def interrupted(share: campaign.Share) -> list[campaign.Result]:
+        if share.numbers[0] == 4:
+            raise KeyboardInterrupt
+        return shares(share)
+
+    monkeypatch.setattr(campaign, "_share", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=12)
+    monkeypatch.setattr(campaign, "_share", shares)
+    again = campaign.load(tmp_path, 2, rtl=False)
+    assert again.cases == 4
+    campaign.run(again, tmp_path, Workers(), seconds=600, cases=8)
+    whole = campaign.run(Tally(2, rtl=False), tmp_path / "w", Workers(), seconds=600, cases=12)
+    assert counted(again) == counted(whole)
+
+
+def test_a_state_can_not_be_less_than_nothing(tmp_path: Path) -> None:
+    campaign.save(Tally(2, rtl=False), tmp_path)
+    path = campaign.state(tmp_path, 2, rtl=False)
+    path.write_text(path.read_text().replace('"cases": 0', '"cases": -5'))
+    with pytest.raises(StepError, match="can't have compared less than 0 cases"):
+        campaign.load(tmp_path, 2, rtl=False)
 
 
 def test_failures_of_one_kind_are_kept_once_and_small(

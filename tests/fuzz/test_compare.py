@@ -19,6 +19,7 @@ from stepgen.fuzz.compare import compare, compare_all
 from stepgen.fuzz.draw import case, cases
 from stepgen.fuzz.shrink import shrink
 from stepgen.ir.stalls import Stalls
+from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.kernel import STOP_SHIFT
 from stepgen.timing.model import Prediction
 
@@ -90,6 +91,20 @@ def small() -> Case:
     data = [np.arange(4, dtype=np.int32).reshape(1, 4) + n for n in range(3)]
     stalls = Stalls(3, {"y": 0.3, "x": 0.3})
     return Case(g, {"x": data}, lanes=2, stalls=stalls, early=("x",), aborts=(0.2,))
+
+
+def test_a_model_that_stops_where_the_reference_ends_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No depth frees it, but it is no program that can't end."""
+
+    def stops(*args: Any, **more: Any) -> None:
+        raise Deadlock("design small deadlocks", 1, [])
+
+    monkeypatch.setattr(experiment, "predict", stops)
+    verdict = compare(small())
+    assert verdict.status == "failed"
+    assert "deadlock at any depth, where the reference ends" in verdict.says
 
 
 def test_a_wrong_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

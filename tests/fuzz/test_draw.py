@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 
@@ -12,6 +13,7 @@ import pytest
 import stepgen as sg
 from stepgen.compile.circuit import circuits
 from stepgen.fuzz import draw
+from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import compare
 from stepgen.fuzz.draw import case
 from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
@@ -38,6 +40,27 @@ def test_drawn_inputs_are_of_the_types_of_their_streams(drawn) -> None:
     for one, _, _ in drawn:
         for name, stream in one.graph.inputs.items():
             assert to_tokens(one.inputs[name], stream.type, name)
+
+
+def test_special_floats_and_far_tensors_are_drawn(drawn) -> None:
+    floats = [np.ravel(x) for one, _, _ in drawn for x in arrays(one) if x.dtype.kind != "i"]
+    numbers = np.concatenate([x.astype(np.float32) for x in floats])
+    assert np.isnan(numbers).any()
+    assert {-np.inf, np.inf} <= set(numbers)
+    assert {True, False} == set(np.signbit(numbers[numbers == 0]))
+    tensors = [t for one, _, _ in drawn for t in one.graph.tensors.values()]
+    assert sum(t.bytes > 8192 for t in tensors) > 3
+
+
+def arrays(one: Case) -> Iterator[np.ndarray]:
+    """All arrays of a case's inputs."""
+    waiting = [*one.inputs.values()]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting += item
+        else:
+            yield np.asarray(item)
 
 
 def test_every_function_that_maps_to_a_unit_is_drawn(drawn) -> None:

@@ -15,7 +15,16 @@ from ...hw.design.table import Bus
 from ...ir.affine import last_tile
 from ...ir.dims import Dim, product_bound
 from ...ir.dtypes import ElementType
-from ...ir.function import FLOATS, Cut, Function, Mapped, Scanned, function_types, maker
+from ...ir.function import (
+    FLOATS,
+    Cut,
+    Function,
+    Mapped,
+    Scanned,
+    function_types,
+    maker,
+    own_functions,
+)
 from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
@@ -123,6 +132,18 @@ class Drawn(Bounded):
             self.graph.output(loaded, f"{name}_{n}_loaded")
         return x
 
+    def step_far(self, x: Stream, name: str) -> Stream:
+        """Tiles on both sides of a border of 4 KiB, and some KiB behind, beside the program."""
+        rows, columns, element = self.number(1, 3), self.columns(), self.pick(sg.int8, sg.bf16)
+        size = rows * columns * element.bytes
+        apart = self.pick(4096, 4096, 12288) // size + self.number(-1, 0)
+        tensor = self.graph.tensor(name, (rows * (apart + 3), columns), element)
+        loaded = sg.linear_offchip_load(
+            tensor, tile=(rows, columns), shape=(2, 3), stride=(apart, 1)
+        )
+        self.graph.output(loaded, f"{name}_far")
+        return x
+
     def step_store(self, x: Stream, name: str) -> Stream:
         """A stream that is also written to memory."""
         tile, room = tile_of(x), product_bound(x.shape)
@@ -174,8 +195,9 @@ class Drawn(Bounded):
         return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
 
     def step_function(self, x: Stream, name: str) -> Stream:
-        """Any function, with drawn parameters, where it may be used."""
-        kind = self.pick(*function_types().values())
+        """Any function, with drawn parameters, where it may be used; often a user's own."""
+        own = own_functions() if self.number(0, 1) else {}
+        kind = self.pick(*(own or function_types()).values())
         fn = self.function(kind)
         beside = [self.beside(f"{name}_{n}", x.dtype, x) for n in range(1, fn.arity)]
         uses = []

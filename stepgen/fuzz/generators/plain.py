@@ -164,13 +164,22 @@ class Program:
         return self.rng.integers(low, high, size).astype(dtype.element.name)
 
     def floats(self, size: tuple[int, int]) -> Any:
-        """Finite numbers, half of them around 1, the others of any exponent."""
+        """Numbers, half of them around 1, the others of any exponent; in one tile of four specials.
+
+        Zeros, infinities, NaN, the largest and the smallest ones, and numbers that cancel.
+        """
         near = self.rng.random(size) < 0.5
         exponent = np.where(
             near, self.rng.integers(-3, 4, size), self.rng.integers(-126, 127, size)
         )
         fraction = self.rng.choice([0.0, 0.25, 0.5, *self.rng.random(3)], size)
-        return np.ldexp((1 + fraction) * self.rng.choice([-1, 1], size), exponent)
+        drawn = np.ldexp((1 + fraction) * self.rng.choice([-1, 1], size), exponent)
+        if self.number(0, 3):
+            return drawn
+        largest, smallest = float(np.finfo(np.float32).max), 2.0**-149
+        special = self.rng.choice([0.0, 1.5, np.inf, np.nan, largest, smallest, 2.0**-126], size)
+        special *= self.rng.choice([-1, 1], size)
+        return np.where(self.rng.random(size) < 0.3, special, drawn)
 
     def beside(self, name: str, dtype: Any, like: Stream, *more: int | Dim) -> Stream:
         """A new input with the shape of `like`, and `more` dims inside."""
