@@ -47,6 +47,9 @@ def every_unit() -> sg.Graph:
     g.output(chunks.accum(sg.fn.maximum(), rank=1), "highest")
     g.output(sel.flat_map(sg.fn.one_hot(), rank=1), "ones")
     g.output(x.map(sg.fn.shift_cols(by=1)).map(sg.fn.row_sum()), "sums")
+    g.output(x.map(sg.fn.top_k(2)), "chosen")
+    scores = x.map(sg.fn.top_k_scores(2))
+    g.output(scores.flat_map(sg.fn.retile_streamify("col"), rank=1), "scores")
     return g
 
 

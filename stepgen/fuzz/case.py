@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -176,6 +177,7 @@ class Case(Run, _Program):
 
 
 _RUN = dataclasses.fields(Run)
+SPECIAL = {str(number): number for number in (math.inf, -math.inf, math.nan)}
 LONGEST = 1 << 20
 """The longest extent of an array without elements."""
 _TYPES = {np.dtype(kind).name: np.dtype(kind) for kind in _NUMBERS}
@@ -186,7 +188,21 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     array = np.asarray(value)
-    return {array.dtype.name: array.tolist() if array.size else {"shape": array.shape}}
+    return {array.dtype.name: _named(array.tolist()) if array.size else {"shape": array.shape}}
+
+
+def _named(value: Any) -> Any:
+    """Numbers, of which JSON lacks the infinite ones and NaN: these by their name."""
+    if isinstance(value, list):
+        return [_named(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _numbers(value: Any) -> Any:
+    """The numbers again."""
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return SPECIAL[value] if isinstance(value, str) else value
 
 
 def _array(value: Any, what: str) -> Any:
@@ -198,6 +214,6 @@ def _array(value: Any, what: str) -> Any:
             if max(data["shape"]) > LONGEST:
                 raise ValueError
             return np.array([], _TYPES[name]).reshape(data["shape"])
-        return np.array(data, _TYPES[name])
+        return np.array(_numbers(data), _TYPES[name])
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise StepError(f"{what} has {shown(value)} for an array") from None
