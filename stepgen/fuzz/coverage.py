@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..compile.circuit import circuits
-from ..ir.function import own_functions
+from ..ir.function import Function, function_types
 from ..ir.operator import operators, own_operators
 from ..ir.stream import Node, Stream
 from ..timing.activity import STATES
@@ -127,6 +127,15 @@ def wanted(reached: Mapping[str, int], cases: int) -> dict[str, float]:
         }
         found[step] = 1 + sum(max(0.0, more[kind]) * missing[kind] for kind in missing)
     return found
+
+
+def own_functions() -> dict[str, type[Function]]:
+    """The functions of users' own, by name."""
+    return {
+        name: kind
+        for name, kind in function_types().items()
+        if not kind.__module__.startswith("stepgen.")
+    }
 
 
 def imported(reached: Mapping[str, int], refused: Mapping[str, int]) -> dict[str, tuple[int, str]]:

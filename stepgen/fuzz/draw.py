@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import StepError
-from ..ir.function import own_functions
 from ..ir.memory_timing import MemoryTiming
 from ..ir.operator import own_operators
 from ..ir.stalls import MEMORY_CHANNELS, Stalls
@@ -19,6 +18,7 @@ from ..ir.where import placed
 from ..program.inputs import complete
 from .case import Case
 from .compare import with_all
+from .coverage import own_functions
 from .generators import loops, waiting
 from .generators.full import STEPS, Drawn, Scale
 from .generators.plain import draw as draw_program

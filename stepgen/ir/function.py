@@ -415,15 +415,6 @@ def function_types() -> dict[str, type[Function]]:
     return dict(sorted(_KINDS.items()))
 
 
-def own_functions() -> dict[str, type[Function]]:
-    """Those of users' own among them."""
-    return {
-        name: kind
-        for name, kind in function_types().items()
-        if not kind.__module__.startswith("stepgen.")
-    }
-
-
 def function(name: str, /, **parameters: Any) -> Function:
     """The function of this name.
 

@@ -23,11 +23,11 @@ from ...ir.function import (
     Scanned,
     function_types,
     maker,
-    own_functions,
 )
 from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
+from ..coverage import own_functions
 from .plain import columns_of, steps_of, tile_of
 from .reconvergent import Bounded
 
