@@ -55,7 +55,7 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     def items(stream: Stream) -> list[Stream]:
         made = stream.resolved()
         if _bundles(made.node):
-            return [one for part in made.node.inputs for one in items(part)]
+            return [deep(one, part.depth) for part in made.node.inputs for one in items(part)]
         return [copies[made.node][n].outputs[made.port] for n in range(_width(made))]
 
     for node, some in copies.items():

@@ -62,6 +62,15 @@ def test_units_tell_the_operator_that_they_are_of():
     assert hardware(g, design).memory > 0
 
 
+def test_depths_that_a_zip_asks_for_are_those_of_its_reader():
+    g = sg.Graph("deep")
+    a, b = (g.input(name, TILE, (5,)) for name in "ab")
+    g.output(a.fifo(40).zip(b).map(sg.fn.add()), "y")
+    depth = {c.name: c.depth for c in lower(g).channels}
+    assert depth["a"] == 40
+    assert depth["b"] < 40
+
+
 def test_a_program_without_tuples_stays_as_it_is():
     g = sg.Graph("plain")
     g.output(g.input("a", TILE, (5,)), "y")
