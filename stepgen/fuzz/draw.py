@@ -39,7 +39,7 @@ def scale(rng: np.random.Generator) -> Scale:
         lanes=int(rng.choice([1, 2, 4, 8, 16])),
         bound=int(rng.choice([1, 2, 3, 5] if small else [8, 17, 40])),
         beats=int(rng.choice([1, 2, 3] if small else [1, 5, 9])),
-        data_bits=int(rng.choice([32, 32, 64, 128, 512])),
+        data_bits=int(rng.choice([32, 32, 32, 64, 64, 128, 256, 512, 1024])),
         burst=int(rng.choice([1, 2, 4, 16, 64])),
         outstanding=int(rng.choice([1, 2, 8, 70])),
     )
