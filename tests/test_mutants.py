@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +17,7 @@ from benchmarks.bugs import BUGS, Bug
 from benchmarks.mutants import attempted, tables
 from benchmarks.mutants.concern import TESTS, concerning
 from benchmarks.mutants.equivalent import EQUIVALENT
+from benchmarks.mutants.forks import ended, forked
 from benchmarks.mutants.rules import ROOT, Mutant, all_mutants, drawn, files, mutants
 from benchmarks.mutants.session import FUZZER, NO_CIRCUIT, SUITE, Tried
 
@@ -81,6 +87,24 @@ def test_what_is_broken_is_found(by: str, tmp_path: Path) -> None:
     assert {one.id: one.by for one in found} == wanted
     assert all((ROOT / path).read_bytes() == text for path, text in sources.items())
     assert attempted(some, tmp_path / "found.jsonl", by=by) == found
+
+
+def spins() -> dict[str, Any]:
+    while True:
+        pass
+
+
+def waits() -> dict[str, Any]:
+    time.sleep(1.5)
+    return {"by": ""}
+
+
+@pytest.mark.parametrize(("do", "by"), [(spins, signal.SIGXCPU), (waits, 0)])
+def test_what_takes_too_much_processor_time_hangs(do: Callable, by: int) -> None:
+    pid, fd = forked(do, seconds=1)
+    with os.fdopen(fd) as told:
+        assert bool(told.read()) == (by == 0)
+    assert ended(pid) == by
 
 
 def test_results_are_counted_and_what_was_not_found_is_listed() -> None:

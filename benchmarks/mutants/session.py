@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import select
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any
 
 from . import broken
 from .concern import CONFORMANCE, concerning
-from .forks import forked, kill, spent
+from .forks import ended, forked, kill, spent
 from .rules import ROOT, Mutant
 
 SUITE, FUZZER, NO_CIRCUIT, SAME = "suite", "fuzzer", "no circuit", "same circuit"
@@ -34,8 +35,11 @@ BUDGET_OF_SAME = 10.0
 """Likewise, of tests of a mutant whose circuit is the same in all programs."""
 FEW = 10
 """Mutants for which not everything is prepared."""
-HANGS = 90.0
-"""Seconds after which a mutant counts as one that hangs."""
+HANGS = 120
+"""Seconds of processor time, of the budget and what begins within it, after which a mutant counts
+as one that hangs."""
+SLEEPS = 1800.0
+"""Seconds by the clock after which it does, whatever it waits for."""
 CYCLES = 20_000
 """Cycles after which a simulated circuit counts as stopped; no right one takes so many here."""
 
@@ -159,10 +163,9 @@ class Session:
                     if not got:
                         del active[fd]
                         os.close(fd)
-                        os.waitpid(child.pid, 0)
-                        self._ended(active, child, hangs=False)
+                        self._ended(active, child, hangs=ended(child.pid) == signal.SIGXCPU)
                 for fd, child in list(active.items()):
-                    if time.monotonic() - child.begun > HANGS:
+                    if time.monotonic() - child.begun > SLEEPS:
                         del active[fd]
                         kill(child.pid)
                         os.close(fd)
@@ -184,7 +187,7 @@ class Session:
             for program in self._programs(mutant):
                 _ = program.circuit  # once here, instead of in every process
         do = {SUITE: self._suite, FUZZER: self._fuzzer}[stage]
-        pid, fd = forked(lambda: do(mutant))
+        pid, fd = forked(lambda: do(mutant), HANGS)
         active[fd] = _Child(mutant, stage, pid, time.monotonic(), so_far, first, rest)
 
     def _ended(self, active: dict[int, _Child], child: _Child, *, hangs: bool) -> None:
