@@ -22,7 +22,7 @@ from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics.tokens import encode
-from stepgen.timing.activity import BUSY, STARVED, STATES
+from stepgen.timing.activity import BUSY, FULL, STARVED, STATES, Activity
 from stepgen.timing.model import Prediction, predict
 
 LANES = 2
@@ -146,27 +146,49 @@ def same_levels(predicted: Prediction, expected: Mapping[str, Beats], *environme
 def explained_states(predicted: Prediction) -> None:
     """Compare an actor's states with what moves at its unit's ports, where it is the only one.
 
-    It is busy where something moves; what ends a wait for an input is a beat that gets to a head,
-    and what ends one for room is a beat that leaves an output. Reassemble is left out: its steps
-    between chunks move nothing; so are TopK, whose elements do not, and Accumulate, which waits for
-    sums of its own, and at times for an input and for room at once.
+    It is busy where something moves; it is full where an output has no room; what ends a wait for
+    an input is a beat that gets to a head, and what ends one for room is a beat that leaves an
+    output. Of the steps of Reassemble between chunks, and of the elements of TopK, nothing is seen
+    at the ports. Accumulate also waits for sums of its own, at times for room and an input at once.
     """
-    channel, moves = predicted.design.channel, predicted.pushes
+    moves = predicted.pushes
     dut = next(unit for unit in predicted.design.units if unit.name == "dut")
     own = [activity for activity in predicted.activities if activity.unit == dut.name]
-    if len(own) > 1 or isinstance(dut.params, Reassemble | Accumulate | TopK):
+    if len(own) > 1:
         return
     (actor,) = own
     read, written = dut.inputs.values(), dut.outputs.values()
-    busy = {*np.concatenate([predicted.pops[c] for c in read] + [moves[c] for c in written])}
-    assert actor.busy == len(busy)
+    states = np.repeat([STARVED, *(STATES[s] for s in actor.states)], _spans(predicted, actor))
+    nowhere = np.zeros(predicted.cycles, bool)
+    no_room = np.any([nowhere, *(_no_room(predicted, c) for c in written)], axis=0)
+    assert no_room[states == FULL].all(), f"full in cycles {np.flatnonzero(states == FULL)}"
+    if isinstance(dut.params, Reassemble | TopK):
+        return
+    channel = predicted.design.channel
+    begins = np.flatnonzero((states[1:] == BUSY) & (states[:-1] != BUSY)) + 1
     came = {*np.concatenate([moves[c] + channel[c].latency for c in read])}
     left = {*np.concatenate([np.array([], int), *(predicted.pops[c] + 1 for c in written)])}
-    before = STARVED
-    for cycle, state in zip(actor.changes, (STATES[s] for s in actor.states), strict=True):
-        if state == BUSY:
-            assert cycle in (came if before == STARVED else left), f"{before} before {cycle}"
-        before = state
+    waits = isinstance(dut.params, Accumulate)
+    for cycle in begins:
+        before = states[cycle - 1]
+        if waits and (before == FULL or not no_room[cycle - 1]):
+            continue
+        assert cycle in (came if before == STARVED else left), f"{before} before {cycle}"
+    if not waits:
+        busy = {*np.concatenate([predicted.pops[c] for c in read] + [moves[c] for c in written])}
+        assert {*np.flatnonzero(states == BUSY)} == busy
+
+
+def _spans(predicted: Prediction, actor: Activity) -> np.ndarray:
+    """Cycles from each change of an actor's state to the next."""
+    return np.diff(np.concatenate([[0], actor.changes, [predicted.cycles]]))
+
+
+def _no_room(predicted: Prediction, name: str) -> np.ndarray:
+    """Whether a channel has no free slot, in each cycle."""
+    cycles = np.arange(predicted.cycles)
+    held = [np.searchsorted(m[name], cycles) for m in (predicted.pushes, predicted.pops)]
+    return held[0] - held[1] >= predicted.design.channel[name].depth
 
 
 def raises_error(design: Design, inputs: Mapping[str, Beats], limit: int = 500) -> bool:

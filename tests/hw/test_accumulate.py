@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 import pytest
-from drawn import LANES, Draw, raises_error, to_beats, verify
+from drawn import LANES, Draw, explained_states, raises_error, to_beats, verify
 from harness import lone
 
 import stepgen as sg
@@ -224,6 +224,14 @@ def test_a_state_that_finds_no_room_counts_as_full():
     slow = Stalls(1, {"s_x": 0.9})
     (actor,) = (a for a in predict(design, inputs, stalls=slow).activities if a.unit == "dut")
     assert not actor.full
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_state_that_finds_no_room_counts_as_full_whatever_enters(seed):
+    """As many words leave as enter, so that at times there is neither an input nor room."""
+    design, inputs = plain("int8 add", [[8]] * 8, 1, rows=8)
+    stalls = Stalls(seed, {"s_x": 0.6, "d_y": 0.6})
+    explained_states(predict(design, inputs, stalls=stalls))
 
 
 @pytest.mark.parametrize("every", [False, True])
