@@ -181,9 +181,30 @@ def test_a_stream_longer_than_its_tensor(missing):
     assert after == made.after
 
 
-def test_a_refused_access():
+@pytest.mark.parametrize(("loads", "stores"), [(1, 0), (0, 1), (1, 1)])
+def test_a_refused_access(loads, stores):
     draw = Draw(0)
     made = OffChip(draw, Bus(64, 32, 4, 2))
-    made.sink("y", *made.load("y")[1:])
+    for k in range(loads):
+        made.sink(f"y{k}", *made.load(f"y{k}")[1:])
+    for k in range(stores):
+        rows, channel = [[[draw.beat()] for _ in range(7)]], Channel(f"x{k}", 2, 8, 2)
+        made.source(f"x{k}", channel, rows)
+        made.store(f"t{k}", channel, rows, np.int8)
     assert errors(made)[0] == set()
     assert errors(made, refuses=True)[0] == {"mem"}
+
+
+@pytest.mark.parametrize("prompt", [False, True])
+@pytest.mark.parametrize("ahead", [2, 3, 8])
+def test_so_many_elements_of_a_reference_are_in_flight(ahead, prompt):
+    """Their data fit into the FIFO, and what leaves is stalled: the reference waits."""
+    draw = Draw(ahead)
+    made = OffChip(draw, Bus(256, 32, 16, 8))
+    made.depth = lambda: 70
+    ref = [draw.beat() for _ in range(ahead + 4)]
+    made.sink("y", *made.load("y", ref, 0, 0, ahead=ahead, prompt=prompt, most=1)[1:])
+    moved = made.verify(MemoryTiming(), Stalls(ahead, {"d_y": 0.8}), runs=1)
+    taken, left = moved.pops["y_ref"], moved.pushes["y"]
+    waiting = [np.sum(taken <= t) - np.sum(left <= t) for t in range(moved.cycles)]
+    assert ahead <= max(waiting) <= ahead + 1
