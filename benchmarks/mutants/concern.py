@@ -57,14 +57,15 @@ def concerning(path: str) -> tuple[tuple[str, ...], ...]:
     ]
     if not path.startswith(UNITS) and not units:  # whole designs are made of it
         far = [t for t in TESTS if t != CONFORMANCE and t not in near]
-    named = [t for t in near if Path(t).stem in _names(path)]
+    named = [t for t in near if _is_named(t, path)]
     others = [t for t in near if t not in named]
     return tuple(named), tuple(others), tuple(far), (CONFORMANCE,)
 
 
-def _names(path: str) -> set[str]:
-    """What the test of a file, or of the unit that it belongs to, may be called."""
-    return {f"test_{Path(path).stem}", f"test_{Path(path).parent.name}"}
+def _is_named(test: str, path: str) -> bool:
+    """Whether a test has the name of a file, or of the unit that it belongs to, or begins so."""
+    names = (f"test_{Path(path).stem}", f"test_{Path(path).parent.name}")
+    return any(f"{Path(test).stem}_".startswith(f"{name}_") for name in names)
 
 
 def _uses(test: str, path: str) -> bool:
@@ -83,7 +84,7 @@ def _concerns(test: str, path: str) -> bool:
                 return True
             if path.startswith(UNITS) and one.startswith(f"{room}/"):
                 return True
-    return Path(test).stem in _names(path)
+    return _is_named(test, path)
 
 
 @cache

@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -271,7 +272,10 @@ class Session:
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
     def _tests(self, mutant: Mutant) -> Iterator[Any]:
-        """The tests that concern a mutant: the nearest first, of those the quickest."""
+        """The tests that concern a mutant: the nearest first, of those one case of each function.
+
+        Of as many cases the quickest come first.
+        """
         for files in concerning(mutant.path):
             some = [
                 item
@@ -280,7 +284,13 @@ class Session:
                 and self.right.get(item.nodeid, True)
                 and self._uses(item.nodeid, mutant.kind)
             ]
-            yield from sorted(some, key=lambda item: self.took.get(item.nodeid, 0.2))
+            cases: Counter[str] = Counter()
+            order = []
+            for item in some:
+                function = item.nodeid.split("[")[0]
+                order.append((cases[function], self.took.get(item.nodeid, 0.2), item))
+                cases[function] += 1
+            yield from (item for *_, item in sorted(order, key=lambda one: one[:2]))
 
     def _uses(self, name: str, kind: str) -> bool:
         if not kind or not name.startswith(CONFORMANCE):
