@@ -109,13 +109,17 @@ def simulate(
     memory: AxiMemory | None = None,
     early: Collection[str] = (),
     aborts: Sequence[int] = (),
+    first: Mapping[str, Beats] | None = None,
+    seen: list | None = None,
 ):
     """Run a design in Amaranth's simulator.
 
     What is in `memory` stays from run to run. Sources in `early` offer the beats of all runs, and
     of one more, as one stream, from before the first start on. Before the runs that are returned
     there is one for each cycle in `aborts`, which a soft reset aborts in that cycle; then
-    `memory` is as at first. Idle streams carry junk, and so do memories before they are written.
+    `memory` is as at first. These runs get the inputs `first`, if there are any, and `seen` gets
+    what left through each sink, the error flags and the details. Idle streams carry junk, and so do
+    memories before they are written.
 
     Returns
     -------
@@ -142,9 +146,13 @@ def simulate(
             u.name: pack(design.channel[u.outputs["y"]], inputs[u.name])
             for u in design.of_kind(Source)
         }
+        excluded = {
+            u.name: pack(design.channel[u.outputs["y"]], (first or inputs)[u.name])
+            for u in design.of_kind(Source)
+        }
         waiting = {name: words[::-1] * (runs + 1) for name, words in streams.items()}
         for abort in (*aborts, *[None] * runs):
-            for name, words in streams.items():
+            for name, words in (streams if abort is None else excluded).items():
                 if name not in early:
                     waiting[name] = words[::-1]
             offered = {name: name in early for name in waiting}
@@ -193,6 +201,8 @@ def simulate(
             while ctx.get(dut.stopping):
                 await ctx.tick()
             if abort is not None:
+                if seen is not None:
+                    seen.append((got, ctx.get(dut.error), ctx.get(dut.detail)))
                 waiting = {name: words[::-1] * (runs + 1) for name, words in streams.items()}
                 if memory:
                     memory.data[:] = before

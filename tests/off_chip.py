@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from axi_memory import AxiMemory
 from drawn import Draw, blank_lanes, same_levels, to_beats
-from harness import compare, row, simulate, sink, source
+from harness import compare, decided, row, simulate, sink, source
 
 from stepgen.compile.memory_map import widened
 from stepgen.emit.windows import Windows
@@ -18,7 +18,7 @@ from stepgen.hw.units.store.params import Store
 from stepgen.ir.arguments import ADDRESS_BITS
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
-from stepgen.ir.wire import VALUE
+from stepgen.ir.wire import VALUE, narrowed, number_bits
 from stepgen.timing.model import Prediction, predict
 
 PAGE = 4096
@@ -216,6 +216,81 @@ class OffChip:
             self.closes[name] = params.pass_level
         return channel, nested, dtype
 
+    def look_up(
+        self, name: str, rank: int = 0, *, addresses: bool = False, ahead: int = 8, counts=(0, 1, 6)
+    ):
+        """A drawn load of tiles by addresses of a drawn stream of this rank, or of addresses.
+
+        Returns
+        -------
+        channel : Channel
+        nested : list
+            What it must read: nested down to beats.
+        """
+        draw, one = self.draw, self.draw.one
+        lanes, dtype = one((2, 4, 8)), one((np.int8, np.int32))
+        rows, slices, bits = one((1, 1, 2, 3)), one((1, 1, 2, 5)), np.dtype(dtype).itemsize * 8
+        columns = self.width(lanes, slices)
+        if addresses:
+            lanes, dtype, rows, bits = one((1, 2, 4)), np.uint64, 1, one((6, 9))
+            columns, slices = lanes, 1
+        tile_bytes = rows * columns * np.dtype(dtype).itemsize
+        tiles = one((1, 2, 7, 19))
+        wire = Channel(
+            f"{name}_ref", 1, number_bits(tiles), rank, one((2, 3, 9, 70)), element="address"
+        )
+        at = draw.nested([counts] * (rank + 1), lambda: draw.rng.integers(0, tiles, 1))
+        self.source(wire.name, wire, at, np.uint64)
+        base = self.place(tiles * tile_bytes)
+        self._tensor(name, base, tiles * tile_bytes)
+        place = self.windows.place(base, tiles * tile_bytes)
+        if addresses:  # some of them too large for the wire
+            numbers = draw.rng.integers(0, 1 << one((5, 9, 40)), tiles * lanes).astype(np.uint64)
+            size = numbers.nbytes
+            self.before[place : place + size] = self.after[place : place + size] = numbers.tobytes()
+        params = Load(
+            region=name,
+            base=base,
+            tile_bytes=tile_bytes,
+            rows=rows,
+            beat_bytes=lanes * np.dtype(dtype).itemsize,
+            shape=(),
+            stride=(),
+            ref_level=0,
+            ahead=ahead,
+            tiles=tiles,
+            addresses=addresses,
+        )
+
+        def read(number: int):
+            start = place + number * tile_bytes
+            stored = np.frombuffer(self.before, np.uint8)[start : start + tile_bytes]
+            if addresses:
+                return narrowed(stored.view(np.uint64), bits)
+            cells = np.zeros((rows, slices * lanes), dtype)
+            cells[:, :columns] = stored.view(dtype).reshape(rows, columns)
+            return [[*row] for row in cells.reshape(rows, slices, lanes)]
+
+        def each(items, depth: int):
+            return [each(i, depth - 1) for i in items] if depth else read(int(items[0]))
+
+        element = "address" if addresses else ""
+        channel = Channel(
+            name,
+            lanes,
+            bits,
+            rank + params.tile_levels,
+            one((2, 3, 4, 70)),
+            tail=columns % lanes,
+            element=element,
+        )
+        line = params.channels(name, self.bus, self.depth())
+        self.channels += [channel, *line]
+        ports = (wire.name, f"{name}_data"), (name, f"{name}_req")
+        self.units.append(row(name, params, *ports))
+        self.loads.append(tuple(c.name for c in line))
+        return channel, each(at, rank + 1), dtype
+
     def store(self, name: str, channel: Channel, nested, dtype, spare: int = 0) -> None:
         """A store of what travels on `channel`.
 
@@ -278,8 +353,9 @@ class OffChip:
         Before them `aborts` runs are aborted in drawn cycles.
         """
         design, early = self.design(), self.early()
-        predicted = predict(design, self.inputs, memory=timing, stalls=stalls, early=early)
-        same_levels(predicted, self.expected, self.inputs, stalls, timing, early)
+        known = decided(design, self.inputs, self.expected)
+        predicted = predict(design, known, memory=timing, stalls=stalls, early=early)
+        same_levels(predicted, self.expected, known, stalls, timing, early)
         cycles = [int(self.draw.rng.integers(predicted.cycles)) for _ in range(aborts)]
         axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls, self.windows)
         results = simulate(

@@ -50,6 +50,9 @@ def every_unit() -> sg.Graph:
     g.output(x.map(sg.fn.top_k(2)), "chosen")
     scores = x.map(sg.fn.top_k_scores(2))
     g.output(scores.flat_map(sg.fn.retile_streamify("col"), rank=1), "scores")
+    places = g.input("places", sg.address[1, 1], (3,))
+    table = g.tensor("table", (4, 5), sg.int8)
+    g.output(places.random_offchip_load(table, tile=(1, 5)), "found")
     return g
 
 

@@ -119,6 +119,9 @@ class HardwareOptions:
     outstanding: int | None = _circuit(
         "Outstanding bursts of the design, at most.", type=int, show_default="8"
     )
+    cover: int | None = _circuit(
+        "Cycles of the memory's latency that loads by address cover.", type=int, show_default="16"
+    )
     depths: Sequence[str] = _circuit(
         "Beats that the FIFO of a channel holds; repeatable.",
         "--depth",
@@ -138,6 +141,7 @@ class HardwareOptions:
             "data_bits": self.bus_bits,
             "burst": self.burst,
             "outstanding": self.outstanding,
+            "latency": self.cover,
         }
         return Bus(**{key: number for key, number in asked.items() if number is not None})
 
@@ -159,6 +163,7 @@ class HardwareOptions:
         _agree("--bus-bits", self.bus_bits, design.bus.data_bits, folder)
         _agree("--burst", self.burst, design.bus.burst, folder)
         _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
+        _agree("--cover", self.cover, design.bus.latency, folder)
         if self.no_fuse and design.fused:
             raise StepError(
                 f"--no-fuse can't be given: the design in {folder} is finished, with fused units"

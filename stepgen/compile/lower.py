@@ -8,14 +8,7 @@ from typing import Any
 
 from ..hw.design.pace import Extent, Extents
 from ..hw.design.params import UnitParams, unfinished
-from ..hw.design.table import (
-    MOST_MEMORY_BITS,
-    Bus,
-    Channel,
-    Design,
-    Region,
-    Unit,
-)
+from ..hw.design.table import MOST_MEMORY_BITS, Bus, Channel, Design, Region, Unit
 from ..hw.units.discard.params import Discard
 from ..hw.units.fork.params import Fork
 from ..hw.units.memory import params as memory
@@ -30,7 +23,7 @@ from ..ir.wire import LANES, wire_levels
 from .circuit import circuits
 from .fusion import fuse as fuse_units
 from .fusion import pipelined
-from .memory_map import place_tensors, widened
+from .memory_map import number_bits_of, place_tensors, widened
 from .sizing.depths import Unbounded, derive
 from .sizing.slack import balanced
 from .unzip import unzipped
@@ -67,6 +60,8 @@ class Lowering:
     ----------
     on_cycles : set of str
         Names of the nodes on a cycle.
+    number_bits : int
+        Bits of an address on a wire.
     loads, stores : list of tuple of str
         For each one added so far its channels to and from the arbiter, for `memory.join`.
     """
@@ -79,6 +74,7 @@ class Lowering:
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
+    number_bits: int = field(init=False)
     loads: list[tuple[str, str]] = field(default_factory=list)
     stores: list[tuple[str, str, str]] = field(default_factory=list)
     _carried: dict[str, Stream] = field(default_factory=dict)
@@ -90,6 +86,7 @@ class Lowering:
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
+        self.number_bits = number_bits_of(self.graph, self.regions)
         self._nodes = {node.name: node for node in self.graph.nodes}
 
     def lower(self, node: Node) -> None:
@@ -129,7 +126,12 @@ class Lowering:
             return Channel("", dtype.n, 1, rank, element=bool_.name)
         if dtype == FLAG:
             return Channel("", 1, 1, rank, element=bool_.name)
-        if isinstance(dtype, Tile) and dtype.element != address:
+        if isinstance(dtype, Tile) and dtype.element == address:
+            if dtype.rows.static != 1:
+                raise self.fail(node, f"addresses travel in one row, not in tiles of {dtype}")
+            lanes = self.columns(node, dtype)
+            return Channel("", lanes, self.number_bits, rank, element=address.name)
+        if isinstance(dtype, Tile):
             element, tail = dtype.element, self.columns(node, dtype) % self.lanes
             return Channel("", self.lanes, element.bits, rank, element=element.name, tail=tail)
         raise self.fail(node, f"{stream} has no hardware format, only tiles of numbers have")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..hw.design.table import Bus, Region, width_of
 from ..ir.arguments import ADDRESS_BITS
-from ..ir.dtypes import Tile
+from ..ir.dtypes import Tile, address
 from ..ir.graph import Graph
 from ..ir.stream import Node
 from ..ir.tensor import Tensor
+from ..ir.wire import number_bits
 
 ALIGNMENT = 4096
 """Alignment of tensors in bytes: AXI bursts must not cross such a boundary."""
+
+
+FREE_NUMBER_BITS = 32
+"""Bits of an address on a wire of a design that accesses nothing by address."""
 
 
 def place_tensors(graph: Graph) -> dict[str, Region]:
@@ -59,6 +65,18 @@ def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
     """The bus with addresses wide enough for all regions."""
     needed = max((width_of(region.end) for region in regions.values()), default=0)
     return replace(bus, address_bits=max(bus.address_bits, needed))
+
+
+def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
+    """Bits of an address on a wire, by the most tiles that are accessed by address."""
+    tiles = [
+        regions[node.attrs["tensor"]].tiles
+        for node in graph.nodes
+        if "tensor" in node.attrs
+        for x in node.inputs
+        if isinstance(x.dtype, Tile) and x.dtype.element == address
+    ]
+    return number_bits(max(tiles)) if tiles else FREE_NUMBER_BITS
 
 
 def _tile(node: Node) -> tuple[int, int]:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..emit.interface import NO_DATA, StreamPort
+from ..ir.dtypes import address
 from ..ir.errors import StepError
-from ..ir.wire import BARE, DONE, KIND_BITS, VALUE, Beats
+from ..ir.wire import BARE, DONE, KIND_BITS, VALUE, Beats, narrowed
 
 Rows = npt.NDArray[np.uint8]
 """Payloads, uint8 array of shape [beats, bytes of a payload]."""
@@ -23,7 +24,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "f32": np.dtype(np.float32),
     "bool": np.dtype(np.bool_),
-    "address": np.dtype(np.uint32),
+    "address": np.dtype(np.uint64),
     NO_DATA: np.dtype(np.bool_),
 }
 _KINDS = {VALUE: "VALUE", BARE: "BARE", DONE: "DONE"}
@@ -38,6 +39,8 @@ def _bits_of(values: npt.NDArray[np.generic], bits: int) -> Rows:
 
 def pack(beats: Beats, port: StreamPort) -> Rows:
     """The payloads of a stream; not for raw ports.
+
+    Addresses that are too large for the port become all ones.
 
     Parameters
     ----------
@@ -61,6 +64,8 @@ def pack(beats: Beats, port: StreamPort) -> Rows:
         )
     if lanes.dtype != dtype:
         raise StepError(f"port {port.name} takes {port.element} data, not {lanes.dtype}")
+    if port.element == address.name:
+        lanes = narrowed(lanes, port.bits)
     data = np.zeros((n, port.data_bits), np.uint8)
     data[:, : port.lanes * port.bits] = _bits_of(lanes, port.bits)
     bare = beats.kind == BARE

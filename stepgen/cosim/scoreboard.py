@@ -13,6 +13,7 @@ from ..emit.windows import Windows
 from ..hw.design.registers import (
     COUNTERS,
     CYCLES,
+    DETAIL,
     DONE,
     END,
     ERROR,
@@ -22,6 +23,7 @@ from ..hw.design.registers import (
     WORD,
     WRITE_BEATS,
     counter_address,
+    explained,
 )
 from .case import UNKNOWN, Case, Mask, load_case, read_hex, undefined_in
 from .payload import Rows, describe, unpadded
@@ -243,6 +245,8 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
     if code != case.error:
         known = 0 < code <= len(interface.units)
         who = f": unit {interface.units[code - 1]} met what its program excludes" if known else ""
+        if cause := explained(registers[DETAIL.offset]):
+            who += f": {cause}"
         instead = f", expected error {case.error}" if case.error else ""
         faults.append(f"the design reports error {code}{who}{instead}")
     ended = DONE.mask | (ERROR.mask if code else 0)

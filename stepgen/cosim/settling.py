@@ -1,4 +1,4 @@
-"""Selectors that data decide: the reference gives them to the cycle model."""
+"""Selectors and addresses that data decide: the reference gives them to the cycle model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRIES = 16
 
 
 def settled(experiment: Experiment) -> dict[str, Beats]:
-    """Beats of the inputs, and by unit the selectors that it makes of data.
+    """Beats of the inputs, and by unit the selectors or addresses that it makes of data.
 
     The reference provides these, and the cycle model the orders of arrival for the reference, until
     both agree.

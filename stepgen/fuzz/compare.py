@@ -18,6 +18,7 @@ from ..cosim.experiment import Experiment, simulate
 from ..cosim.simulators import Simulator
 from ..cosim.verilator import LEAST_BUILD
 from ..hw.design.table import Design
+from ..hw.units.load.params import Load
 from ..ir.dtypes import Tile, TupleType, bool_
 from ..ir.errors import StepError
 from ..ir.metrics import metrics
@@ -294,13 +295,18 @@ def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
 
 
 def _moved(case: Case, experiment: Experiment, reference: Result) -> None:
-    """The bytes that the cycle model reads and writes against those of the hardware metrics."""
-    counted = hardware(case.graph, experiment.design).traffic
+    """The bytes that the cycle model reads and writes against those of the hardware metrics.
+
+    These are a bound where it depends on addresses how many words tiles take.
+    """
+    design = experiment.design
+    counted = hardware(case.graph, design).traffic
+    bound = any(load.varies(design.bus) for _, load in design.rows_of(Load))
     values = measure(case.graph, reference)
     if counted.free_symbols <= values.keys():
         told = counted.xreplace({k: sympy.Integer(v) for k, v in values.items()})
         moved = sum(experiment.traffic)
-        if moved != told:
+        if moved > told or (moved < told and not bound):
             raise _Failed(f"the cycle model moves {moved} bytes, the hardware metrics say {told}")
 
 

@@ -42,6 +42,7 @@ def scale(rng: np.random.Generator) -> Scale:
         data_bits=int(rng.choice([32, 32, 32, 64, 64, 128, 256, 512, 1024])),
         burst=int(rng.choice([1, 2, 4, 16, 64])),
         outstanding=int(rng.choice([1, 2, 8, 70])),
+        latency=int(rng.choice([1, 16, 16, 90])),
     )
 
 

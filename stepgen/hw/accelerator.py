@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .design.registers import WORD
 from .design.table import Channel, Design, Unit
 from .fifo import Fifo
 from .library import inline
@@ -16,6 +17,7 @@ from .units.axi.params import Axi
 __all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
+DETAIL_BITS = 8 * WORD
 
 
 class Accelerator(wiring.Component):
@@ -44,6 +46,8 @@ class Accelerator(wiring.Component):
         High after a run that was not aborted, until the next start or soft reset.
     error : ``Out(units)``
         Bit per unit: in this run it saw input that the program rules out.
+    detail : ``Out(32 units that tell the cause)``
+        By such unit, in order, what it told with its error.
     cycle : ``Out(48)``
         Cycle of the run; after it, the number of its cycles.
     moves_in, moves_out, empty, full : ``Out(channels)``
@@ -64,6 +68,7 @@ class Accelerator(wiring.Component):
             for unit in design.units
             for member in self.cores[unit.name].extra_ports().values()
         }
+        self.telling = [k for k, unit in enumerate(design.units) if self.cores[unit.name].details]
         count = len(design.channels)
         super().__init__(
             {
@@ -73,6 +78,7 @@ class Accelerator(wiring.Component):
                 "stopping": Out(1),
                 "done": Out(1),
                 "error": Out(len(design.units)),
+                "detail": Out(DETAIL_BITS * len(self.telling)),
                 "cycle": Out(CYCLE_BITS),
                 "moves_in": Out(count),
                 "moves_out": Out(count),
@@ -123,6 +129,10 @@ class Accelerator(wiring.Component):
             m.d.comb += core.running.eq(active)
             with m.If(core.error):
                 m.d.sync += self.error[index].eq(1)
+            if core.details:
+                place = self.telling.index(index)
+                with m.If(core.error & ~self.error[index]):
+                    m.d.sync += self.detail.word_select(place, DETAIL_BITS).eq(core.detail)
             if core.finishes:
                 finished.append(core.finished)
 

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from .accelerator import CYCLE_BITS
+from .accelerator import CYCLE_BITS, DETAIL_BITS
 from .axi import Axi4Lite
 from .counters import Counters
 from .design import registers
@@ -25,6 +25,8 @@ class Control(wiring.Component):
     Parameters
     ----------
     channels, units : int
+    telling : sequence of int
+        Units that tell the cause of an error, by their numbers from 0.
     counters : bool
         Whether channels are counted; else their counters read 0.
     part : callable
@@ -34,7 +36,7 @@ class Control(wiring.Component):
     -------
     csr : ``In(Axi4Lite)``
     start, stop : ``Out(1)``
-    running, stopping, done, error, cycle, moves_out, empty, full : ``In``
+    running, stopping, done, error, detail, cycle, moves_out, empty, full : ``In``
         As from `Accelerator`.
     read_moves, write_moves : ``In(1)``
         A word is transferred over the bus.
@@ -47,8 +49,9 @@ class Control(wiring.Component):
     number of units and channels.
     """
 
-    def __init__(self, channels: int, units: int, *, counters: bool, part=inline):
+    def __init__(self, channels: int, units: int, telling=(), *, counters: bool, part=inline):
         self.channels, self.units, self.counters = channels, units, counters
+        self.telling = telling
         self.part = part
         self.address_bits = address_bits(channels)
         super().__init__(
@@ -60,6 +63,7 @@ class Control(wiring.Component):
                 "stopping": In(1),
                 "done": In(1),
                 "error": In(units),
+                "detail": In(DETAIL_BITS * len(telling)),
                 "cycle": In(CYCLE_BITS),
                 "moves_out": In(channels),
                 "empty": In(channels),
@@ -102,7 +106,10 @@ class Control(wiring.Component):
             with m.Else():
                 m.d.sync += count.eq(count + moves)
 
-        code = _first(m, self.error)
+        told = {
+            unit: self.detail.word_select(n, DETAIL_BITS) for n, unit in enumerate(self.telling)
+        }
+        code, detail = _first(m, self.error, told)
         single = Signal(32)
         address = Signal(self.address_bits)
         status = {
@@ -114,6 +121,7 @@ class Control(wiring.Component):
         words = {
             registers.STATUS: [_word(status)],
             registers.ERROR_CODE: [code],
+            registers.DETAIL: [detail],
             registers.CYCLES: [self.cycle[:32], self.cycle[32:]],
             registers.READ_BEATS: [reads],
             registers.WRITE_BEATS: [writes],
@@ -172,20 +180,27 @@ def _at(address, words):
     return table[address[low : low + bits]], address[low + bits :]
 
 
-def _first(m: Module, bits):
-    """Priority encoder: number of the lowest set bit plus one, or 0; a stage per factor of 8."""
-    found = [(bit, number + 1) for number, bit in enumerate(bits_of(m, bits))]
+def _first(m: Module, bits, told):
+    """Priority encoder, a stage per factor of 8: number of the lowest set bit plus one, and what is
+    told with it; 0 for none.
+    """
+    nothing = Const(0, DETAIL_BITS)
+    found = [(bit, k + 1, told.get(k, nothing)) for k, bit in enumerate(bits_of(m, bits))]
     while len(found) > 1:
         following = []
         for k in range(0, len(found), 8):
             some = Signal()
             number = Signal(range(len(bits) + 1))
             group = found[k : k + 8]
-            m.d.sync += some.eq(Cat(bit for bit, _ in group).any())
-            for bit, value in reversed(group):
+            tells = any(more is not nothing for *_, more in group)
+            detail = Signal(DETAIL_BITS) if tells else nothing
+            m.d.sync += some.eq(Cat(bit for bit, *_ in group).any())
+            for bit, value, more in reversed(group):
                 with m.If(bit):
                     m.d.sync += number.eq(value)
-            following.append((some, number))
+                    if tells:
+                        m.d.sync += detail.eq(more)
+            following.append((some, number, detail))
         found = following
-    ((some, number),) = found
-    return Mux(some, number, 0)
+    ((some, number, detail),) = found
+    return Mux(some, number, 0), Mux(some, detail, 0)

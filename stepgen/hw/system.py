@@ -76,11 +76,17 @@ class System(wiring.Component):
         design = self.design
         m.submodules.accelerator = core = Accelerator(design, part=self.part)
         m.submodules.control = control = Control(
-            len(design.channels), len(design.units), counters=self.counters, part=self.part
+            len(design.channels),
+            len(design.units),
+            core.telling,
+            counters=self.counters,
+            part=self.part,
         )
         self._join(m, "csr", control.csr)
         m.d.comb += [core.start.eq(control.start), core.stop.eq(control.stop)]
-        for name in ("running", "stopping", "done", "error", "cycle", "moves_out", "empty", "full"):
+        for name in (
+            "running", "stopping", "done", "error", "detail", "cycle", "moves_out", "empty", "full",
+        ):  # fmt: skip
             m.d.comb += getattr(control, name).eq(getattr(core, name))
         for name in ("running", "done", "cycle"):
             m.d.comb += getattr(self, name).eq(getattr(core, name))

@@ -10,6 +10,7 @@ from ..ir.defining import check_signature
 from ..ir.errors import StepError
 from ..ir.registry import the_one
 from .arithmetic.circuits.lane import Lane
+from .design.registers import WORD
 from .design.table import Design, Unit
 from .library import inline
 from .stream import signature
@@ -46,11 +47,14 @@ class UnitCore(wiring.Component):
     error : ``Out(1)``
         High for at least one cycle when the unit sees input that its program rules out.
         Registered.
+    detail : ``Out(32)``
+        For units that tell the cause: with `error`, the register ``detail``. Registered.
     under_way : ``Out(1)``
         While high, the unit must not be reset: bus transactions are outstanding. Registered.
     """
 
     finishes = False
+    details = False
     part = staticmethod(inline)
     """How a part of which there are several is instantiated, as for `Accelerator`."""
 
@@ -69,6 +73,7 @@ class UnitCore(wiring.Component):
                 "running": In(1),
                 **({"finished": Out(1)} if self.finishes else {}),
                 "error": Out(1),
+                **({"detail": Out(8 * WORD)} if self.details else {}),
                 "under_way": Out(1),
             }
         )

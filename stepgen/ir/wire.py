@@ -1,8 +1,8 @@
 """Beats: encoding of a stream on a hardware channel.
 
 A rank-a stream of ``[R, C]`` tiles is sent as beats of L lanes, one row slice each. Wire level 1
-ends a row, 2 ends a tile, ``2 + k`` is S_k. Streams of selectors and of flags have no tile dims:
-their wire level is S_k itself. ``DONE`` is a separate beat at the end of a run.
+ends a row, 2 ends a tile, ``2 + k`` is S_k. Streams of selectors, flags and addresses have no tile
+dims: their wire level is S_k itself. ``DONE`` is a separate beat at the end of a run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .dtypes import FLAG, DataType, Tile
+from .dtypes import FLAG, DataType, Tile, address
 
 VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2
@@ -25,8 +25,22 @@ LANES = 4
 
 
 def wire_levels(dtype: DataType) -> int:
-    """Wire levels below S_0: 2 for tiles, 0 for selectors and flags."""
-    return TILE_LEVELS if isinstance(dtype, Tile) and dtype != FLAG else 0
+    """Wire levels below S_0: 2 for tiles of numbers, 0 for selectors, flags and addresses."""
+    numbers = isinstance(dtype, Tile) and dtype != FLAG and dtype.element != address
+    return TILE_LEVELS if numbers else 0
+
+
+def number_bits(tiles: int) -> int:
+    """Bits of an address on a wire, where no tensor has more than so many tiles.
+
+    All ones, which larger numbers become, is no number of a tile and no length of a range.
+    """
+    return (tiles + 1).bit_length()
+
+
+def narrowed(numbers: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint64]:
+    """Addresses as they are on a wire of so many bits: what is too large becomes all ones."""
+    return np.minimum(numbers.astype(np.uint64), np.uint64((1 << bits) - 1))
 
 
 def stop_bits(wire_rank: int) -> int:

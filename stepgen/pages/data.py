@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..ir.dims import dynamic, ragged, static
-from ..ir.dtypes import ELEMENTS, FLAG, Buffer, DataType, Selector, Tile, TupleType
+from ..ir.dtypes import ELEMENTS, FLAG, Buffer, DataType, Selector, Tile, TupleType, address
 from ..ir.feedback import Feedback
 from ..ir.graph import Graph
 from ..ir.stream import Stream
@@ -27,6 +27,8 @@ def elements() -> Iterator[str]:
         built = "yes" if travels(element[1, 8]) else "no"
         if element == FLAG.element:
             built = "as a flag, `[1, 1]`" if travels(FLAG) else "no"
+        if element == address:
+            built = "as a row, `[1, k]`" if travels(element[1, 2]) else "no"
         rows.append((spelled, str(element.bits), str(element.bytes), limits, built))
     yield from docstrings.table(("element type", "bits", "bytes", "numbers", "in circuits"), rows)
 

@@ -3,8 +3,8 @@
 A tile of R x C elements is R * ceil(C / L) beats in row-major order; the last beat of a row has
 wire level 1, the last of the tile 2, the last of a level-k group ``2 + k``. Where C is not a
 multiple of L, the lanes of a row's last beat behind its end are padding, whose content means
-nothing. A tile without rows is an empty token of level 2. Selectors and flags are one beat each
-and have no tile levels.
+nothing. A tile without rows is an empty token of level 2. Selectors, flags and rows of addresses
+are one beat each and have no tile levels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stepgen.ir.dtypes import FLAG, Selector, Tile
+from stepgen.ir.dtypes import FLAG, Selector, Tile, address
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats, wire_levels
@@ -35,8 +35,25 @@ def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int,
     if isinstance(type.dtype, Tile):
         if type.dtype == FLAG:
             return 1, DTYPES["bool"]
+        if type.dtype.element == address:
+            return address_lanes(type.dtype, name), DTYPES[address.name]
         return lanes, DTYPES[type.dtype.element.name]
     raise StepError(f"{name} of {type.dtype} has no beats: only tiles, selectors and flags have")
+
+
+def address_lanes(tile: Tile, name: str) -> int:
+    """Lanes of the one beat that a row of addresses is.
+
+    Raises
+    ------
+    StepError
+        If the tile is no row of a static number of addresses.
+    """
+    if tile.rows.static != 1 or not tile.cols.static:
+        raise StepError(
+            f"{name} of {tile} has no beats: addresses travel in one row of a static number of them"
+        )
+    return tile.cols.static
 
 
 def to_beats(

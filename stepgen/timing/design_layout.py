@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..hw.design.table import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
-from ..ir.wire import DONE, KIND_MASK, VALUE, Beats
+from ..ir.wire import DONE, KIND_MASK, VALUE, Beats, narrowed
 from . import kernel as k
 from .layout import Actor, Layout, structure
 
@@ -41,6 +41,8 @@ class DesignLayout(Layout):
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     early: Collection[str] = ()
     notes: list[tuple[str, int]] = field(default_factory=list)
+    faults: dict[int, Callable[[int], str]] = field(default_factory=dict)
+    """By actor that may meet what its program excludes, the message from the detail."""
 
     control = 1
     waits_are_events = True
@@ -99,8 +101,9 @@ class DesignLayout(Layout):
     def stimulus(self, unit: Unit) -> npt.NDArray[np.int64]:
         """The input beats of a source up to the first ``DONE``, as words of the kernel.
 
-        Beats after it belong to the next run. A mask of several bits (a selector) is stored as the
-        address of one word per consumer; a flag is stored as it is.
+        Beats after it belong to the next run. A mask of several bits (a selector), and a row of
+        several addresses, are stored as the address of a word for each; one flag or address is
+        stored as it is.
         """
         if unit.name not in self.inputs:
             raise StepError(f"input {unit.name} of design {self.design.name} was given no stream")
@@ -108,17 +111,21 @@ class DesignLayout(Layout):
         ends = np.flatnonzero(beats.kind == DONE)
         taken = int(ends[0]) + 1 if ends.size else len(beats)
         words = structure(beats)
-        if beats.data.dtype == np.bool_:
-            masks = beats.data.astype(np.int64)
-            width = masks.shape[1]
-            aux = masks[:, 0]
+        data = beats.data
+        if data.dtype == np.uint64:
+            made = unit.outputs[unit.params.decides or unit.params.outputs[0]]
+            data = narrowed(data, self.design.channel[made].bits)
+        if data.dtype in (np.bool_, np.uint64):
+            items = data.astype(np.int64)
+            width = items.shape[1]
+            aux = items[:, 0]
             if width > 1:
-                aux = self.reserve(masks.reshape(-1)) + width * np.arange(len(beats))
+                aux = self.reserve(items.reshape(-1)) + width * np.arange(len(beats))
             words |= np.where(beats.kind == VALUE, aux, 0) << k.AUX_SHIFT
         return words[:taken]
 
     def decided(self, unit: Unit) -> int:
-        """Address of the contents of the selectors that a unit makes of data, a word for each.
+        """Address of the contents of what a unit makes of data, a word for each beat.
 
         Raises
         ------
@@ -127,8 +134,8 @@ class DesignLayout(Layout):
         """
         if unit.name not in self.inputs:
             raise StepError(
-                f"the cycles of design {self.design.name} follow from the selectors that "
-                f"{unit.name} makes of data: they must be given beside its inputs"
+                f"the cycles of design {self.design.name} follow from what {unit.name} makes of "
+                f"data: it must be given beside the inputs"
             )
         words = self.stimulus(unit)
         return self.reserve(words[(words & KIND_MASK) == VALUE] >> k.AUX_SHIFT)

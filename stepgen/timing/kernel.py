@@ -90,7 +90,9 @@ def helper(function: F) -> F:
 # Header of M
 LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
 ARENA, ARENA_END = range(10, 12)
-HEADER = 16
+FAULT, FAULT_CYCLE, FAULT_DETAIL = range(14, 17)
+"""The first fault of a run: the actor, or another key, of its message; cycle and detail of it."""
+HEADER = 20
 
 # Record of a channel
 DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT = range(10)
@@ -326,6 +328,16 @@ def held_back(M: Memory, t: int) -> int:
     """Return value of a step that a stall outside the design prevents from acting in cycle `t`."""
     M[REASON] = FULL_OUTPUT
     return t + 1
+
+
+@helper
+def fault(M: Memory, a: int, t: int, detail: int) -> int:
+    """Return value of a step that met what its program excludes; the first fault is kept."""
+    if M[FAULT] == 0:
+        M[FAULT] = a
+        M[FAULT_CYCLE] = t
+        M[FAULT_DETAIL] = detail
+    return NEVER
 
 
 @helper

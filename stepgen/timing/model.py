@@ -8,13 +8,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..hw.design.table import Design
+from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
+from . import kernel as k
 from .activity import Activity, Cycles, Trace, split
 from .deadlock import advised, explain
 from .design_layout import DesignLayout
 from .drive import MAX_CYCLES, drive
+
+
+class Fault(StepError):
+    """A unit met what its program excludes: the run stops, as the circuit does with an error.
+
+    Attributes
+    ----------
+    cycle : int
+        In which it met it.
+    """
+
+    def __init__(self, message: str, cycle: int) -> None:
+        super().__init__(message)
+        self.cycle = cycle
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,8 @@ def predict(
     ------
     Deadlock
         If the run can never end; names the cycle of channels that wait for each other.
+    Fault
+        If a unit meets what its program excludes; names it, and what it met.
     StepError
         If an input is missing, or the run takes more than `limit` cycles.
     """
@@ -120,10 +138,14 @@ def _run(layout: DesignLayout, limit: int) -> Prediction:
 
     Raises
     ------
-    Deadlock, StepError
+    Deadlock, Fault, StepError
     """
     design = layout.design
     ran = drive(layout, limit=limit)
+    if actor := int(ran.M[k.FAULT]):
+        told = layout.faults[actor](int(ran.M[k.FAULT_DETAIL]))
+        cycle = int(ran.M[k.FAULT_CYCLE])
+        raise Fault(f"{layout.title} stops in cycle {cycle}: {told}", cycle)
     if ran.stuck:
         raise explain(layout, ran.M, ran.cycles)
     moves = split(ran.notes, 2 * (len(design.channels) + len(layout.notes)))

@@ -18,7 +18,7 @@ from stepgen.emit import design_writer
 from stepgen.hw.design.table import Bus
 
 SMALL = "moe --set tokens=4 --set experts=2 --set width=8 --set hidden=8 --set columns=8"
-OPTIONS = "--lanes 2 --bus-bits 32 --burst 8 --outstanding 2 --depth x=9"
+OPTIONS = "--lanes 2 --bus-bits 32 --burst 8 --outstanding 2 --cover 9 --depth x=9"
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +150,7 @@ def test_a_test_leaves_one_that_repeats_it(stepgen, here, folder) -> None:
         ("test built --bus-bits 64", "--bus-bits can't be 64: the design in built is finished, wi"),
         ("verilog built --burst 16", "--burst can't be 16: the design in built is finished, wi"),
         ("time built --outstanding 8", "--outstanding can't be 8: the design in built is finished"),
+        ("time built --cover 8", "--cover can't be 8: the design in built is finished"),
         (
             "show built --design --depth x=3",
             "--depth x can't be 3: the design in built is",

@@ -66,6 +66,7 @@ MISTAKES = [
     ("time p.py:layer --bus-bits 48", "bus: data width must be a power of two.*not 48"),
     ("time p.py:layer --burst 3", "bus: a burst must be a power of two.*not 3 beats.*"),
     ("time p.py:layer --outstanding 0", "bus: at least 1 read must be in flight, not 0"),
+    ("time p.py:layer --cover 5000", "bus: a latency of 1 to 4,096 .*, not 5,000"),
     (
         "time p.py:layer --outstanding 1000000000000",
         "bus: at most 4,096 reads can be in flight, not 1,000,000,000,000",

@@ -26,6 +26,8 @@ def experiments(seed: int) -> list[Experiment]:
             "x": rng.integers(-128, 128, (ROWS, 1, 8)).astype(np.int8),
             "w": rng.integers(-128, 128, (8, 8)).astype(np.int8),
             "sel": np.eye(2, dtype=bool)[rng.integers(2, size=ROWS)],
+            "places": rng.integers(0, 4, (3, 1, 1)),
+            "table": rng.integers(-128, 128, (4, 5)).astype(np.int8),
         }
         stalls = Stalls(
             stall_seed, dict.fromkeys(("x", "sel", "pairs", "chunks", *MEMORY_CHANNELS), 0.4)

@@ -19,7 +19,7 @@ ELEMENTS = {
     "bf16": (16, ml_dtypes.bfloat16),
     "f32": (32, np.float32),
     "bool": (1, np.bool_),
-    "address": (32, np.uint32),
+    "address": (64, np.uint64),
 }
 
 
@@ -129,3 +129,11 @@ def test_padding_is_not_compared(element: str, lanes: int, data: st.DataObject) 
         assert np.array_equal(unpadded(other, plain), other)
     shown = describe(row[0], port)
     assert shown.count(",") == (kind == VALUE) * ((port.tail if stop else lanes) - 1)
+
+
+def test_an_address_that_is_too_large_becomes_all_ones() -> None:
+    port = StreamPort("at", "in", 2, 5, 1, 10, "address")
+    numbers = np.array([[3, 31], [32, 1 << 63]], np.uint64)
+    none = np.zeros(2, np.uint8)
+    back = unpack(pack(Beats(none, none, none, numbers), port), port)
+    assert back.data.tolist() == [[3, 31], [31, 31]]

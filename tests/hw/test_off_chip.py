@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from axi_memory import AxiMemory
 from drawn import Draw
-from harness import simulate
+from harness import compare, simulate
 from off_chip import OffChip
 
+from stepgen.hw.design.registers import NUMBER_BITS, OUT_OF_RANGE, explained
 from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+from stepgen.ir.wire import Beats, narrowed
+from stepgen.timing.model import Fault, predict
 
 
 def drawn_bus(draw: Draw) -> Bus:
@@ -75,6 +78,62 @@ def test_a_load_for_its_structure_alone(seed):
     ]
     design.sink("y", nested, dtype)
     design.verify(design.timing(), design.stalls())
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_load_by_address(seed):
+    """Tiles that straddle words and bursts, and addresses, of a memory that answers at any time."""
+    draw = Draw(seed)
+    design = OffChip(draw, drawn_bus(draw))
+    addresses = draw.one((True, False, False))
+    _, nested, dtype = design.look_up(
+        "y", draw.one((0, 1, 2)), addresses=addresses, ahead=draw.one((2, 8, 40))
+    )
+    design.sink("y", nested, dtype)
+    design.verify(design.timing(), design.stalls(), aborts=draw.one((0, 1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_address_past_the_last_tile(seed):
+    """All tiles before it arrive, the circuit tells the number, and a soft reset is enough."""
+    draw = Draw(seed)
+    made = OffChip(draw, drawn_bus(draw))
+    channel, nested, dtype = made.look_up("y", counts=(9,), ahead=draw.one((2, 8)))
+    made.sink("y", nested, dtype)
+    design, timing, stalls = made.design(), made.timing(), made.stalls()
+    params, wire = made.units[1].params, design.channel["y_ref"]
+    bad, most = int(draw.rng.integers(9)), (1 << wire.bits) - 1
+    number = draw.one((params.tiles, most))
+    good = made.inputs["s_y_ref"]
+    data = good.data.copy()
+    data[bad] = draw.one((number, 1 << 40)) if number == most else number
+    wrong = {"s_y_ref": replace(good, data=narrowed(data, wire.bits))}
+    with pytest.raises(Fault) as raised:
+        predict(design, wrong, memory=timing, stalls=stalls)
+    assert f"y is to read tile {number} of y, which has {params.tiles} tiles" in str(raised.value)
+
+    predicted = predict(design, made.inputs, memory=timing, stalls=stalls)
+    axi = AxiMemory(bytearray(made.before), made.bus.bytes, timing, stalls, made.windows)
+    seen: list = []
+    got, pushes, *_, error = simulate(
+        design,
+        made.inputs,
+        stalls,
+        memory=axi,
+        aborts=[predicted.cycles + raised.value.cycle],
+        first=wrong,
+        seen=seen,
+    )
+    (came, flags, detail), wanted = seen[0], made.expected["d_y"]
+    assert flags == 1 << design.units.index(made.units[1])
+    assert detail == OUT_OF_RANGE << NUMBER_BITS | number
+    assert explained(detail) == f"tile {number} is past the last one"
+    beats = bad * params.rows * params.slices
+    before = Beats(*(getattr(wanted, f)[:beats] for f in ("kind", "stop", "low", "data")))
+    compare("d_y", channel, came["d_y"], before)
+    assert not error
+    compare("d_y", channel, got["d_y"], wanted)
+    assert all(pushes[name] == predicted.pushes[name].tolist() for name in design.channel)
 
 
 @pytest.mark.parametrize("seed", range(16))

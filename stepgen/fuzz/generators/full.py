@@ -28,8 +28,8 @@ from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
 from ..coverage import own_functions
+from .addressed import Addressed
 from .plain import columns_of, steps_of, tile_of
-from .reconvergent import Bounded
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""
@@ -62,6 +62,8 @@ class Scale:
         Data width of the memory port.
     burst, outstanding : int
         Bus words of a burst, and bursts under way.
+    latency : int
+        Cycles of the memory that accesses by address cover.
     """
 
     lanes: int = LANES
@@ -70,17 +72,23 @@ class Scale:
     data_bits: int = 32
     burst: int = 4
     outstanding: int = 8
+    latency: int = 16
 
     @property
     def bus(self) -> Bus:
         """The off-chip port."""
-        return Bus(data_bits=self.data_bits, burst=self.burst, outstanding=self.outstanding)
+        return Bus(
+            data_bits=self.data_bits,
+            burst=self.burst,
+            outstanding=self.outstanding,
+            latency=self.latency,
+        )
 
 
-class Drawn(Bounded):
+class Drawn(Addressed):
     """A drawn program with everything that becomes a circuit.
 
-    Beside the steps of `Bounded`: loads of several dims, stores, every registered function and
+    Beside the steps of `Addressed`: loads of several dims, stores, every registered function and
     every operator of a user's own that has a circuit.
     """
 

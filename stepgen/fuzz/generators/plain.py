@@ -161,6 +161,8 @@ class Program:
         low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
         if self.allowed:
             low, high = self.allowed.start, self.allowed.stop
+        if dtype.element is sg.address:
+            return self.rng.integers(max(0, low), high, size)
         return self.rng.integers(low, high, size).astype(dtype.element.name)
 
     def floats(self, size: tuple[int, int]) -> Any:

@@ -79,12 +79,28 @@ ERROR_CODE = Register(
     "number of the first unit in error, in the order of the design table, counted from 1; "
     "0 for none",
 )
+DETAIL = Register(
+    "detail",
+    0x0C,
+    "read",
+    "of this unit: the cause in the 4 highest bits, below it a number that belongs to it; 0 where "
+    "none is told",
+)
 CYCLES = Register("cycles", 0x10, "read", "of the run", words=2)
 READ_BEATS = Register("read_beats", 0x18, "read", "words read over the memory bus in the run")
 WRITE_BEATS = Register("write_beats", 0x1C, "read", "words written over it")
 
-REGISTERS = (CONTROL, STATUS, ERROR_CODE, CYCLES, READ_BEATS, WRITE_BEATS)
+REGISTERS = (CONTROL, STATUS, ERROR_CODE, DETAIL, CYCLES, READ_BEATS, WRITE_BEATS)
 """Registers that a design has once."""
+
+NUMBER_BITS = 28
+"""Bits of the number in `DETAIL`; a larger one is all ones."""
+
+OUT_OF_RANGE = 4
+"""Cause in `DETAIL`: an address is past the last tile; its number."""
+
+CAUSES = {OUT_OF_RANGE: "tile {} is past the last one"}
+"""By cause what it says, with the number."""
 
 CHANNEL_BASE, CHANNEL_STRIDE = 0x1000, 16
 """Address of the counters of channel 0, and from one channel's to the next's."""
@@ -101,6 +117,13 @@ END = REGISTERS[-1].offsets[-1] + WORD
 
 MIN_ADDRESS_BITS = 16
 """Bits of an address in a design of few channels."""
+
+
+def explained(detail: int) -> str:
+    """What the register `DETAIL` says; empty for nothing."""
+    cause, number = divmod(detail, 1 << NUMBER_BITS)
+    most = "at least " * (number == (1 << NUMBER_BITS) - 1)
+    return CAUSES[cause].format(f"{most}{number}") if cause in CAUSES else ""
 
 
 def counter_address(channel: int, counter: int) -> int:

@@ -23,7 +23,6 @@ class RandomOffchipLoad(Operator):
 
     reads = "tensor"
     is_main: ClassVar[bool] = True
-    circuit_needs = "needs an AXI master that accesses single tiles by address"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """An address is the number of a tile."""

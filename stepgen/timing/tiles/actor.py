@@ -33,9 +33,8 @@ from ..kernel import (
     stop_of,
 )
 
-# Words of the header of M that the kernel does not use: bytes on chip, now and at most, and the key
-# in `Program.faults` of the error that ended the run
-NOW, PEAK, FAULT = range(12, 15)
+# Words of the header of M that the kernel does not use: bytes on chip, now and at most
+NOW, PEAK = range(12, 14)
 
 COMMON = record("busy_until", "tokens", "useful", "padding", "traffic", "largest")
 """First fields of every actor: the cycle in which it finishes an element, and its counters."""

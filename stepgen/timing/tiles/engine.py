@@ -15,7 +15,7 @@ from .. import kernel as k
 from ..activity import KEY, STATES, Cycles, Trace, spent
 from ..deadlock import advised, explain
 from ..drive import MAX_CYCLES, TooLong, drive
-from .actor import COMMON, FAULT, PEAK
+from .actor import COMMON, PEAK
 from .allocation import allocated
 from .depths import UNBOUNDED, Depth, Outgrown, check_unbounded
 from .machines import Machine
@@ -159,8 +159,8 @@ def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cyc
     M = ran.M
     check_unbounded(M, program.unbounded)
     if ran.stuck:
-        if M[FAULT]:
-            raise program.faults[int(M[FAULT])]
+        if M[k.FAULT]:
+            raise program.faults[int(M[k.FAULT])]
         for actor, channel, most, error in program.checks:
             head = _head(M, channel)
             stopped = M[actor + k.ASLEEP_ON] == k.NEVER

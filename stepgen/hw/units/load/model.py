@@ -10,7 +10,9 @@ from ....timing.kernel import (
     READY,
     Memory,
     acted,
+    aux_of,
     can_pass,
+    fault,
     head,
     kind_of,
     low_of,
@@ -30,6 +32,8 @@ from ..axi.params import burst
 from .params import Load
 
 WATCH = record("ref", "go", "closes", "level", "inside")
+LOOK = record("ref", "starts", "closes", "tiles", "start", "stride", "word")
+SEEK = record("starts", "bursts", "length", "word", "burst", "inside", "address", "left")
 WALK = record(
     "go", "gone", "bursts", "base", "length", "word", "burst", "start", "address", "left",
     "loop_count", "loops",
@@ -37,8 +41,8 @@ WALK = record(
 GRANT = record("bursts", "req", "data", "asked", "longest")
 EMIT = record(
     "data", "out", "closes", "pass_level", "ref_level", "inside", "ended", "prompt", "owed",
-    "word", "full", "last", "realigns", "start", "at", "holds", "done", "run_dims",
-    "dim_count", "dims",
+    "placed", "known", "word", "full", "last", "realigns", "start", "at", "holds", "done",
+    "run_dims", "dim_count", "dims",
 )  # fmt: skip
 
 LOOP_EXTENT, LOOP_JUMP, LOOP_COUNT = range(3)
@@ -78,6 +82,54 @@ def watch(M: Memory, a: int, t: int) -> int:
         closes = make_beat(VALUE if part else kind, stop_of(beat), low_of(beat), 0)
         push(M, M[a + P.closes], t, closes)
     M[a + P.inside] = not last
+    return acted(M, t)
+
+
+@step
+def look_up(M: Memory, a: int, t: int) -> int:
+    P = LOOK
+    wait = ready(M, M[a + P.ref], t)
+    if wait != READY:
+        return wait
+    beat = head(M, M[a + P.ref])
+    kind, number = kind_of(beat), aux_of(beat)
+    if kind == VALUE and number >= M[a + P.tiles]:
+        return fault(M, a, t, number)
+    if kind == VALUE:
+        wait = room(M, M[a + P.starts], t)
+        if wait != READY:
+            return wait
+    wait = room(M, M[a + P.closes], t)
+    if wait != READY:
+        return wait
+    pop(M, M[a + P.ref], t)
+    place = 0
+    if kind == VALUE:
+        start = M[a + P.start] + number * M[a + P.stride]
+        push(M, M[a + P.starts], t, start)
+        place = start % M[a + P.word]
+    push(M, M[a + P.closes], t, make_beat(kind, stop_of(beat), low_of(beat), place))
+    return acted(M, t)
+
+
+@step
+def seek(M: Memory, a: int, t: int) -> int:
+    P = SEEK
+    starts, bursts, word = M[a + P.starts], M[a + P.bursts], M[a + P.word]
+    wait = can_pass(M, starts, bursts, t)
+    if wait != READY:
+        return wait
+    if not M[a + P.inside]:
+        start = head(M, starts)
+        M[a + P.address] = start // word
+        M[a + P.left] = (start % word + M[a + P.length] + word - 1) // word
+    length = min(M[a + P.burst] - M[a + P.address] % M[a + P.burst], M[a + P.left])
+    push(M, bursts, t, length)
+    M[a + P.address] += length
+    M[a + P.left] -= length
+    M[a + P.inside] = M[a + P.left] > 0
+    if not M[a + P.inside]:
+        pop(M, starts, t)
     return acted(M, t)
 
 
@@ -168,6 +220,8 @@ def emit(M: Memory, a: int, t: int) -> int:
             return ANY if seen < 0 and known <= 0 else t + 1
     # The next bytes of the beat, at a place in the word that is held or at the head.
     word, at, holds = M[a + P.word], M[a + P.at], M[a + P.holds]
+    if M[a + P.placed] and not M[a + P.inside]:
+        at = aux_of(head(M, closes))  # which comes before any word of its tile
     row_ends = M[a + P.dims + DIM_COUNT] + 1 == M[a + P.dims + DIM_EXTENT]
     left = (M[a + P.last] if row_ends else M[a + P.full]) - M[a + P.done]
     end = at + min(left, word)
@@ -176,6 +230,7 @@ def emit(M: Memory, a: int, t: int) -> int:
         return seen
     if not holds and end > word:
         pop(M, data, t)
+        M[a + P.at] = at
         M[a + P.holds] = M[a + P.inside] = True
         return acted(M, t)
     pops = takes if M[a + P.realigns] else end == word
@@ -205,7 +260,11 @@ def emit(M: Memory, a: int, t: int) -> int:
     wait = room(M, out, t)
     if wait != READY:
         return wait
-    push(M, out, t, make_beat(VALUE, stop, 0, 0))
+    known = 0
+    if M[a + P.known]:
+        known = M[M[a + P.known]]
+        M[a + P.known] += 1
+    push(M, out, t, make_beat(VALUE, stop, 0, known))
     for n in range(M[a + P.dim_count]):
         dim = a + P.dims + DIM_SIZE * n
         M[dim + DIM_COUNT] += 1
@@ -239,40 +298,11 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
     out, req = (layout.channel(unit.outputs[port]) for port in ("out", "req"))
     queue = params.bursts(bus)
     bursts = layout.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
-    go = closes = NO_CHANNEL
+    closes = NO_CHANNEL
     if params.ref_level is not None:
-        ref, queue = layout.channel(unit.inputs["ref"]), params.closes(unit, design)
-        go = layout.internal(f"{unit.name}.go", params.ahead)
+        queue = params.closes(unit, design)
         closes = layout.internal(f"{unit.name}.closes", queue.depth, queue.latency)
-        layout.actor(
-            unit.name,
-            "watch",
-            watch,
-            packed(WATCH, ref=ref, go=go, closes=closes, level=params.ref_level, inside=False),
-            reads=[ref],
-            writes=[go, closes],
-        )
-
-    # Addresses count from the last boundary of bursts, so that they are small.
-    walk, boundary = params.walk, burst(bus, depth) * bus.bytes
-    base = walk.base % boundary
-    loops = zip(walk.extents, walk.jumps, strict=True)
-    own = packed(
-        WALK,
-        go=go,
-        gone=False,
-        bursts=bursts,
-        base=base,
-        length=walk.length,
-        word=bus.bytes,
-        burst=burst(bus, depth),
-        start=base,
-        address=base // bus.bytes,
-        left=walk.words(bus.bytes),
-        loop_count=len(walk.extents),
-        loops=[n for extent, jump in loops for n in (extent, jump % boundary, 0)],
-    )
-    layout.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
+    (build_look_up if params.tiles else build_walk)(unit, params, layout, bursts, closes)
     longest = params.longest_burst(bus, depth)
     layout.actor(
         unit.name,
@@ -283,8 +313,9 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         writes=[req, data],
     )
 
-    gear, levels = params.gear, params.levels
-    jumps = {level: n % bus.bytes for level, n in zip(walk.levels, walk.jumps, strict=True)}
+    gear, levels, walk = params.gear, params.levels, params.walk
+    jumps = {} if params.tiles else dict(zip(walk.levels, walk.jumps, strict=True))
+    jumps = {level: jump % bus.bytes for level, jump in jumps.items()}
     own = packed(
         EMIT,
         data=data,
@@ -296,6 +327,8 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         ended=False,
         prompt=params.prompt,
         owed=False,
+        placed=params.tiles > 0,
+        known=layout.decided(unit) if params.decides else 0,
         word=bus.bytes,
         full=gear.full,
         last=gear.last,
@@ -304,9 +337,82 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         at=0,
         holds=False,
         done=0,
-        run_dims=min(walk.levels, default=len(levels)),
+        run_dims=min(jumps, default=len(levels)),
         dim_count=len(levels),
-        dims=[n for level, extent in enumerate(levels) for n in (extent, jumps.get(level, 0), 0)],
+        dims=[n for k, extent in enumerate(levels or (1,)) for n in (extent, jumps.get(k, 0), 0)],
     )
     reads = [data, *([closes] if closes else [])]
     layout.actor(unit.name, "emit", emit, own, reads=reads, writes=[out])
+
+
+def build_walk(unit: Unit, params: Load, layout: DesignLayout, bursts: int, closes: int) -> None:
+    """The address generator of an affine read, and what triggers it."""
+    bus = layout.design.bus
+    go = NO_CHANNEL
+    if params.ref_level is not None:
+        ref = layout.channel(unit.inputs["ref"])
+        go = layout.internal(f"{unit.name}.go", params.ahead)
+        layout.actor(
+            unit.name,
+            "watch",
+            watch,
+            packed(WATCH, ref=ref, go=go, closes=closes, level=params.ref_level, inside=False),
+            reads=[ref],
+            writes=[go, closes],
+        )
+
+    # Addresses count from the last boundary of bursts, so that they are small.
+    longest = burst(bus, layout.design.channel[unit.inputs["data"]].depth)
+    walk, boundary = params.walk, longest * bus.bytes
+    base = walk.base % boundary
+    loops = zip(walk.extents, walk.jumps, strict=True)
+    own = packed(
+        WALK,
+        go=go,
+        gone=False,
+        bursts=bursts,
+        base=base,
+        length=walk.length,
+        word=bus.bytes,
+        burst=longest,
+        start=base,
+        address=base // bus.bytes,
+        left=walk.words(bus.bytes),
+        loop_count=len(walk.extents),
+        loops=[n for extent, jump in loops for n in (extent, jump % boundary, 0)],
+    )
+    layout.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
+
+
+def build_look_up(unit: Unit, params: Load, layout: DesignLayout, bursts: int, closes: int) -> None:
+    """What makes starts of tiles of addresses, and bursts of these."""
+    bus, ref = layout.design.bus, layout.channel(unit.inputs["ref"])
+    queue = params.starts(unit, layout.design)
+    starts = layout.internal(f"{unit.name}.starts", queue.depth, queue.latency)
+    longest = burst(bus, layout.design.channel[unit.inputs["data"]].depth)
+    own = packed(
+        LOOK,
+        ref=ref,
+        starts=starts,
+        closes=closes,
+        tiles=params.tiles,
+        start=params.base % (longest * bus.bytes),
+        stride=params.tile_bytes,
+        word=bus.bytes,
+    )
+    actor = layout.actor(unit.name, "look up", look_up, own, reads=[ref], writes=[starts, closes])
+    layout.faults[actor] = lambda number: (
+        f"{unit.name} is to read tile {number} of {params.region}, which has {params.tiles} tiles"
+    )
+    own = packed(
+        SEEK,
+        starts=starts,
+        bursts=bursts,
+        length=params.tile_bytes,
+        word=bus.bytes,
+        burst=longest,
+        inside=False,
+        address=0,
+        left=0,
+    )
+    layout.actor(unit.name, "seek", seek, own, reads=[starts], writes=[bursts])

@@ -1,4 +1,4 @@
-"""Load: affine read of a tensor, once or for every element of a reference."""
+"""Load: reads a tensor, affinely once or for every element of a reference, or tiles by address."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.arguments import Address
+from ....ir.dtypes import address
 from ....ir.wire import TILE_LEVELS
+from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.gear import Gear, beat_problem, stored_bits
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
-from ...design.table import Bus, Channel, Design, Region, Unit
+from ...design.table import Bus, Channel, Design, Region, Unit, index_bits
 from ..axi.params import burst, raw_channel, request_bits, words
 
 AHEAD = 8
 """Default of the reference elements in flight."""
+
+ON_THE_WAY = 8
+"""Cycles that an address and its data are on the way, but for the memory and multiplications."""
 
 MOST_AHEAD = 64
 """Most reference elements in flight: up to this depth their queue has latency 1."""
@@ -85,10 +90,11 @@ class Walk:
 
 @dataclass(frozen=True)
 class Load(UnitParams):
-    """An affine read of a tensor: ``out``, once or for every element of ``ref``.
+    """A read of a tensor: ``out``, once or for every element of ``ref``.
 
     ``req`` are requests, ``data`` the bus words that they return, both raw. ``ref`` exists only for
-    a load by reference, and may carry structure only.
+    a load by reference, and may carry structure only; for a load by address it carries the number
+    of the tile that is read.
 
     Parameters
     ----------
@@ -111,6 +117,11 @@ class Load(UnitParams):
         None for the static load, which reads once per run; its outermost dim is closed by ``DONE``.
     ahead : int
         Elements of ``ref`` in flight, 2 to 64.
+    tiles : int
+        Tiles that an address may name; 0 for an affine read, by whatever reference.
+    addresses : bool
+        Whether what is read are rows of addresses. They have no levels of a tile; of their 64 bits
+        in memory those stay that the wire has, and a number that needs more becomes all ones.
     prompt : bool
         Whether the last beat of a pass is sent without waiting for the end of its element, for
         consumers that ignore stops: it then closes only the pass.
@@ -126,6 +137,8 @@ class Load(UnitParams):
     ref_level: int | None = None
     ahead: int = AHEAD
     prompt: bool = False
+    tiles: int = 0
+    addresses: bool = False
 
     kind: ClassVar = "load"
     main: ClassVar = "emit"
@@ -158,6 +171,32 @@ class Load(UnitParams):
             raw_channel(f"{name}_req", form["req"]),
             raw_channel(f"{name}_data", form["data"], depth),
         )
+
+    @property
+    def decides(self) -> str:
+        """Addresses that are read."""
+        return "out" if self.addresses else ""
+
+    @property
+    def tile_levels(self) -> int:
+        """Wire levels of a tile."""
+        return 0 if self.addresses else TILE_LEVELS
+
+    @staticmethod
+    def in_flight(bus: Bus, tile_bytes: int) -> tuple[int, int]:
+        """What a load by address has under way to read at the full rate.
+
+        Returns
+        -------
+        words : int
+            Depth of the FIFO of bus words.
+        tiles : int
+            Elements of ``ref`` in flight.
+        """
+        words = -(-tile_bytes // bus.bytes)
+        covered = bus.latency + ON_THE_WAY + min(words, bus.burst)
+        tiles = -(-(covered + stages.MULTIPLIER) // words) + 1
+        return max(covered, 2 * bus.burst), min(tiles + 1, MOST_AHEAD)
 
     @property
     def row_bytes(self) -> int:
@@ -193,12 +232,19 @@ class Load(UnitParams):
             return f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows"
         if problem := beat_problem(8 * self.beat_bytes):
             return problem
+        if self.addresses and (self.rows, self.slices) != (1, 1):
+            return f"a row of addresses of {self.region} is one beat, not {self.rows * self.slices}"
         if self.base != region.base:
             return f"{self.region} lies at {region.base}, not at {self.base}"
         if self.base % bus.bytes:
             return (
                 f"{self.region} lies at {self.base}, not a multiple of the bus word of {bus.bytes}"
             )
+        if self.tiles:
+            if (self.ref_level, self.shape) != (0, ()):
+                return f"{load} by address reads one tile for each"
+            if self.tiles * tile > region.size:
+                return f"{self.region} has {region.size // tile} tiles, not {self.tiles}"
         spans = [(e - 1) * s for e, s in zip(self.shape, self.stride, strict=True)]
         first, last = sum(min(0, s) for s in spans), sum(max(0, s) for s in spans)
         if first < 0 or (last + 1) * tile > region.size:
@@ -216,7 +262,7 @@ class Load(UnitParams):
         if problem := self.access_problem(design.bus, region):
             return problem
         beat, tail = 8 * self.beat_bytes, 8 * (self.row_bytes % self.beat_bytes)
-        lane = stored_bits(out.bits)
+        lane = self.stored_bits(out.bits)
         if out.lanes * lane not in (0, beat):
             return f"out must have beats of {beat} bits, not {out.lanes * lane}"
         if out.lanes and out.tail * lane != tail:
@@ -228,19 +274,30 @@ class Load(UnitParams):
                 return f"elements of ref end at level {self.ref_level}, not in 0..{ref.rank or 0}"
             if not 2 <= self.ahead <= MOST_AHEAD:
                 return f"2 to {MOST_AHEAD} elements of ref may be in flight, not {self.ahead}"
+            if self.tiles and ref.lanes != 1:
+                return f"addresses have one lane, not {ref.lanes}"
             rank += ref.rank - self.ref_level
         formats = {"out": Format(out.lanes, out.bits, rank), **self.raw(design.bus)}
         return misfit(unit, design, **formats)
 
+    def stored_bits(self, bits: int) -> int:
+        """Bits of a lane in off-chip memory."""
+        return address.bits if self.addresses else stored_bits(bits)
+
     @property
     def walk(self) -> Walk:
-        """The loop nest of a pass; dims that are contiguous in memory are joined into one run."""
+        """The loop nest of a pass; dims that are contiguous in memory are joined into one run.
+
+        By address that of all tiles, each of which is a run.
+        """
         length = tile = self.tile_bytes
+        if self.tiles:
+            return Walk(self.base, tile, (), (self.tiles,), (tile,), (tile,))
         levels: list[int] = []
         extents: list[int] = []
         strides: list[int] = []
         dims = zip(reversed(self.shape), reversed(self.stride), strict=True)
-        for level, (extent, stride) in enumerate(dims, TILE_LEVELS):
+        for level, (extent, stride) in enumerate(dims, self.tile_levels):
             if extent == 1:
                 continue
             if not extents and stride * tile == length:
@@ -256,8 +313,17 @@ class Load(UnitParams):
         return Walk(self.base, length, tuple(levels), tuple(extents), tuple(strides), tuple(jumps))
 
     def pass_bytes(self, bus: Bus) -> tuple[int, int]:
-        """Bytes of the tiles of a pass, and of the words that are read for them."""
+        """Bytes of the tiles of a pass, and of the words that are read for them.
+
+        By address those of a tile whose start in a word takes most words.
+        """
+        if self.tiles:
+            return self.tile_bytes, self.walk.most_words(bus.bytes) * bus.bytes
         return math.prod(self.shape) * self.tile_bytes, self.walk.pass_words(bus.bytes) * bus.bytes
+
+    def varies(self, bus: Bus) -> bool:
+        """Whether what is read depends on the addresses, since tiles are no whole words."""
+        return self.tiles > 0 and self.walk.words(bus.bytes) < self.walk.most_words(bus.bytes)
 
     def longest_burst(self, bus: Bus, depth: int) -> int:
         """Words of the longest burst with a FIFO of words of `depth`."""
@@ -266,24 +332,56 @@ class Load(UnitParams):
     @property
     def levels(self) -> tuple[int, ...]:
         """Extents of the levels that a pass counts, innermost first."""
-        return (self.slices, self.rows, *reversed(self.shape))
+        return (*(self.slices, self.rows)[: self.tile_levels], *reversed(self.shape))
 
     @property
     def pass_level(self) -> int:
         """Wire level that the last beat of a pass closes, without the reference's stop."""
-        return TILE_LEVELS + len(self.shape) - (self.ref_level is None)
+        return self.tile_levels + len(self.shape) - (self.ref_level is None)
 
     def bursts(self, bus: Bus) -> Channel:
         """The queue of the address generator's bursts."""
         return Channel("bursts", 1, request_bits(bus), None, REQUESTS)
 
+    def steps(self, bus: Bus) -> int:
+        """Steps of the walk from the start of a tile to that of the next one."""
+        return self.tile_bytes // self.walk.step(bus.bytes)
+
+    def multiplication(self, bus: Bus) -> int:
+        """Cycles from an address to the start of its tile; 0 if that is a shift."""
+        steps = self.steps(bus)
+        return stages.MULTIPLIER if steps & (steps - 1) else 0
+
+    def multipliers(self, design: Design) -> int:
+        """One, for the starts of tiles by address whose size is no power of two."""
+        return int(self.tiles > 0 and self.multiplication(design.bus) > 0)
+
+    def places(self, bus: Bus) -> int:
+        """Places in a word, in steps of the gear, at which a tile by address may start."""
+        return bus.bytes // self.gear.step(bus.bytes) if self.realigns(bus) else 1
+
+    def starts(self, unit: Unit, design: Design) -> Channel:
+        """The queue of the starts of tiles by address, in steps of the walk."""
+        bus, data = design.bus, design.channel[unit.inputs["data"]]
+        before = self.base % (burst(bus, data.depth) * bus.bytes)
+        last = before // self.walk.step(bus.bytes) + (self.tiles - 1) * self.steps(bus)
+        bits = max(1, last.bit_length())
+        return Channel("starts", 1, bits, None, self.ahead, self.multiplication(bus))
+
     def closes(self, unit: Unit, design: Design) -> Channel:
-        """The queue of the stops of the reference's elements."""
-        return Channel("closes", 0, 0, design.channel[unit.inputs["ref"]].rank, self.ahead)
+        """The queue of the stops of the reference's elements, by address with their places."""
+        rank, bus = design.channel[unit.inputs["ref"]].rank, design.bus
+        if not self.tiles:
+            return Channel("closes", 0, 0, rank, self.ahead)
+        places, delay = self.places(bus), self.multiplication(bus)
+        if places == 1:
+            return Channel("closes", 0, 0, rank, self.ahead, delay)
+        return Channel("closes", 1, index_bits(places), rank, self.ahead, delay)
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         closes = [] if self.ref_level is None else [self.closes(unit, design)]
-        return [self.bursts(design.bus), *closes]
+        starts = [self.starts(unit, design)] if self.tiles else []
+        return [self.bursts(design.bus), *starts, *closes]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """By reference two: elements are consumed, and their data requested, ahead of the output.

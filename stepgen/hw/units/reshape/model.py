@@ -165,8 +165,8 @@ def build(unit: Unit, params: Reshape, layout: DesignLayout) -> None:
 
 
 def _padding(layout: DesignLayout, y: Channel, params: Reshape) -> int:
-    """Value of a padding element in the model: its flag, or the address of its selector mask."""
-    if params.level or y.bits != 1:
+    """Value of a padding element in the model: its flag or number, or the address of several."""
+    if params.level:
         return 0
-    bit = params.pad & 1
-    return layout.reserve([bit] * y.lanes) if y.lanes > 1 else bit
+    item = params.lane(y)
+    return layout.reserve([item] * y.lanes) if y.lanes > 1 else item

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ElementType
+from ....ir.dtypes import ElementType, address
 from ....ir.wire import TILE_LEVELS
 from ...arithmetic.pipeline import pattern
 from ...design.formats import Format, misfit
 from ...design.pace import UNALIGNED, Extents, Pace, Paces, Part, span
 from ...design.params import UnitParams
-from ...design.table import Design, Unit
+from ...design.table import Channel, Design, Unit
 
 
 def bits_of(pad: float, element: ElementType) -> int:
@@ -80,6 +80,11 @@ class Reshape(UnitParams):
         if self.flagged:
             formats["padding"] = Format(1, 1, x.rank + 1 - self.level)
         return misfit(unit, design, **formats)
+
+    def lane(self, y: Channel) -> int:
+        """The bits of one lane of padding; an address that is too large becomes all ones."""
+        most = (1 << y.bits) - 1
+        return min(self.pad, most) if y.element == address.name else self.pad & most
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; padding follows a group's end, so an element may have to wait for its chunk."""

@@ -61,8 +61,7 @@ class ReshapeCore(UnitCore):
         ]
         with m.If(pads):
             out = self.channels["y"]
-            pad = self.params.pad & ((1 << out.bits) - 1)
-            lanes = Cat([Const(pad, out.bits)] * out.lanes)
+            lanes = Cat([Const(self.params.lane(out), out.bits)] * out.lanes)
             m.d.comb += [
                 y.payload.kind.eq(VALUE if self.params.rows else BARE),
                 y.payload.data.eq(lanes if self.params.rows else level),

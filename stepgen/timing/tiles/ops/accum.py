@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....ir.stream import Node
 from ....ir.wire import BARE, VALUE
 from ...kernel import (
+    FAULT,
     NEVER,
     READY,
     Memory,
@@ -22,7 +23,6 @@ from ...kernel import (
 from .. import costs, operands
 from ..actor import (
     COMMON,
-    FAULT,
     IDLE,
     MAX_EXTENT,
     MAX_PAD_COLS,

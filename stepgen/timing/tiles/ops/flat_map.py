@@ -7,6 +7,7 @@ from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import BARE, VALUE
 from ...kernel import (
+    FAULT,
     NEVER,
     READY,
     Memory,
@@ -23,7 +24,6 @@ from ...kernel import (
     stop_of,
 )
 from ..actor import (
-    FAULT,
     bare,
     cols_of,
     fresh,

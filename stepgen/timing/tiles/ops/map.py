@@ -6,6 +6,7 @@ from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import VALUE
 from ...kernel import (
+    FAULT,
     NEVER,
     READY,
     Memory,
@@ -22,7 +23,6 @@ from ...kernel import (
 from .. import costs, operands
 from ..actor import (
     COMMON,
-    FAULT,
     IDLE,
     TILED,
     area,

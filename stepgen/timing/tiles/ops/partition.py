@@ -6,6 +6,7 @@ from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import BARE, VALUE
 from ...kernel import (
+    FAULT,
     NEVER,
     READY,
     Memory,
@@ -24,7 +25,7 @@ from ...kernel import (
 )
 from ...selector import selected
 from .. import buffers
-from ..actor import COMMON, FAULT, IDLE, area, fresh, is_done, later, send, take
+from ..actor import COMMON, IDLE, area, fresh, is_done, later, send, take
 from ..program import Program, holds_buffers
 from ..streams import holds_tiles, rests
 

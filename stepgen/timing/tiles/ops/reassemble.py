@@ -7,6 +7,7 @@ from ....ir.stream import Node
 from ....ir.wire import BARE
 from ...kernel import (
     ANY,
+    FAULT,
     LATENCY,
     NEVER,
     POPPED,
@@ -29,7 +30,7 @@ from ...kernel import (
     stop_of,
 )
 from ...selector import selected
-from ..actor import COMMON, FAULT, bare, fresh, is_done, send, take
+from ..actor import COMMON, bare, fresh, is_done, send, take
 from ..program import Program
 
 P = record(

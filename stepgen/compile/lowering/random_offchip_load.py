@@ -1,0 +1,28 @@
+"""RandomOffChipLoad becomes a load unit that reads a tile for each address."""
+
+from ...hw.units.load.params import Load
+from ...ir.stream import Node
+from ..circuit import Circuit
+from ..lower import Lowering
+from ..reading import add_load, region_of
+from ..stop_use import stops_unused
+
+
+class RandomOffchipLoadCircuit(Circuit):
+    """One load, which has so many tiles under way that it covers the latency of the memory."""
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        region = region_of(node, to)
+        words, ahead = Load.in_flight(to.bus, region.size // region.tiles)
+        add_load(
+            node,
+            to,
+            words,
+            to.input(node, 0),
+            shape=(),
+            stride=(),
+            ref_level=0,
+            ahead=ahead,
+            prompt=stops_unused(node.outputs[0]),
+            tiles=region.tiles,
+        )

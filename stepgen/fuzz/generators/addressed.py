@@ -1,0 +1,58 @@
+"""Draws accesses of memory by address, from inputs or from memory, and what moves addresses."""
+
+from __future__ import annotations
+
+import stepgen as sg
+
+from ...ir.stream import Stream
+from .reconvergent import Bounded
+
+
+class Addressed(Bounded):
+    """A drawn program that also accesses tensors by address."""
+
+    def addresses(self, name: str, x: Stream, tiles: int) -> Stream:
+        """A new input of numbers of tiles, in the shape of a stream."""
+        self.ranges[name] = range(tiles)
+        return self.beside(name, sg.address[1, 1], x)
+
+    def step_gather(self, x: Stream, name: str) -> Stream:
+        """Tiles of any size by address, one for each element of a stream."""
+        rows, columns, tiles = self.number(1, 3), self.columns(), self.pick(1, 2, 5, 16, 33)
+        element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32, sg.bool_)
+        tensor = self.graph.tensor(name, (rows * tiles, columns), element)
+        at = self.moved(self.looked_up(x, name, tiles), name)
+        self.graph.output(x, f"{name}_x")
+        return sg.random_offchip_load(at, tensor, tile=(rows, columns))
+
+    def looked_up(self, x: Stream, name: str, tiles: int) -> Stream:
+        """Numbers of tiles, which are an input or lie in memory."""
+        if self.number(0, 2):
+            return self.addresses(f"{name}_at", x, tiles)
+        size = self.number(1, 9)
+        table = self.graph.tensor(f"{name}_table", (size, 1), sg.address)
+        self.inputs[table.name] = self.rng.integers(0, tiles, (size, 1))
+        if self.number(0, 2):
+            places = self.addresses(f"{name}_places", x, size)
+            return sg.random_offchip_load(places, table, tile=(1, 1))
+        return sg.linear_offchip_load(table, tile=(1, 1), shape=(1,), stride=(0,), ref=x).flatten(
+            0, 1
+        )
+
+    def moved(self, at: Stream, name: str) -> Stream:
+        """The same addresses, by other ways."""
+        way = self.number(0, 5)
+        if way == 0:
+            return at.promote(0).flatten(0, 1)
+        if way == 1:
+            one, other = at.fork(2)
+            self.graph.output(other, f"{name}_numbers")
+            return one
+        if way == 2:
+            sel = self.beside(f"{name}_sel", sg.Selector(2), at)
+            order = self.pick("index", "arrival")
+            parts = self.branches(sg.partition(at, sel, rank=0))
+            return sg.reassemble(parts, sel, rank=0, order=order).flatten(0, 1)
+        if way == 3:
+            return at.reshape(chunk=self.number(1, 3), pad=0)[0].flatten(0, 1)
+        return at

@@ -1,0 +1,104 @@
+"""Programs that access memory by address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.verilator import LEAST_BUILD
+from stepgen.hw.design.table import Bus
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.stalls import Stalls
+from stepgen.timing.model import Fault
+
+TILES, PLACES = 9, 7
+
+
+def gather(count: int, cols: int = 24) -> sg.Graph:
+    """Tiles whose numbers lie in memory, at given places; and these numbers."""
+    g = sg.Graph("gather")
+    table = g.tensor("table", (PLACES, 2), sg.address)
+    w = g.tensor("w", (2 * TILES, cols), sg.int8)
+    numbers = g.input("at", sg.address[1, 1], (count,)).random_offchip_load(table, tile=(1, 1))
+    one, other = numbers.fork(2)
+    g.output(one.random_offchip_load(w, tile=(2, cols), name="rows"), "y")
+    g.output(other, "numbers")
+    return g
+
+
+def contents(g: sg.Graph, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    (count,) = (d.static for d in g.inputs["at"].shape)
+    shape = g.tensors["w"].shape
+    return {
+        "at": rng.integers(0, 2 * PLACES, (count, 1, 1)),
+        "table": rng.integers(0, TILES, (PLACES, 2)),
+        "w": rng.integers(-100, 100, shape).astype(np.int8),
+    }
+
+
+def test_what_is_read_follows_from_what_was_read(tmp_path: Path) -> None:
+    g = gather(20)
+    inputs = contents(g, 4)
+    stalls = Stalls(3, {"at": 0.2, "y": 0.3, "mem.r": 0.2})
+    one = Experiment(g, inputs, bus=Bus(128), stalls=stalls, aborts=(60,))
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+    numbers = inputs["table"].ravel()[inputs["at"].ravel()]
+    rows = inputs["w"].reshape(TILES, 2, -1)[numbers]
+    assert np.array_equal(np.stack(one.reference.nested("y")), rows)
+
+
+@pytest.mark.parametrize("number", [TILES, 1 << 40])
+def test_a_number_in_memory_that_is_no_tile(number: int) -> None:
+    """The reference, at the user's line, and the model say so; an output shows all ones."""
+    g = gather(5)
+    inputs = contents(g, 5)
+    inputs["table"][:] = number
+    told = rf"rows \(test_by_address.py:\d+\): .* asks for tile {number} of tensor w"
+    with pytest.raises(sg.StepError, match=told):
+        assert Experiment(g, inputs).prediction
+
+    plain = sg.Graph("plain")
+    at = plain.input("at", sg.address[1, 1], (2,))
+    w = plain.tensor("w", (TILES, 8), sg.int8)
+    plain.output(at.random_offchip_load(w, tile=(1, 8), name="rows"), "y")
+    inputs = {"at": [[[TILES - 1]], [[number]]], "w": np.zeros((TILES, 8), np.int8)}
+    seen = min(number, 15)
+    told = rf"design plain stops in cycle \d+: rows is to read tile {seen} of w, which has 9 tiles"
+    with pytest.raises(Fault, match=told):
+        assert Experiment(plain, inputs).prediction
+
+
+@pytest.mark.parametrize("latency", [2, 16, 90])
+def test_tiles_cover_the_latency_of_the_memory(latency: int) -> None:
+    """Tiles of four words keep the bus busy; those of one as far as the arbiter lets one load."""
+    for cols, least in ((32, 0.95), (16, 0.95), (8, 0.47)):
+        g = sg.Graph("plain")
+        w = g.tensor("w", (TILES, cols), sg.int8)
+        g.output(
+            g.input("at", sg.address[1, 1], (400,)).random_offchip_load(w, tile=(1, cols)), "y"
+        )
+        inputs = {"at": np.arange(400).reshape(-1, 1, 1) % TILES, "w": np.ones((TILES, cols), int)}
+        bus = Bus(64, outstanding=128, latency=latency)
+        memory = MemoryTiming(latency, read_outstanding=64)
+        one = Experiment(g, inputs, lanes=8, bus=bus, memory=memory)
+        words = one.traffic[0] // 8
+        assert words == 400 * cols // 8
+        assert words > least * (one.prediction.cycles - latency - 20), (cols, one.prediction.cycles)
+
+
+def test_wires_are_as_wide_as_the_numbers_of_tiles() -> None:
+    design = lower(gather(3))
+    assert design.channel["at"].bits == (2 * PLACES + 1).bit_length()
+    assert {c.bits for c in design.channels if c.element == "address"} == {4}
+    g = sg.Graph("square")
+    g.output(g.input("at", sg.address[2, 2], (3,)), "y")
+    with pytest.raises(sg.StepError, match="addresses travel in one row, not in tiles of address"):
+        lower(g)
