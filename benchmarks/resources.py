@@ -17,6 +17,7 @@ from stepgen.hw.system import System
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
+from stepgen.hw.units.pmu.params import Pmu
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -129,6 +130,17 @@ def _top_k() -> Accelerator:
     return _between_ports("top_k", 4, [unit], [x], [y])
 
 
+def _pmu(pages: int, page: int, *, linked: bool) -> Accelerator:
+    """Rows of 4 x int8 that are read once per element of a reference, references as they come."""
+    largest = page * (pages // 2 if linked else 1)
+    params = Pmu(3, None, False, 1, 0, pages, page, not linked, largest, 8)
+    x, ref = Channel("x", 4, 8, 3), Channel("ref", 1, 1, 1)
+    refs = Channel("refs", 1, params.page_bits, 0)
+    y = Channel("y", 4, 8, 4, depth=4, delay=params.delay(4))
+    unit = Unit.in_order("pmu", params, ("x", "refs", "ref"), ("refs", "y"))
+    return _between_ports("pmu", 4, [unit], [x, ref], [y], [refs])
+
+
 def _crossbar(ports: int) -> Accelerator:
     """Every input may go to any output, in chunks of tiles."""
     heads, tails, crossings, units = [], [], [], []
@@ -159,6 +171,9 @@ CASES = (
     Case("requantize by a factor", lambda: _requantize(19661, 22)),
     Case("requantize by rows of factors and shifts", _requantize_by),
     Case("top_k, 2 of 8, bf16", _top_k),
+    Case("PMU, 16 linked pages of 32", lambda: _pmu(16, 32, linked=True)),
+    Case("PMU, 64 linked pages of 64", lambda: _pmu(64, 64, linked=True)),
+    Case("PMU, 2 chunks of 512", lambda: _pmu(2, 512, linked=False)),
     Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
     Case("FIFO of 64", lambda: _fifo(64)),
     Case("FIFO of 512", lambda: _fifo(512), "128 MHz without output register"),

@@ -11,7 +11,7 @@ EQUIVALENT = {
     "-> if (ready(M, flags, t) != READY or then != NEVER):": (
         "the step asks more often and acts in the same cycles"
     ),
-    "stepgen/hw/units/expand/model.py: beat = make_beat(VALUE, stop - base, 0, 0) -> "
+    "stepgen/timing/elements.py: beat = make_beat(VALUE, stop - base, 0, 0) -> "
     "beat = make_beat(VALUE, stop - base, 1, 0)": ("the low of a value is read nowhere"),
     "stepgen/hw/units/expand/model.py: count=params.count or 0, -> count=params.count or 1,": (
         "with a reference the count is read nowhere"

@@ -13,12 +13,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 UNITS = "stepgen/hw/units"
 COMMON = (
-    *("accelerator", "axi", "control", "counters", "fifo", "lookahead", "matrix", "occupancy"),
+    *(
+        "accelerator",
+        "axi",
+        "control",
+        "counters",
+        "elements",
+        "fifo",
+        "lookahead",
+        "matrix",
+        "occupancy",
+    ),
     *("onehot", "select", "system", "primitives/block_ram", "primitives/counter"),
     *("primitives/delay", "primitives/multiplier"),
 )
 """Circuits in `stepgen.hw` that units and designs have in common."""
-TIMING = ("kernel", "model", "design_layout")
+TIMING = ("kernel", "model", "design_layout", "elements")
 """What cycle models have in common, in `stepgen.timing`."""
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -26,11 +26,14 @@ class Circuit(ABC):
         separate ways.
     bundles : bool
         Whether it only makes tuples of its inputs, for which it needs no unit.
+    restructures : bool
+        Whether each element of its one input leaves by its one output, once and in order.
     """
 
     covers: ClassVar[str] = ""
     moves: ClassVar[bool] = False
     bundles: ClassVar[bool] = False
+    restructures: ClassVar[bool] = False
 
     @abstractmethod
     def lower(self, node: Node, to: Lowering) -> None:

@@ -15,7 +15,7 @@ from ..hw.units.memory import params as memory
 from ..ir.arguments import checked, shown, take
 from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, buffer_bound, static
-from ..ir.dtypes import FLAG, DataType, Selector, Tile, address, bool_
+from ..ir.dtypes import FLAG, Buffer, DataType, Selector, Tile, address, bool_
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
@@ -26,6 +26,7 @@ from .fusion import pipelined
 from .memory_map import number_bits_of, place_tensors, widened
 from .sizing.depths import Unbounded, derive
 from .sizing.slack import balanced
+from .sizing.unbounded import told
 from .unzip import unzipped
 
 
@@ -62,6 +63,8 @@ class Lowering:
         Names of the nodes on a cycle.
     number_bits : int
         Bits of an address on a wire.
+    reference_bits : dict of Node to int
+        Bits of the references to buffers that a node makes or passes on.
     loads, stores : list of tuple of str
         For each one added so far its channels to and from the arbiter, for `memory.join`.
     """
@@ -75,6 +78,7 @@ class Lowering:
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
     number_bits: int = field(init=False)
+    reference_bits: dict[Node, int] = field(default_factory=dict)
     loads: list[tuple[str, str]] = field(default_factory=list)
     stores: list[tuple[str, str, str]] = field(default_factory=list)
     _carried: dict[str, Stream] = field(default_factory=dict)
@@ -118,7 +122,7 @@ class Lowering:
         """Beats of one row of a tile; the last one may be padded."""
         return -(-self.columns(node, dtype) // self.lanes)
 
-    def _format(self, node: Node, stream: Stream) -> Channel:
+    def format(self, node: Node, stream: Stream) -> Channel:
         """A channel for a stream, still without a name."""
         dtype = stream.dtype
         rank = stream.rank + wire_levels(dtype)
@@ -126,6 +130,8 @@ class Lowering:
             return Channel("", dtype.n, 1, rank, element=bool_.name)
         if dtype == FLAG:
             return Channel("", 1, 1, rank, element=bool_.name)
+        if isinstance(dtype, Buffer):
+            return Channel("", 1, self.reference_bits[node], rank)
         if isinstance(dtype, Tile) and dtype.element == address:
             if dtype.rows.static != 1:
                 raise self.fail(node, f"addresses travel in one row, not in tiles of {dtype}")
@@ -199,12 +205,12 @@ class Lowering:
         inputs = {name: self.input(node, index) for index, name in enumerate(params.inputs)}
         self.unit(node.name, params, **inputs, y=self.output(node, delay=params.delay(self.lanes)))
 
-    def _free(self, name: str, rows: Iterable[Unit | Channel]) -> str:
-        """A unique name for a new row, if possible `name`.
+    def _free(self, name: str, rows: Iterable[Unit | Channel], node: str = "") -> str:
+        """A unique name for a new row of a node, if possible `name`.
 
         An operator may have any name, also one that is generated here for another.
         """
-        taken = {row.name for row in rows} | self._nodes.keys() - {self._node}
+        taken = {row.name for row in rows} | self._nodes.keys() - {node or self._node}
         while name in taken:
             name += "_"
         return name
@@ -221,10 +227,16 @@ class Lowering:
     def output(self, node: Node, port: int = 0, *, delay: int = 0) -> str:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
+        if isinstance(stream.dtype, Buffer) and node not in self.reference_bits:
+            self.reference_bits[node] = self.reference_bits[node.inputs[0].node]
         name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
-        channel = replace(self._format(node, stream), name=name, delay=delay)
+        channel = replace(self.format(node, stream), name=name, delay=delay)
         self._outputs[stream] = self.add(channel, stream, self.extents(node, stream))
         return self._outputs[stream]
+
+    def made(self, stream: Stream) -> str:
+        """Channel into which a stream is written; empty as long as no unit does."""
+        return self._outputs.get(stream, "")
 
     def extents(self, node: Node, stream: Stream) -> Extents:
         """The dims of a stream on the wire, innermost first."""
@@ -240,7 +252,7 @@ class Lowering:
     ) -> str:
         """A channel between two units of one operator: as for `stream`, with other dims."""
         name, rank = f"{node.name}_{label}", len(extents) - 1
-        channel = replace(self._format(node, stream), name=name, rank=rank, delay=delay)
+        channel = replace(self.format(node, stream), name=name, rank=rank, delay=delay)
         return self.add(channel, stream, extents)
 
     def add(
@@ -251,7 +263,8 @@ class Lowering:
         For a channel that is not raw, `stream` is the stream that it carries, and `extents` its
         dims on the wire. Returns the channel's name in the table.
         """
-        channel = replace(channel, name=self._free(channel.name, self.channels.values()))
+        node = stream.node.name if stream is not None else ""
+        channel = replace(channel, name=self._free(channel.name, self.channels.values(), node))
         if stream is not None and extents is not None:
             self._carried[channel.name], self._extents[channel.name] = stream, extents
         self.channels[channel.name] = pipelined(channel)
@@ -367,31 +380,10 @@ class Lowering:
             stored = derive(design, self._extents, self._fed_back)
         except Unbounded as found:
             origin = {u.name: u.origin for u in design.units}
-            stream = self._carried[found.channel]
-            told = (
-                f"while it waits for {found.awaited}, the channel {found.channel} may have to "
-                f"buffer all its beats, but {stream.name} is {stream}, and "
-                f"{' and '.join(found.dims)} {'has' if len(found.dims) == 1 else 'have'} no bound"
-            )
-            if roots := _without_bound(stream.node):
-                told += f"; give one to {' and '.join(roots)}"
-            raise self.fail(self._nodes[origin[found.unit]], told) from None
+            said = told(found, self._carried.get(found.channel))
+            raise self.fail(self._nodes[origin[found.unit]], said) from None
         design = design.with_depths(stored)
         return design.with_depths(balanced(design, self._extents, self._fed_back))
-
-
-def _without_bound(node: Node) -> list[str]:
-    """The dims without a bound in the inputs that a node depends on."""
-    seen, todo = {node}, [node]
-    while todo:
-        above = {x.node for x in todo.pop().inputs} - seen
-        todo += above
-        seen |= above
-    dims: list[Dim] = []
-    for x in node.graph.inputs.values():
-        if x.node in seen:
-            dims += (*x.shape, *(x.dtype.dims if isinstance(x.dtype, Tile) else ()))
-    return sorted({str(d) for d in dims if d.bound is None})
 
 
 def _deeper(channel: Channel, depth: int) -> Channel:

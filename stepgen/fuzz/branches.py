@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..timing import elements
 from ..timing import kernel as k
 from ..timing.design_layout import DesignLayout
 from ..timing.layout import Layout
@@ -25,10 +26,11 @@ Arc = tuple[str, int, int]
 
 @cache
 def models() -> Mapping[str, ModuleType]:
-    """The modules of cycle models, by file."""
+    """The modules of cycle models, and of what several of them have, by file."""
     package = UNITS.relative_to(UNITS.parents[2]).parts
     names = sorted(path.parent.name for path in UNITS.glob("*/model.py"))
     found = [import_module(".".join((*package, name, "model"))) for name in names]
+    found.append(elements)
     return {str(module.__file__): module for module in found}
 
 
@@ -38,6 +40,7 @@ ERRORS = {
     "(kind_of(beat) == DONE) != (kind_of(head(M, flags)) == DONE)": _ENDS,
     "outer and (hole or kind != kind_of(element))": _FITS,
     "not outer and not hole and kind_of(element) != VALUE": _FITS,
+    "kind_of(start) != (VALUE if hole else kind)": _FITS,
     "kind_of(head(M, sel)) != DONE and not M[a + P.surplus]": _ENDS,
     "kind_of(selector) == DONE or above != (kind_of(selector) == BARE)": _FITS,
     "kind_of(head(M, M[a + P.x + n])) != DONE": _ENDS,
@@ -65,15 +68,19 @@ def unreachable() -> Mapping[str, str]:
     reasons = {_plain(test): why for test, why in ERRORS.items()}
     found: dict[str, str] = {}
     for file in models():
-        unit = Path(file).parent.name
         for function in ast.parse(Path(file).read_text()).body:
             if not isinstance(function, ast.FunctionDef):
                 continue
             for before, node in _conditions(function):
                 why = reasons.get(ast.unparse(node.test)) or BEHIND.get((function.name, before))
                 if why:
-                    found[f"{unit}/model.py:{node.test.lineno} yes"] = why
+                    found[f"{_short(file)}:{node.test.lineno} yes"] = why
     return found
+
+
+def _short(file: str) -> str:
+    """A file with its folder, which for a model is its unit's."""
+    return "/".join(Path(file).parts[-2:])
 
 
 def _conditions(function: ast.FunctionDef) -> Iterator[tuple[str, ast.If]]:
@@ -106,7 +113,7 @@ def every() -> Mapping[str, tuple[str, range, int]]:
             for node in ast.walk(function):
                 if isinstance(node, ast.If | ast.While):
                     lines = range(node.test.lineno, (node.test.end_lineno or 0) + 1)
-                    name = f"{Path(file).parent.name}/model.py:{node.test.lineno}"
+                    name = f"{_short(file)}:{node.test.lineno}"
                     for answer in ("yes", "no"):
                         found[f"{name} {answer}"] = (file, lines, node.body[0].lineno)
     return found

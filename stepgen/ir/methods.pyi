@@ -80,8 +80,8 @@ class Methods:
         --------
         >>> g = sg.Graph()
         >>> x = g.input("x", sg.int8[8, 8], (4, 3))
-        >>> x.bufferize(rank=1)
-        <bufferize_0.0 Stream[buffer of int8 8x8 [3]; 4]>
+        >>> x.bufferize(rank=1).streamify(count=2)
+        <streamify_0.0 Stream[int8 8x8; 4, 2, 3]>
         """
     def expand(self, ref: Stream | None = None, *, rank: int = 1, count: int | None = None, name: str | None = None) -> Stream:
         """Repeat each element over the dims of a reference stream, or a known number of times.

@@ -216,7 +216,9 @@ def circuit(node: Node) -> tuple[tuple[UnitParams, ...], str]:
                 lowering.lower(other)
     except StepError as error:
         return (), str(error).partition(": ")[2]
-    return tuple(u.params for u in lowering.units if u.origin == node.name), ""
+    made = {lowering.made(stream) for stream in node.outputs}
+    units = [u for u in lowering.units if u.origin == node.name or made & {*u.outputs.values()}]
+    return tuple(u.params for u in units), ""
 
 
 def travels(dtype: DataType) -> bool:

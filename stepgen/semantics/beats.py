@@ -4,7 +4,8 @@ A tile of R x C elements is R * ceil(C / L) beats in row-major order; the last b
 wire level 1, the last of the tile 2, the last of a level-k group ``2 + k``. Where C is not a
 multiple of L, the lanes of a row's last beat behind its end are padding, whose content means
 nothing. A tile without rows is an empty token of level 2. Selectors, flags and rows of addresses
-are one beat each and have no tile levels.
+are one beat each and have no tile levels; so are references to buffers, but where a circuit stores
+what they refer to is not known here, and they are zero.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stepgen.ir.dtypes import FLAG, Selector, Tile, address
+from stepgen.ir.dtypes import FLAG, Buffer, Selector, Tile, address
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats, wire_levels
@@ -32,13 +33,17 @@ def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int,
     """
     if isinstance(type.dtype, Selector):
         return type.dtype.n, DTYPES["bool"]
+    if isinstance(type.dtype, Buffer):
+        return 1, DTYPES["bool"]
     if isinstance(type.dtype, Tile):
         if type.dtype == FLAG:
             return 1, DTYPES["bool"]
         if type.dtype.element == address:
             return address_lanes(type.dtype, name), DTYPES[address.name]
         return lanes, DTYPES[type.dtype.element.name]
-    raise StepError(f"{name} of {type.dtype} has no beats: only tiles, selectors and flags have")
+    raise StepError(
+        f"{name} of {type.dtype} has no beats: only tiles, selectors, flags and references have"
+    )
 
 
 def address_lanes(tile: Tile, name: str) -> int:
@@ -102,6 +107,8 @@ def to_beats(
             put(DONE, np.zeros(1, np.uint8), 0, blank)
         elif token.kind == BARE:
             put(BARE, np.array([token.stop + base], np.uint8), token.low + base, blank)
+        elif isinstance(type.dtype, Buffer):
+            put(VALUE, np.array([token.stop], np.uint8), 0, blank)
         elif base == 0:
             put(VALUE, np.array([token.stop], np.uint8), 0, np.reshape(token.value, (1, width)))
         else:

@@ -30,6 +30,7 @@ from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.one_hot.params import OneHot
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
+from stepgen.hw.units.pmu.params import Pmu
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.reduce_rows.params import ReduceRows
@@ -242,6 +243,41 @@ def expand_by_reference(draw: Draw) -> Case:
     return alone(params, {"x": beats, "ref": ref}, {"y": dims})
 
 
+def pmu(draw: Draw) -> Case:
+    """Chunks of up to 3 tiles, each of which is read a number of times."""
+    count = draw.one((1, 2, 3))
+    beats, dims = tiles(draw, OUTER, OUTER, slices=1)
+    params = Pmu(3, count, True, 0, 0, draw.one((6, 9)), 2, False, 9, 8)
+    y = [*dims[:3], Extent(count, False, "count"), dims[3]]
+    return stored(params, {"x": (beats, dims)}, y)
+
+
+def pmu_by_reference(draw: Draw) -> Case:
+    """One chunk per group of a reference, also of an empty one."""
+    chosen = draw.nested([OUTER, OUTER], lambda: draw.flags(1, 0.5))
+    x = [draw.nested([OUTER], lambda: draw.tile(draw.one(ROWS), 1)) for _ in chosen]
+    ref = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
+    beats = to_beats(x, 3), extents(1, OUTER, OUTER, ROWS)
+    params = Pmu(3, None, False, 1, 0, draw.one((6, 9)), 2, False, 9, 8)
+    return stored(params, {"x": beats, "ref": ref}, [*beats[1][:3], *ref[1]])
+
+
+def stored(params: Pmu, xs: Mapping[str, tuple[Beats, Extents]], y: Extents) -> Case:
+    """A case of a PMU whose references come back at once."""
+    _, dims = xs["x"]
+    refs = dims[params.level :]
+    channels = [
+        Channel("x", LANES, 8, len(dims) - 1),
+        Channel("refs", 1, params.page_bits, len(refs) - 1),
+        Channel("y", LANES, 8, len(y) - 1, DEEP, params.delay(LANES)),
+        *[Channel("ref", 1, 1, len(d) - 1) for n, (_, d) in xs.items() if n == "ref"],
+    ]
+    unit = row("dut", params, ["x", "refs", *[n for n in xs if n == "ref"]], ["refs", "y"])
+    inputs = {name: blank_lanes(b, b.data.shape[1]) for name, (b, _) in xs.items()}
+    known = {name: d for name, (_, d) in xs.items()}
+    return Case(between([unit], channels, inputs), inputs, {**known, "refs": refs, "y": y}, ["y"])
+
+
 def matmul(draw: Draw) -> Case:
     outer = draw.one(((1,), OUTER))
     rows = draw.nested([OUTER, outer], lambda: draw.one(ROWS))
@@ -386,6 +422,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "partition": (partition,),
     "reassemble": (reassemble,),
     "expand": (expand, expand_by_reference),
+    "pmu": (pmu, pmu_by_reference),
     "matmul": (matmul,),
     "retile_col": (retile_col, copies_side_by_side),
     "accumulate": (accumulate, copies_added),

@@ -104,6 +104,6 @@ def test_programs_with_units_whose_branches_are_missing_are_asked_for_them(tmp_p
         tmp_path,
         Workers(),
         seconds=600,
-        cases=8,
+        cases=12,
     )
     assert tally.reached[often] > 4

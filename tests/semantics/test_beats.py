@@ -145,6 +145,6 @@ def test_tiles_without_columns_have_no_beats() -> None:
 
 
 def test_what_has_no_beats() -> None:
-    kind = StreamType(dims("N"), sg.Buffer(sg.int8[1, 1], dims(3)))
-    with pytest.raises(sg.StepError, match=r"x\.0 of buffer of .* has no beats"):
+    kind = StreamType(dims("N"), sg.TupleType((sg.int8[1, 1], sg.int8[1, 1])))
+    with pytest.raises(sg.StepError, match=r"x\.0 of \(int8 1x1, int8 1x1\) has no beats"):
         to_beats([END], kind, 4, "x.0")

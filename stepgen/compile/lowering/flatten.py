@@ -11,6 +11,7 @@ class FlattenCircuit(Circuit):
     """One unit, with a holding register only where an inner dim may be empty."""
 
     moves = True
+    restructures = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         base, lo, hi = wire_levels(node.inputs[0].dtype), node.attrs["lo"], node.attrs["hi"]

@@ -11,6 +11,7 @@ class PromoteCircuit(Circuit):
     """One unit, with a holding register for an outermost dim."""
 
     moves = True
+    restructures = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         (x,) = node.inputs

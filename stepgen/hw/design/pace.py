@@ -137,14 +137,18 @@ class Queue:
         Dims of the beats that pass through it.
     holds : sequence of (int, int)
         Levels, and how many groups of each it holds.
+    done : bool
+        Whether ``DONE`` takes the place of a group.
     """
 
     extents: Extents
     holds: Sequence[tuple[int, float]]
+    done: bool = True
 
     def takes(self, pace: Pace, epochs: float) -> bool:
         """Whether `epochs` epochs fit."""
-        return all(epochs * pace.room(self.extents, level) <= n for level, n in self.holds)
+        room = pace.room if self.done else pace.count
+        return all(epochs * room(self.extents, level) <= n for level, n in self.holds)
 
 
 def copied(*outputs: str) -> Callable[[Paces], Paces]:

@@ -21,7 +21,6 @@ class Bufferize(Operator):
     """
 
     writes = "buffer"
-    circuit_needs = "needs run-time allocation of on-chip memory in pages"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """Only the outermost dim of a buffer may be ragged."""
@@ -91,7 +90,7 @@ def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
     --------
     >>> g = sg.Graph()
     >>> x = g.input("x", sg.int8[8, 8], (4, 3))
-    >>> x.bufferize(rank=1)
-    <bufferize_0.0 Stream[buffer of int8 8x8 [3]; 4]>
+    >>> x.bufferize(rank=1).streamify(count=2)
+    <streamify_0.0 Stream[int8 8x8; 4, 2, 3]>
     """
     return build("bufferize", (x,), {"rank": rank}, name)[0]

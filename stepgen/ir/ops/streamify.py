@@ -22,7 +22,6 @@ class Streamify(Operator):
     """
 
     reads = "buffer"
-    circuit_needs = "needs run-time allocation of on-chip memory in pages"
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The reference's additional dims are inside the buffers' dims; checks affine reads."""

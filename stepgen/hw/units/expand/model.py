@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from ....timing.design_layout import DesignLayout
+from ....timing.elements import E, reduce
 from ....timing.kernel import (
     NEVER,
     POPPED,
@@ -33,7 +34,6 @@ from .params import Expand
 
 W = record("x", "ring", "ends")
 R = record("ring", "ends", "y", "ref", "count", "rank", "position", "passes")
-E = record("ref", "elements", "base")
 
 LAST = -1
 """`passes` in the last pass over a tile."""
@@ -146,29 +146,6 @@ def follow(M: Memory, a: int, t: int) -> int:
     if outer or stop >= rank:
         M[a + R.passes] = LAST
     return advance(M, a, t)
-
-
-@step
-def reduce(M: Memory, a: int, t: int) -> int:
-    ref, elements, base = M[a + E.ref], M[a + E.elements], M[a + E.base]
-    wait = ready(M, ref, t)
-    if wait != READY:
-        return wait
-    beat = head(M, ref)
-    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
-    if kind != VALUE or stop >= base:
-        wait = room(M, elements, t)
-        if wait != READY:
-            return wait
-        if kind == BARE and low <= base:
-            kind = VALUE
-        if kind == BARE:
-            beat = make_beat(BARE, stop - base, low - base, 0)
-        elif kind == VALUE:
-            beat = make_beat(VALUE, stop - base, 0, 0)
-        push(M, elements, t, beat)
-    pop(M, ref, t)
-    return acted(M, t)
 
 
 def build(unit: Unit, params: Expand, layout: DesignLayout) -> None:

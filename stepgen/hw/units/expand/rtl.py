@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from ...design import stages
+from ...elements import reduced
 from ...fifo import Fifo
 from ...primitives import BlockRam, after, delayed
 from ...unit import UnitCore
@@ -39,7 +40,8 @@ class ExpandCore(UnitCore):
         m = Module()
         x, y = self.x, self.y
         width = self.params.width(self.design.lanes)
-        ends, *elements = map(Fifo, self.params.queues(self.unit, self.design))
+        ends, *elements = self.params.queues(self.unit, self.design)
+        ends = Fifo(ends)
         m.submodules.ring = ring = _Ring(width, self.params.capacity)
         m.submodules.ends = ends
 
@@ -77,7 +79,8 @@ class ExpandCore(UnitCore):
         if self.params.count is not None:
             self._count_passes(m)
         else:
-            self._follow_reference(m, self._reduced(m, *elements) if elements else self.ref)
+            base = self.params.ref_base
+            self._follow_reference(m, reduced(m, self.ref, base, *elements) if base else self.ref)
 
         read_last = ring.r_en & self.closing & self.last
         m.d.comb += [
@@ -147,23 +150,6 @@ class ExpandCore(UnitCore):
         m.d.sync += self.error.eq(
             ring.stuck | ref.valid & ring.r_valid & ~alone & (~fits | other_stop)
         )
-
-    def _reduced(self, m, elements):
-        """The reference as one beat per element."""
-        ref, base = self.ref, self.params.ref_base
-        m.submodules.elements = elements
-        w = elements.w
-        low = ref.payload.data[: len(ref.payload.stop)]
-        is_tile = (ref.payload.kind == VALUE) | (ref.payload.kind == BARE) & (low <= base)
-        inside = (ref.payload.kind == VALUE) & (ref.payload.stop < base)
-        m.d.comb += [
-            ref.ready.eq(ref.valid & (inside | w.ready)),
-            w.valid.eq(ref.valid & ~inside),
-            w.payload.kind.eq(Mux(is_tile, VALUE, ref.payload.kind)),
-            w.payload.stop.eq(Mux(ref.payload.kind == DONE, 0, ref.payload.stop - base)),
-            w.payload.data.eq(Mux(ref.payload.kind == DONE, 0, low - base)),
-        ]
-        return elements.r
 
 
 class _Ring(wiring.Component):

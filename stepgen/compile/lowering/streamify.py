@@ -1,0 +1,14 @@
+"""Streamify becomes a part of the PMU that stores what it reads."""
+
+from ...ir.stream import Node
+from ..circuit import Circuit
+from ..lower import Lowering
+
+
+class StreamifyCircuit(Circuit):
+    """The reading side of a PMU, which the lowering of Bufferize adds."""
+
+    covers = "one for each bufferize, in the order of storing; affine readings of static tiles"
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        """Nothing is left to add."""
