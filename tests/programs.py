@@ -46,6 +46,7 @@ def every_unit() -> sg.Graph:
     g.output(chunks, "chunks")
     g.output(chunks.accum(sg.fn.maximum(), rank=1), "highest")
     g.output(sel.flat_map(sg.fn.one_hot(), rank=1), "ones")
+    g.output(sel.reshape(chunk=4, pad=None), "some")
     highest = chunks.accum(sg.fn.minimum(), rank=1)
     g.output(chunks.bufferize(rank=1).streamify(highest.fifo(9)), "kept")
     g.output(x.map(sg.fn.shift_cols(by=1)).map(sg.fn.row_sum()), "sums")

@@ -357,6 +357,16 @@ def ceil_div(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
     return regular(sympy.ceiling(dim.expr / chunk), bound)
 
 
+def chunk_of(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
+    """Length of the chunks of a dim whose last chunk is shorter, if need be."""
+    if dim.static is not None and (dim.static % chunk == 0 or dim.static < chunk):
+        return static(min(dim.static, chunk) or chunk)
+    bound = chunk if dim.bound is None else min(chunk, dim.bound)
+    if dim.static is not None:
+        return symbols.fresh("D", "ragged", bound, positive=True)
+    return symbols.absorbed([dim], bound, positive=True)
+
+
 def nonempty(dim: Dim) -> Dim:
     """1 if the dim is at least 1, else 0."""
     if not dim.may_be_empty:

@@ -444,6 +444,51 @@ class Methods:
         <random_offchip_store_0.0 Stream[bool 1x1; 3]>
         """
     @overload
+    def reshape(self, *, chunk: int, pad: None, name: str | None = None) -> Stream:
+        """Split the dim D_dim into chunks.
+
+        Parameters
+        ----------
+        self : Stream
+            ``[D_a..D_0]``.
+        dim : int
+            Which dim, counted from the innermost. A dim above 0 must be static and divisible.
+        chunk : int
+            Length of the new inner dim.
+        pad : number or None
+            What the elements are made of that fill the last chunk of a group (dim 0 only). With None
+            nothing fills it: it is shorter, and a group of up to `chunk` elements is one chunk.
+        name : str, optional
+            Name of the node.
+
+        Returns
+        -------
+        Stream or (Stream, Stream)
+            The data ``[.., ceil(D/chunk), chunk, ..]``; for dim 0 also a flag per element that says
+            whether it is padding. Without padding the data alone, ``[.., ceil(D/chunk), D']``.
+
+        Raises
+        ------
+        StepError
+            If a dim above 0 is dynamic or not divisible, or is not to be padded.
+
+        Notes
+        -----
+        Reshape (paper, section 3); every group is padded for itself. Without padding, which the paper
+        does not have, rows that are packed into tiles make tiles of at most `chunk` rows.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (4, 6))
+        >>> x.reshape(chunk=4)
+        (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
+        >>> x.reshape(dim=1, chunk=2)
+        <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
+        >>> x.reshape(chunk=4, pad=None)
+        <reshape_2.0 Stream[int8 1x8; 4, 2, D0]>
+        """
+    @overload
     def reshape(self, *, dim: Literal[0] = 0, chunk: int, pad: float = 0, name: str | None = None) -> tuple[Stream, Stream]:
         """Split the dim D_dim into chunks.
 
@@ -455,8 +500,9 @@ class Methods:
             Which dim, counted from the innermost. A dim above 0 must be static and divisible.
         chunk : int
             Length of the new inner dim.
-        pad : number
-            What the elements are made of that fill the last chunk of a group (dim 0 only).
+        pad : number or None
+            What the elements are made of that fill the last chunk of a group (dim 0 only). With None
+            nothing fills it: it is shorter, and a group of up to `chunk` elements is one chunk.
         name : str, optional
             Name of the node.
 
@@ -464,16 +510,17 @@ class Methods:
         -------
         Stream or (Stream, Stream)
             The data ``[.., ceil(D/chunk), chunk, ..]``; for dim 0 also a flag per element that says
-            whether it is padding.
+            whether it is padding. Without padding the data alone, ``[.., ceil(D/chunk), D']``.
 
         Raises
         ------
         StepError
-            If a dim above 0 is dynamic or not divisible.
+            If a dim above 0 is dynamic or not divisible, or is not to be padded.
 
         Notes
         -----
-        Reshape (paper, section 3); every group is padded for itself.
+        Reshape (paper, section 3); every group is padded for itself. Without padding, which the paper
+        does not have, rows that are packed into tiles make tiles of at most `chunk` rows.
 
         Examples
         --------
@@ -483,6 +530,8 @@ class Methods:
         (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
         >>> x.reshape(dim=1, chunk=2)
         <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
+        >>> x.reshape(chunk=4, pad=None)
+        <reshape_2.0 Stream[int8 1x8; 4, 2, D0]>
         """
     @overload
     def reshape(self, *, dim: Literal[1, 2, 3, 4, 5, 6, 7, 8], chunk: int, pad: float = 0, name: str | None = None) -> Stream:
@@ -496,8 +545,9 @@ class Methods:
             Which dim, counted from the innermost. A dim above 0 must be static and divisible.
         chunk : int
             Length of the new inner dim.
-        pad : number
-            What the elements are made of that fill the last chunk of a group (dim 0 only).
+        pad : number or None
+            What the elements are made of that fill the last chunk of a group (dim 0 only). With None
+            nothing fills it: it is shorter, and a group of up to `chunk` elements is one chunk.
         name : str, optional
             Name of the node.
 
@@ -505,16 +555,17 @@ class Methods:
         -------
         Stream or (Stream, Stream)
             The data ``[.., ceil(D/chunk), chunk, ..]``; for dim 0 also a flag per element that says
-            whether it is padding.
+            whether it is padding. Without padding the data alone, ``[.., ceil(D/chunk), D']``.
 
         Raises
         ------
         StepError
-            If a dim above 0 is dynamic or not divisible.
+            If a dim above 0 is dynamic or not divisible, or is not to be padded.
 
         Notes
         -----
-        Reshape (paper, section 3); every group is padded for itself.
+        Reshape (paper, section 3); every group is padded for itself. Without padding, which the paper
+        does not have, rows that are packed into tiles make tiles of at most `chunk` rows.
 
         Examples
         --------
@@ -524,9 +575,11 @@ class Methods:
         (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
         >>> x.reshape(dim=1, chunk=2)
         <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
+        >>> x.reshape(chunk=4, pad=None)
+        <reshape_2.0 Stream[int8 1x8; 4, 2, D0]>
         """
     @overload
-    def reshape(self, *, dim: int, chunk: int, pad: float = 0, name: str | None = None) -> Any:
+    def reshape(self, *, dim: int, chunk: int, pad: float | None = 0, name: str | None = None) -> Any:
         """Split the dim D_dim into chunks.
 
         Parameters
@@ -537,8 +590,9 @@ class Methods:
             Which dim, counted from the innermost. A dim above 0 must be static and divisible.
         chunk : int
             Length of the new inner dim.
-        pad : number
-            What the elements are made of that fill the last chunk of a group (dim 0 only).
+        pad : number or None
+            What the elements are made of that fill the last chunk of a group (dim 0 only). With None
+            nothing fills it: it is shorter, and a group of up to `chunk` elements is one chunk.
         name : str, optional
             Name of the node.
 
@@ -546,16 +600,17 @@ class Methods:
         -------
         Stream or (Stream, Stream)
             The data ``[.., ceil(D/chunk), chunk, ..]``; for dim 0 also a flag per element that says
-            whether it is padding.
+            whether it is padding. Without padding the data alone, ``[.., ceil(D/chunk), D']``.
 
         Raises
         ------
         StepError
-            If a dim above 0 is dynamic or not divisible.
+            If a dim above 0 is dynamic or not divisible, or is not to be padded.
 
         Notes
         -----
-        Reshape (paper, section 3); every group is padded for itself.
+        Reshape (paper, section 3); every group is padded for itself. Without padding, which the paper
+        does not have, rows that are packed into tiles make tiles of at most `chunk` rows.
 
         Examples
         --------
@@ -565,6 +620,8 @@ class Methods:
         (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
         >>> x.reshape(dim=1, chunk=2)
         <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
+        >>> x.reshape(chunk=4, pad=None)
+        <reshape_2.0 Stream[int8 1x8; 4, 2, D0]>
         """
     def scan(self, fn: Function, *xs: Stream, rank: int, init: float | None = None, name: str | None = None) -> Stream:
         """Fold each rank-`rank` chunk and emit the state after every element.

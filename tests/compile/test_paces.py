@@ -19,6 +19,7 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.units import load_all
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.cap.params import Cap
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
@@ -163,6 +164,14 @@ def group(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, (4,), OUTER)
     y = [*dims[:3], Extent(2, False, "chunk"), Extent(2, False, "chunks"), *dims[4:]]
     return alone(Group(level=3, chunk=2), {"x": (beats, dims)}, {"y": y})
+
+
+def cap(draw: Draw) -> Case:
+    outer = [OUTER] * draw.one((0, 1))
+    beats, dims = tiles(draw, *outer, (0, 1, 2, 3, 4))
+    made = [Extent(2, False, "chunk"), Extent(2, True, "chunks")]
+    y = [*dims[:2], *made, *dims[3:]]
+    return alone(Cap(level=2, chunk=2, outermost=not outer), {"x": (beats, dims)}, {"y": y})
 
 
 def one_hot(draw: Draw) -> Case:
@@ -416,6 +425,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "promote": (promote,),
     "flatten": (flatten,),
     "group": (group,),
+    "cap": (cap,),
     "one_hot": (one_hot,),
     "reshape": (reshape,),
     "drop": (drop,),
@@ -557,6 +567,6 @@ def test_units_keep_what_they_declare(make):
                 assert bench.out(name, end - 1)[out] <= before, where
                 found["closed"] += 1
     assert found["epochs"] > 10
-    assert bool(found["late"]) == (make in (promote, flatten, drop)), found
+    assert bool(found["late"]) == (make in (promote, flatten, drop, cap)), found
     assert bool(found["closed"]) == (make in (matmul, copies_side_by_side, copies_added)), found
     assert not found["prompt"] or make in (load, load_of_few_beats, reshape), found

@@ -361,6 +361,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "chunk of 4 since only D0 can be padded",
     ),
     (
+        lambda: _x(_g(), 6, 3).reshape(dim=1, chunk=3, pad=None),
+        "reshape: only D0 has chunks of different length (pad=None), not D1",
+    ),
+    (
         lambda: _x(_g(), 10).reshape(chunk=0),
         "reshape: chunk must be an integer of at least 1, not 0",
     ),

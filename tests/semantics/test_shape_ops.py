@@ -51,6 +51,21 @@ def test_reshape_of_the_innermost_dim(data: st.DataObject) -> None:
 
 @few
 @given(st.data())
+def test_chunks_without_padding(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, 3))
+    content, chunk = data.draw(scalars(rank, longest=6)), data.draw(st.integers(1, 4))
+    g = sg.Graph()
+    g.output(g.input("x", SCALAR, shape(rank)).reshape(chunk=chunk, pad=None), "y")
+
+    def cut(items: list[Any]) -> list[Any]:
+        return [items[n : n + chunk] for n in range(0, len(items), chunk)]
+
+    expected = models.on_groups(content, rank, 1, cut) if rank else cut(content)
+    assert numbers_of(execute(g, {"x": content}), "y") == expected
+
+
+@few
+@given(st.data())
 def test_reshape_of_an_outer_dim(data: st.DataObject) -> None:
     rank = data.draw(st.integers(1, 3))
     dim = data.draw(st.integers(1, rank))

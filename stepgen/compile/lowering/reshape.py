@@ -1,5 +1,6 @@
-"""Reshape becomes a unit that counts elements, and pads if the dim is the innermost."""
+"""Reshape becomes a unit that counts elements, and may pad if the dim is the innermost."""
 
+from ...hw.units.cap.params import Cap
 from ...hw.units.group.params import Group
 from ...hw.units.reshape.params import Reshape, bits_of
 from ...ir.dtypes import Tile
@@ -11,13 +12,17 @@ from ..stop_use import stops_unused
 
 
 class ReshapeCircuit(Circuit):
-    """`reshape` for dim 0, `group` above it."""
+    """`reshape` for dim 0, `cap` without padding, `group` above it."""
 
     moves = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         (x,) = node.inputs
         base, chunk = wire_levels(x.dtype), node.attrs["chunk"]
+        if node.attrs["pad"] is None:
+            cap = Cap(chunk=chunk, level=base, outermost=x.rank == 0)
+            to.unit(node.name, cap, x=to.input(node, 0), y=to.output(node))
+            return
         if node.attrs["dim"] > 0:
             group = Group(chunk=chunk, level=base + node.attrs["dim"])
             to.unit(node.name, group, x=to.input(node, 0), y=to.output(node))

@@ -307,6 +307,10 @@ class Program:
         data, _padding = x.reshape(chunk=self.number(2, 3), pad=self.pad(x, 7))
         return data
 
+    def step_cap(self, x: Stream, _: str) -> Stream:
+        """Chunks of at most so many elements, whatever these are."""
+        return x.reshape(chunk=self.number(1, 4), pad=None)
+
     def step_group(self, x: Stream, _: str) -> Stream:
         level = self.number(1, max(1, x.rank))
         grouped: Stream = x.reshape(dim=level, chunk=self.pick(1, x.dim(level).static or 2))

@@ -1,11 +1,11 @@
-"""reshape: splits a dim into two, the inner of a fixed length."""
+"""reshape: splits a dim into two, the inner of a fixed length, or of at most this length."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, overload
 
-from stepgen.ir.dims import ceil_div, show_shape, static
+from stepgen.ir.dims import ceil_div, chunk_of, show_shape, static
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
@@ -15,6 +15,7 @@ from stepgen.ir.stream import Node, Out, Stream
 class Reshape(Operator):
     """``[.., D, ..]`` -> ``[.., ceil(D/chunk), chunk, ..]``, and for dim 0 the padding flags.
 
+    Without padding ``[.., D]`` -> ``[.., ceil(D/chunk), D']``, where D' is at most `chunk`.
     Attributes of a node: ``dim``, ``chunk``, ``pad``.
     """
 
@@ -22,10 +23,12 @@ class Reshape(Operator):
     optional_outputs: ClassVar[frozenset[int]] = frozenset({1})
 
     def infer(self, call: Call) -> Sequence[Out]:
-        """Only the innermost dim can be padded."""
+        """Only the innermost dim can be padded, or end with a shorter chunk."""
         x = call.inputs[0]
         level, chunk = call.level("dim", x), call.integer("chunk", 1)
         dim = x.dim(level)
+        if call.attrs["pad"] is None:
+            return [self._capped(call, x, level, chunk)]
         if level > 0 and (dim.static is None or dim.static % chunk):
             call.fail(
                 f"{x.name} has shape {show_shape(x.shape)}, whose dim D{level} of {dim} must be "
@@ -46,6 +49,15 @@ class Reshape(Operator):
         above = {k + 1: total for k, total in enumerate(x.totals) if k > 0}
         return [Out(shape, x.dtype, above), Out(shape, FLAG, above)]
 
+    def _capped(self, call: Call, x: Stream, level: int, chunk: int) -> Out:
+        """Chunks of at most so many elements: what their total is stays as it was."""
+        if level > 0:
+            call.fail(f"only D0 has chunks of different length (pad=None), not D{level}")
+        dim = x.dim(0)
+        inner = (ceil_div(dim, chunk, call.symbols), chunk_of(dim, chunk, call.symbols))
+        totals = {k + 1: total for k, total in enumerate(x.totals) if k > 0}
+        return Out((*x.shape[:-1], *inner), x.dtype, totals | {0: x.totals[0]}, x.volume)
+
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
         """The structure determines the flags."""
         return () if port == 1 else super().contents(node, port)
@@ -56,6 +68,8 @@ class Reshape(Operator):
 
 
 # The return type depends on the dim, which a type checker knows if it is a literal.
+@overload
+def reshape(x: Stream, *, chunk: int, pad: None, name: str | None = None) -> Stream: ...
 @overload
 def reshape(
     x: Stream, *, dim: Literal[0] = 0, chunk: int, pad: float = 0, name: str | None = None
@@ -70,9 +84,13 @@ def reshape(
     name: str | None = None,
 ) -> Stream: ...
 @overload
-def reshape(x: Stream, *, dim: int, chunk: int, pad: float = 0, name: str | None = None) -> Any: ...
+def reshape(
+    x: Stream, *, dim: int, chunk: int, pad: float | None = 0, name: str | None = None
+) -> Any: ...
 @public
-def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | None = None) -> Any:
+def reshape(
+    x: Stream, *, dim: int = 0, chunk: int, pad: float | None = 0, name: str | None = None
+) -> Any:
     """Split the dim D_dim into chunks.
 
     Parameters
@@ -83,8 +101,9 @@ def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | 
         Which dim, counted from the innermost. A dim above 0 must be static and divisible.
     chunk : int
         Length of the new inner dim.
-    pad : number
-        What the elements are made of that fill the last chunk of a group (dim 0 only).
+    pad : number or None
+        What the elements are made of that fill the last chunk of a group (dim 0 only). With None
+        nothing fills it: it is shorter, and a group of up to `chunk` elements is one chunk.
     name : str, optional
         Name of the node.
 
@@ -92,16 +111,17 @@ def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | 
     -------
     Stream or (Stream, Stream)
         The data ``[.., ceil(D/chunk), chunk, ..]``; for dim 0 also a flag per element that says
-        whether it is padding.
+        whether it is padding. Without padding the data alone, ``[.., ceil(D/chunk), D']``.
 
     Raises
     ------
     StepError
-        If a dim above 0 is dynamic or not divisible.
+        If a dim above 0 is dynamic or not divisible, or is not to be padded.
 
     Notes
     -----
-    Reshape (paper, section 3); every group is padded for itself.
+    Reshape (paper, section 3); every group is padded for itself. Without padding, which the paper
+    does not have, rows that are packed into tiles make tiles of at most `chunk` rows.
 
     Examples
     --------
@@ -111,6 +131,8 @@ def reshape(x: Stream, *, dim: int = 0, chunk: int, pad: float = 0, name: str | 
     (<reshape_0.0 Stream[int8 1x8; 4, 2, 4]>, <reshape_0.1 Stream[bool 1x1; 4, 2, 4]>)
     >>> x.reshape(dim=1, chunk=2)
     <reshape_1.0 Stream[int8 1x8; 2, 2, 6]>
+    >>> x.reshape(chunk=4, pad=None)
+    <reshape_2.0 Stream[int8 1x8; 4, 2, D0]>
     """
     streams = build("reshape", (x,), {"dim": dim, "chunk": chunk, "pad": pad}, name)
-    return streams if dim == 0 else streams[0]
+    return streams if len(streams) > 1 else streams[0]

@@ -1,4 +1,4 @@
-"""reshape: splits a dim into two, the inner of a fixed length; D0 is padded group by group."""
+"""reshape: splits a dim into two; of D0 the last chunk of a group is padded, or shorter."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import numpy as np
 from stepgen.ir.wire import BARE, DONE
 from stepgen.semantics.numbers import DTYPES, Array, as_element, name_of
 from stepgen.semantics.process import Process, Use
+from stepgen.semantics.tokens import Token
 
 
 def run(use: Use) -> Process:
-    """For dim 0 counts elements and pads, for a dim above counts its groups."""
+    """For dim 0 counts elements and may pad, for a dim above counts its groups."""
+    if use["pad"] is None:
+        return _capped(use)
     return _innermost(use) if use["dim"] == 0 else _above(use)
 
 
@@ -51,6 +54,33 @@ def _innermost(use: Use) -> Process:
             fill(token.stop + 1)
         if token.stop or count == chunk:
             count = 0
+
+
+def _capped(use: Use) -> Process:
+    """Without an outer dim the last element is known by the end of the stream alone."""
+    x, chunk, out = use.inputs[0], use["chunk"], use.outputs[0]
+    outermost = x.stream.rank == 0
+    count = 0
+    held: Token | None = None
+    while True:
+        token = yield from x.take()
+        if held is not None:
+            out.put(Token(held.kind, held.value, int(token.kind == DONE), held.low))
+            held = None
+        if token.kind == DONE:
+            out.done()
+            return
+        if token.kind == BARE:
+            out.bare(token.low + 1, token.stop + 1)
+            continue
+        count += 1
+        if token.stop or count == chunk:
+            out.value(token.value, token.stop + 1)
+            count = 0
+        elif outermost:
+            held = token
+        else:
+            out.value(token.value, 0)
 
 
 def _above(use: Use) -> Process:

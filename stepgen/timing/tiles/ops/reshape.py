@@ -1,4 +1,4 @@
-"""reshape: counts elements or groups, one element per cycle; pads the innermost dim."""
+"""reshape: counts elements or groups, one element per cycle; may pad the innermost dim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ...kernel import (
     Memory,
     acted,
     aux_of,
+    can_pass,
     head,
+    helper,
     kind_of,
     low_of,
     make_beat,
@@ -39,6 +41,8 @@ from ..program import Program
 P = record(*COMMON._fields, "out", "flags", "x", "chunk", "seen", "last", "stop", "dim")
 FULL = -1
 """Value of `stop` while no group is being padded."""
+NOTHING = -1
+"""Value of `last` while no element is held."""
 
 
 @step
@@ -116,11 +120,65 @@ def count(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
+@helper
+def capped(M: Memory, a: int, beat: int) -> int:
+    """The beat with levels for one more dim; a chunk ends with its group, or when it is full."""
+    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
+    if is_done(beat):
+        return beat
+    if kind == BARE:
+        return bare(low + 1, stop + 1)
+    M[a + P.seen] += 1
+    if stop or M[a + P.seen] == M[a + P.chunk]:
+        M[a + P.seen] = 0
+        stop += 1
+    return value(aux_of(beat), stop)
+
+
+@step
+def cap(M: Memory, a: int, t: int) -> int:
+    out, x = M[a + P.out], M[a + P.x]
+    wait = can_pass(M, x, out, t)
+    if wait != READY:
+        return wait
+    beat = capped(M, a, take(M, x, t))
+    send(M, a, out, t, beat)
+    return NEVER if is_done(beat) else acted(M, t)
+
+
+@step
+def hold(M: Memory, a: int, t: int) -> int:
+    """Without a dim above: what may be the last element leaves when the next beat has come."""
+    out, x, held = M[a + P.out], M[a + P.x], M[a + P.last]
+    seen = ready(M, x, t)
+    if held == NOTHING:
+        if seen != READY:
+            return seen
+        M[a + P.last] = capped(M, a, take(M, x, t))
+        return acted(M, t)
+    if kind_of(held) == VALUE and stop_of(held) == 0:
+        if seen != READY:
+            return seen
+        if is_done(head(M, x)):
+            held = value(aux_of(held), 1)
+    wait = room(M, out, t)
+    if wait != READY:
+        return wait
+    send(M, a, out, t, held)
+    if is_done(held):
+        return NEVER
+    M[a + P.last] = capped(M, a, take(M, x, t)) if seen == READY else NOTHING
+    return acted(M, t)
+
+
 def build(node: Node, to: Program) -> None:
-    """For dim 0 there is a second output, the flags of padding."""
+    """For dim 0 with padding there is a second output, its flags."""
     x = to.input(node, 0)
     outs = to.outputs(node)
-    step_of = cut if node.attrs["dim"] == 0 else count
+    dim = node.attrs["dim"]
+    step_of = cut if dim == 0 else count
+    if node.attrs["pad"] is None:
+        step_of = cap if node.inputs[0].rank else hold
     own = fresh(
         P,
         out=outs[0],
@@ -128,8 +186,8 @@ def build(node: Node, to: Program) -> None:
         x=x,
         chunk=node.attrs["chunk"],
         seen=0,
-        last=0,
+        last=NOTHING,
         stop=FULL,
-        dim=node.attrs["dim"],
+        dim=dim,
     )
     to.add(node, step_of, own, reads=[x], writes=outs)
