@@ -14,6 +14,7 @@ from stepgen.emit.windows import Windows
 from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.memory.params import join
+from stepgen.hw.units.random_store.params import RandomStore
 from stepgen.hw.units.store.params import Store
 from stepgen.ir.arguments import ADDRESS_BITS
 from stepgen.ir.memory_timing import MemoryTiming
@@ -64,6 +65,7 @@ class OffChip:
         self.ends = [origin + draw.one((0, 96, PAGE - 160)) for origin in sorted(origins)]
         self.loads: list[tuple[str, str]] = []
         self.stores: list[tuple[str, str, str]] = []
+        self.within: list[int] = []
         self.units: list[Unit] = []
         self.channels: list[Channel] = []
         self.inputs: dict = {}
@@ -313,9 +315,44 @@ class OffChip:
         self.units.append(row(name, params, (channel.name, f"{name}_ack"), outputs))
         self.stores.append(tuple(c.name for c in line))
 
+    def scatter(self, name: str, rank: int = 0, *, ahead: int = 8, counts=(0, 1, 6)) -> None:
+        """A drawn store of tiles to addresses of a drawn stream, with its flags."""
+        draw, one = self.draw, self.draw.one
+        lanes, dtype = one((2, 4, 8)), one((np.int8, np.int32))
+        rows, slices, bits = one((1, 1, 2, 3)), one((1, 1, 2, 5)), np.dtype(dtype).itemsize * 8
+        columns, tiles = self.width(lanes, slices), one((2, 7, 19))
+        size = rows * columns * bits // 8
+        at = draw.nested([counts] * (rank + 1), lambda: draw.rng.integers(0, tiles, 1))
+        depth = one((2, 3, 9, 70))
+        wire = Channel(f"{name}_at", 1, number_bits(tiles), rank, depth, element="address")
+        x = Channel(f"{name}_x", lanes, bits, rank + 2, one((2, 3, 70)), tail=columns % lanes)
+        base = self.place(tiles * size)
+        self._tensor(name, base, tiles * size)
+
+        def tile(number: int):
+            cells = draw.rng.integers(-128, 128, (rows, slices, lanes)).astype(dtype)
+            data = cells.reshape(rows, -1)[:, :columns].tobytes()
+            place = self.windows.place(base + number * size, size)
+            self.after[place : place + size] = data
+            return [[*row] for row in cells]
+
+        def each(items, depth: int, leaf):
+            return [each(i, depth - 1, leaf) for i in items] if depth else leaf(items)
+
+        self.source(wire.name, wire, at, np.uint64)
+        self.source(x.name, x, each(at, rank + 1, lambda n: tile(int(n[0]))), dtype)
+        params = RandomStore(name, base, rows, columns * bits // 8, tiles, ahead)
+        line = params.channels(name, self.bus, self.depth())
+        self.channels += [Channel(name, 1, 1, rank, one((2, 3, 70))), *line]
+        inputs, outputs = (wire.name, x.name, f"{name}_ack"), (f"{name}_wreq", f"{name}_wdata")
+        self.units.append(row(name, params, inputs, (name, *outputs)))
+        self.within.append(len(self.stores))
+        self.stores.append(tuple(c.name for c in line))
+        self.sink(name, each(at, rank + 1, lambda _: np.ones(1, np.bool_)), np.bool_)
+
     def design(self) -> Design:
         """The table."""
-        units, channels = join(self.bus, self.loads, self.stores)
+        units, channels = join(self.bus, self.loads, self.stores, self.within)
         return Design(
             "off_chip",
             4,

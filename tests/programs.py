@@ -55,7 +55,10 @@ def every_unit() -> sg.Graph:
     g.output(scores.flat_map(sg.fn.retile_streamify("col"), rank=1), "scores")
     places = g.input("places", sg.address[1, 1], (3,))
     table = g.tensor("table", (4, 5), sg.int8)
-    g.output(places.random_offchip_load(table, tile=(1, 5)), "found")
+    one, other = places.random_offchip_load(table, tile=(1, 5)).fork(2)
+    g.output(one, "found")
+    copy = g.tensor("copy", (4, 5), sg.int8)
+    g.output(places.random_offchip_store(other, copy, tile=(1, 5)), "done")
     return g
 
 

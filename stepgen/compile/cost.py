@@ -11,6 +11,7 @@ import sympy
 from ..hw.design.table import Channel, Design, Unit
 from ..hw.units.load.params import Load
 from ..hw.units.memory.params import Memory
+from ..hw.units.random_store.params import RandomStore
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.metrics import Cost, Metrics, metrics, register_policy
@@ -46,10 +47,16 @@ def hardware(graph: Graph, design: Any) -> Metrics:
         bits[unit.origin or shared] += unit_bits(unit, design)
     word = design.bus.bytes
     reads = {unit.origin: load.pass_bytes(design.bus) for unit, load in design.rows_of(Load)}
+    written = {
+        unit.origin: sympy.Rational(word * by.by_address(unit, design).many, by.tile_bytes)
+        for unit, by in design.rows_of(RandomStore)
+    }
     costs = {}
     for name, cost in metrics(graph, "paper").nodes.items():
         traffic = cost.traffic
-        if graph.node(name).face.writes:
+        if name in written:
+            traffic *= written[name]
+        elif graph.node(name).face.writes:
             traffic = word * sympy.ceiling(traffic / word)
         elif name in reads:
             asked, read = reads[name]

@@ -65,8 +65,8 @@ class Lowering:
         Bits of an address on a wire.
     reference_bits : dict of Node to int
         Bits of the references to buffers that a node makes or passes on.
-    loads, stores : list of tuple of str
-        For each one added so far its channels to and from the arbiter, for `memory.join`.
+    loads, stores, within : list
+        What was added so far, for `memory.join`.
     """
 
     graph: Graph
@@ -81,6 +81,7 @@ class Lowering:
     reference_bits: dict[Node, int] = field(default_factory=dict)
     loads: list[tuple[str, str]] = field(default_factory=list)
     stores: list[tuple[str, str, str]] = field(default_factory=list)
+    within: list[int] = field(default_factory=list)
     _carried: dict[str, Stream] = field(default_factory=dict)
     _extents: dict[str, Extents] = field(default_factory=dict)
     _fed_back: set[str] = field(default_factory=set)
@@ -362,7 +363,7 @@ class Lowering:
 
     def _join_memory(self) -> None:
         """Add the arbiter and the AXI4 master, which belong to no operator."""
-        joined, channels = memory.join(self.bus, self.loads, self.stores)
+        joined, channels = memory.join(self.bus, self.loads, self.stores, self.within)
         names = {channel.name: self.add(channel) for channel in channels}
         for unit in joined:
             ends = {**unit.inputs, **unit.outputs}
@@ -386,15 +387,11 @@ class Lowering:
         return design.with_depths(balanced(design, self._extents, self._fed_back))
 
 
-def _deeper(channel: Channel, depth: int) -> Channel:
-    return replace(channel, depth=max(channel.depth, depth))
-
-
 def _used(channel: Channel, use: Use) -> Channel:
     """The channel as its one consumer needs it."""
     if use.structure_only:
         channel = replace(channel, lanes=0, bits=0, tail=0)
-    return _deeper(channel, use.depth)
+    return replace(channel, depth=max(channel.depth, use.depth))
 
 
 @checked

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..hw.design.table import Design
 from ..hw.units.load.params import Load
+from ..hw.units.random_store.params import RandomStore
 from ..hw.units.store.params import Store
 from ..ir.arguments import Address
 
@@ -93,6 +94,9 @@ def windows_of(design: Design) -> tuple[Window, ...]:
         spans += [(_down(path.base + f, word), -_down(-path.base - e, word)) for f, e in reached]
     for _, store in design.rows_of(Store):
         spans.append((store.base, -_down(-store.base - store.size, word)))
+    for _, random in design.rows_of(RandomStore):
+        end = random.base + random.tiles * random.tile_bytes
+        spans.append((random.base, -_down(-end, word)))
     return tuple((first, end - first) for first, end in _joined(spans, NEAR))
 
 

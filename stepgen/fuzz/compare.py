@@ -19,6 +19,7 @@ from ..cosim.simulators import Simulator
 from ..cosim.verilator import LEAST_BUILD
 from ..hw.design.table import Design
 from ..hw.units.load.params import Load
+from ..hw.units.random_store.params import RandomStore
 from ..ir.dtypes import Tile, TupleType, bool_
 from ..ir.errors import StepError
 from ..ir.metrics import metrics
@@ -301,7 +302,8 @@ def _moved(case: Case, experiment: Experiment, reference: Result) -> None:
     """
     design = experiment.design
     counted = hardware(case.graph, design).traffic
-    bound = any(load.varies(design.bus) for _, load in design.rows_of(Load))
+    loads = any(load.varies(design.bus) for _, load in design.rows_of(Load))
+    bound = loads or any(store.varies(design.bus) for _, store in design.rows_of(RandomStore))
     values = measure(case.graph, reference)
     if counted.free_symbols <= values.keys():
         told = counted.xreplace({k: sympy.Integer(v) for k, v in values.items()})

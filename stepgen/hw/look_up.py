@@ -8,9 +8,9 @@ from ..ir.wire import VALUE
 from .design.registers import NUMBER_BITS, OUT_OF_RANGE, WORD
 from .primitives import Multiplier, delayed
 from .stream import signature
-from .units.axi.params import LENGTH_BITS, burst, word_address_bits
+from .units.axi.params import LENGTH_BITS, word_address_bits
 
-__all__ = ["LookUp", "Seek", "out_of_range"]
+__all__ = ["LookUp", "Seek", "out_of_range", "place_of"]
 
 
 def out_of_range(number):
@@ -20,41 +20,47 @@ def out_of_range(number):
 
 
 class LookUp(wiring.Component):
-    """Makes addresses starts of tiles, and queues their stops with the place in the first word."""
+    """Makes addresses starts of tiles, and queues their stops, in a load with the place of each.
 
-    def __init__(self, unit, design):
-        self.params, self.bus = unit.params, design.bus
-        self.burst = burst(design.bus, design.channel[unit.inputs["data"]].depth)
+    Parameters
+    ----------
+    by : ByAddress
+    ref : Channel
+        Of the addresses.
+    placed : bool
+        Whether places go with the stops.
+    """
+
+    def __init__(self, by, ref, *, placed):
+        self.by, self.placed = by, placed and by.places > 1
         super().__init__(
             {
-                "ref": In(signature(design.channel[unit.inputs["ref"]])),
-                "starts": Out(signature(self.params.starts(unit, design))),
-                "closes": Out(signature(self.params.closes(unit, design))),
+                "ref": In(signature(ref)),
+                "starts": Out(signature(by.starts)),
+                "closes": Out(signature(by.closes(ref.rank, placed=placed))),
                 "outside": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        params, bus, beat = self.params, self.bus, self.ref.payload
+        by, beat = self.by, self.ref.payload
         starts, closes = self.starts, self.closes
         value, fire = Signal(), Signal()
         m.d.comb += [
             value.eq(beat.kind == VALUE),
-            self.outside.eq(self.ref.valid & value & (beat.data >= params.tiles)),
+            self.outside.eq(self.ref.valid & value & (beat.data >= by.tiles)),
             fire.eq(self.ref.valid & ~self.outside & (starts.ready | ~value) & closes.ready),
             self.ref.ready.eq(fire),
             starts.valid.eq(fire & value),
             closes.valid.eq(fire),
         ]
 
-        stages = params.multiplication(bus)
-        origin = params.base % (self.burst * bus.bytes) // params.walk.step(bus.bytes)
         start = Signal.like(starts.payload)
-        m.d.comb += [start.eq(origin + self._multiplied(m, beat.data)), starts.payload.eq(start)]
+        m.d.comb += [start.eq(by.origin + self._multiplied(m, beat.data)), starts.payload.eq(start)]
 
         late = {
-            name: delayed(m, field, stages, reset_less=True)
+            name: delayed(m, field, by.delay, reset_less=True)
             for name, field in (("kind", beat.kind), ("stop", beat.stop), ("data", beat.data))
         }
         m.d.comb += [
@@ -68,8 +74,8 @@ class LookUp(wiring.Component):
 
     def _multiplied(self, m, number):
         """The number times the steps of a tile."""
-        steps = self.params.steps(self.bus)
-        if not self.params.multiplication(self.bus):
+        steps = self.by.steps
+        if not self.by.delay:
             return number << (steps.bit_length() - 1)
         m.submodules.multiplier = product = Multiplier(
             len(number), steps.bit_length(), a_signed=False, b_signed=False
@@ -78,39 +84,39 @@ class LookUp(wiring.Component):
         return product.product
 
     def _place(self, start):
-        """The place in its first word at which a tile starts, in steps of the gear."""
-        word, gear = self.bus.bytes, self.params.gear.step(self.bus.bytes)
-        if self.params.places(self.bus) == 1:
-            return Const(0)
-        step = self.params.walk.step(word)
-        fine = (step // gear).bit_length() - 1
-        return start[: (word // step).bit_length() - 1] << fine
+        """The place at which a tile starts, if it goes with the stop."""
+        return place_of(self.by, start) if self.placed else Const(0)
+
+
+def place_of(by, start):
+    """The place in its first word at which a tile starts."""
+    if by.places == 1:
+        return Const(0, 0)
+    fine = by.places * by.step // by.word
+    return start[: (by.word // by.step).bit_length() - 1] << (fine.bit_length() - 1)
 
 
 class Seek(wiring.Component):
     """Address generator of tiles by address, a burst per cycle."""
 
-    def __init__(self, unit, design):
-        self.walk, self.word = unit.params.walk, design.bus.bytes
-        self.burst = burst(design.bus, design.channel[unit.inputs["data"]].depth)
-        self.address_bits = word_address_bits(design.bus)
+    def __init__(self, by, bus, bursts):
+        self.by, self.address_bits = by, word_address_bits(bus)
         super().__init__(
             {
                 "base": In(self.address_bits),
-                "starts": In(signature(unit.params.starts(unit, design))),
-                "o": Out(signature(unit.params.bursts(design.bus))),
+                "starts": In(signature(by.starts)),
+                "o": Out(signature(bursts)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        walk, burst, word = self.walk, self.burst, self.word
-        step = walk.step(word)
-        low_bits = (word // step).bit_length() - 1
-        few, many = walk.words(word), walk.most_words(word)
+        by, few, many = self.by, self.by.few, self.by.many
+        burst = by.boundary // by.word
+        low_bits = (by.word // by.step).bit_length() - 1
         low, first = self.starts.payload[:low_bits], self.starts.payload[low_bits:]
-        spare = few * word - walk.length  # a tile that starts later in its word has a word more
-        words = few if few == many else Mux(low > spare // step, many, few)
+        spare = few * by.word - by.tile_bytes  # what starts later in its word has a word more
+        words = few if few == many else Mux(low > spare // by.step, many, few)
 
         inside, behind = Signal(), Signal(range(many + 1))
         following = Signal(self.address_bits)

@@ -159,6 +159,57 @@ def test_store(seed):
     design.verify(design.timing(), design.stalls())
 
 
+@pytest.mark.parametrize("seed", range(32))
+def test_store_by_address(seed):
+    """Tiles that straddle words and bursts, beside a linear store, and their flags."""
+    draw = Draw(seed)
+    design = OffChip(draw, drawn_bus(draw))
+    if draw.one((True, False)):
+        design.store("t", *design.load("l"))
+    design.scatter("y", draw.one((0, 1, 2)), ahead=draw.one((2, 8, 40)))
+    design.verify(design.timing(), design.stalls(), aborts=draw.one((0, 1)))
+
+
+def test_a_store_by_address_past_the_last_tile():
+    """Tiles before it are written and told, and bytes around them stay."""
+    draw = Draw(3)
+    made = OffChip(draw, Bus(64, 32, 4, 4))
+    made.scatter("y", counts=(9,))
+    design, wire = made.design(), made.channels[0]
+    unit = next(u for u in design.units if u.name == "y")
+    good = made.inputs["s_y_at"]
+    data = good.data.copy()
+    data[5] = unit.params.tiles
+    wrong = made.inputs | {"s_y_at": replace(good, data=data)}
+    with pytest.raises(Fault, match=f"y is to write tile {unit.params.tiles} of y") as raised:
+        predict(design, wrong, memory=MemoryTiming())
+    axi = AxiMemory(bytearray(made.before), 8, MemoryTiming(), Stalls(), made.windows)
+    seen: list = []
+    aborts = [raised.value.cycle + 300]
+    *_, error = simulate(
+        design, made.inputs, Stalls(), memory=axi, aborts=aborts, first=wrong, seen=seen
+    )
+    came, flags, detail = seen[0]
+    assert wire.name == "y_at"
+    assert flags == 1 << design.units.index(unit)
+    assert explained(detail) == f"tile {unit.params.tiles} is past the last one"
+    assert len(came["d_y"]) == 5
+    assert not error
+    assert axi.data == made.after
+
+
+def test_a_tile_is_told_after_the_last_of_its_bursts():
+    """Tiles of three bursts and more: no flag comes before the response to the last one."""
+    draw = Draw(11)
+    made = OffChip(draw, Bus(32, 32, 2, 8))
+    made.scatter("y", counts=(6,))
+    predicted = made.verify(MemoryTiming(write_latency=20), Stalls(), runs=1)
+    told, answers = predicted.pushes["y"][:-1], predicted.pushes["y_ack"]
+    each = len(answers) // len(told)
+    assert each > 2
+    assert all(flag > answers[each * (n + 1) - 1] for n, flag in enumerate(told))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_several(seed):
     draw = Draw(seed)

@@ -1,6 +1,6 @@
 """RandomOffChipLoad becomes a load unit that reads a tile for each address."""
 
-from ...hw.units.load.params import Load
+from ...hw.design.by_address import in_flight
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..lower import Lowering
@@ -13,7 +13,7 @@ class RandomOffchipLoadCircuit(Circuit):
 
     def lower(self, node: Node, to: Lowering) -> None:
         region = region_of(node, to)
-        words, ahead = Load.in_flight(to.bus, region.size // region.tiles)
+        words, ahead = in_flight(to.bus, region.size // region.tiles)
         add_load(
             node,
             to,

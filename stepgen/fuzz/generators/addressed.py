@@ -5,6 +5,7 @@ from __future__ import annotations
 import stepgen as sg
 
 from ...ir.stream import Stream
+from .plain import columns_of, tile_of
 from .reconvergent import Bounded
 
 
@@ -24,6 +25,23 @@ class Addressed(Bounded):
         at = self.moved(self.looked_up(x, name, tiles), name)
         self.graph.output(x, f"{name}_x")
         return sg.random_offchip_load(at, tensor, tile=(rows, columns))
+
+    def step_scatter(self, x: Stream, name: str) -> Stream:
+        """A tile of a stream written to each address; its flags are routed, or read by nobody."""
+        tile = tile_of(x)
+        if tile.rows.static is None:
+            raise sg.StepError("only tiles of a static number of rows are written by address")
+        tiles, across = self.pick(1, 2, 5, 33), self.number(1, 2)
+        shape = (tile.rows.static * tiles, columns_of(x) * across)
+        tensor = self.graph.tensor(name, shape, tile.element)
+        at = self.looked_up(x, name, tiles * across)
+        one, other = x.fork(2)
+        done = sg.random_offchip_store(
+            at, one, tensor, tile=(tile.rows.static, columns_of(x)), name=f"{name}_write"
+        )
+        if self.number(0, 2):
+            self.graph.output(done, f"{name}_done")
+        return other
 
     def looked_up(self, x: Stream, name: str, tiles: int) -> Stream:
         """Numbers of tiles, which are an input or lie in memory."""

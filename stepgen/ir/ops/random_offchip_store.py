@@ -24,7 +24,6 @@ class RandomOffchipStore(Operator):
 
     writes = "tensor"
     is_main: ClassVar[bool] = True
-    circuit_needs = "needs an AXI master that accesses single tiles by address"
     is_sink: ClassVar[bool] = True
     optional_outputs: ClassVar[frozenset[int]] = frozenset({0})
 

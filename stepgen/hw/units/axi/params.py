@@ -80,9 +80,13 @@ def request_bits(bus: Bus) -> int:
     return LENGTH_BITS + word_address_bits(bus)
 
 
-def write_request_bits(bus: Bus) -> int:
-    """Bits of a store's ``wreq``: valid bytes of its last word minus one, above it a request."""
-    return (bus.bytes - 1).bit_length() + request_bits(bus)
+def write_request_bits(bus: Bus, *, within: bool = False) -> int:
+    """Bits of a store's ``wreq``.
+
+    It is a request, above it the valid bytes of its last word minus one and, for a store whose
+    bursts start `within` a word, the first byte of its first word.
+    """
+    return (1 + within) * (bus.bytes - 1).bit_length() + request_bits(bus)
 
 
 def read_bits(bus: Bus) -> int:

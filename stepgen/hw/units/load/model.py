@@ -12,7 +12,6 @@ from ....timing.kernel import (
     acted,
     aux_of,
     can_pass,
-    fault,
     head,
     kind_of,
     low_of,
@@ -27,12 +26,12 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
+from ....timing.look_up import build_look_up
 from ...design.table import Unit
 from ..axi.params import burst
 from .params import Load
 
 WATCH = record("ref", "go", "closes", "level", "inside")
-LOOK = record("ref", "starts", "closes", "tiles", "start", "stride", "word")
 SEEK = record("starts", "bursts", "length", "word", "burst", "inside", "address", "left")
 WALK = record(
     "go", "gone", "bursts", "base", "length", "word", "burst", "start", "address", "left",
@@ -82,33 +81,6 @@ def watch(M: Memory, a: int, t: int) -> int:
         closes = make_beat(VALUE if part else kind, stop_of(beat), low_of(beat), 0)
         push(M, M[a + P.closes], t, closes)
     M[a + P.inside] = not last
-    return acted(M, t)
-
-
-@step
-def look_up(M: Memory, a: int, t: int) -> int:
-    P = LOOK
-    wait = ready(M, M[a + P.ref], t)
-    if wait != READY:
-        return wait
-    beat = head(M, M[a + P.ref])
-    kind, number = kind_of(beat), aux_of(beat)
-    if kind == VALUE and number >= M[a + P.tiles]:
-        return fault(M, a, t, number)
-    if kind == VALUE:
-        wait = room(M, M[a + P.starts], t)
-        if wait != READY:
-            return wait
-    wait = room(M, M[a + P.closes], t)
-    if wait != READY:
-        return wait
-    pop(M, M[a + P.ref], t)
-    place = 0
-    if kind == VALUE:
-        start = M[a + P.start] + number * M[a + P.stride]
-        push(M, M[a + P.starts], t, start)
-        place = start % M[a + P.word]
-    push(M, M[a + P.closes], t, make_beat(kind, stop_of(beat), low_of(beat), place))
     return acted(M, t)
 
 
@@ -302,7 +274,7 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
     if params.ref_level is not None:
         queue = params.closes(unit, design)
         closes = layout.internal(f"{unit.name}.closes", queue.depth, queue.latency)
-    (build_look_up if params.tiles else build_walk)(unit, params, layout, bursts, closes)
+    (build_seek if params.tiles else build_walk)(unit, params, layout, bursts, closes)
     longest = params.longest_burst(bus, depth)
     layout.actor(
         unit.name,
@@ -384,33 +356,17 @@ def build_walk(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
     layout.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
 
 
-def build_look_up(unit: Unit, params: Load, layout: DesignLayout, bursts: int, closes: int) -> None:
+def build_seek(unit: Unit, params: Load, layout: DesignLayout, bursts: int, closes: int) -> None:
     """What makes starts of tiles of addresses, and bursts of these."""
-    bus, ref = layout.design.bus, layout.channel(unit.inputs["ref"])
-    queue = params.starts(unit, layout.design)
-    starts = layout.internal(f"{unit.name}.starts", queue.depth, queue.latency)
-    longest = burst(bus, layout.design.channel[unit.inputs["data"]].depth)
-    own = packed(
-        LOOK,
-        ref=ref,
-        starts=starts,
-        closes=closes,
-        tiles=params.tiles,
-        start=params.base % (longest * bus.bytes),
-        stride=params.tile_bytes,
-        word=bus.bytes,
-    )
-    actor = layout.actor(unit.name, "look up", look_up, own, reads=[ref], writes=[starts, closes])
-    layout.faults[actor] = lambda number: (
-        f"{unit.name} is to read tile {number} of {params.region}, which has {params.tiles} tiles"
-    )
+    ref, by = layout.channel(unit.inputs["ref"]), params.by_address(unit, layout.design)
+    starts = build_look_up(unit.name, params.region, by, layout, ref, closes, "read")
     own = packed(
         SEEK,
         starts=starts,
         bursts=bursts,
         length=params.tile_bytes,
-        word=bus.bytes,
-        burst=longest,
+        word=by.word,
+        burst=by.boundary // by.word,
         inside=False,
         address=0,
         left=0,

@@ -11,22 +11,16 @@ from typing import ClassVar
 from ....ir.arguments import Address
 from ....ir.dtypes import address
 from ....ir.wire import TILE_LEVELS
-from ...design import stages
+from ...design.by_address import MOST_AHEAD, ByAddress, multiplication
 from ...design.formats import Format, misfit
 from ...design.gear import Gear, beat_problem, stored_bits
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
-from ...design.table import Bus, Channel, Design, Region, Unit, index_bits
+from ...design.table import Bus, Channel, Design, Region, Unit
 from ..axi.params import burst, raw_channel, request_bits, words
 
 AHEAD = 8
 """Default of the reference elements in flight."""
-
-ON_THE_WAY = 8
-"""Cycles that an address and its data are on the way, but for the memory and multiplications."""
-
-MOST_AHEAD = 64
-"""Most reference elements in flight: up to this depth their queue has latency 1."""
 
 REQUESTS = 2
 """Bursts that the address generator queues before there is space for their data."""
@@ -182,22 +176,6 @@ class Load(UnitParams):
         """Wire levels of a tile."""
         return 0 if self.addresses else TILE_LEVELS
 
-    @staticmethod
-    def in_flight(bus: Bus, tile_bytes: int) -> tuple[int, int]:
-        """What a load by address has under way to read at the full rate.
-
-        Returns
-        -------
-        words : int
-            Depth of the FIFO of bus words.
-        tiles : int
-            Elements of ``ref`` in flight.
-        """
-        words = -(-tile_bytes // bus.bytes)
-        covered = bus.latency + ON_THE_WAY + min(words, bus.burst)
-        tiles = -(-(covered + stages.MULTIPLIER) // words) + 1
-        return max(covered, 2 * bus.burst), min(tiles + 1, MOST_AHEAD)
-
     @property
     def row_bytes(self) -> int:
         """Bytes of a row."""
@@ -343,44 +321,35 @@ class Load(UnitParams):
         """The queue of the address generator's bursts."""
         return Channel("bursts", 1, request_bits(bus), None, REQUESTS)
 
-    def steps(self, bus: Bus) -> int:
-        """Steps of the walk from the start of a tile to that of the next one."""
-        return self.tile_bytes // self.walk.step(bus.bytes)
-
-    def multiplication(self, bus: Bus) -> int:
-        """Cycles from an address to the start of its tile; 0 if that is a shift."""
-        steps = self.steps(bus)
-        return stages.MULTIPLIER if steps & (steps - 1) else 0
+    def by_address(self, unit: Unit, design: Design) -> ByAddress:
+        """The tiles that addresses name."""
+        bus = design.bus
+        longest = burst(bus, design.channel[unit.inputs["data"]].depth)
+        places = bus.bytes // self.gear.step(bus.bytes) if self.realigns(bus) else 1
+        return ByAddress(
+            self.base,
+            self.tile_bytes,
+            self.tiles,
+            bus.bytes,
+            longest * bus.bytes,
+            self.ahead,
+            places,
+        )
 
     def multipliers(self, design: Design) -> int:
         """One, for the starts of tiles by address whose size is no power of two."""
-        return int(self.tiles > 0 and self.multiplication(design.bus) > 0)
-
-    def places(self, bus: Bus) -> int:
-        """Places in a word, in steps of the gear, at which a tile by address may start."""
-        return bus.bytes // self.gear.step(bus.bytes) if self.realigns(bus) else 1
-
-    def starts(self, unit: Unit, design: Design) -> Channel:
-        """The queue of the starts of tiles by address, in steps of the walk."""
-        bus, data = design.bus, design.channel[unit.inputs["data"]]
-        before = self.base % (burst(bus, data.depth) * bus.bytes)
-        last = before // self.walk.step(bus.bytes) + (self.tiles - 1) * self.steps(bus)
-        bits = max(1, last.bit_length())
-        return Channel("starts", 1, bits, None, self.ahead, self.multiplication(bus))
+        return int(self.tiles > 0 and multiplication(self.tile_bytes, design.bus.bytes) > 0)
 
     def closes(self, unit: Unit, design: Design) -> Channel:
         """The queue of the stops of the reference's elements, by address with their places."""
-        rank, bus = design.channel[unit.inputs["ref"]].rank, design.bus
-        if not self.tiles:
-            return Channel("closes", 0, 0, rank, self.ahead)
-        places, delay = self.places(bus), self.multiplication(bus)
-        if places == 1:
-            return Channel("closes", 0, 0, rank, self.ahead, delay)
-        return Channel("closes", 1, index_bits(places), rank, self.ahead, delay)
+        rank = design.channel[unit.inputs["ref"]].rank
+        if self.tiles:
+            return self.by_address(unit, design).closes(rank, placed=True)
+        return Channel("closes", 0, 0, rank, self.ahead)
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         closes = [] if self.ref_level is None else [self.closes(unit, design)]
-        starts = [self.starts(unit, design)] if self.tiles else []
+        starts = [self.by_address(unit, design).starts] if self.tiles else []
         return [self.bursts(design.bus), *starts, *closes]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:

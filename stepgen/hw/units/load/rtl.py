@@ -128,9 +128,11 @@ class LoadCore(UnitCore):
 
     def _look_up(self, m, bursts, closes):
         """The bursts of the tiles of addresses."""
-        m.submodules.look_up = look_up = LookUp(self.unit, self.design)
-        m.submodules.starts = starts = Fifo(self.params.starts(self.unit, self.design))
-        m.submodules.seek = seek = Seek(self.unit, self.design)
+        by = self.params.by_address(self.unit, self.design)
+        m.submodules.look_up = look_up = LookUp(by, self.channels["ref"], placed=True)
+        m.submodules.starts = starts = Fifo(by.starts)
+        bus = self.design.bus
+        m.submodules.seek = seek = Seek(by, bus, self.params.bursts(bus))
         wiring.connect(m, wiring.flipped(self.ref), look_up.ref)
         wiring.connect(m, look_up.closes, closes)
         wiring.connect(m, look_up.starts, starts.w)

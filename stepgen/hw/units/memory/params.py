@@ -34,10 +34,13 @@ class Memory(UnitParams):
     ----------
     loads, stores : int
         Number of each.
+    within : tuple of int
+        Numbers of the stores whose bursts may start within a word.
     """
 
     loads: int
     stores: int
+    within: tuple[int, ...] = ()
 
     kind: ClassVar = "memory"
 
@@ -76,7 +79,8 @@ class Memory(UnitParams):
         }
         formats |= dict.fromkeys(numbered("req", self.loads), words(request_bits(bus)))
         formats |= dict.fromkeys(numbered("data", self.loads), words(bus.data_bits))
-        formats |= dict.fromkeys(numbered("wreq", self.stores), words(write_request_bits(bus)))
+        for n, port in enumerate(numbered("wreq", self.stores)):
+            formats[port] = words(write_request_bits(bus, within=n in self.within))
         formats |= dict.fromkeys(numbered("wdata", self.stores), words(bus.data_bits))
         formats |= dict.fromkeys(numbered("ack", self.stores), words(1))
         return {port: formats[port] for port in (*self.inputs, *self.outputs)}
@@ -88,7 +92,7 @@ class Memory(UnitParams):
 
     def turns(self, bus: Bus) -> dict[str, Channel]:
         """The queues that record whose burst is next: at ``r``, at ``w`` and at ``b``."""
-        tail = write_request_bits(bus) - request_bits(bus)
+        tail = write_request_bits(bus, within=bool(self.within)) - request_bits(bus)
         wanted = [("read_owners", self.loads, 0)]
         wanted += [("write_movers", self.stores, LENGTH_BITS + tail)]
         wanted += [("write_owners", self.stores, 0)]
@@ -106,7 +110,10 @@ class Memory(UnitParams):
 
 
 def join(
-    bus: Bus, loads: Sequence[tuple[str, str]], stores: Sequence[tuple[str, str, str]]
+    bus: Bus,
+    loads: Sequence[tuple[str, str]],
+    stores: Sequence[tuple[str, str, str]],
+    within: Sequence[int] = (),
 ) -> tuple[tuple[Unit, Unit], tuple[Channel, ...]]:
     """The arbiter ``memory`` and the master ``mem``, and the channels between them.
 
@@ -115,6 +122,8 @@ def join(
     bus : Bus
     loads, stores : sequence of tuple of str
         For each its channels in the order in which `Load.channels` and `Store.channels` make them.
+    within : sequence of int
+        Numbers of the stores whose bursts may start within a word.
 
     Returns
     -------
@@ -122,7 +131,7 @@ def join(
     channels : tuple of Channel
         Those between the two: ``mem_ar``, ``mem_r``, ``mem_aw``, ``mem_w``, ``mem_b``.
     """
-    arbiter, master = Memory(len(loads), len(stores)), Axi(bool(loads), bool(stores))
+    arbiter, master = Memory(len(loads), len(stores), tuple(within)), Axi(bool(loads), bool(stores))
     names = {port: f"mem_{port}" for port in (*master.inputs, *master.outputs)}
     formats = arbiter.raw(bus)
     channels = [

@@ -1,6 +1,6 @@
 """The round-robin arbiter between the off-chip units of a design and its AXI4 master."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 
 from ...design import stages
 from ...design.params import numbered
@@ -117,17 +117,22 @@ class MemoryCore(UnitCore):
         ]
 
         mover = movers.r.payload
-        store, length, tail = mover[:bits], mover[bits:][:LENGTH_BITS], mover[bits + LENGTH_BITS :]
-        moved = Signal(LENGTH_BITS)
+        store, length, tails = mover[:bits], mover[bits:][:LENGTH_BITS], mover[bits + LENGTH_BITS :]
+        byte_bits = (bus.bytes - 1).bit_length()
+        tail, start = tails[:byte_bits], tails[byte_bits:]
+        moved, first = Signal(LENGTH_BITS), Signal(init=1)
         moves, last = Signal(), Signal()
         turns = [Signal(name=f"turn_{number}") for number in range(count)]
         turn = Cat(turns)
         strobes = Signal(bus.bytes)
+        before = C(0, bus.bytes)  # bytes of the first word that belong to no burst
+        if self.params.within:
+            before = Cat(first & (start > lane) for lane in range(bus.bytes))
         m.d.comb += [
             *(bit.eq(store == number) for number, bit in enumerate(turns)),
             moves.eq(movers.r.valid & w.ready & (turn & Cat(d.valid for d in wdatas)).any()),
             last.eq(moved == length),
-            strobes.eq(Cat(~last | (tail >= lane) for lane in range(bus.bytes))),
+            strobes.eq(Cat(~last | (tail >= lane) for lane in range(bus.bytes)) & ~before),
             movers.r.ready.eq(moves & last),
             w.valid.eq(moves),
             w.payload.eq(
@@ -142,6 +147,8 @@ class MemoryCore(UnitCore):
             m.d.comb += data.ready.eq(moves & turn[number])
         with m.If(moves):
             m.d.sync += moved.eq(Mux(last, 0, moved + 1))
+            if self.params.within:
+                m.d.sync += first.eq(last)
 
         answered = Signal()
         m.d.comb += [

@@ -3,10 +3,9 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import DONE, VALUE
-from ...design.gear import stored_bits
 from ...fifo import Fifo
+from ...packing import Packing, stored
 from ...primitives import counter
-from ...select import rotated
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
@@ -126,10 +125,8 @@ class StoreCore(UnitCore):
         whether a partial word waits, and the valid bytes of the word minus one.
         """
         channel, word_bits = self.channels["x"], self.design.bus.data_bits
-        gear, lane = self.params.gear(channel), Const(0, stored_bits(channel.bits))
-        lanes = (self.x.payload.data.word_select(n, channel.bits) for n in range(channel.lanes))
-        beat_bits = 8 * gear.full
-        beat = Cat(Cat(bits, lane[channel.bits :]) for bits in lanes)[:beat_bits]
+        gear = self.params.gear(channel)
+        beat, beat_bits = stored(self.x.payload.data, channel, gear), 8 * gear.full
         if not gear.divides(word_bits // 8):
             return self._packed(m, gear, beat, fits, ends, fire)
         whole_word = word_bits // 8 - 1
@@ -159,30 +156,15 @@ class StoreCore(UnitCore):
         """The same for beats that may lie across words: `fill` steps of a word wait in `parts`."""
         word = self.design.bus.bytes
         step = gear.step(word)
-        bits, places = 8 * step, word // step
+        places = word // step
         fill, some, parts = Signal(range(places)), Signal(), Signal(8 * word)
 
-        # how many steps of the beat move: a word, or what is left of it
-        (full_chunks, last_chunks), (full_rest, last_rest) = gear.chunks(word), gear.rests(word)
+        full_chunks, last_chunks = gear.chunks(word)
         row_ends, part = self.x.payload.stop.any(), Signal(range(full_chunks))
-        rest = Mux(row_ends, last_rest // step, full_rest // step)
         beat_ends = Mux(row_ends, part == last_chunks - 1, part == full_chunks - 1)
-        count = rest if full_chunks == 1 else Mux(beat_ends, rest, places)
-        filled = Signal(range(2 * places))
-        whole = Signal()
-        m.d.comb += [filled.eq(fill + count), whole.eq(filled >= places)]
-
-        chunk = beat
-        if full_chunks > 1:
-            chunk = Cat(beat, Const(0, 8 * (word * full_chunks - gear.full)))
-            chunk = chunk.word_select(part, 8 * word)
-        padded, joined = Signal(8 * word), Signal(8 * word)
-        m.d.comb += padded.eq(chunk)
-        turned = rotated(m, padded, fill, bits, up=True)
-        m.d.comb += joined.eq(turned)
-        for n in range(places):
-            with m.If(fill > n):
-                m.d.comb += joined.word_select(n, bits).eq(parts.word_select(n, bits))
+        filled, whole, joined, turned = Packing.of(
+            m, gear, word, beat, fill, parts, part=part, beat_ends=beat_ends, row_ends=row_ends
+        )
         with m.If(fire & ends):
             m.d.sync += [fill.eq(0), part.eq(0), some.eq(0)]
         with m.Elif(fire & fits):

@@ -1,0 +1,39 @@
+"""RandomOffChipStore becomes a store unit that writes a tile to each address."""
+
+from ...hw.design.by_address import in_flight
+from ...hw.units.random_store.params import RandomStore
+from ...ir.dtypes import Tile
+from ...ir.stream import Node
+from ...ir.wire import wire_levels
+from ..circuit import Circuit
+from ..lower import Lowering
+
+
+class RandomOffchipStoreCircuit(Circuit):
+    """One store, with its channels to the arbiter, and its flags."""
+
+    def lower(self, node: Node, to: Lowering) -> None:
+        tile = node.inputs[1].dtype
+        assert isinstance(tile, Tile)
+        if not wire_levels(tile):
+            raise to.fail(
+                node, f"only tiles of numbers can be stored by a circuit, not {node.inputs[1]}"
+            )
+        region = to.regions[node.attrs["tensor"]]
+        _, ahead = in_flight(to.bus, region.size // region.tiles)
+        params = RandomStore(
+            region=node.attrs["tensor"],
+            base=region.base,
+            rows=region.tile[0],
+            row_bytes=region.tile[1] * tile.element.bytes,
+            tiles=region.tiles,
+            ahead=ahead,
+        )
+        if problem := params.access_problem(to.bus, 8 * to.lanes * tile.element.bytes, region):
+            raise to.fail(node, problem)
+        channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
+        wreq, wdata, ack = (to.add(channel) for channel in channels)
+        inputs = {"at": to.input(node, 0), "x": to.input(node, 1)}
+        to.unit(node.name, params, **inputs, ack=ack, y=to.output(node), wreq=wreq, wdata=wdata)
+        to.within.append(len(to.stores))
+        to.stores.append((wreq, wdata, ack))

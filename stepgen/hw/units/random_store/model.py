@@ -1,0 +1,178 @@
+"""Cycle model of a store by address: starts, words, bursts, and flags for what is written."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, DONE, VALUE
+from ....timing.design_layout import DesignLayout
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    finish,
+    head,
+    kind_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ....timing.look_up import build_look_up
+from ...design.table import Unit
+from ..axi.params import burst
+from .params import RandomStore
+
+PACK = record(
+    "x", "starts", "wreq", "wdata", "bursts", "burst", "word", "full", "last",
+    "inside", "flushes", "place", "count", "fill", "done",
+)  # fmt: skip
+SETTLE = record("bursts", "ack", "written")
+TELL = record("closes", "written", "y")
+WAITS, TOLD = 1, 2
+"""What an entry of ``bursts`` says: it waits for an acknowledgement; then there is to tell it."""
+
+
+@step
+def pack(M: Memory, a: int, t: int) -> int:
+    P = PACK
+    x, word = M[a + P.x], M[a + P.word]
+    used = ends = False
+    left = 0
+    if not M[a + P.flushes]:
+        wait = ready(M, x, t)
+        if wait != READY:
+            return wait
+        beat = head(M, x)
+        kind = kind_of(beat)
+        if kind == BARE:
+            pop(M, x, t)
+            return acted(M, t)
+        if kind == DONE:
+            wait = room(M, M[a + P.bursts], t)
+            if wait != READY:
+                return wait
+            push(M, M[a + P.bursts], t, TOLD)
+            pop(M, x, t)
+            return acted(M, t)
+        if not M[a + P.inside]:
+            wait = ready(M, M[a + P.starts], t)
+            if wait != READY:
+                return wait
+        left = (M[a + P.last] if stop_of(beat) > 0 else M[a + P.full]) - M[a + P.done]
+        used = left <= word
+        ends = used and stop_of(beat) > 1
+    for c in (M[a + P.wdata], M[a + P.wreq], M[a + P.bursts]):
+        wait = room(M, c, t)
+        if wait != READY:
+            return wait
+    if not M[a + P.flushes] and not M[a + P.inside]:
+        start = pop(M, M[a + P.starts], t)
+        M[a + P.place] = start // word % M[a + P.burst]
+        M[a + P.fill] = start % word
+        M[a + P.inside] = True
+    fill = M[a + P.fill] + min(left, word)
+    final = M[a + P.flushes] or (ends and fill <= word)
+    M[a + P.flushes] = ends and fill > word
+    if used:
+        pop(M, x, t)
+    M[a + P.done] = 0 if used or final else M[a + P.done] + word
+    M[a + P.fill] = fill % word
+    if final or fill >= word:
+        push(M, M[a + P.wdata], t, 0)
+        M[a + P.count] += 1
+        M[a + P.place] += 1
+        if final or M[a + P.place] == M[a + P.burst]:
+            push(M, M[a + P.bursts], t, WAITS | (TOLD if final else 0))
+            push(M, M[a + P.wreq], t, M[a + P.count])
+            M[a + P.count] = 0
+            M[a + P.place] = 0
+    if final:
+        M[a + P.inside] = False
+    return acted(M, t)
+
+
+@step
+def settle(M: Memory, a: int, t: int) -> int:
+    P = SETTLE
+    wait = ready(M, M[a + P.bursts], t)
+    if wait != READY:
+        return wait
+    entry = head(M, M[a + P.bursts])
+    if entry & WAITS:
+        wait = ready(M, M[a + P.ack], t)
+        if wait != READY:
+            return wait
+        pop(M, M[a + P.ack], t)
+    pop(M, M[a + P.bursts], t)
+    if entry & TOLD:
+        push(M, M[a + P.written], t, 0)
+    return acted(M, t)
+
+
+@step
+def tell(M: Memory, a: int, t: int) -> int:
+    P = TELL
+    closes = M[a + P.closes]
+    wait = ready(M, closes, t)
+    if wait != READY:
+        return wait
+    beat = head(M, closes)
+    kind = kind_of(beat)
+    if kind != BARE:
+        wait = ready(M, M[a + P.written], t)
+        if wait != READY:
+            return wait
+    wait = room(M, M[a + P.y], t)
+    if wait != READY:
+        return wait
+    pop(M, closes, t)
+    if kind != BARE:
+        pop(M, M[a + P.written], t)
+    push(M, M[a + P.y], t, make_beat(kind, stop_of(beat), 0, 1) if kind == VALUE else beat)
+    if kind == DONE:
+        finish(M, a)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: RandomStore, layout: DesignLayout) -> None:
+    """Four actors; the run lasts until the last one has told that all is written."""
+    design = layout.design
+    bus, by = design.bus, params.by_address(unit, design)
+    at, x, ack = (layout.channel(unit.inputs[port]) for port in ("at", "x", "ack"))
+    y, wreq, wdata = (layout.channel(unit.outputs[port]) for port in ("y", "wreq", "wdata"))
+    bursts, closes = (
+        layout.internal(f"{unit.name}.{queue.name}", queue.depth, queue.latency)
+        for queue in (params.bursts(bus), params.closes(unit, design))
+    )
+    written = layout.internal(f"{unit.name}.written", params.ahead + 1)
+    starts = build_look_up(unit.name, params.region, by, layout, at, closes, "write")
+    gear = params.gear(design.channel[unit.inputs["x"]])
+    own = packed(
+        PACK,
+        x=x,
+        starts=starts,
+        wreq=wreq,
+        wdata=wdata,
+        bursts=bursts,
+        burst=burst(bus, design.channel[unit.outputs["wdata"]].depth),
+        word=bus.bytes,
+        full=gear.full,
+        last=gear.last,
+        inside=False,
+        flushes=False,
+        place=0,
+        count=0,
+        fill=0,
+        done=0,
+    )
+    reads, writes = [x, starts], [wreq, wdata, bursts]
+    layout.actor(unit.name, "pack", pack, own, reads=reads, writes=writes)
+    own = packed(SETTLE, bursts=bursts, ack=ack, written=written)
+    layout.actor(unit.name, "settle", settle, own, reads=[bursts, ack], writes=[written])
+    own = packed(TELL, closes=closes, written=written, y=y)
+    reads = [closes, written]
+    layout.actor(unit.name, "tell", tell, own, reads=reads, writes=[y], finishes=True)
