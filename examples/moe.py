@@ -3,7 +3,8 @@
 Section 6 of the paper's example, quantised: int8 weights and activations. With static tiling the
 tokens of an expert are padded to tiles of `tile` rows, and its weights are read once per tile. With
 dynamic tiling all tokens of an expert form one tile whose rows are counted at run time, so weights
-are read once per expert that has tokens, and nothing is padded.
+are read once per expert that has tokens, and nothing is padded. Capped tiles are dynamic ones of at
+most `tile` rows: memory on chip does not grow with the tokens that an expert may get.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ def moe(
     hidden : int
         Columns of an expert's weight, of `width` rows.
     tile : int
-        Rows of a static tile.
+        Rows of a static tile, most rows of a capped one.
     columns : int
         Columns of a weight tile.
-    tiling : {"static", "dynamic"}
+    tiling : {"static", "dynamic", "capped"}
         How the tokens of an expert are grouped.
     routing : int array of shape [tokens, top], optional
         Experts chosen for each token, such as a trace; drawn if not given.
@@ -61,8 +62,8 @@ def moe(
     inputs : dict
         Selectors, activations and weights, by name.
     """
-    if tiling not in ("static", "dynamic"):
-        raise sg.StepError(f'moe needs tiling "static" or "dynamic", not {tiling!r}')
+    if tiling not in ("static", "dynamic", "capped"):
+        raise sg.StepError(f'moe needs tiling "static", "dynamic" or "capped", not {tiling!r}')
     if columns < 1 or hidden % columns:
         raise sg.StepError(f"moe needs hidden divisible by columns, not {hidden} by {columns}")
     if routing is not None and routing.shape != (tokens, top):
@@ -90,6 +91,8 @@ def moe(
         if tiling == "static":
             chunks, padding = queue.fifo(depth).reshape(chunk=tile, pad=0)
             padding = padding.fifo(2 * tile)  # flags of this tile and the next
+        elif tiling == "capped":
+            chunks, padding = queue.reshape(chunk=tile, pad=None), None
         else:
             chunks, padding = queue.promote(), None
         packed = chunks.accum(sg.fn.retile_row(), rank=1)

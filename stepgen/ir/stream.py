@@ -54,10 +54,13 @@ class Routing:
         Number of selectors with bit i set.
     merged : dict of Dim to tuple of Dim
         For a merge's selector: by ragged dim of the merged data, the dim of each input.
+    sums : dict of Dim to tuple of sympy.Expr
+        Likewise, for the rows of merged tiles: those of all tiles of each input.
     """
 
     counts: tuple[Dim, ...]
     merged: dict[Dim, tuple[Dim, ...]]
+    sums: dict[Dim, tuple[sympy.Expr, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ MISTAKES = [
     ("show moe --set tokens", "--set takes name=value, not 'tokens'"),
     ("show moe --set tokens=many", "moe.py:moe needs tokens to be an integer, not 'many'"),
     ("show moe --set token=1", "moe.py:moe has no parameter 'token', it has tokens, .*"),
-    ("show moe --set tiling=odd", 'moe needs tiling "static" or "dynamic", not \'odd\''),
+    ("show moe --set tiling=odd", 'moe needs tiling "static", "dynamic" or "capped", not \'odd\''),
     ("show moe --frob", "No such option '--frob'."),
     ("show moe --seed -1", "Invalid value for '--seed': .*"),
     # Routing

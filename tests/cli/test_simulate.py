@@ -142,7 +142,7 @@ def test_a_machine_file_is_shown(stepgen, here):
         ("swiglu --depth map_0.0=9000000000000000", "there is not enough memory to time swiglu .*"),
         ("swiglu --top 0", "Invalid value for '--top': .*"),
         ("swiglu --timeline t.doc", "--timeline is a file that ends in .*, not t.doc"),
-        ("swiglu --transform bake", "there is no transform 'bake', only dynamic_tiling, .*"),
+        ("swiglu --transform bake", "there is no transform 'bake', only capped_tiling, .*"),
         ("swiglu --transform static_tiling:tile=x", "static_tiling needs tile to be .*, not 'x'"),
         (
             "swiglu --transform time_multiplex",

@@ -63,6 +63,7 @@ def result() -> executor.Result:
 RESULT = result()
 
 DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
+    transforms.capped_tiling: lambda w: {"program": w.static, "rows": 2},
     transforms.dynamic_tiling: lambda w: {"program": w.static},
     transforms.static_tiling: lambda w: {"program": w.dynamic, "tile": 2},
     transforms.insert_forks: lambda w: {"program": w.dynamic},
@@ -114,7 +115,13 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
     RESULT.beats: lambda w: {"name": "x", "lanes": 4},
     variants.variant: lambda w: {"name": "sda", "changes": {"fifo_depth": 4}},
     variants.changed: lambda w: {"machine": w.machine, "changes": {"fifo_depth": 4}},
-    Bus: lambda w: {"data_bits": 64, "address_bits": 32, "burst": 16, "outstanding": 8},
+    Bus: lambda w: {
+        "data_bits": 64,
+        "address_bits": 32,
+        "burst": 16,
+        "outstanding": 8,
+        "latency": 9,
+    },
     Channel: lambda w: {
         "name": "c",
         "lanes": 4,

@@ -47,7 +47,7 @@ def test_a_list_has_commas():
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [
-        (["nix"], "there is no transform 'nix', only dynamic_tiling"),
+        (["nix"], "there is no transform 'nix', only capped_tiling"),
         (["Transformed"], "there is no transform 'Transformed'"),
         (["time_multiplex:8"], "--transform time_multiplex takes name=value, not '8'"),
         (["time_multiplex:regions=2,regions=3"], "--transform time_multiplex regions is given"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from .forks import insert_forks
 from .parallelize import parallelize
 from .rewrite import Transformed
-from .tiling import dynamic_tiling, static_tiling
+from .tiling import capped_tiling, dynamic_tiling, static_tiling
 from .time_multiplex import time_multiplex
 
 __all__ = [
     "Transformed",
+    "capped_tiling",
     "dynamic_tiling",
     "insert_forks",
     "parallelize",

@@ -1,16 +1,19 @@
-"""Static tiling to dynamic tiling and back (paper, section 5.2).
+"""How the rows of a stream are gathered into tiles: static, dynamic, or dynamic with a cap.
 
-A *gather* packs the rows of a stream into tiles: static ones of a fixed number of rows, the last
-one padded, or one dynamic tile of as many rows as there are::
+A *gather* packs rows into tiles: static ones of a fixed number of rows, the last one padded; one
+dynamic tile of as many rows as there are (paper, section 5.2); or tiles of at most a number of
+rows, without padding::
 
-    static:   reshape(chunk) -> accum(retile_row) -> ... -> flat_map(retile_streamify, padding)
-    dynamic:  promote        -> accum(retile_row) -> ... -> flat_map(retile_streamify)
+    static:   reshape          -> accum(retile_row) -> ... -> flat_map(retile_streamify, padding)
+    dynamic:  promote          -> accum(retile_row) -> ... -> flat_map(retile_streamify)
+    capped:   reshape pad=None -> accum(retile_row) -> ... -> flat_map(retile_streamify)
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...ir.arguments import checked
 from ...ir.dtypes import Tile
@@ -37,6 +40,10 @@ class _Gather:
     ends: tuple[Node, ...]
 
 
+STATIC, DYNAMIC, CAPPED = "static", "dynamic", "capped"
+"""Forms of a gather."""
+
+
 @checked
 def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     """Gather rows into static tiles instead of dynamic ones.
@@ -44,7 +51,7 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     Parameters
     ----------
     program : Graph or Transformed
-        Gathers the rows of streams into dynamic tiles.
+        Gathers the rows of streams into dynamic tiles, with or without a cap.
     tile : int
         Rows of a tile; the last tile is padded with rows of zeros, which are dropped at the end.
 
@@ -61,26 +68,13 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     if tile < 1:
         raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile}")
     before = Transformed.of(program)
-    gathers = _gathers(before.graph, "promote")
+    gathers = _gathers(before.graph, (DYNAMIC, CAPPED))
     if not gathers:
         raise StepError(
             f"static_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
             f"promote, accum(retile_row) and in the end flat_map(retile_streamify)"
         )
-    rewrite = Rewrite(before.graph)
-    firsts = {g.first: g for g in gathers}
-    padding: dict[Node, Stream] = {}
-    for node in rewrite.nodes():
-        if node in firsts:
-            attrs = {"dim": 0, "chunk": tile, "pad": 0}
-            chunks = rewrite.add("reshape", rewrite.inputs(node), attrs, where=node.where)
-            rewrite.put(node.outputs[0], chunks.outputs[0])
-            padding |= dict.fromkeys(firsts[node].ends, chunks.outputs[1])
-        elif node in padding:
-            rewrite.copy(node, inputs=[*rewrite.inputs(node), padding[node]])
-        else:
-            rewrite.copy(node)
-    return before.then(rewrite.new)
+    return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": tile, "pad": 0})
 
 
 @checked
@@ -90,7 +84,7 @@ def dynamic_tiling(program: Graph | Transformed) -> Transformed:
     Parameters
     ----------
     program : Graph or Transformed
-        Gathers the rows of streams into static tiles.
+        Gathers the rows of streams into static tiles, or into dynamic ones with a cap.
 
     Returns
     -------
@@ -100,36 +94,80 @@ def dynamic_tiling(program: Graph | Transformed) -> Transformed:
     Raises
     ------
     StepError
-        If there is no static tile whose padding is dropped in the end.
+        If there is no static tile whose padding is dropped in the end, and none with a cap.
     """
     before = Transformed.of(program)
-    gathers = _gathers(before.graph, "reshape")
+    gathers = _gathers(before.graph, (STATIC, CAPPED))
     if not gathers:
         raise StepError(
             f"dynamic_tiling finds no padded tiles in {before.graph.name}: no stream goes through "
             f"reshape, accum(retile_row) and in the end flat_map(retile_streamify) with its padding"
         )
+    return _regathered(before, gathers, "promote", {"level": 1})
+
+
+@checked
+def capped_tiling(program: Graph | Transformed, *, rows: int) -> Transformed:
+    """Gather rows into dynamic tiles of at most so many rows: a schedule between the other two.
+
+    Weights are read once for each of these tiles, and what is sized for a tile does not grow with
+    the rows that a stream may have. With one row it is a matrix-vector schedule.
+
+    Parameters
+    ----------
+    program : Graph or Transformed
+        Gathers the rows of streams into static or dynamic tiles.
+    rows : int
+        Most rows of a tile.
+
+    Returns
+    -------
+    Transformed
+        The same program on tiles of `rows` rows, of which a stream's last has those that are left.
+
+    Raises
+    ------
+    StepError
+        If there is no tile that is split into rows again.
+    """
+    if rows < 1:
+        raise StepError(f"capped_tiling needs tiles of at least 1 row, not {rows}")
+    before = Transformed.of(program)
+    gathers = _gathers(before.graph, (STATIC, DYNAMIC, CAPPED))
+    if not gathers:
+        raise StepError(
+            f"capped_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
+            f"promote or reshape, accum(retile_row) and in the end flat_map(retile_streamify)"
+        )
+    return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": rows, "pad": None})
+
+
+def _regathered(
+    before: Transformed, gathers: Sequence[_Gather], op: str, attrs: Mapping[str, Any]
+) -> Transformed:
+    """The program with gathers that begin with another operator; a second output is its padding."""
     rewrite = Rewrite(before.graph)
-    firsts = {g.first for g in gathers}
-    ends = {end for g in gathers for end in g.ends}
+    firsts = {g.first: g for g in gathers}
+    padding: dict[Node, tuple[Stream, ...]] = {}
     for node in rewrite.nodes():
         if node in firsts:
-            promoted = rewrite.add("promote", rewrite.inputs(node), {"level": 1}, where=node.where)
-            rewrite.put(node.outputs[0], promoted.outputs[0])
-        elif node in ends:
-            rewrite.copy(node, inputs=[rewrite.input(node, 0)])
+            tiles = rewrite.add(op, rewrite.inputs(node), attrs, where=node.where)
+            rewrite.put(node.outputs[0], tiles.outputs[0])
+            padding |= dict.fromkeys(firsts[node].ends, tiles.outputs[1:])
+        elif node in padding:
+            rewrite.copy(node, inputs=[rewrite.input(node, 0), *padding[node]])
         else:
             rewrite.copy(node)
     return before.then(rewrite.new)
 
 
-def _gathers(graph: Graph, op: str) -> list[_Gather]:
-    """The gathers that begin with `op` and can be changed without changing the program."""
-    found = {node: packed for node in graph.nodes if (packed := _packed(node, op))}
+def _gathers(graph: Graph, forms: Collection[str]) -> list[_Gather]:
+    """The gathers of some forms that can be changed without changing the program."""
+    found = {node: packed for node in graph.nodes if (packed := _packed(node, forms))}
     while True:
         others = frozenset().union(*(carried(packed) for packed in found.values()))
         rows = {node: follow(packed, others) for node, packed in found.items()}
-        padding = {node.outputs[1] for node in found} if op == "reshape" else set()
+        padding = {node.outputs[1] for node in found if _form(node) == STATIC}
         kept = {
             node: found[node]
             for node, its in rows.items()
@@ -140,13 +178,20 @@ def _gathers(graph: Graph, op: str) -> list[_Gather]:
         found = kept
 
 
-def _packed(node: Node, op: str) -> Stream | None:
-    """The tiles that a node's rows are packed into, if it begins a gather."""
-    x = node.inputs[0] if node.op == op else None
+def _form(node: Node) -> str:
+    """The form of the gather that a node begins, if it does; else empty."""
+    if node.op == "promote" and node.attrs["level"] == 1:
+        return DYNAMIC
+    if node.op == "reshape" and node.attrs["dim"] == 0:
+        return CAPPED if node.attrs["pad"] is None else STATIC
+    return ""
+
+
+def _packed(node: Node, forms: Collection[str]) -> Stream | None:
+    """The tiles that a node's rows are packed into, if it begins a gather of one of these forms."""
+    x = node.inputs[0] if _form(node) in forms else None
     # Of several dynamic tiles each may be empty, where padding would give no tile at all.
     if x is None or x.rank != 0 or not isinstance(x.dtype, Tile) or x.dtype.rows != 1:
-        return None
-    if (op == "promote" and node.attrs["level"] != 1) or node.attrs.get("dim", 0) != 0:
         return None
     uses = node.graph.consumers(node.outputs[0])
     return uses[0][0].outputs[0] if len(uses) == 1 and packs(uses[0][0]) else None
@@ -154,7 +199,7 @@ def _packed(node: Node, op: str) -> Stream | None:
 
 def _padded(node: Node, ends: Sequence[Node], padding: Collection[Stream]) -> bool:
     """Whether the ends drop the padding of gathers, and nothing else uses this one's flags."""
-    if not padding:
+    if _form(node) != STATIC:
         return all(len(end.inputs) == 1 for end in ends)
     if any(len(end.inputs) < 2 or end.inputs[1] not in padding for end in ends):
         return False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from stepgen.ir.applying import over_all, tiles_of
 from stepgen.ir.dims import add
-from stepgen.ir.dtypes import Selector
+from stepgen.ir.dtypes import Selector, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.merging import common_type, merged_totals
 from stepgen.ir.operator import Call, Operator, public
@@ -31,7 +32,12 @@ class EagerMerge(Operator):
         count = add([x.shape[0] for x in call.inputs])
         selector = Selector(len(call.inputs), hot=1)
         # Behind a Partition by the selector, chunks of an input have that input's dims again.
-        routing = Routing(tuple(x.shape[0] for x in call.inputs), merged)
+        sums = {}
+        if rank == 0 and isinstance(dtype, Tile) and dtype.rows in merged:
+            tiles = tiles_of(call, call.inputs)
+            rows = [over_all([x], t.rows.expr) for x, t in zip(call.inputs, tiles, strict=True)]
+            sums = {dtype.rows: tuple(rows)}
+        routing = Routing(tuple(x.shape[0] for x in call.inputs), merged, sums)
         return [
             Out((count, *inner), dtype, totals, volume),
             Out((count,), selector, routing=routing),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from stepgen.ir.dims import Dim
+from stepgen.ir.dims import Dim, times
 from stepgen.ir.dtypes import DataType, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
@@ -54,10 +54,14 @@ def _out(x: Stream, rank: int, routing: Routing, index: int) -> Out:
     inner = x.shape[len(x.shape) - rank :]
     shape = (routing.counts[index], *(_of_input(d, routing, index) for d in inner))
     dtype: DataType = x.dtype
+    volume = None
     if isinstance(dtype, Tile):
         rows, cols = (_of_input(d, routing, index) for d in dtype.dims)
+        if dtype.rows in routing.sums and not any(d.is_ragged for d in (cols, *shape)):
+            per_row = [cols.expr, *(d.expr for d in shape[1:])]
+            volume = times([routing.sums[dtype.rows][index], *per_row])
         dtype = Tile(rows, cols, dtype.element)
-    return Out(shape, dtype)
+    return Out(shape, dtype, volume=volume)
 
 
 def _of_input(dim: Dim, routing: Routing, index: int) -> Dim:

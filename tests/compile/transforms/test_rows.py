@@ -12,7 +12,7 @@ from same import check_same
 import stepgen as sg
 from examples.moe import moe
 from examples.moe_swiglu import moe_swiglu
-from stepgen.compile.transforms import dynamic_tiling, static_tiling, time_multiplex
+from stepgen.compile.transforms import capped_tiling, dynamic_tiling, static_tiling, time_multiplex
 from stepgen.ir.stream import Stream
 
 fn = sg.fn
@@ -128,6 +128,12 @@ def test_what_leaves_rows_apart_is_tiled_anew(seed: int) -> None:
     dynamic, _, _ = drawn(seed, "dynamic")
     check_same(static, dynamic_tiling(static), inputs)
     check_same(dynamic, static_tiling(dynamic, tile=tile), inputs)
+    for old in (static, dynamic):
+        capped = capped_tiling(old, rows=1 + seed % 4)
+        check_same(old, capped, inputs)
+        check_same(old, dynamic_tiling(capped), inputs)
+        check_same(old, static_tiling(capped, tile=tile), inputs)
+        check_same(old, capped_tiling(capped, rows=tile), inputs)
 
 
 @pytest.mark.parametrize("mixing", Body.MIXING)
@@ -136,6 +142,8 @@ def test_what_mixes_rows_is_not(seed: int, mixing: str) -> None:
     static, _, _ = drawn(seed, "static", mixing)
     with pytest.raises(sg.StepError, match="finds no padded tiles"):
         dynamic_tiling(static)
+    with pytest.raises(sg.StepError, match="capped_tiling finds no rows to tile"):
+        capped_tiling(static, rows=2)
     if mixing == "mixing_products":
         dynamic, _, tile = drawn(seed, "dynamic", mixing)
         with pytest.raises(sg.StepError, match="finds no rows to tile"):
@@ -156,8 +164,10 @@ def test_layers_whose_tiles_are_as_tall_as_their_weights(program: str) -> None:
     check_same(old, new, inputs)
     again = static_tiling(new, tile=8)
     check_same(old, again, inputs)
-    for regions in (time_multiplex(old, regions=2), time_multiplex(new, regions=2)):
-        check_same(old, regions, inputs)
+    capped = capped_tiling(new, rows=3)
+    check_same(old, capped, inputs)
+    for program in (old, new, capped):
+        check_same(old, time_multiplex(program, regions=2), inputs)
     shared = time_multiplex(old, regions=2)
     check_same(old, dynamic_tiling(shared), inputs)
 

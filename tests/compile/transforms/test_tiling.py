@@ -5,8 +5,10 @@ from same import ROUTINGS, check_same, draw_routing, small_moe
 
 import stepgen as sg
 from examples.moe_swiglu import moe_swiglu
-from stepgen.compile.transforms import dynamic_tiling, insert_forks, static_tiling
+from stepgen.compile.transforms import capped_tiling, dynamic_tiling, insert_forks, static_tiling
 from stepgen.ir.metrics import metrics
+from stepgen.semantics.executor import run
+from stepgen.semantics.shapes import measure
 
 
 def assert_same_costs(a: sg.Graph, b: sg.Graph) -> None:
@@ -79,6 +81,37 @@ def test_padding_that_is_used_otherwise_stays():
     g.output(flags, "flags")
     with pytest.raises(sg.StepError, match="finds no padded tiles"):
         dynamic_tiling(g)
+
+
+@pytest.mark.parametrize("routing", CHOSEN)
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("tiling", ["static", "dynamic"])
+def test_tiles_with_a_cap(rows, routing, tiling):
+    old, inputs = small_moe(CHOSEN[routing], tiling)
+    check_same(old, capped_tiling(old, rows=rows), inputs)
+
+
+def test_a_cap_costs_what_it_costs_when_written_by_hand():
+    (capped, _), (dynamic, _) = (small_moe([[0, 1]], tiling) for tiling in ("capped", "dynamic"))
+    assert_same_costs(capped_tiling(dynamic, rows=3).graph, capped)
+    assert_same_costs(dynamic_tiling(capped).graph, dynamic)
+
+
+def test_weights_are_read_once_for_each_tile_of_a_cap():
+    dynamic, inputs = small_moe([[0]] * 7 + [[2]] * 3, "dynamic")
+    capped = capped_tiling(dynamic, rows=3).graph
+
+    def read(graph):
+        result = run(graph, inputs, lanes=2)
+        found = metrics(graph)
+        return int(found.traffic.subs(measure(graph, result)))
+
+    def flops(graph):
+        return int(metrics(graph).flops.subs(measure(graph, run(graph, inputs, lanes=2))))
+
+    weight = 8 * 16
+    assert read(capped) - read(dynamic) == 2 * weight
+    assert flops(capped) == flops(dynamic)
 
 
 @pytest.mark.parametrize(
