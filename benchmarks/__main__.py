@@ -15,6 +15,7 @@ NAMES = (
     "elaboration",
     "speed",
     "bound",
+    "frontier",
     "resources",
     "mirror",
     "points",
