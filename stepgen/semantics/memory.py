@@ -17,6 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
 from stepgen.ir.tensor import Tensor
+from stepgen.semantics.hazards import hazards
 from stepgen.semantics.numbers import DTYPES, Array, as_element
 
 Layout = tuple[int, int] | None
@@ -120,6 +121,7 @@ class Memory:
             if "tensor" in node.attrs:
                 users[node.attrs["tensor"]].append(node)
         self._written = {n for n, nodes in users.items() if any(u.face.writes for u in nodes)}
+        self._hazards = hazards(graph, {name: self._size(name) for name in graph.tensors})
         self.images: dict[str, Array] = {}
         self.stored = {n: np.zeros(self._size(n), np.bool_) for n in sorted(self._written)}
         for name, tensor in graph.tensors.items():
@@ -143,17 +145,34 @@ class Memory:
         """Number of tiles of this shape in a tensor."""
         return self.images[name].size // (tile[0] * tile[1])
 
-    def read(self, name: str, tile: tuple[int, int], index: int) -> Array:
-        """Return tile number `index`, read-only."""
-        size = tile[0] * tile[1]
+    def read(self, node: Node, tile: tuple[int, int], index: int) -> Array:
+        """Return tile number `index` of a node's tensor, read-only.
+
+        Raises
+        ------
+        StepError
+            If nothing decides whether a write comes before it.
+        """
+        name, size = node.attrs["tensor"], tile[0] * tile[1]
+        if name in self._hazards:
+            self._hazards[name].read(node, slice(index * size, (index + 1) * size))
         view = self.images[name][index * size : (index + 1) * size].reshape(tile)
         if name in self._written:
             return view.copy()
         view.flags.writeable = False
         return view
 
-    def write(self, name: str, start: int, tile: Array) -> None:
-        """Write a tile from element number `start` on."""
+    def write(self, node: Node, start: int, tile: Array) -> None:
+        """Write a tile from element number `start` of a node's tensor on.
+
+        Raises
+        ------
+        StepError
+            If nothing decides whether another access comes before it.
+        """
+        name = node.attrs["tensor"]
+        if name in self._hazards:
+            self._hazards[name].write(node, slice(start, start + tile.size))
         self.images[name][start : start + tile.size] = tile.ravel()
         self.stored[name][start : start + tile.size] = True
 

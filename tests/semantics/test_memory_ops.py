@@ -162,6 +162,79 @@ def test_what_was_read_and_given_stays_when_the_tensor_is_overwritten() -> None:
     assert (given == MATRIX).all()
 
 
+@pytest.mark.parametrize("first", ["load", "store"])
+@pytest.mark.parametrize(("gets", "puts", "races"), [([0, 1], [2, 3], 0), ([0, 1], [3, 1], 1)])
+def test_nothing_decides_the_order(
+    first: str, gets: list[int], puts: list[int], races: int
+) -> None:
+    """Whatever is written first: a tile that is both loaded and written is refused."""
+    g = sg.Graph()
+    tensor = g.tensor("m", (6, 8), sg.int8)
+    get, put = g.input("get", sg.address[1, 1], (2,)), g.input("put", sg.address[1, 1], (2,))
+    x = g.input("x", sg.int8[1, 8], (2,))
+    uses = [
+        lambda: g.output(get.random_offchip_load(tensor, tile=(1, 8), name="read"), "y"),
+        lambda: put.random_offchip_store(x, tensor, tile=(1, 8), name="write"),
+    ]
+    for use in uses if first == "load" else uses[::-1]:
+        use()
+    inputs = {"m": MATRIX, "get": gets, "put": puts, "x": np.ones((2, 1, 8))}
+    if not races:
+        assert execute(g, inputs)
+        return
+    told = r"tile at element 8 of tensor m .* (read has loaded|write has written) it"
+    with pytest.raises(sg.StepError, match=told):
+        execute(g, inputs)
+
+
+@pytest.mark.parametrize(
+    ("gets", "puts", "told"),
+    [
+        ([0, 1], [0, 1], ""),
+        ([0, 1], [1, 0], ""),
+        ([0, 0], [0, 1], "read loads it and others write it"),
+        ([0, 1], [0, 0], "read loads it and others write it"),
+        ([2, 1], [0, 0], ""),
+    ],
+)
+def test_a_tile_that_is_written_is_loaded_once(gets: list[int], puts: list[int], told: str) -> None:
+    """What is written derives from what is loaded."""
+    g = sg.Graph()
+    tensor = g.tensor("m", (6, 8), sg.int8)
+    get, put = g.input("get", sg.address[1, 1], (2,)), g.input("put", sg.address[1, 1], (2,))
+    more = get.random_offchip_load(tensor, tile=(1, 8), name="read").map(sg.fn.offset(1))
+    put.random_offchip_store(more, tensor, tile=(1, 8), name="write")
+    inputs = {"m": MATRIX, "get": gets, "put": puts}
+    if not told:
+        assert execute(g, inputs)
+        return
+    with pytest.raises(sg.StepError, match=told):
+        execute(g, inputs)
+
+
+def test_two_stores_write_different_tiles() -> None:
+    g = sg.Graph()
+    tensor, x = g.tensor("m", (6, 8), sg.int8), g.input("x", sg.int8[1, 8], (2,))
+    for name in "ab":
+        at = g.input(name, sg.address[1, 1], (2,))
+        at.random_offchip_store(x, tensor, tile=(1, 8), name=f"put_{name}")
+    inputs = {"m": MATRIX, "x": np.ones((2, 1, 8)), "a": [0, 2], "b": [3, 1]}
+    assert execute(g, inputs)
+    with pytest.raises(sg.StepError, match=r"put_\w .* of tensor m .* put_\w has written it"):
+        execute(g, inputs | {"b": [3, 2]})
+
+
+def test_a_load_that_follows_acknowledgements() -> None:
+    """Each flag triggers a read of all that is written, also of what is written again."""
+    g = sg.Graph()
+    tensor, x = g.tensor("m", (6, 8), sg.int8), g.input("x", sg.int8[1, 8], (3,))
+    at = g.input("at", sg.address[1, 1], (3,))
+    done = at.random_offchip_store(x, tensor, tile=(1, 8), name="write")
+    y = sg.linear_offchip_load(tensor, tile=(1, 8), shape=(6,), stride=(1,), ref=done)
+    g.output(y, "y")
+    assert execute(g, {"m": MATRIX, "at": [0, 2, 0], "x": np.ones((3, 1, 8))})
+
+
 @pytest.mark.parametrize("number", [12, 1 << 40])
 def test_addresses_outside_of_the_tensor(number: int) -> None:
     g = sg.Graph()

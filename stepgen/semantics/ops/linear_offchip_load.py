@@ -31,5 +31,5 @@ def _read(use: Use, close: int) -> None:
     """Emit the tiles of one read, the last of which closes `close` dims."""
     tile = tuple(use["tile"])
     for number, stop in affine(use["shape"], use["stride"]):
-        data = use.memory.read(use["tensor"], tile, number)
+        data = use.memory.read(use.node, tile, number)
         use.outputs[0].value(data, close if stop == len(use["shape"]) else stop)

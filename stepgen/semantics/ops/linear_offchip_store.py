@@ -19,5 +19,5 @@ def run(use: Use) -> Process:
                 use.fail(
                     f"{x.name} has more than the {room} elements that tensor {name} has room for"
                 )
-            use.memory.write(name, start, token.value)
+            use.memory.write(use.node, start, token.value)
             start += token.value.size

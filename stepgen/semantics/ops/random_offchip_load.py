@@ -20,7 +20,7 @@ def run(use: Use) -> Process:
                     f"{addresses.name} asks for tile {number} of tensor {use['tensor']}, "
                     f"which has {count} tiles of {tile[0]}x{tile[1]}"
                 )
-            out.value(use.memory.read(use["tensor"], tile, number), token.stop)
+            out.value(use.memory.read(use.node, tile, number), token.stop)
             continue
         out.put(token)
         if token.kind == DONE:

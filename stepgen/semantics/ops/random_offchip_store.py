@@ -28,7 +28,7 @@ def run(use: Use) -> Process:
                     f"{data.name} gives a tile of {item.value.shape[0]}x{item.value.shape[1]} "
                     f"where tiles of {tile[0]}x{tile[1]} are written"
                 )
-            use.memory.write(use["tensor"], number * tile[0] * tile[1], item.value)
+            use.memory.write(use.node, number * tile[0] * tile[1], item.value)
             out.value(np.ones((1, 1), DTYPES["bool"]), address.stop)
             continue
         out.put(address)

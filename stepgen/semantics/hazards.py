@@ -1,0 +1,131 @@
+"""Accesses of one tensor whose order nothing in the program decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node
+
+
+class Hazards:
+    """What was accessed so far in a tensor that is written by one node and used by others.
+
+    A load follows a write only where a path leads from the store's acknowledgements to it. Without
+    one, an element that is written is written by one store, and loaded before at most once, by a
+    load with a path to that store: whatever the hardware does first, it reads the same.
+
+    Parameters
+    ----------
+    tensor : str
+    size : int
+        Its elements.
+    nodes : sequence of Node
+        All nodes that use it, in the order of the graph.
+    edges : networkx.DiGraph
+        Those of the graph, by names of nodes.
+    """
+
+    def __init__(self, tensor: str, size: int, nodes: Sequence[Node], edges: nx.DiGraph) -> None:
+        self.tensor = tensor
+        self._nodes = list(nodes)
+        self._number = {node.name: n + 1 for n, node in enumerate(nodes)}
+        self._after = {node.name: nx.descendants(edges, node.name) for node in nodes}
+        self._writer = np.zeros(size, np.int32)
+        self._loader = np.zeros(size, np.int32)
+        self._again = np.zeros(size, np.bool_)
+
+    def read(self, node: Node, part: slice) -> None:
+        """Note that a load has read these elements.
+
+        Raises
+        ------
+        StepError
+            If another order would have given other data.
+        """
+        self._apart(node, part, self._writer, "written", lambda writer: self._leads(writer, node))
+        ordered = all(
+            self._leads(other, node) for other in self._nodes if other.face.writes is not None
+        )
+        if not ordered:
+            self._again[part] |= self._loader[part] > 0
+            self._loader[part] = self._number[node.name]
+
+    def write(self, node: Node, part: slice) -> None:
+        """Note that a store has written these elements.
+
+        Raises
+        ------
+        StepError
+            If another order would have given other data.
+        """
+        self._apart(
+            node,
+            part,
+            self._writer,
+            "written",
+            lambda writer: writer is node or self._leads(writer, node),
+        )
+        self._apart(
+            node,
+            part,
+            self._loader,
+            "loaded",
+            lambda load: self._leads(load, node) or self._leads(node, load),
+        )
+        loaded = self._loader[part] > 0
+        if (self._again[part] | (loaded & (self._writer[part] > 0))).any():
+            load = self._nodes[int(self._loader[part].max()) - 1]
+            self._refuse(node, part, f"{load.name} loads it and others write it")
+        self._writer[part] = self._number[node.name]
+
+    def _leads(self, one: Node, other: Node) -> bool:
+        """Whether a path leads from one node to another."""
+        return other.name in self._after[one.name]
+
+    def _apart(
+        self,
+        node: Node,
+        part: slice,
+        users: npt.NDArray[np.int32],
+        verb: str,
+        ordered: Callable[[Node], bool],
+    ) -> None:
+        """Refuse an access of what a node has used that comes in no order with it."""
+        for number in np.unique(users[part]):
+            other = self._nodes[int(number) - 1]
+            if number and not ordered(other):
+                self._refuse(node, part, f"{other.name} has {verb} it")
+
+    def _refuse(self, node: Node, part: slice, why: str) -> None:
+        raise StepError(
+            f"{node.name} ({node.where}): the tile at element {part.start} of tensor {self.tensor} "
+            f"is used in an order that the program does not decide: {why}, and no path from an "
+            f"acknowledgement puts them in order"
+        )
+
+
+def hazards(graph: Graph, sizes: dict[str, int]) -> dict[str, Hazards]:
+    """The watched tensors: those that are written by one node and used by others."""
+    users: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if "tensor" in node.attrs:
+            users.setdefault(node.attrs["tensor"], []).append(node)
+    shared = {
+        name: nodes
+        for name, nodes in users.items()
+        if len(nodes) > 1 and any(node.face.writes is not None for node in nodes)
+    }
+    if not shared:
+        return {}
+    edges: nx.DiGraph = nx.DiGraph()
+    edges.add_nodes_from(node.name for node in graph.nodes)
+    edges.add_edges_from(
+        (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
+    )
+    return {name: Hazards(name, sizes[name], nodes, edges) for name, nodes in shared.items()}
