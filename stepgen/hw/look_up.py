@@ -118,27 +118,35 @@ class Seek(wiring.Component):
         spare = few * by.word - by.tile_bytes  # what starts later in its word has a word more
         words = few if few == many else Mux(low > spare // by.step, many, few)
 
-        inside, behind = Signal(), Signal(range(many + 1))
-        following = Signal(self.address_bits)
-        address, left = Signal(self.address_bits), Signal(range(many + 1))
-        to_boundary, length = Signal(range(burst + 1)), Signal(range(burst + 1))
-        last, fire, length_code = Signal(), Signal(), Signal(LENGTH_BITS)
+        # the current burst: its address and length; then the words of the tile behind it
+        valid, last = Signal(), Signal()
+        address = Signal(self.address_bits)
+        length, behind = Signal(range(burst + 1)), Signal(range(many + 1))
+        fire, take, length_code = Signal(), Signal(), Signal(LENGTH_BITS)
+        to_boundary = burst - first[: burst.bit_length() - 1]
+        one = words <= to_boundary
         m.d.comb += [
-            address.eq(Mux(inside, following, first)),
-            left.eq(Mux(inside, behind, words)),
-            to_boundary.eq(burst - address[: burst.bit_length() - 1]),
-            last.eq(left <= to_boundary),
-            length.eq(Mux(last, left, to_boundary)),
+            fire.eq(valid & self.o.ready),
+            take.eq(self.starts.valid & (~valid | (fire & last))),
+            self.starts.ready.eq(take),
             length_code.eq(length - 1),
-            fire.eq(self.starts.valid & self.o.ready),
-            self.starts.ready.eq(fire & last),
             self.o.valid.eq(fire),
             self.o.payload.eq(Cat(length_code, (self.base + address)[: self.address_bits])),
         ]
-        with m.If(fire):
+        with m.If(take):
             m.d.sync += [
-                inside.eq(~last),
-                following.eq(address + length),
-                behind.eq(left - length),
+                valid.eq(1),
+                address.eq(first),
+                length.eq(Mux(one, words, to_boundary)),
+                behind.eq(Mux(one, 0, words - to_boundary)),
+                last.eq(one),
+            ]
+        with m.Elif(fire):
+            m.d.sync += [
+                valid.eq(~last),
+                address.eq(address + length),
+                length.eq(Mux(behind > burst, burst, behind)),
+                behind.eq(Mux(behind > burst, behind - burst, 0)),
+                last.eq(behind <= burst),
             ]
         return m

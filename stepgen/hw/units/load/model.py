@@ -32,7 +32,7 @@ from ..axi.params import burst
 from .params import Load
 
 WATCH = record("ref", "go", "closes", "level", "inside")
-SEEK = record("starts", "bursts", "length", "word", "burst", "inside", "address", "left")
+SEEK = record("starts", "bursts", "length", "word", "burst", "address", "left")
 WALK = record(
     "go", "gone", "bursts", "base", "length", "word", "burst", "start", "address", "left",
     "loop_count", "loops",
@@ -88,20 +88,23 @@ def watch(M: Memory, a: int, t: int) -> int:
 def seek(M: Memory, a: int, t: int) -> int:
     P = SEEK
     starts, bursts, word = M[a + P.starts], M[a + P.bursts], M[a + P.word]
-    wait = can_pass(M, starts, bursts, t)
+    pushed = M[a + P.left] > 0
+    if pushed:
+        wait = room(M, bursts, t)
+        if wait != READY:
+            return wait
+        length = min(M[a + P.burst] - M[a + P.address] % M[a + P.burst], M[a + P.left])
+        push(M, bursts, t, length)
+        M[a + P.address] += length
+        M[a + P.left] -= length
+        if M[a + P.left]:
+            return acted(M, t)
+    wait = ready(M, starts, t)
     if wait != READY:
-        return wait
-    if not M[a + P.inside]:
-        start = head(M, starts)
-        M[a + P.address] = start // word
-        M[a + P.left] = (start % word + M[a + P.length] + word - 1) // word
-    length = min(M[a + P.burst] - M[a + P.address] % M[a + P.burst], M[a + P.left])
-    push(M, bursts, t, length)
-    M[a + P.address] += length
-    M[a + P.left] -= length
-    M[a + P.inside] = M[a + P.left] > 0
-    if not M[a + P.inside]:
-        pop(M, starts, t)
+        return acted(M, t) if pushed else wait
+    start = pop(M, starts, t)
+    M[a + P.address] = start // word
+    M[a + P.left] = (start % word + M[a + P.length] + word - 1) // word
     return acted(M, t)
 
 
@@ -367,7 +370,6 @@ def build_seek(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
         length=params.tile_bytes,
         word=by.word,
         burst=by.boundary // by.word,
-        inside=False,
         address=0,
         left=0,
     )

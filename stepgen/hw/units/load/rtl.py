@@ -45,8 +45,8 @@ class LoadCore(UnitCore):
     One beat or one word per cycle, whichever is wider, and a burst per cycle. A beat wider than a
     word takes a cycle per word of the bytes that it has, and a run whose first beat lies across
     words one cycle more. From a reference's head to the head of ``req`` 3 cycles, without a
-    reference 2 cycles from the start, and by address 3 more where a start takes a multiplication;
-    from a word's head to the beat's head 1 cycle. Resources and clock: ``benchmarks/RESULTS.md``.
+    reference 2 cycles from the start, and from an address 4, or 7 where a start takes a
+    multiplication; from a word's head to the beat's head 1 cycle.
     """
 
     def __init__(self, unit, design):

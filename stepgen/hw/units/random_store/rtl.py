@@ -33,7 +33,7 @@ class RandomStoreCore(UnitCore):
     -----
     One beat or one word per cycle, whichever is wider, and one cycle more for a tile whose last
     beat lies across words. Latency 1 from an address to its start, and 3 more where that takes a
-    multiplication. Resources and clock: ``benchmarks/RESULTS.md``.
+    multiplication.
     """
 
     finishes = True
