@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.system import System
+from stepgen.hw.unit import UnitCore, core_of
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
@@ -141,6 +143,20 @@ def _pmu(pages: int, page: int, *, linked: bool) -> Accelerator:
     return _between_ports("pmu", 4, [unit], [x, ref], [y], [refs])
 
 
+def _by_address(rows: int, columns: int, *, stores: bool) -> UnitCore:
+    """An access of 1000 tiles by address on a bus of 64 bits, in beats of 8 lanes, by itself."""
+    g = sg.Graph("access")
+    at, w = g.input("at", sg.address[1, 1], ("N",)), g.tensor("w", (1000 * rows, columns), sg.int8)
+    tile = (rows, columns)
+    if stores:
+        x = g.input("x", sg.int8[tile], ("N",))
+        g.output(at.random_offchip_store(x, w, tile=tile, name="access"), "done")
+    else:
+        g.output(at.random_offchip_load(w, tile=tile, name="access"), "y")
+    design = lower(g, lanes=8)
+    return core_of(next(unit for unit in design.units if unit.name == "access"), design)
+
+
 def _crossbar(ports: int) -> Accelerator:
     """Every input may go to any output, in chunks of tiles."""
     heads, tails, crossings, units = [], [], [], []
@@ -174,6 +190,10 @@ CASES = (
     Case("PMU, 16 linked pages of 32", lambda: _pmu(16, 32, linked=True)),
     Case("PMU, 64 linked pages of 64", lambda: _pmu(64, 64, linked=True)),
     Case("PMU, 2 chunks of 512", lambda: _pmu(2, 512, linked=False)),
+    Case("load by address, 8x64 int8", lambda: _by_address(8, 64, stores=False)),
+    Case("load by address, 3x20 int8", lambda: _by_address(3, 20, stores=False)),
+    Case("store by address, 8x64 int8", lambda: _by_address(8, 64, stores=True)),
+    Case("store by address, 3x20 int8", lambda: _by_address(3, 20, stores=True)),
     Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
     Case("FIFO of 64", lambda: _fifo(64)),
     Case("FIFO of 512", lambda: _fifo(512), "128 MHz without output register"),
