@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import memory
 
 SHAPES = {36: 9, 18: 10, 9: 11, 4: 12, 2: 13, 1: 14}
@@ -10,7 +10,9 @@ SHAPES = {36: 9, 18: 10, 9: 11, 4: 12, 2: 13, 1: 14}
 
 
 def instance(kind: str, **connections) -> Module:
-    """Stands in for Amaranth's `Instance` of a block."""
+    """Stands in for Amaranth's `Instance` of a block, whose ports are of one bit each."""
+    for name, value in connections.items():
+        assert name[0] == "p" or len(Value.cast(value)) == 1, name
     return {"MULT18X18D": _mult18x18d, "DP16KD": _dp16kd}[kind](connections)
 
 

@@ -1,6 +1,7 @@
 import ecp5_models
 import numpy as np
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment, Module, Signal
 from amaranth.sim import Simulator
 
@@ -135,6 +136,16 @@ def test_block_ram(device, width, depth):
             await ctx.tick()
 
     run(ram, device, bench)
+
+
+@pytest.mark.parametrize(
+    ("depth", "style"),
+    [(1, "distributed"), (31, "distributed"), (32, "distributed"), (33, "block"), (512, "block")],
+)
+def test_a_tool_is_told_what_to_make_of_a_memory(depth, style):
+    text = rtlil.convert(BlockRam(9, depth))
+    assert text.count("ram_style") == 1
+    assert f'attribute \\ram_style "{style}"' in text
 
 
 @pytest.mark.parametrize("extent", [1, 2, 3, 8, 11])

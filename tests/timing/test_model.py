@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import harness
 import numpy as np
 import pytest
 
@@ -9,12 +10,15 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.fuzz.generators.plain import NARROW, draw
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
+from stepgen.timing import layout
 from stepgen.timing.model import predict
 
 
@@ -85,6 +89,26 @@ def test_every_cycle_of_a_unit_has_one_state(seed):
         spans = np.diff(np.concatenate([[0], a.changes, [p.cycles]]))
         states = np.concatenate([[1], a.states])
         assert [int(spans[states == s].sum()) for s in range(3)] == [a.busy, a.starved, a.full]
+
+
+@pytest.mark.parametrize("words", [0, 1, 50])
+def test_logs_of_any_size_tell_the_same(words, monkeypatch):
+    """Where beats move in every cycle, and where no actor changes its state meanwhile."""
+    x = Channel("x", 2, 8, 2, depth=4)
+    design = harness.lone(Fork(1), [x], [dataclasses.replace(x, name="y")])
+    inputs = {"s_x": harness.beats([([1, 2], 2)] * 400, 2)}
+    stalls = Stalls(1, {"d_y": 0.5})
+    for given in (Stalls(), stalls):
+        large = predict(design, inputs, stalls=given)
+        with monkeypatch.context() as patch:
+            patch.setattr(layout, "LOG_WORDS", words)
+            small = predict(design, inputs, stalls=given)
+        for c in design.channels:
+            assert small.pushes[c.name].tolist() == large.pushes[c.name].tolist()
+            assert small.pops[c.name].tolist() == large.pops[c.name].tolist()
+        for one, other in zip(small.activities, large.activities, strict=True):
+            assert one.changes.tolist() == other.changes.tolist()
+            assert one.states.tolist() == other.states.tolist()
 
 
 def test_a_missing_input_is_named():
