@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
+from csr import CODE, CONTROL, COUNTERS, CYCLES, STATUS, read, write
 from drawn import Draw
 from harness import beats, lone, pack
 from junk import Junk
@@ -16,50 +17,6 @@ from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.verilog import to_verilog, top_name
 from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing.model import predict
-
-CONTROL, STATUS, CODE, CYCLES, COUNTERS = 0x00, 0x04, 0x08, 0x10, 0x1000
-"""The addresses as literal numbers, on purpose: the software of hosts depends on them."""
-
-
-async def write(ctx, dut, address, value):
-    ctx.set(dut.csr_awaddr, address)
-    ctx.set(dut.csr_awvalid, 1)
-    ctx.set(dut.csr_wdata, value)
-    ctx.set(dut.csr_wstrb, 15)
-    await ctx.tick()
-    ctx.set(dut.csr_wvalid, 1)  # the address may come first
-    while not (ctx.get(dut.csr_awready) and ctx.get(dut.csr_wready)):
-        await ctx.tick()
-    await ctx.tick()
-    ctx.set(dut.csr_awvalid, 0)
-    ctx.set(dut.csr_wvalid, 0)
-    assert ctx.get(dut.csr_bvalid)
-    await ctx.tick()
-    assert ctx.get(dut.csr_bvalid)  # until it is taken
-    ctx.set(dut.csr_bready, 1)
-    await ctx.tick()
-    assert not ctx.get(dut.csr_bvalid)
-    ctx.set(dut.csr_bready, 0)
-
-
-async def read(ctx, dut, address):
-    ctx.set(dut.csr_araddr, address)
-    ctx.set(dut.csr_arvalid, 1)
-    while not ctx.get(dut.csr_arready):
-        await ctx.tick()
-    await ctx.tick()
-    ctx.set(dut.csr_arvalid, 0)
-    ctx.set(dut.csr_araddr, 0xFFFF)
-    while not ctx.get(dut.csr_rvalid):
-        await ctx.tick()
-    value = ctx.get(dut.csr_rdata)
-    await ctx.tick()
-    assert ctx.get(dut.csr_rvalid)
-    assert ctx.get(dut.csr_rdata) == value
-    ctx.set(dut.csr_rready, 1)
-    await ctx.tick()
-    ctx.set(dut.csr_rready, 0)
-    return value
 
 
 def simulate(dut, process):
