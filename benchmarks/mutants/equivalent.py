@@ -89,6 +89,32 @@ EQUIVALENT = {
     ),
     "stepgen/hw/units/accumulate/rtl.py: stop = Signal.like(y.payload.stop) -> stop = "
     "Signal.like(y.payload.stop, reset_less=True)": ("a payload, which is read while it is valid"),
-    "stepgen/hw/control.py: reads, writes = Signal(32), Signal(32) -> reads, writes = "
-    "Signal(32), Signal(31)": ("it shows after 2**31 words in one run"),
+    "stepgen/hw/units/top_k/model.py: aux = 0 -> aux = 1": (
+        "a score is no flag and no selector, and of others the aux field is read nowhere"
+    ),
+    "stepgen/hw/units/matmul/model.py: layout.horizon = max(layout.horizon, turn + 2) -> "
+    "layout.horizon = max(layout.horizon, turn + 1)": (
+        "a step waits for less than a turn, which is less than either"
+    ),
+    "stepgen/hw/units/expand/rtl.py: w.payload.stop.eq(Mux(ref.payload.kind == DONE, 0, "
+    "ref.payload.stop - base)), -> w.payload.stop.eq(Mux(ref.payload.kind == DONE, 1, "
+    "ref.payload.stop - base)),": ("the levels of the done beat are read nowhere"),
+    "stepgen/hw/units/retile_col/rtl.py: row, first_rows = Signal(range(rows + 1)), "
+    "Signal(range(rows + 1)) -> row, first_rows = Signal(range(rows + 1)), "
+    "Signal(range(rows + 2))": ("a wider register, whose value is the same"),
+    "stepgen/hw/units/accumulate/rtl.py: leaving, low = leaving[: len(stop)], low[: "
+    "len(stop)] -> leaving, low = leaving[: len(low)], low[: len(stop)]": (
+        "what is more than a stop is cut off where it is assigned"
+    ),
+    'stepgen/hw/accelerator.py: "stopping": Out(1), -> "stopping": Out(2),': (
+        "a wider signal, whose upper bit is 0"
+    ),
+    "stepgen/hw/units/matmul/rtl.py: out = stop - folds * (stop > TILE_LEVELS) -> out = "
+    "stop - folds * (stop > (TILE_LEVELS - 1))": (
+        "of a sum of tiles no beat with that stop is sent"
+    ),
+    "stepgen/hw/units/accumulate/rtl.py: sending, blank, empty = Signal(), Signal(), "
+    "Signal() -> sending, blank, empty = Signal(), Signal(), Signal(reset_less=True)": (
+        "it is read while a state is sent, and set when that begins"
+    ),
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
 from csr import CODE, CONTROL, CYCLES, READS, STATUS, WRITES, read, write
@@ -50,6 +52,16 @@ def test_a_host_reads_what_the_design_tells(units, seed):
     sim.add_clock(1e-6)
     sim.add_testbench(bench)
     sim.run()
+
+
+def test_counts_are_as_wide_as_a_register():
+    """No simulation lasts until the upper bits of a count are set."""
+    text = rtlil.convert(Control(2, 2, counters=False))
+    widths = {
+        name: int(n) for n, name in re.findall(r"wire width (\d+) (?:output \d+ +)?(\S+)", text)
+    }
+    registers = [widths.get(name) for name in re.findall(r"connect \\Q (\S+)", text)]
+    assert registers.count(32) == 4  # both counts, and the word of a read in two stages
 
 
 @pytest.mark.parametrize("seed", range(3))
