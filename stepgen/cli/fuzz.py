@@ -21,13 +21,18 @@ if TYPE_CHECKING:
     from stepgen.fuzz.campaign import Tally
 
 MOST_REFUSALS = 12
+COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 
 @grouped
 @click.option(
     "--minutes", type=click.FloatRange(0, min_open=True), default=2.0, help="How long to go on."
 )
-@click.option("--cases", type=click.IntRange(1), help="How many cases, at most.")
+@click.option(
+    "--cases",
+    type=click.IntRange(1),
+    help="How many cases, at most; where a campaign goes on, so many more.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, (1 << 48) - 1),
@@ -90,6 +95,9 @@ def command(
     if no_rtl and simulator:
         raise StepError(f"with --no-rtl nothing is simulated, not by {simulator} either")
     if replay:
+        for name in ("minutes", "cases", "seed", "out"):
+            if click.get_current_context().get_parameter_source(name) is COMMANDLINE:
+                raise StepError(f"--replay judges kept cases and draws none: leave out --{name}")
         import_files(imports)
         return _replayed(replay, simulator, rtl=not no_rtl, json=json)
     workers = who.workers()

@@ -343,7 +343,7 @@ def run(
     until = time.time() + seconds
     end = math.inf if cases is None else first + cases
     size = SHARE[tally.rtl]
-    progress("comparing", 0.0)
+    progress("comparing (0 cases)", 0.0)
     while time.time() < until and tally.cases < end:
         pairs = tally.pairs()
         stop = int(min(tally.cases - tally.cases % ROUND + ROUND, end))

@@ -31,6 +31,8 @@ from ..ir.wire import LANES
 FORMAT = 1
 _NUMBERS = (np.int8, np.int32, np.int64, np.float32, ml_dtypes.bfloat16, np.bool_)
 MAX_CYCLES = 30_000
+MOST_ABORTED = 2
+"""The latest abort of a run, as a share of its length."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Run:
     Raises
     ------
     StepError
-        If a share is below 0, one of `refused` is not below 1, or its name is another one.
+        If a share is below 0 or beyond `MOST_ABORTED`, one of `refused` is not below 1, or its name
+        is another one.
     """
 
     lanes: int = LANES
@@ -82,8 +85,8 @@ class Run:
     junk: bool = False
 
     def __post_init__(self) -> None:
-        if any(share < 0 for share in self.aborts):
-            raise StepError(f"aborts must be shares from 0 on, not {self.aborts}")
+        if not all(0 <= share <= MOST_ABORTED for share in self.aborts):
+            raise StepError(f"aborts must be shares in [0, {MOST_ABORTED}], not {self.aborts}")
         for name, share in self.refused.items():
             if name not in ("read", "write") or not 0 <= share < 1:
                 raise StepError(
@@ -173,6 +176,12 @@ class Case(Run, _Program):
                 raise StepError(f"{where}: inputs must be an object, not {shown(given)}")
             inputs = {name: _array(value, f"{where}: {name}") for name, value in given.items()}
             run = record(fields, Run, where)
+            for name in run.early:
+                if name not in graph.inputs:
+                    streams = ", ".join(graph.inputs) or "none"
+                    raise StepError(
+                        f"{where}: early names {shown(name)}, but the input streams are {streams}"
+                    )
             return Case(graph, inputs, **{f.name: getattr(run, f.name) for f in _RUN})
 
 

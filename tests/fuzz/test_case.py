@@ -51,6 +51,8 @@ def test_a_file_has_the_shapes_of_empty_tiles() -> None:
         ({"lanes": "two"}, "lanes must be"),
         ({"bus": {"data_bits": 7}}, "data width must be"),
         ({"more": 1}, "more"),
+        ({"early": ["nix"]}, "case.json: early names 'nix', but the input streams are "),
+        ({"aborts": [0.5, 1e300]}, r"aborts must be shares in \[0, 2\], not \(0.5, 1e\+300\)"),
         ({"inputs": 3}, "inputs must be an object, not 3"),
         ({"inputs": {"x": [{"object": [1]}]}}, "x has .* for an array"),
         ({"inputs": {"x": [{"int8": [[1], [2, 3]]}]}}, "x has .* for an array"),
