@@ -24,10 +24,11 @@ class Junk:
         self._random = random.Random(seed)
 
     def put(self, ctx, *signals) -> None:
-        """Put junk on wires that are not valid in this cycle."""
+        """Put junk on wires that are not valid in this cycle; at times all ones, NaN as floats."""
         for signal in signals:
             wires = Value.cast(signal)
-            ctx.set(wires, self._random.getrandbits(len(wires)))
+            drawn = self._random.getrandbits(len(wires))
+            ctx.set(wires, drawn if self._random.random() < 0.7 else (1 << len(wires)) - 1)
 
     def idle(self, ctx, *streams: Interface) -> None:
         """Put junk on streams that are not valid in this cycle."""

@@ -117,4 +117,8 @@ EQUIVALENT = {
     "Signal() -> sending, blank, empty = Signal(), Signal(), Signal(reset_less=True)": (
         "it is read while a state is sent, and set when that begins"
     ),
+    "stepgen/hw/units/matmul/rtl.py: tiles.payload.data.eq(Mux(is_value, 0, "
+    "w.payload.data)), -> tiles.payload.data.eq(Mux(is_value, 1, w.payload.data)),": (
+        "where a tile meets an empty group, the kind is wrong already"
+    ),
 }
