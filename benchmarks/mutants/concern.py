@@ -44,11 +44,13 @@ def imported(path: str) -> frozenset[str]:
 @cache
 def concerning(path: str) -> tuple[tuple[str, ...], ...]:
     """Files of tests that concern a file: of its name, directly, by its units, drawn programs."""
-    near = [t for t in TESTS if t != CONFORMANCE and _concerns(t, path)]
+    tests = [t for t in TESTS if t != CONFORMANCE]
+    near = [t for t in tests if _concerns(t, path)]
     if not near and not path.startswith(UNITS):
-        near = [t for t in TESTS if t != CONFORMANCE and _uses(t, path)]
+        near = [t for t in tests if _uses(t, path)]
     if not near and "timing" not in path:  # what only designs with memory have
         near = list(MEMORY)
+    near += [t for t in tests if t not in near and _is_named(t, path)]
     units = [u for u in _units() if path in _closure(u) and Path(u).parent != Path(path).parent]
     far = [
         t
@@ -63,7 +65,12 @@ def concerning(path: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _is_named(test: str, path: str) -> bool:
-    """Whether a test has the name of a file, or of the unit that it belongs to, or begins so."""
+    """Whether a test has the name of a file, or of the unit that it belongs to, or begins so.
+
+    The tests of the engine of cycle models are those in its folder.
+    """
+    if path.startswith("stepgen/timing/"):
+        return test.startswith("tests/timing/")
     names = (f"test_{Path(path).stem}", f"test_{Path(path).parent.name}")
     return any(f"{Path(test).stem}_".startswith(f"{name}_") for name in names)
 
@@ -84,7 +91,7 @@ def _concerns(test: str, path: str) -> bool:
                 return True
             if path.startswith(UNITS) and one.startswith(f"{room}/"):
                 return True
-    return _is_named(test, path)
+    return False
 
 
 @cache

@@ -34,10 +34,6 @@ EQUIVALENT = {
     "stepgen/hw/units/partition/model.py: M[a + P.ended] = 0 -> pass": (
         "the run is over, and the next one begins with a new model"
     ),
-    "stepgen/hw/units/reshape/model.py: if params.level or y.bits != 1: -> if "
-    "(params.level and y.bits != 1):": (
-        "streams of level 0 have lanes of one bit, others have not"
-    ),
     "stepgen/hw/units/retile_col/model.py: if low > TILE_LEVELS: -> if low > (TILE_LEVELS + 1):": (
         "no chunk is empty, so empty groups are above the chunk's level, which is 3 at least"
     ),
@@ -96,9 +92,6 @@ EQUIVALENT = {
     "layout.horizon = max(layout.horizon, turn + 1)": (
         "a step waits for less than a turn, which is less than either"
     ),
-    "stepgen/hw/units/expand/rtl.py: w.payload.stop.eq(Mux(ref.payload.kind == DONE, 0, "
-    "ref.payload.stop - base)), -> w.payload.stop.eq(Mux(ref.payload.kind == DONE, 1, "
-    "ref.payload.stop - base)),": ("the levels of the done beat are read nowhere"),
     "stepgen/hw/units/retile_col/rtl.py: row, first_rows = Signal(range(rows + 1)), "
     "Signal(range(rows + 1)) -> row, first_rows = Signal(range(rows + 1)), "
     "Signal(range(rows + 2))": ("a wider register, whose value is the same"),
@@ -120,5 +113,12 @@ EQUIVALENT = {
     "stepgen/hw/units/matmul/rtl.py: tiles.payload.data.eq(Mux(is_value, 0, "
     "w.payload.data)), -> tiles.payload.data.eq(Mux(is_value, 1, w.payload.data)),": (
         "where a tile meets an empty group, the kind is wrong already"
+    ),
+    "stepgen/hw/units/source/rtl.py: closed, is_open = Signal(), Signal() -> closed, "
+    "is_open = Signal(reset_less=True), Signal()": (
+        "after a reset nothing runs, and while nothing runs it is cleared"
+    ),
+    "stepgen/hw/counters.py: ring = Signal(BANK) -> ring = Signal(BANK, reset_less=True)": (
+        "what a reset leaves in it adds zeros, and has left it before a run can start"
     ),
 }

@@ -221,6 +221,15 @@ def test_shape_mismatch_raises_the_error_flag():
     assert raises_error(design, {"s_x": good, "s_w": beats([("bare", 2, 2)], 2)})
 
 
+@pytest.mark.parametrize("x", [(3, 3), (3, 4), (4, 4)])
+@pytest.mark.parametrize("w", [(3, 3), (3, 4), (4, 4)])
+def test_empty_groups_have_to_be_the_same(x, w):
+    """Also one that ends an outer group, of another level than its own."""
+    design = unit(Draw(0), 2, 2, 2, 2).with_depths({"x": 2, "w": 2, "y": 4})
+    inputs = {"s_x": beats([("bare", *x)], 2), "s_w": beats([("bare", *w)], 2)}
+    assert raises_error(design, inputs, limit=40) == (x != w)
+
+
 @pytest.mark.parametrize(
     ("changed", "x", "w", "y", "message"),
     [
