@@ -93,7 +93,7 @@ def test_an_element_per_cycle_and_a_cycle_for_each_further_beat(scores):
 
 def test_what_is_chosen_must_be_given():
     design = lone(TopK("int8", 2, 1, False), [Channel("x", 2, 8, 2)], [Channel("y", 2, 1, 0, 6, 4)])
-    with pytest.raises(StepError, match="selectors that dut makes of data: they must be given"):
+    with pytest.raises(StepError, match="what dut makes of data: it must be given"):
         predict(design, {"s_x": beats([], 2)})
 
 
