@@ -191,12 +191,12 @@ def _smallest_depths(
 
     # Again until no depth can be one less: what one needs may change with the others', where
     # streams merge in order of arrival.
+    asked = [AMPLE] * len(together)
     lowered = True
     while lowered:
         lowered = False
-        for names in together:
-            low = min(own[name] for name in names)
-            before = high = max(depths[name] for name in names)
+        for n, names in enumerate(together):
+            low, high = min(own[name] for name in names), asked[n]
             if high < AMPLE and (high == low or not frees(names, high - 1)):
                 continue
             while low < high:
@@ -205,6 +205,7 @@ def _smallest_depths(
                     high = middle
                 else:
                     low = middle + 1
-            lowered |= high < before
+            lowered |= high < asked[n]
+            asked[n] = high
             depths |= among(names, high)
     return depths
