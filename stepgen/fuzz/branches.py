@@ -12,13 +12,13 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..timing import elements
 from ..timing import kernel as k
 from ..timing.design_layout import DesignLayout
 from ..timing.layout import Layout
 from .case import MAX_CYCLES, Case
 
 UNITS = Path(__file__).parents[1] / "hw" / "units"
+TIMING = Path(k.__file__).parent
 
 Arc = tuple[str, int, int]
 """File, a line that was run, and the next one; 0 before the first and behind the last."""
@@ -30,7 +30,8 @@ def models() -> Mapping[str, ModuleType]:
     package = UNITS.relative_to(UNITS.parents[2]).parts
     names = sorted(path.parent.name for path in UNITS.glob("*/model.py"))
     found = [import_module(".".join((*package, name, "model"))) for name in names]
-    found.append(elements)
+    shared = sorted(p.stem for p in TIMING.glob("*.py") if "\n@step\n" in p.read_text())
+    found += [import_module(f"{k.__package__}.{name}") for name in shared]
     return {str(module.__file__): module for module in found}
 
 
