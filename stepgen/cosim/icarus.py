@@ -18,7 +18,7 @@ from ..emit.interface import Interface, StreamPort
 from ..emit.kernels import compiled
 from ..hw.axi import Axi4, Axi4Lite, Bus
 from ..hw.design.table import Channel
-from ..ir.wire import KIND_BITS
+from ..ir.wire import KIND_BITS, VALUE
 from ..tools.atomic import atomic_folder
 from ..tools.cache import digest, prune
 from ..tools.external import find
@@ -235,9 +235,7 @@ def _port(port: StreamPort) -> Watched:
     signal = f"{_BENCH}.{port.signal}"
     if port.direction == "in":
         return Watched(f"port {port.name}", (("ready", f"{signal}_ready"),))
-    fields = _fields(
-        f"{signal}_payload", port.width, port.raw, port.stop_bits, port.lanes, port.bits
-    )
+    fields = _fields(port, f"{signal}_payload")
     valid = f"{signal}_valid"
     return Watched(f"port {port.name}", (("valid", valid),), valid, fields=fields)
 
@@ -245,14 +243,7 @@ def _port(port: StreamPort) -> Watched:
 def _end(channel: Channel, side: str) -> Watched:
     fifo = f"{_BENCH}.dut.accelerator.\\fifo_{channel.name} "
     stream = f"{fifo}.{'w' if side == 'tail' else 'r'}__"
-    fields = _fields(
-        f"{stream}payload",
-        channel.width,
-        channel.rank is None,
-        channel.stop_bits,
-        channel.lanes,
-        channel.bits,
-    )
+    fields = _fields(channel, f"{stream}payload")
     return Watched(
         f"channel {channel.name}, its {side}",
         (("valid", f"{stream}valid"), ("ready", f"{stream}ready")),
@@ -264,14 +255,22 @@ def _end(channel: Channel, side: str) -> Watched:
     )
 
 
-def _fields(payload: str, width: int, raw: bool, stop: int, lanes: int, bits: int) -> Wires:
+def _fields(form: Channel | StreamPort, payload: str) -> Wires:
+    """The fields of a beat; padding behind the end of a row means nothing."""
+    raw = form.raw if isinstance(form, StreamPort) else form.rank is None
+    width, stop, lanes, bits = form.width, form.stop_bits, form.lanes, form.bits
     if raw:
         return (("the payload", payload),)
+    ends = f"{payload}[1:0] === 2'd{VALUE} && {payload}[{KIND_BITS + stop - 1}:{KIND_BITS}] !== 0"
     parts = [("kind", KIND_BITS), ("stop", stop), *((f"lane {i}", bits) for i in range(lanes))]
+    padding = {f"lane {i}" for i in range(form.tail, lanes)}
     fields, at = [], 0
     for name, size in parts:
+        wire = f"{payload}[{at + size - 1}:{at}]"
+        if form.tail and name in padding:
+            wire = f"({ends}) ? {size}'d0 : {wire}"
         if size:
-            fields.append((f"{name} of a beat", f"{payload}[{at + size - 1}:{at}]"))
+            fields.append((f"{name} of a beat", wire))
         at += size
     if at < width:
         fields.append(("data of a beat", f"{payload}[{width - 1}:{at}]"))
