@@ -33,6 +33,7 @@ from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.pmu.params import Pmu
 from stepgen.hw.units.promote.params import Promote
+from stepgen.hw.units.random_store.params import RandomStore
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
@@ -60,6 +61,8 @@ class Case:
     outputs: list[str]
     beside: tuple[str, int, str] = ("", 0, "")
     """An input, the level of its elements, and another of which each belongs to a tile."""
+    paired: bool = False
+    """Whether tiles without such elements are invalid too; then each element is one beat."""
     together: bool = False
     """Whether the inputs have the same beats, so that they end together."""
 
@@ -419,6 +422,21 @@ def load_of_few_beats(draw: Draw) -> Case:
     return load(draw, 1)
 
 
+def random_store(draw: Draw) -> Case:
+    made = OffChip(draw, Bus(32, 32, 4, 2))
+    rank = draw.one((0, 1))
+    made.scatter("y", rank, ahead=draw.one((2, 8)), counts=(1, 2, 3))
+    design = made.design().with_depths({"y": DEEP})
+    params = next(u.params for u in design.of_kind(RandomStore))
+    x = design.channel["y_x"]
+    slices = -(-params.row_bytes * 8 // (x.lanes * x.bits))
+    dims = extents(0, *[(1, 2, 3)] * (rank + 1))
+    tile = [Extent(slices, False, "slices"), Extent(params.rows, False, "rows")]
+    inputs = {name: made.inputs[f"s_{name}"] for name in ("y_at", "y_x")}
+    known = {"y_at": dims, "y_x": [*tile, *dims], "y": dims}
+    return Case(design, inputs, known, ["y"], ("y_at", 0, "y_x"), paired=True)
+
+
 CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "fork": (fork,),
     "pcu": (one_operand, two_operands),
@@ -441,6 +459,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "cut_cols": (cut_cols,),
     "top_k": (top_k, top_k_scores),
     "load": (load, load_of_few_beats),
+    "random_store": (random_store,),
 }
 
 
@@ -466,6 +485,9 @@ class Bench:
                 closed = int(np.sum(self.case.inputs[name].stop[:count] >= level))
                 behind = np.nonzero(self.case.inputs[other].stop >= 2)[0][:closed]
                 given[other] = self._cut(other, int(behind[-1]) + 1 if closed else 0, True)
+            if ends and self.case.paired and name == self.case.beside[2]:
+                first, closed = self.case.beside[0], self.case.inputs[name].stop[:count] >= 2
+                given[first] = self._cut(first, int(np.sum(closed)), True)
             self.known[key] = self._run(given)
         return self.known[key]
 

@@ -142,7 +142,7 @@ class RandomStoreCore(UnitCore):
             push.eq(final | whole),
             last.eq((address + number)[: longest.bit_length() - 1] == longest - 1),
             request.eq(push & (final | last)),
-            x.ready.eq(~flushes & Mux(value, fire & beat_ends, bare | bursts.ready)),
+            x.ready.eq(x.valid & ~flushes & Mux(value, fire & beat_ends, bare | bursts.ready)),
             wdata.valid.eq(fire & push),
             wdata.payload.eq(Mux(flushes, parts, joined)),
             length_code.eq(number),
