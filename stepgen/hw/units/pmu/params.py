@@ -160,10 +160,15 @@ class Pmu(UnitParams):
         """Latency of the memory."""
         return stages.BLOCK_RAM
 
+    def data_bits(self, unit: Unit, design: Design) -> int:
+        """Bits of a beat's data that are stored; if ``y`` has no data those of an inner level."""
+        if not design.channel[unit.outputs["y"]].lanes:
+            return stop_bits(self.level)
+        return design.channel[unit.inputs["x"]].data_bits
+
     def width(self, unit: Unit, design: Design) -> int:
         """Bits of a word: a beat's data and stop, and whether it is an empty token."""
-        x = design.channel[unit.inputs["x"]]
-        return x.data_bits + stop_bits(self.level - 1) + (not self.fixed)
+        return self.data_bits(unit, design) + stop_bits(self.level - 1) + (not self.fixed)
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of the pages, and of the two copies of the table that links them."""

@@ -151,7 +151,8 @@ class PmuCore(UnitCore):
     def _word(self):
         """What is stored of a beat: the stop of one that closes a chunk follows from elsewhere."""
         payload, inner = self.x.payload, (self.params.level - 1).bit_length()
-        fields = [payload.data, payload.stop[:inner]]
+        width = self.params.data_bits(self.unit, self.design)
+        fields = [payload.data[:width], payload.stop[:inner]]
         return Cat(*fields) if self.params.fixed else Cat(*fields, payload.kind == BARE)
 
     def _fetch(self, m):
@@ -254,7 +255,8 @@ class PmuCore(UnitCore):
 
     def _split(self, word):
         """Data, stop and whether it is an empty token, of a word of the memory."""
-        inner, width = (self.params.level - 1).bit_length(), len(self.x.payload.data)
+        inner = (self.params.level - 1).bit_length()
+        width = self.params.data_bits(self.unit, self.design)
         data, stop = word[:width], word[width : width + inner]
         return data, stop, Const(0) if self.params.fixed else word[-1]
 
