@@ -15,6 +15,7 @@ from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.inventory import allocated_bits
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.eager_merge.params import EagerMerge
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -162,7 +163,7 @@ def explained_states(predicted: Prediction) -> None:
     nowhere = np.zeros(predicted.cycles, bool)
     no_room = np.any([nowhere, *(_no_room(predicted, c) for c in written)], axis=0)
     assert no_room[states == FULL].all(), f"full in cycles {np.flatnonzero(states == FULL)}"
-    if isinstance(dut.params, Reassemble | TopK):
+    if isinstance(dut.params, EagerMerge | Reassemble | TopK):
         return
     channel = predicted.design.channel
     begins = np.flatnonzero((states[1:] == BUSY) & (states[:-1] != BUSY)) + 1

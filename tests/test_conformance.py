@@ -12,7 +12,6 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.fuzz.generators import loops
 from stepgen.fuzz.generators.plain import NARROW, STEPS, draw
-from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
 from stepgen.ir.graph import Graph
@@ -52,7 +51,7 @@ def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
     early = [n.name for n in sources if rng.random() < 0.5]
     predicted = predict(design, beats, stalls=stalls, early=early)
     choices, abort = predicted.choices, int(rng.integers(predicted.cycles))
-    arrivals = {u.name for u in design.of_kind(Reassemble) if u.params.order == "arrival"}
+    arrivals = {u.name for u in design.units if u.params.by_arrival}
     reference = executor.run(
         graph,
         inputs,

@@ -20,7 +20,6 @@ from ..emit.windows import Windows, windows_of
 from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
-from ..hw.units.reassemble.params import Reassemble
 from ..ir.arguments import take_fields
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -197,8 +196,7 @@ class Experiment:
     @property
     def arrivals(self) -> list[str]:
         """Names of the merges in order of arrival."""
-        merges = self.design.rows_of(Reassemble)
-        return [unit.name for unit, params in merges if params.order == "arrival"]
+        return [unit.name for unit in self.design.units if unit.params.by_arrival]
 
     @cached_property
     def reference(self) -> executor.Result:

@@ -232,9 +232,9 @@ def _circuits(uses: Sequence[Use], *, short: bool = False) -> str:
 def described(units: Sequence[UnitParams], *, short: bool = False) -> str:
     """Units by kind, with their pipelines."""
     if short:
-        return " and ".join(f"`{u.kind}`" for u in units)
+        return " and ".join(dict.fromkeys(f"`{u.kind}`" for u in units))
     told = []
     for unit in units:
         stages = unit.delay(LANES)
         told.append(f"`{unit.kind}`" + (f" (pipeline of {stages} stages)" if stages else ""))
-    return " and ".join(told)
+    return " and ".join(dict.fromkeys(told))

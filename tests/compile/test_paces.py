@@ -39,6 +39,7 @@ from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.hw.units.shift_cols.params import ShiftCols
+from stepgen.hw.units.store_forward.params import StoreForward
 from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
@@ -47,8 +48,8 @@ from stepgen.timing.design_layout import DesignLayout
 
 DEEP = 1 << 12
 SEEDS = 8
-WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi"}
-"""Kinds that no stream passes through."""
+WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi", "eager_merge"}
+"""Kinds that no stream passes through, or in an order that time decides."""
 
 
 @dataclass
@@ -175,6 +176,12 @@ def cap(draw: Draw) -> Case:
     made = [Extent(2, False, "chunk"), Extent(2, True, "chunks")]
     y = [*dims[:2], *made, *dims[3:]]
     return alone(Cap(level=2, chunk=2, outermost=not outer), {"x": (beats, dims)}, {"y": y})
+
+
+def store_forward(draw: Draw) -> Case:
+    level = draw.one((2, 3))
+    x = tiles(draw, OUTER, OUTER)
+    return alone(StoreForward(level, 3 * 2 * 3 ** (level - 2)), {"x": x}, {"y": x[1]})
 
 
 def one_hot(draw: Draw) -> Case:
@@ -444,6 +451,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "flatten": (flatten,),
     "group": (group,),
     "cap": (cap,),
+    "store_forward": (store_forward,),
     "one_hot": (one_hot,),
     "reshape": (reshape,),
     "drop": (drop,),

@@ -78,6 +78,8 @@ def requirements(block: Block) -> Iterator[Requirement]:
     """All requirements of a block, except those that its structure meets."""
     seen = set()
     for joint in block.order:
+        if not block.parts[joint].waits:
+            continue
         for full in block.ins[joint]:
             for awaited in block.ins[joint]:
                 if awaited == full:

@@ -188,6 +188,8 @@ class Part:
         The paces of the outputs when the part itself is the clock, by level.
     turn : int
         Least cycles from a beat of the first input to the next.
+    waits : bool
+        Whether it may wait at one input while another has a beat.
     """
 
     inputs: tuple[str, ...]
@@ -199,6 +201,7 @@ class Part:
     clock: str = ""
     start: Callable[[Pace], Paces] | None = None
     turn: int = 1
+    waits: bool = True
 
     def starts(self, level: int) -> Paces:
         """The paces of the outputs against the groups of `level` that the part sends."""

@@ -89,6 +89,14 @@ class UnitParams(ABC):
         """
         return ""
 
+    @property
+    def by_arrival(self) -> bool:
+        """Whether time decides in which order it takes its inputs.
+
+        Then the cycle model reports that order, and the reference replays it.
+        """
+        return False
+
     def summary(self) -> dict[str, object]:
         """Parameters by name as people read them; what is not there is left out."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}

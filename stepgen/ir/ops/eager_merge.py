@@ -21,7 +21,6 @@ class EagerMerge(Operator):
     """
 
     is_main: ClassVar[bool] = True
-    circuit_needs = "planned with time-multiplexing, which needs it"
     optional_outputs: ClassVar[frozenset[int]] = frozenset({0, 1})
 
     def infer(self, call: Call) -> Sequence[Out]:

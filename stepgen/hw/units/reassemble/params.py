@@ -47,6 +47,11 @@ class Reassemble(UnitParams):
         """One per producer, and the selectors."""
         return (*self.xs, "sel")
 
+    @property
+    def by_arrival(self) -> bool:
+        """Where the chunks of a selector come in that order."""
+        return self.order == "arrival"
+
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.producers < 1:
             return f"it needs at least 1 producer, not {self.producers}"
