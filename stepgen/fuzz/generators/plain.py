@@ -38,6 +38,11 @@ def columns_of(x: Stream) -> int:
     return columns
 
 
+def dims_of(x: Stream) -> Sequence[Dim]:
+    """The dims of the tiles of a stream, if it has tiles."""
+    return x.dtype.dims if isinstance(x.dtype, sg.Tile) else ()
+
+
 class Program:
     """A program made step by step, each step drawn from a seed of its own.
 
@@ -317,14 +322,43 @@ class Program:
         return grouped
 
     def step_route(self, x: Stream, name: str) -> Stream:
+        parts, sel, rank = self.routed(x, name)
+        order: Literal["index", "arrival"] = self.pick("index", "arrival")
+        return sg.reassemble(parts, sel, rank=rank, order=order)
+
+    def routed(self, x: Stream, name: str) -> tuple[Sequence[Stream], Stream, int]:
+        """The branches of a route, its selectors, and the rank of the chunks."""
         rank = self.number(0, min(self.chunk_rank, x.rank))
         outer = x.shape[: len(x.shape) - rank]
         if any(d.is_ragged or (d.static is None and str(d) not in self.extents) for d in outer):
             raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
         sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
-        parts = self.branches(sg.partition(x, sel, rank=rank))
-        order: Literal["index", "arrival"] = self.pick("index", "arrival")
-        return sg.reassemble(parts, sel, rank=rank, order=order)
+        return self.branches(sg.partition(x, sel, rank=rank)), sel, rank
+
+    def step_merge(self, x: Stream, name: str) -> Stream:
+        """Chunks as they arrive, from branches or inputs; their selectors used, unused, forked."""
+        parts: Sequence[Stream] = [x]
+        rank = x.rank
+        if self.number(0, 2):
+            parts, _, rank = self.routed(x, name)
+        else:
+            inner = x.shape[1:]
+            if any(d.static is None and str(d) not in self.extents for d in (*inner, *dims_of(x))):
+                raise sg.StepError("chunks can't be drawn whose extents another stream decides")
+            shapes = [[self.dim(ragged=False), *inner] for _ in range(self.number(0, 2))]
+            parts = [x, *(self.input(f"{name}_{n}", x.dtype, s) for n, s in enumerate(shapes))]
+        data, names = sg.eager_merge(parts, rank=rank)
+        how = self.pick("unused", "seen", "back", "again")
+        if how == "seen":
+            self.graph.output(names, f"{name}_names")
+        if how in ("unused", "seen"):
+            return data
+        parts = sg.partition(data, names, rank=rank)
+        if how == "again":
+            return sg.reassemble(parts, names, rank=rank)
+        for n, part in enumerate(parts[1:]):
+            self.graph.output(part, f"{name}_part{n}")
+        return parts[0]
 
     def branches(self, parts: Sequence[Stream]) -> Sequence[Stream]:
         """What comes out of the branches of a route."""

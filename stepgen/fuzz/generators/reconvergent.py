@@ -198,7 +198,10 @@ class Bounded(Program):
         return one.map(sg.fn.requantize(shift=2))
 
 
-MEETING = ("route", "times", "work", "padded", "packed", "late", "late_weights", "chain", "crossed")
+MEETING = (
+    *("route", "merge", "times", "work", "padded", "packed"),
+    *("late", "late_weights", "chain", "crossed"),
+)
 """Steps in which streams fork and join, which are drawn more often."""
 
 
