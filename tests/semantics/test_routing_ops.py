@@ -129,6 +129,26 @@ def test_an_impossible_order_of_arrival(order: list[int], message: str) -> None:
         _merge([[1, 2], [3]], 0, choices={"merge": order})
 
 
+def test_an_order_of_arrival_that_is_over_before_the_ends_have_come() -> None:
+    """In a loop the end of an input follows from the last chunk that was merged."""
+    g = sg.Graph()
+    enters = g.input("enters", sg.Selector(2, hot=1), ("S",))
+    back = g.feedback(SCALAR, ("B",), "back")
+    x = sg.reassemble([g.input("x", SCALAR, ("N",)), back], enters, rank=0).flatten(0, 1)
+    ways = g.feedback(sg.Selector(2), x.shape[:1], "turns")
+    merged, _ = sg.eager_merge(sg.partition(x, ways, rank=0), rank=0, name="merge")
+    ways.connect(g.input("ways", sg.Selector(2), ("W",)))
+    leaves = g.feedback(sg.Selector(2), merged.shape[:1], "exits")
+    out, again = sg.partition(merged, leaves, rank=0)
+    leaves.connect(g.input("leaves", sg.Selector(2), ("L",)))
+    back.connect(again)
+    g.output(out, "y")
+    inputs = {"x": [1, 2], "enters": [[1, 0], [0, 1], [1, 0]], "ways": [[0, 1], [1, 0], [0, 1]]}
+    inputs["leaves"] = [[0, 1], [1, 0], [1, 0]]
+    for choices in ({}, {"merge": [1, 0, 1]}):
+        assert numbers_of(execute(g, inputs, choices=choices), "y") == [1, 2]
+
+
 def test_reassemble_in_order_of_arrival() -> None:
     g = sg.Graph()
     xs = [g.input(f"x{i}", SCALAR, (sg.dynamic(f"E{i}"), sg.ragged("B"))) for i in range(2)]

@@ -48,8 +48,11 @@ def _choose(use: Use, waiting: list[int]) -> Steps[int | None]:
             return None
         if use.choices is not None:
             index = next(use.choices, None)
-            if index is None:
-                use.fail("the order of arrival that was given ends before the inputs do")
+            if index is None:  # their ends may be still to come
+                head = yield from use.inputs[waiting[0]].peek()
+                if head.kind != DONE:
+                    use.fail("the order of arrival that was given ends before the inputs do")
+                continue
             if index not in waiting:
                 use.fail(
                     f"the order of arrival that was given names input {index}, which has ended"
