@@ -10,7 +10,7 @@ from harness import check
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.fuzz.generators import loops
+from stepgen.fuzz.generators import loops, regions
 from stepgen.fuzz.generators.plain import NARROW, STEPS, draw
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -24,6 +24,7 @@ from stepgen.timing.model import predict
 
 PROGRAMS = 60
 LOOPS = 16
+REGIONS = 8
 
 
 def conform(seed: int, graph: Graph, inputs: Mapping[str, Any]) -> None:
@@ -80,10 +81,16 @@ def test_loops_agree_and_end(seed):
     conform(seed, *loops.loop(turns, around if seed % 2 else None))
 
 
+@pytest.mark.parametrize("seed", range(REGIONS))
+def test_requests_to_the_region_that_is_free_agree_and_end(seed):
+    conform(seed, *regions.drawn(seed, memory=False))
+
+
 def test_drawn_loops_go_round_and_end_with_selectors_left():
     drawn = [loops.drawn(seed) for seed in range(LOOPS)]
     assert any(t.surplus for t in drawn)
     assert any(not t.chunks for t in drawn)
+    assert {t.ways is None for t in drawn if t.chunks} == {True, False}
     assert max(sum(bits[1] for bits in t.entering) for t in drawn) > 10
 
 

@@ -19,12 +19,14 @@ from ..program.inputs import complete
 from .case import Case
 from .compare import with_all
 from .coverage import own_functions
-from .generators import loops, waiting
+from .generators import loops, regions, waiting
 from .generators.full import STEPS, Drawn, Scale
 from .generators.plain import draw as draw_program
 
 LOOPS = 0.04
 """Share of programs that are loops."""
+REGIONS = 0.02
+"""Share of programs whose requests go to the region that is free."""
 WAITING = 0.005
 """Share of programs that deadlock, since a reference waits for what it causes."""
 
@@ -122,8 +124,18 @@ def _cases(
         others = []
         for own in more:
             other = replace(loops.drawn(int(own.integers(1 << 30))), order=turns.order)
+            other = replace(other, ways=turns.ways and [[1, 0], [0, 1]] * len(other.leaving))
             others.append(around(replace(first, inputs=loops.loop(other)[1]), own))
         return (first, *others), ("loop",), Counter()
+    if family < WAITING + LOOPS + REGIONS:
+        chosen, lanes = int(rng.integers(1 << 30)), int(rng.choice([1, 2, 4]))
+        graph, inputs = regions.drawn(chosen)
+        first = circumstances(Case(graph, inputs, lanes=lanes), rng)
+        others = [
+            around(replace(first, inputs=regions.drawn(chosen, int(own.integers(1 << 30)))[1]), own)
+            for own in more
+        ]
+        return (first, *others), ("regions",), Counter()
     names = _steered(rng, pairs, wanted)
     while True:
         large = scale(rng)

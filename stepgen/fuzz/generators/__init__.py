@@ -1,1 +1,1 @@
-"""Generators of programs: of plain steps, of streams that meet again, of everything, of loops."""
+"""Generators of programs: plain steps, streams that meet again, everything, loops, regions."""

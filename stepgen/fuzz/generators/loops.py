@@ -1,4 +1,7 @@
-"""Draws programs whose chunks go round loops: through a Reassemble into them, a Partition out."""
+"""Draws programs whose chunks go round loops: through a Reassemble into them, a Partition out.
+
+Within some loops chunks overtake each other, in an EagerMerge.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,9 @@ class Turns:
         How many selectors the Partition finds left.
     order : str
         Of the Reassemble.
+    ways : list of list of int, optional
+        Per chunk in the loop, which of two ways it takes there, behind which an EagerMerge takes
+        them as they come.
     """
 
     chunks: list[list[int]]
@@ -43,6 +49,7 @@ class Turns:
     leaving: Bits
     surplus: int = 0
     order: Literal["index", "arrival"] = "index"
+    ways: Bits | None = None
 
 
 def drawn(seed: int) -> Turns:
@@ -64,7 +71,15 @@ def drawn(seed: int) -> Turns:
         inside += sum(b[1] for b in leaving[len(leaving) - sum(bits) :]) - bits[1]
     surplus = int(rng.choice([0, 0, 1, 5]))
     leaving += [[1, 1]] * surplus
-    return Turns(chunks, entering, leaving, surplus, "arrival" if rng.random() < 0.5 else "index")
+    ways = [[int(rng.random() < 0.5)] for _ in leaving]
+    return Turns(
+        chunks,
+        entering,
+        leaving,
+        surplus,
+        "arrival" if rng.random() < 0.5 else "index",
+        [[bit, 1 - bit] for (bit,) in ways] if rng.random() < 0.5 else None,
+    )
 
 
 def loop(
@@ -88,6 +103,7 @@ def loop(
     y = sg.reassemble([x, back.fifo(LONGEST * LONGEST * COLS)], enters, rank=1, order=turns.order)
     y = y.flatten(1, 2)
     y = y if body is None else body(y)
+    y = y if turns.ways is None else _by_two_ways(y)
     # The selectors have as many as there are chunks, or more, which only a run can tell.
     leaves = g.feedback(sg.Selector(2), y.shape[:1], "turns")
     out, again = sg.partition(y, leaves, rank=1)
@@ -101,8 +117,21 @@ def loop(
             np.int8 if element is sg.int8 else np.float32
         )
 
-    return g, {
+    inputs = {
         "x": [[tile() for _ in chunk] for chunk in turns.chunks],
         "enters": np.array(turns.entering, bool).reshape(-1, 2),
         "leaves": np.array(turns.leaving, bool).reshape(-1, 2),
     }
+    if turns.ways is not None:
+        inputs["ways"] = np.array(turns.ways, bool).reshape(-1, 2)
+    return g, inputs
+
+
+def _by_two_ways(x: Stream) -> Stream:
+    """Chunks go one of two ways and are merged as they come."""
+    g = x.graph
+    chosen = g.feedback(sg.Selector(2, hot=1), x.shape[:1], "choices")
+    one, other = sg.partition(x, chosen, rank=1)
+    chosen.connect(g.input("ways", sg.Selector(2, hot=1), ("W",)))
+    merged, _ = sg.eager_merge([one, other.map(sg.fn.maximum(), other)], rank=1)
+    return merged
