@@ -24,6 +24,7 @@ from .circuit import circuits
 from .fusion import fuse as fuse_units
 from .fusion import pipelined
 from .memory_map import number_bits_of, place_tensors, widened
+from .sizing.circulating import circulating
 from .sizing.depths import Unbounded, derive
 from .sizing.slack import balanced
 from .sizing.unbounded import told
@@ -384,6 +385,7 @@ class Lowering:
             said = told(found, self._carried.get(found.channel))
             raise self.fail(self._nodes[origin[found.unit]], said) from None
         design = design.with_depths(stored)
+        design = design.with_depths(circulating(design, self._extents, self._fed_back))
         return design.with_depths(balanced(design, self._extents, self._fed_back))
 
 

@@ -132,3 +132,38 @@ def drawn(x, rng):
         return np.arange(2) == (np.arange(count) > 0)[:, None]
     size = count, x.dtype.rows.static, x.dtype.cols.static
     return rng.integers(-9, 9, size).astype(np.int8)
+
+
+def rounds(rows: int | str) -> sg.Graph:
+    """Tiles that go round a loop, whose FIFOs nobody has given a depth."""
+    g = sg.Graph("rounds")
+    tile = sg.int8[rows if isinstance(rows, int) else sg.dynamic(rows), 8]
+    enters = g.input("enters", sg.Selector(2, hot=1), ("S",))
+    back = g.feedback(tile, ("B",), "back")
+    y = sg.reassemble([g.input("x", tile, ("N",)), back], enters, rank=0).flatten(0, 1)
+    leaves = g.feedback(sg.Selector(2, hot=1), y.shape[:1], "exits")
+    out, again = sg.partition(y, leaves, rank=0, name="exit")
+    leaves.connect(g.input("leaves", sg.Selector(2, hot=1), ("L",)))
+    back.connect(again)
+    g.output(out, "y")
+    return g
+
+
+@pytest.mark.parametrize("rows", [1, 3, 9, 40])
+def test_a_chunk_that_goes_round_fits_into_its_loop(rows: int) -> None:
+    g = rounds(rows)
+    one = [[1, 0], [0, 1], [0, 1]]
+    data = np.arange(2 * rows * 8).reshape(2, rows, 8) % 100
+    given = {"x": data, "enters": one * 2, "leaves": [[0, 1], [0, 1], [1, 0]] * 2}
+    experiment = Experiment(g, given, lanes=LANES)
+    assert experiment.design.channel["exit_1"].depth == 2 * rows + 1
+    assert experiment.prediction.cycles
+    assert np.array_equal(experiment.reference.nested("y"), data)
+    if rows > 9:
+        with pytest.raises(Deadlock, match="exit_1") as told:
+            assert Experiment(g, given, lanes=LANES, depths={"exit_1": 2}).prediction
+        assert told.value.remedy
+
+
+def test_chunks_without_a_bound_circulate_as_far_as_depths_go() -> None:
+    assert lower(rounds("R")).channel["exit_1"].depth == 2
