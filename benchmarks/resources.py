@@ -19,7 +19,7 @@ from stepgen.hw.unit import UnitCore, core_of
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
-from stepgen.hw.units.pmu.params import Pmu
+from stepgen.hw.units.pmu.params import Pmu, Reading
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -135,7 +135,8 @@ def _top_k() -> Accelerator:
 def _pmu(pages: int, page: int, *, linked: bool) -> Accelerator:
     """Rows of 4 x int8 that are read once per element of a reference, references as they come."""
     largest = page * (pages // 2 if linked else 1)
-    params = Pmu(3, None, False, 1, 0, pages, page, not linked, largest, 8)
+    reading = Reading(None, inner=1)
+    params = Pmu(3, (reading,), pages, page, not linked, largest, 8)
     x, ref = Channel("x", 4, 8, 3), Channel("ref", 1, 1, 1)
     refs = Channel("refs", 1, params.page_bits, 0)
     y = Channel("y", 4, 8, 4, depth=4, delay=params.delay(4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,6 +48,26 @@ class Circuit(ABC):
 
     def ignores_stops(self, node: Node, index: int) -> bool:
         """Whether the unit counts the beats of an input and ignores their stops."""
+        return False
+
+    def shares(self, node: Node, outputs: Sequence[int]) -> int | None:
+        """How many references to a buffer come back of one at an input.
+
+        Parameters
+        ----------
+        node : Node
+        outputs : sequence of int
+            How many come back of one at each output of references.
+
+        Returns
+        -------
+        int or None
+            None if no references may pass.
+        """
+        return outputs[0] if self.restructures else None
+
+    def returns(self, node: Node, outputs: Sequence[int]) -> bool:
+        """Whether it may send a reference to outputs of which fewer come back."""
         return False
 
     def only_rewrites_stops(self, node: Node) -> bool:

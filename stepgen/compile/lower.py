@@ -23,6 +23,7 @@ from ..ir.wire import LANES, wire_levels
 from .circuit import circuits
 from .fusion import fuse as fuse_units
 from .fusion import pipelined
+from .memories import Stored, lowered
 from .memory_map import number_bits_of, place_tensors, widened
 from .sizing.circulating import circulating
 from .sizing.depths import Unbounded, derive
@@ -57,6 +58,8 @@ class Lowering:
         Address range of each tensor.
     stands_for : dict of str to str
         Node of the program that one of another name stands for.
+    stored : Stored
+        What is known of memories for references.
 
     Attributes
     ----------
@@ -64,8 +67,6 @@ class Lowering:
         Names of the nodes on a cycle.
     number_bits : int
         Bits of an address on a wire.
-    reference_bits : dict of Node to int
-        Bits of the references to buffers that a node makes or passes on.
     loads, stores, within : list
         What was added so far, for `memory.join`.
     """
@@ -75,11 +76,11 @@ class Lowering:
     bus: Bus
     regions: dict[str, Region]
     stands_for: dict[str, str] = field(default_factory=dict)
+    stored: Stored = field(default_factory=Stored)
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
     number_bits: int = field(init=False)
-    reference_bits: dict[Node, int] = field(default_factory=dict)
     loads: list[tuple[str, str]] = field(default_factory=list)
     stores: list[tuple[str, str, str]] = field(default_factory=list)
     within: list[int] = field(default_factory=list)
@@ -133,7 +134,7 @@ class Lowering:
         if dtype == FLAG:
             return Channel("", 1, 1, rank, element=bool_.name)
         if isinstance(dtype, Buffer):
-            return Channel("", 1, self.reference_bits[node], rank)
+            return Channel("", 1, self.stored.bits_of(node), rank)
         if isinstance(dtype, Tile) and dtype.element == address:
             if dtype.rows.static != 1:
                 raise self.fail(node, f"addresses travel in one row, not in tiles of {dtype}")
@@ -229,8 +230,6 @@ class Lowering:
     def output(self, node: Node, port: int = 0, *, delay: int = 0) -> str:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
-        if isinstance(stream.dtype, Buffer) and node not in self.reference_bits:
-            self.reference_bits[node] = self.reference_bits[node.inputs[0].node]
         name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
         channel = replace(self.format(node, stream), name=name, delay=delay)
         self._outputs[stream] = self.add(channel, stream, self.extents(node, stream))
@@ -435,7 +434,12 @@ def lower(
         raise StepError(f"lanes must be a power of two up to 32, not {lanes}")
     regions = place_tensors(graph)
     plain, names = unzipped(graph)
-    lowering = Lowering(plain, lanes, widened(bus or Bus(), regions), regions, names)
-    for node in plain.nodes:
-        lowering.lower(node)
-    return lowering.design(depths or {}, fuse=fuse)
+    port = widened(bus or Bus(), regions)
+
+    def rows(stored: Stored) -> Lowering:
+        lowering = Lowering(plain, lanes, port, regions, names, stored)
+        for node in plain.nodes:
+            lowering.lower(node)
+        return lowering
+
+    return lowered(rows).design(depths or {}, fuse=fuse)

@@ -20,9 +20,9 @@ def reduced(m, ref, base, channel):
     base : int
         Wire level that closes an element, at least 1. An element without rows is one too.
     channel : Channel
-        The FIFO, with levels that are lower by `base`.
+        The FIFO, named as it is in the module, with levels that are lower by `base`.
     """
-    m.submodules.elements = elements = Fifo(channel)
+    m.submodules[channel.name] = elements = Fifo(channel)
     w = elements.w
     low = ref.payload.data[: len(ref.payload.stop)]
     is_tile = (ref.payload.kind == VALUE) | (ref.payload.kind == BARE) & (low <= base)

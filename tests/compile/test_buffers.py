@@ -5,6 +5,7 @@ import pytest
 import stepgen as sg
 from stepgen.compile.cost import hardware
 from stepgen.compile.lower import lower
+from stepgen.compile.references import references
 from stepgen.hw.units.pmu.params import Pmu
 
 ROWS = sg.int8[2, 8]
@@ -58,26 +59,105 @@ def test_streams_have_the_names_of_their_operators():
     assert {"bufferize_0", "streamify_0"} <= names
 
 
-def forked() -> sg.Graph:
+def forked(times=5) -> sg.Graph:
     g = sg.Graph("forked")
-    buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="kept")
+    buffers = g.input("x", ROWS, (times, 3)).bufferize(rank=1, name="kept")
     g.output(buffers.streamify(), "y")
     g.output(buffers.streamify(count=2), "z")
     return g
 
 
-def routed() -> sg.Graph:
+def routed(times=5, *, hot=None, merged=False) -> sg.Graph:
     g = sg.Graph("routed")
-    buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="kept")
-    parts = sg.partition(buffers, g.input("sel", sg.Selector(2), (5,)), rank=0)
+    buffers = g.input("x", ROWS, (times, 3)).bufferize(rank=1, name="kept")
+    sel = g.input("sel", sg.Selector(3, hot=hot), (times,))
+    parts = sg.partition(buffers, sel, rank=0)
+    parts = [sg.reassemble(parts, sel, rank=0)] if merged else parts
     for n, part in enumerate(parts):
         g.output(part.streamify(), f"y{n}")
     return g
 
 
+@pytest.mark.parametrize(
+    ("graph", "shares", "returning"),
+    [
+        (forked(), 2, 0),
+        (routed(), 3, 1),
+        (routed(hot=1), 1, 0),
+        (routed(hot=2), 2, 0),
+        (routed(merged=True), 3, 1),
+        (routed(hot=1, merged=True), 1, 0),
+    ],
+)
+def test_references_that_come_back(graph, shares, returning):
+    made = graph.node("kept").outputs[0]
+    found = references(graph, made)
+    assert (found.shares[made], len(found.returning)) == (shares, returning)
+    assert not found.in_order
+
+
+def test_outputs_of_which_as_many_come_back_need_no_returns():
+    g = sg.Graph("uneven")
+    buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1)
+    one, two = sg.partition(buffers, g.input("sel", sg.Selector(2, hot=1), (5,)), rank=0)
+    g.output(one.streamify(), "y")
+    g.output(two.streamify(), "z")
+    g.output(two.streamify(count=2), "w")
+    found = references(g, buffers)
+    assert (found.shares[buffers], found.shares[one], found.shares[two]) == (2, 1, 2)
+    assert [node.op for node in found.returning] == ["partition"]
+
+
+def test_a_stream_of_which_only_the_structure_counts_has_no_shares():
+    g = sg.Graph("told")
+    buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1)
+    one, other = buffers.fork(2)
+    g.output(one.streamify(other.promote(0)), "y")
+    assert references(g, buffers).shares[buffers] == 1
+
+
+def test_a_memory_for_two_chunks_of_many():
+    params = pmu_of(forked(100))
+    assert (params.pages, params.shares, params.counts) == (2, 2, True)
+    assert params.page == 16
+
+
+def test_a_memory_for_all_chunks_where_more_would_wait_elsewhere():
+    params = pmu_of(routed(hot=1, merged=True))
+    assert (params.pages, params.shares, params.counts) == (5, 0, False)
+
+
+def test_chunks_that_are_as_many_as_one_likes_can_not_wait_for_others():
+    with pytest.raises(sg.StepError, match="may have to"):
+        lower(routed("N", merged=True))
+
+
 def shown() -> sg.Graph:
     g = sg.Graph("shown")
     g.output(g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="kept"), "y")
+    return g
+
+
+def unread() -> sg.Graph:
+    g = sg.Graph("unread")
+    buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="kept")
+    g.output(g.input("z", ROWS, (5, 1)).expand(buffers.promote(0), rank=1), "y")
+    return g
+
+
+def mixed() -> sg.Graph:
+    g = sg.Graph("mixed")
+    one = g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="one")
+    other = g.input("z", ROWS, (5, 3)).bufferize(rank=1, name="other")
+    sel = g.input("sel", sg.Selector(2, hot=2), (5,))
+    g.output(sg.reassemble([one, other], sel, rank=0).streamify(), "y")
+    return g
+
+
+def repeated() -> sg.Graph:
+    g = sg.Graph("repeated")
+    buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="kept")
+    g.output(buffers.promote(0).expand(count=2).streamify(), "y")
     return g
 
 
@@ -93,12 +173,13 @@ def uneven() -> sg.Graph:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (forked, r"^bufferize kept at .*: 2 operators read the buffers kept\.0, and its circuit"),
+        (shown, r"^bufferize kept at .*: its buffers kept\.0 go to y as kept\.0, and no circuit"),
+        (unread, r"^bufferize kept at .*: nothing reads its buffers kept\.0"),
         (
-            routed,
-            r"^bufferize kept at .*: its buffers kept\.0 go to partition_0, and circuits read",
+            mixed,
+            r"^reassemble reassemble_0 at .*: it merges the buffers one\.0 and other\.0, and",
         ),
-        (shown, r"^bufferize kept at .*: its buffers kept\.0 go to y, and circuits read"),
+        (repeated, r"^bufferize kept at .*: its buffers kept\.0 go to expand_0 as promote_0\.0"),
         (
             endless,
             r"^bufferize bufferize_0 at .*: the number of tiles of .*\[D\] has no upper bound",

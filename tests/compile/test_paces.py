@@ -31,7 +31,7 @@ from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.one_hot.params import OneHot
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
-from stepgen.hw.units.pmu.params import Pmu
+from stepgen.hw.units.pmu.params import Pmu, Reading
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.random_store.params import RandomStore
 from stepgen.hw.units.reassemble.params import Reassemble
@@ -266,7 +266,7 @@ def pmu(draw: Draw) -> Case:
     """Chunks of up to 3 tiles, each of which is read a number of times."""
     count = draw.one((1, 2, 3))
     beats, dims = tiles(draw, OUTER, OUTER, slices=1)
-    params = Pmu(3, count, True, 0, 0, draw.one((6, 9)), 2, False, 9, 8)
+    params = Pmu(3, (Reading(count, True),), draw.one((6, 9)), 2, False, 9, 8)
     y = [*dims[:3], Extent(count, False, "count"), dims[3]]
     return stored(params, {"x": (beats, dims)}, y)
 
@@ -277,7 +277,7 @@ def pmu_by_reference(draw: Draw) -> Case:
     x = [draw.nested([OUTER], lambda: draw.tile(draw.one(ROWS), 1)) for _ in chosen]
     ref = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
     beats = to_beats(x, 3), extents(1, OUTER, OUTER, ROWS)
-    params = Pmu(3, None, False, 1, 0, draw.one((6, 9)), 2, False, 9, 8)
+    params = Pmu(3, (Reading(None, inner=1),), draw.one((6, 9)), 2, False, 9, 8)
     return stored(params, {"x": beats, "ref": ref}, [*beats[1][:3], *ref[1]])
 
 

@@ -6,7 +6,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import row, sink, source
 
 from stepgen.hw.design.table import Bus, Channel, Design
-from stepgen.hw.units.pmu.params import Pmu
+from stepgen.hw.units.pmu.params import Pmu, Reading
 from stepgen.timing.model import predict
 
 
@@ -94,7 +94,7 @@ def test_count(seed):
     chunks = Chunks(draw, fixed)
     count = draw.one((1, 2, 3)) if counted else 1
     size = memory(draw, chunks.sizes, fixed)
-    params = Pmu(chunks.level, count, counted, 0, 0, bits=chunks.bits, **size)
+    params = Pmu(chunks.level, (Reading(count, counted),), bits=chunks.bits, **size)
     y = mapped(chunks.items, chunks.outer, lambda c: [c] * count if counted else c)
     delay = params.delay(LANES)
     design = alone(
@@ -124,7 +124,8 @@ def test_reference(seed):
     ref = mapped(chunks.items, chunks.outer, lambda chunk: draw.nested(extents, element))
     y = zip_nested(chunks.items, ref, chunks.outer, lambda c, r: mapped(r, inner, lambda _: c))
     size = memory(draw, chunks.sizes, fixed)
-    params = Pmu(chunks.level, None, False, inner, base, bits=chunks.bits, **size)
+    reading = Reading(None, inner=inner, ref_base=base)
+    params = Pmu(chunks.level, (reading,), bits=chunks.bits, **size)
     rank = chunks.outer - 1 + inner + base
     told = draw.channel("ref", rank, lanes=LANES if base else 3, bits=8 if base else 1)
     design = alone(
@@ -163,12 +164,8 @@ def test_affine(seed):
     dims = list(zip(shape, stride, strict=True))
     y = [[read(chunk, dims, 0)] * count for chunk in x]
     page = tiles * rows * slices
-    params = Pmu(
-        *(3, count, True, 0, 0, draw.one((1, 2)), page, True, page, 8),
-        shape=shape,
-        stride=stride,
-        tile=rows * slices,
-    )
+    reading = Reading(count, True, shape=shape, stride=stride, tile=rows * slices)
+    params = Pmu(3, (reading,), draw.one((1, 2)), page, True, page, 8)
     rank = 3 + len(shape)
     y_channel = draw.channel("y", rank, delay=params.delay(LANES))
     design = alone(params, draw.channel("x", 3), y_channel)
@@ -177,7 +174,7 @@ def test_affine(seed):
 
 def linked(count, pages, sizes, page=4):
     draw = Draw(1)
-    params = Pmu(3, count, True, 0, 0, pages, page, False, max(sizes), 8)
+    params = Pmu(3, (Reading(count, True),), pages, page, False, max(sizes), 8)
     x, y = Channel("x", LANES, 8, 3), Channel("y", LANES, 8, 4, depth=5, delay=2)
     items = [[draw.tile(1, 1) for _ in range(n)] for n in sizes]
     return alone(params, x, y), {"s_x": to_beats(items, 3)}
@@ -207,7 +204,7 @@ def test_chunk_that_needs_more_than_all_pages(size, wrong):
 
 
 def test_walk_of_an_affine_reading():
-    params = Pmu(3, 1, False, 0, 0, 1, 12, True, 12, 8, shape=(3, 2), stride=(1, 3), tile=2)
+    reading = Reading(1, shape=(3, 2), stride=(1, 3), tile=2)
     starts = [2 * (i + 3 * j) for i in range(3) for j in range(2)]
-    assert params.walk() == [(start, 2 if n == 5 else n % 2) for n, start in enumerate(starts)]
-    assert math.prod(params.shape) == len(starts)
+    assert reading.walk() == [(start, 2 if n == 5 else n % 2) for n, start in enumerate(starts)]
+    assert math.prod(reading.shape) == len(starts)

@@ -1,16 +1,18 @@
-"""Bufferize becomes a PMU, together with the Streamify that reads what it stores."""
+"""Bufferize becomes a PMU, together with all Streamify that read what it stores."""
 
 from __future__ import annotations
 
-from ...hw.units.pmu.params import Pmu
+from ...hw.design.table import Channel, index_bits
+from ...hw.units.pmu.params import Pmu, Reading
 from ...ir.dtypes import Buffer
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
-from ..circuit import Circuit, circuits
+from ..circuit import Circuit
 from ..lower import Lowering
+from ..references import references
 
 LIVE = 2
-"""Largest chunks that there is memory for: one is written while another is read."""
+"""Largest chunks that there is memory for, if not for all: one is written while another is read."""
 LINKED = 16
 """Most pages of a chunk, where chunks differ in size."""
 LEAST = 4
@@ -18,13 +20,13 @@ LEAST = 4
 
 
 class BufferizeCircuit(Circuit):
-    """One PMU, with memory for two of the largest chunks."""
+    """One PMU, with memory for two of the largest chunks, or for all of a run."""
 
-    covers = "chunks of bounded dims, read by one streamify in the order of storing"
+    covers = "chunks of bounded dims; references may be forked, partitioned and merged"
 
     def lower(self, node: Node, to: Lowering) -> None:
         (x,), (made,) = node.inputs, node.outputs
-        reader = _reader(node, to)
+        ways = references(to.graph, made)
         base, buffer = wire_levels(x.dtype), made.dtype
         assert isinstance(buffer, Buffer)
         level, slices = base + node.attrs["rank"], to.slices(node, buffer.tile) if base else 1
@@ -36,66 +38,64 @@ class BufferizeCircuit(Circuit):
             largest *= max(1, dim.bound or 0)
         fixed = all(dim.static for dim in held)
         outer = x.shape[: len(x.shape) - node.attrs["rank"]]
+        keeps = not ways.in_order and to.stored.keeps(node, outer)
         live = LIVE if any(dim.bound is None or dim.bound > 1 for dim in outer) else 1
-        page = largest if fixed else max(LEAST, 1 << (-(-largest // LINKED) - 1).bit_length())
-        shape, stride = reader.attrs["shape"], reader.attrs["stride"]
-        tile = 1
-        if shape is not None:
-            tile = slices * (buffer.tile.rows.static or 0 if base else 1)
-            if not fixed:
-                raise to.fail(
-                    reader,
-                    f"it reads tiles of {buffer} by shape and stride, whose rows must be static "
-                    f"in a circuit",
-                )
-        ref = reader.inputs[1] if len(reader.inputs) > 1 else None
-        count = reader.attrs["count"]
+        if keeps:
+            live = max(1, to.bound(node, f"the number of buffers {made.name}", outer))
+        shares = 0 if keeps else ways.shares[made]
+        rests = () if keeps else ways.returning
+        if not fixed:
+            page = max(LEAST, 1 << (-(-largest // LINKED) - 1).bit_length())
+        elif shares > 1 or rests:
+            page = 1 << (largest - 1).bit_length()
+        else:
+            page = largest
         params = Pmu(
             level=level,
-            count=None if ref is not None else count or 1,
-            counted=count is not None,
-            inner=0 if ref is None else ref.rank - reader.inputs[0].rank,
-            ref_base=0 if ref is None else wire_levels(ref.dtype),
+            readings=tuple(_reading(reader, to, slices, fixed) for reader in ways.readers),
             pages=live * -(-largest // page),
             page=page,
             fixed=fixed,
             largest=largest,
             bits=to.format(node, x).bits,
-            shape=tuple(shape or ()),
-            stride=tuple(stride or ()),
-            tile=tile,
+            shares=shares,
+            rests=len(rests),
         )
-        to.reference_bits[node] = params.page_bits
-        told = {} if ref is None else {"ref": to.input(reader, 1, structure_only=True)}
-        to.unit(
-            node.name,
-            params,
-            x=to.input(node, 0),
-            read=to.input(reader, 0),
-            **told,
-            made=to.output(node),
-            y=to.output(reader, delay=params.delay(to.lanes)),
-        )
+        to.stored.bits[node] = params.page_bits
+        to.stored.shares |= {} if keeps or ways.in_order else ways.shares
+        ends = {}
+        for n, one in enumerate(rests):
+            bits = params.page_bits + index_bits(1 + ways.shares[one.inputs[0]])
+            to.stored.rests[one] = to.add(Channel(f"{one.name}_rest", 1, bits, None))
+            ends[f"rest_{n}"] = to.stored.rests[one]
+        for n, reader in enumerate(ways.readers):
+            ends[f"read_{n}"] = to.input(reader, 0)
+            if len(reader.inputs) > 1:
+                ends[f"ref_{n}"] = to.input(reader, 1, structure_only=True)
+            ends[f"y_{n}"] = to.output(reader, delay=params.delay(to.lanes))
+        to.unit(node.name, params, x=to.input(node, 0), **ends, made=to.output(node))
 
 
-def _reader(node: Node, to: Lowering) -> Node:
-    """The Streamify that reads the buffers of a Bufferize, by way of operators of stops alone."""
-    (stream,) = node.outputs
-    while True:
-        readers = to.graph.consumers(stream)
-        if len(readers) != 1:
+def _reading(reader: Node, to: Lowering, slices: int, fixed: bool) -> Reading:
+    """How a Streamify reads chunks of rows of so many beats."""
+    buffers, shape, count = reader.inputs[0], reader.attrs["shape"], reader.attrs["count"]
+    buffer, ref = buffers.dtype, reader.inputs[1] if len(reader.inputs) > 1 else None
+    assert isinstance(buffer, Buffer)
+    tile = 1
+    if shape is not None:
+        tile = slices * (buffer.tile.rows.static or 0 if wire_levels(buffer.tile) else 1)
+        if not fixed:
             raise to.fail(
-                node,
-                f"{len(readers)} operators read the buffers {stream.name}, and its circuit serves "
-                f"one streamify, which may read them many times",
+                reader,
+                f"it reads tiles of {buffer} by shape and stride, whose rows must be static "
+                f"in a circuit",
             )
-        ((reader, index),) = readers
-        if reader.face.reads == "buffer" and index == 0:
-            return reader
-        if reader.op not in circuits() or not circuits()[reader.op].restructures:
-            raise to.fail(
-                node,
-                f"its buffers {stream.name} go to {reader.name}, and circuits read buffers in the "
-                f"order in which they are stored: in between only stops may change",
-            )
-        (stream,) = reader.outputs
+    return Reading(
+        count=None if ref is not None else count or 1,
+        counted=count is not None,
+        inner=0 if ref is None else ref.rank - buffers.rank,
+        ref_base=0 if ref is None else wire_levels(ref.dtype),
+        shape=tuple(shape or ()),
+        stride=tuple(reader.attrs["stride"] or ()),
+        tile=tile,
+    )

@@ -1,6 +1,7 @@
 """EagerMerge becomes an `eager_merge` unit, with a `store_forward` before inputs of long chunks."""
 
 import math
+from collections.abc import Sequence
 
 from ...hw.units.eager_merge.params import EagerMerge
 from ...hw.units.store_forward.params import StoreForward
@@ -37,3 +38,7 @@ class EagerMergeCircuit(Circuit):
                 inputs[port] = stored
         y, names = (to.output(node, port) for port in range(2))
         to.unit(node.name, params, **inputs, y=y, names=names)
+
+    def shares(self, node: Node, outputs: Sequence[int]) -> int:
+        """As many as of what it merges."""
+        return outputs[0]

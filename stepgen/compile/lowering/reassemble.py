@@ -1,5 +1,7 @@
 """Reassemble becomes a `reassemble` unit."""
 
+from collections.abc import Sequence
+
 from ...hw.units.reassemble.params import Reassemble
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
@@ -18,3 +20,7 @@ class ReassembleCircuit(Circuit):
         params = Reassemble(producers=len(node.inputs) - 1, level=level, order=node.attrs["order"])
         inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
         to.unit(node.name, params, **inputs, y=to.output(node))
+
+    def shares(self, node: Node, outputs: Sequence[int]) -> int:
+        """As many as of what it merges."""
+        return outputs[0]

@@ -8,7 +8,7 @@ from ..lower import Lowering
 class StreamifyCircuit(Circuit):
     """The reading side of a PMU, which the lowering of Bufferize adds."""
 
-    covers = "one for each bufferize, in the order of storing; affine readings of static tiles"
+    covers = "several for each bufferize; affine readings of static tiles"
 
     def lower(self, node: Node, to: Lowering) -> None:
         """Nothing is left to add."""

@@ -80,9 +80,10 @@ def requirements(block: Block) -> Iterator[Requirement]:
     for joint in block.order:
         if not block.parts[joint].waits:
             continue
+        given = block.parts[joint].given
         for full in block.ins[joint]:
             for awaited in block.ins[joint]:
-                if awaited == full:
+                if awaited == full or awaited.name in given:
                     continue
                 clock = block.clock(full, awaited)
                 choices = _choices(block, clock, joint, full, awaited)

@@ -17,6 +17,7 @@ from ...ir.dtypes import ElementType
 from ...ir.function import FLOATS, Function
 from ...ir.stream import Stream
 from ...semantics import numbers
+from . import stored
 
 NARROW = 2
 """Lanes of these programs: few, so that rows have several beats."""
@@ -246,6 +247,10 @@ class Program:
         shape = [self.number(1, 3) for _ in range(self.number(1, 3))]
         stride = [self.number(0, most // max(1, sum(shape) - len(shape))) for _ in shape]
         return buffers.streamify(count=count, shape=shape, stride=stride)
+
+    def step_travelled(self, x: Stream, name: str) -> Stream:
+        """Chunks in on-chip memory whose references are forked, routed and merged."""
+        return stored.travelled(self, x, name)
 
     def step_retile_row(self, x: Stream, _: str) -> Stream:
         return x.accum(sg.fn.retile_row(), rank=self.number(1, max(1, x.rank)))

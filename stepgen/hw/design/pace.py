@@ -190,6 +190,8 @@ class Part:
         Least cycles from a beat of the first input to the next.
     waits : bool
         Whether it may wait at one input while another has a beat.
+    given : tuple of str
+        Inputs whose beats are there as soon as those of the others are: it never waits for them.
     """
 
     inputs: tuple[str, ...]
@@ -202,6 +204,7 @@ class Part:
     start: Callable[[Pace], Paces] | None = None
     turn: int = 1
     waits: bool = True
+    given: tuple[str, ...] = ()
 
     def starts(self, level: int) -> Paces:
         """The paces of the outputs against the groups of `level` that the part sends."""

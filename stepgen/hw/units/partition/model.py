@@ -5,7 +5,7 @@ The done beat of x is passed on at once; that of the selectors is consumed after
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE
+from ....ir.wire import BARE, DONE, VALUE
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     NEVER,
@@ -15,6 +15,7 @@ from ....timing.kernel import (
     aux_of,
     finish,
     head,
+    helper,
     kind_of,
     low_of,
     make_beat,
@@ -28,10 +29,23 @@ from ....timing.kernel import (
     stop_of,
 )
 from ....timing.selector import selected
+from ....timing.shares import MISSING, given_back
 from ...design.table import Unit
 from .params import Partition
 
-P = record("x", "sel", "level", "surplus", "ended", "consumers", "y")
+P = record("x", "sel", "level", "surplus", "given", "shares", "rest", "ended", "consumers", "y")
+
+
+@helper
+def lacking(M: Memory, a: int, beat: int, selector: int) -> int:
+    """How many references of those in a beat the outputs chosen lack; below 0 if it has fewer."""
+    if M[a + P.given] == 0 or kind_of(beat) != VALUE:
+        return 0
+    left = M[a + P.given]
+    for n in range(M[a + P.consumers]):
+        if selected(M, selector, n, M[a + P.consumers]):
+            left -= M[M[a + P.shares] + n]
+    return left
 
 
 @step
@@ -70,6 +84,13 @@ def route(M: Memory, a: int, t: int) -> int:
     if kind_of(selector) == DONE or above != (kind_of(selector) == BARE):
         return NEVER
     if not above:
+        rest = lacking(M, a, beat, selector)
+        if rest < 0 or (rest and M[a + P.rest] == MISSING):
+            return NEVER
+        if rest:
+            wait = room(M, M[a + P.rest], t)
+            if wait != READY:
+                return wait
         for n in range(consumers):
             if selected(M, selector, n, consumers):
                 wait = room(M, M[a + P.y + n], t)
@@ -79,6 +100,8 @@ def route(M: Memory, a: int, t: int) -> int:
         for n in range(consumers):
             if selected(M, selector, n, consumers):
                 push(M, M[a + P.y + n], t, sent)
+        if rest:
+            push(M, M[a + P.rest], t, given_back(aux_of(beat), rest))
     pop(M, x, t)
     if stop_of(beat) >= level:
         pop(M, sel, t)
@@ -88,15 +111,20 @@ def route(M: Memory, a: int, t: int) -> int:
 def build(unit: Unit, params: Partition, layout: DesignLayout) -> None:
     """One actor for all outputs."""
     x, sel = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["sel"])
-    ys = [layout.channel(name) for name in unit.outputs.values()]
+    ys = [layout.channel(unit.outputs[port]) for port in params.ys]
+    rest = layout.channel(unit.outputs["rest"]) if params.rests else MISSING
+    writes = [*ys, *([rest] if rest else [])]
     own = packed(
         P,
         x=x,
         sel=sel,
         level=params.level,
         surplus=params.surplus,
+        given=params.given,
+        shares=layout.reserve(params.shares),
+        rest=rest,
         ended=0,
         consumers=params.consumers,
         y=ys,
     )
-    layout.actor(unit.name, "route", route, own, reads=[x, sel], writes=ys, finishes=True)
+    layout.actor(unit.name, "route", route, own, reads=[x, sel], writes=writes, finishes=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Pace, Paces, Part, copied
 from ...design.params import UnitParams, numbered
-from ...design.table import Design, Unit
+from ...design.table import Design, Unit, index_bits
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,22 @@ class Partition(UnitParams):
     surplus : bool
         Whether selectors may be left when ``x`` has ended: they are dropped. In a loop there may
         be some, since the loop keeps naming consumers until the end reaches it.
+    shares : tuple of int
+        For references to buffers that are counted: how many come back of one that is sent to an
+        output. Empty for all else.
+    given : int
+        How many are to come back of one in ``x``. What the outputs chosen lack is given back at
+        once, to ``rest``: the reference, and above it the number.
+    rests : bool
+        Whether they may lack any.
     """
 
     consumers: int
     level: int
     surplus: bool
+    shares: tuple[int, ...] = ()
+    given: int = 0
+    rests: bool = False
 
     kind: ClassVar = "partition"
     main: ClassVar = "route"
@@ -40,8 +51,18 @@ class Partition(UnitParams):
 
     @property
     def outputs(self) -> tuple[str, ...]:
+        """One per consumer, and the references given back."""
+        return (*self.ys, "rest") if self.rests else self.ys
+
+    @property
+    def ys(self) -> tuple[str, ...]:
         """One per consumer."""
         return numbered("y", self.consumers)
+
+    @property
+    def share_bits(self) -> int:
+        """Bits of a number of references."""
+        return index_bits(self.given + 1)
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         x = design.channel[unit.inputs["x"]]
@@ -51,12 +72,15 @@ class Partition(UnitParams):
             return f"the level {self.level} of a chunk must be within 0..{x.rank or 0}"
         sel = Format(self.consumers, 1, x.rank - self.level)
         y = Format(x.lanes, x.bits, self.level)
-        return misfit(unit, design, sel=sel, **dict.fromkeys(self.outputs, y))
+        if self.shares and len(self.shares) != self.consumers:
+            return f"{self.consumers} consumers have {self.consumers} shares, not {self.shares}"
+        rest = {"rest": Format(1, x.bits + self.share_bits, None)} if self.rests else {}
+        return misfit(unit, design, sel=sel, **dict.fromkeys(self.ys, y), **rest)
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; an epoch may send nothing to an output."""
         x_name, sel_name = unit.inputs["x"], unit.inputs["sel"]
-        y_names = tuple(unit.outputs.values())
+        y_names = tuple(unit.outputs[port] for port in self.ys)
 
         def routed(x: Pace, dims: Extents, base: int) -> Pace:
             if x.level > base:

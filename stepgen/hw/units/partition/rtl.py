@@ -1,6 +1,6 @@
 """Routes each chunk of a stream to the outputs that its selector names."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE, VALUE
 from ...unit import UnitCore
@@ -50,22 +50,25 @@ class PartitionCore(UnitCore):
         last = ended & sel.valid & (sel.payload.kind == DONE)
         left = ended & sel.valid & (sel.payload.kind != DONE)
         surplus = self.params.surplus
-        m.d.sync += self.error.eq(
-            Mux(ended, 0 if surplus else left, x.valid & sel.valid & ~ends & wrong)
-        )
-
-        to = Signal(len(self.outputs))
+        ys = [getattr(self, port) for port in self.params.ys]
+        to = Signal(len(ys))
         fire = Signal()
         with m.If(ends):
             m.d.comb += to.eq(-1)
         with m.Elif(~above):
             m.d.comb += to.eq(sel.payload.data)
-        full = Cat(~o.ready for o in self.outputs)
+        full = Cat(~o.ready for o in ys)
+        kept, settled = self._shares(m, fire)
         m.d.comb += [
-            fire.eq(x.valid & ~ended & (ends | sel.valid & together) & ~(to & full).any()),
+            fire.eq(
+                x.valid & ~ended & (ends | sel.valid & together) & ~(to & full).any() & settled
+            ),
             x.ready.eq(fire),
             sel.ready.eq(fire & closes & ~ends | last | (left if surplus else 0)),
         ]
+        m.d.sync += self.error.eq(
+            Mux(ended, 0 if surplus else left, x.valid & sel.valid & ~ends & (wrong | ~kept))
+        )
         with m.If(fire & ends):
             m.d.sync += ended.eq(1)
         with m.Elif(last):
@@ -74,7 +77,7 @@ class PartitionCore(UnitCore):
             m.d.sync += self.finished.eq(0)
         with m.Elif(last):
             m.d.sync += self.finished.eq(1)
-        for bit, o in zip(to, self.outputs, strict=True):
+        for bit, o in zip(to, ys, strict=True):
             m.d.comb += [
                 o.valid.eq(fire & bit),
                 o.payload.kind.eq(x.payload.kind),
@@ -82,3 +85,36 @@ class PartitionCore(UnitCore):
                 o.payload.data.eq(x.payload.data),
             ]
         return m
+
+    def _shares(self, m, fire):
+        """Give back what the outputs chosen lack of a reference.
+
+        Returns
+        -------
+        kept : Value
+            The selector names no more outputs than it may.
+        settled : Value
+            It does, and there is room.
+        """
+        params, x = self.params, self.x
+        if not params.shares:
+            return Const(1), Const(1)
+        bits = zip(self.sel.payload.data, params.shares, strict=True)
+        terms = [Mux(bit, share, 0) for bit, share in bits]
+        while len(terms) > 1:
+            terms = [sum(terms[k : k + 2]) for k in range(0, len(terms), 2)]
+        (taken,) = terms
+        lacks, some, kept = Signal(params.share_bits), Signal(), Signal()
+        refers = x.payload.kind == VALUE
+        m.d.comb += [
+            lacks.eq(params.given - taken),
+            kept.eq(~refers | (taken <= params.given if params.rests else taken == params.given)),
+            some.eq(refers & (taken != params.given)),
+        ]
+        if not params.rests:
+            return kept, kept
+        m.d.comb += [
+            self.rest.valid.eq(fire & some),
+            self.rest.payload.eq(Cat(x.payload.data[: self.channels["x"].bits], lacks)),
+        ]
+        return kept, kept & (~some | self.rest.ready)

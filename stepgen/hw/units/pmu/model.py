@@ -6,7 +6,9 @@ from ....ir.wire import BARE, DONE, VALUE
 from ....timing.design_layout import DesignLayout
 from ....timing.elements import E, reduce
 from ....timing.kernel import (
+    ANY,
     NEVER,
+    OWN,
     READY,
     Memory,
     acted,
@@ -26,21 +28,23 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
+from ....timing.shares import MISSING, NONE, given_back, lay_out
 from ...design.table import Unit
 from .params import Pmu
 
 MEMORY = ("words", "table", "page")
 """Where pages and table are, and the words of a page."""
-S = record(*MEMORY, "x", "made", "free", "level", "pages", "fresh", "first", "current", "offset")
+S = record(
+    *MEMORY,
+    *("x", "made", "free", "opened", "level", "pages", "fresh", "first", "current", "offset"),
+)
 F = record("read", "starts")
 R = record(
     *MEMORY,
-    *("starts", "ref", "y", "free", "levels", "above", "inner", "count", "fixed"),
+    *("starts", "ref", "y", "free", "returned", "levels", "above", "inner", "count", "fixed"),
     *("current", "offset", "passes", "tile", "number", "walk"),
 )
-
-NONE = -1
-"""No page: no chunk is open, or no word of it was read in this pass."""
+G = record("granted", "last", "count", "readers")
 
 
 @helper
@@ -51,7 +55,7 @@ def last_word(word: int) -> int:
 
 @step
 def store(M: Memory, a: int, t: int) -> int:
-    x, made, level = M[a + S.x], M[a + S.made], M[a + S.level]
+    x, made, level, free = M[a + S.x], M[a + S.made], M[a + S.level], M[a + S.free]
     wait = ready(M, x, t)
     if wait != READY:
         return wait
@@ -66,6 +70,8 @@ def store(M: Memory, a: int, t: int) -> int:
         pop(M, x, t)
         if kind == BARE:
             beat = make_beat(BARE, stop - level, low - level, 0)
+        elif M[a + S.opened] != MISSING:
+            push(M, M[a + S.opened], t, beat)
         push(M, made, t, beat)
         return acted(M, t)
 
@@ -76,11 +82,13 @@ def store(M: Memory, a: int, t: int) -> int:
         if M[a + S.fresh] < M[a + S.pages]:
             page = M[a + S.fresh]
             M[a + S.fresh] += 1
+        elif free == MISSING:
+            return NEVER
         else:
-            wait = ready(M, M[a + S.free], t)
+            wait = ready(M, free, t)
             if wait != READY:
                 return wait
-            page = pop(M, M[a + S.free], t)
+            page = pop(M, free, t)
     if opens:
         M[a + S.first] = M[a + S.current] = page
     pop(M, x, t)
@@ -89,7 +97,10 @@ def store(M: Memory, a: int, t: int) -> int:
     M[a + S.offset] += 1
     if stop >= level:
         M[M[a + S.table] + current] = last_word(offset)
-        push(M, made, t, make_beat(VALUE, stop - level, 0, M[a + S.first]))
+        made_of = make_beat(VALUE, stop - level, 0, M[a + S.first])
+        push(M, made, t, made_of)
+        if M[a + S.opened] != MISSING:
+            push(M, M[a + S.opened], t, made_of)
         M[a + S.current], M[a + S.offset] = NONE, 0
     elif crosses:
         M[M[a + S.table] + current] = page
@@ -118,22 +129,35 @@ def pass_on(M: Memory, a: int, t: int, beat: int) -> None:
 
 
 @helper
+def give_back(M: Memory, a: int, t: int) -> None:
+    """A reference has been served."""
+    start = pop(M, M[a + R.starts], t)
+    if M[a + R.returned] != MISSING:
+        push(M, M[a + R.returned], t, given_back(aux_of(start), 1))
+
+
+@helper
 def leave(M: Memory, a: int, t: int, page: int, closes: bool, final: bool) -> None:
-    """Go on behind the last word of a page, which is free after the last pass."""
+    """Go on behind the last word of a page, which is free after the last pass or is counted."""
     follower = M[M[a + R.table] + page]
-    if final:
+    if final and M[a + R.free] != MISSING:
         push(M, M[a + R.free], t, page)
     M[a + R.offset], M[a + R.current] = 0, NONE if closes else follower
     if closes and final:
-        pop(M, M[a + R.starts], t)
+        give_back(M, a, t)
+
+
+@helper
+def page_at(M: Memory, a: int) -> int:
+    """The page that is being read."""
+    page = M[a + R.current]
+    return page if page != NONE else aux_of(head(M, M[a + R.starts]))
 
 
 @helper
 def send(M: Memory, a: int, t: int, close: int, final: bool) -> bool:
     """Send the word at hand; returns whether the reading ends, then with the stop `close`."""
-    page, offset = M[a + R.current], M[a + R.offset]
-    if page == NONE:
-        page = aux_of(head(M, M[a + R.starts]))
+    page, offset = page_at(M, a), M[a + R.offset]
     place, tiles = offset, M[a + R.walk]
     if tiles:
         place += M[a + R.walk + 1 + 2 * M[a + R.number]]
@@ -159,94 +183,137 @@ def send(M: Memory, a: int, t: int, close: int, final: bool) -> bool:
     return closes
 
 
-@step
-def repeat(M: Memory, a: int, t: int) -> int:
-    starts = M[a + R.starts]
+@helper
+def is_swept(M: Memory, a: int) -> bool:
+    """Whether one page at most is left of a chunk that nobody reads; counted pages stay."""
+    if M[a + R.free] == MISSING or M[a + R.fixed] == 1:
+        return True
+    return M[M[a + R.table] + page_at(M, a)] < 0
+
+
+@helper
+def drop(M: Memory, a: int, t: int, gap: int) -> None:
+    """Free a page of a chunk that nobody reads; the last one with the empty token instead."""
+    page, swept = page_at(M, a), is_swept(M, a)
+    if swept:
+        push(M, M[a + R.y], t, gap)
+        pop(M, M[a + R.ref], t)
+    elif M[a + R.offset] == 0:  # the entry of the next page is looked up
+        M[a + R.current], M[a + R.offset] = page, 1
+        return
+    leave(M, a, t, page, swept, True)
+
+
+@helper
+def look(M: Memory, a: int, t: int) -> int:
+    """`READY` if a reader can go on, else what to wait for."""
+    starts, ref, y, inner = M[a + R.starts], M[a + R.ref], M[a + R.y], M[a + R.inner]
+    hole, kind = False, VALUE
+    if ref != MISSING:
+        wait = ready(M, ref, t)
+        if wait != READY:
+            return wait
+        element = head(M, ref)
+        kind = kind_of(element)
+        hole = kind == BARE and low_of(element) <= inner
+        if hole and stop_of(element) < inner:
+            return room(M, y, t)
     wait = ready(M, starts, t)
     if wait != READY:
         return wait
-    wait = room(M, M[a + R.y], t)
-    if wait != READY:
-        return wait
-    start = head(M, starts)
+    if ref != MISSING and kind_of(head(M, starts)) != (VALUE if hole else kind):
+        return NEVER
+    return READY if hole and not is_swept(M, a) else room(M, y, t)
+
+
+@helper
+def repeat(M: Memory, a: int, t: int) -> None:
+    """Go on reading chunks a number of times each."""
+    start = head(M, M[a + R.starts])
     if kind_of(start) != VALUE:
         pass_on(M, a, t, start)
-        return acted(M, t)
+        return
     final = M[a + R.passes] == M[a + R.count] - 1
     close = M[a + R.levels]
     if final:
         close += M[a + R.above] + stop_of(start)
     if send(M, a, t, close, final):
         M[a + R.passes] = 0 if final else M[a + R.passes] + 1
-    return acted(M, t)
 
 
 @helper
-def sweep(M: Memory, a: int, t: int, gap: int) -> int:
-    """Free a page of a chunk that nobody reads; the last one with the empty token instead."""
-    page = M[a + R.current]
-    if page == NONE:
-        page = aux_of(head(M, M[a + R.starts]))
-    closes = M[a + R.fixed] == 1 or M[M[a + R.table] + page] < 0
-    if closes:
-        wait = room(M, M[a + R.y], t)
-        if wait != READY:
-            return wait
-        push(M, M[a + R.y], t, gap)
-        pop(M, M[a + R.ref], t)
-    elif M[a + R.offset] == 0:  # the entry of the next page is looked up
-        M[a + R.current], M[a + R.offset] = page, 1
-        return acted(M, t)
-    leave(M, a, t, page, closes, True)
+def follow(M: Memory, a: int, t: int) -> None:
+    """Go on reading chunks once per element of the reference."""
+    ref, inner, levels = M[a + R.ref], M[a + R.inner], M[a + R.levels]
+    element = head(M, ref)
+    kind, stop, low = kind_of(element), stop_of(element), low_of(element)
+    final = stop >= inner
+    if kind == BARE and low <= inner:
+        gap = make_beat(BARE, stop + levels, low + levels, 0)
+        if final:
+            drop(M, a, t, gap)
+        else:
+            push(M, M[a + R.y], t, gap)
+            pop(M, ref, t)
+        return
+    start = head(M, M[a + R.starts])
+    if kind_of(start) != VALUE:
+        pass_on(M, a, t, start)
+        pop(M, ref, t)
+    elif send(M, a, t, levels + stop, final):
+        pop(M, ref, t)
+
+
+@helper
+def go_on(M: Memory, a: int, t: int) -> None:
+    """What a reader does next."""
+    if M[a + R.ref] == MISSING:
+        repeat(M, a, t)
+    else:
+        follow(M, a, t)
+
+
+@step
+def read(M: Memory, a: int, t: int) -> int:
+    wait = look(M, a, t)
+    if wait != READY:
+        return wait
+    go_on(M, a, t)
     return acted(M, t)
 
 
 @step
-def follow(M: Memory, a: int, t: int) -> int:
-    starts, ref, y, inner = M[a + R.starts], M[a + R.ref], M[a + R.y], M[a + R.inner]
-    wait = ready(M, ref, t)
-    if wait != READY:
-        return wait
-    element = head(M, ref)
-    kind, stop, low = kind_of(element), stop_of(element), low_of(element)
-    hole = kind == BARE and low <= inner
-    final = stop >= inner
-    gap = make_beat(BARE, stop + M[a + R.levels], low + M[a + R.levels], 0)
-    if hole and not final:
-        wait = room(M, y, t)
-        if wait != READY:
-            return wait
-        push(M, y, t, gap)
-        pop(M, ref, t)
-        return acted(M, t)
-    wait = ready(M, starts, t)
-    if wait != READY:
-        return wait
-    start = head(M, starts)
-    if kind_of(start) != (VALUE if hole else kind):
-        return NEVER
-    if hole:
-        return sweep(M, a, t, gap)
-    wait = room(M, y, t)
-    if wait != READY:
-        return wait
-    if kind_of(start) != VALUE:
-        pass_on(M, a, t, start)
-        pop(M, ref, t)
-    elif send(M, a, t, M[a + R.levels] + stop, final):
-        pop(M, ref, t)
-    return acted(M, t)
+def take_turns(M: Memory, a: int, t: int) -> int:
+    count, granted = M[a + G.count], M[a + G.granted]
+    if granted != NONE:
+        go_on(M, M[a + G.readers + granted], t)
+    M[a + G.granted], later = NONE, ANY
+    for k in range(1, count + 1):
+        n = (M[a + G.last] + k) % count
+        if n == granted:
+            continue
+        wait = look(M, M[a + G.readers + n], t)
+        if wait == READY:
+            M[a + G.granted] = M[a + G.last] = n
+            break
+        if wait > 0:
+            later = t + 1
+    return later if granted == NONE and M[a + G.granted] == NONE else acted(M, t)
 
 
 def build(unit: Unit, params: Pmu, layout: DesignLayout) -> None:
-    """One actor stores, one looks up where a reference leads, one reads."""
+    """One actor stores; those of an output look up where references lead; one reads."""
     name = unit.name
-    x, read = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["read"])
-    made, y = layout.channel(unit.outputs["made"]), layout.channel(unit.outputs["y"])
-    free, starts, *elements = (
-        layout.internal(f"{name}.{c.name}", c.depth, c.latency)
+    port = {**unit.inputs, **unit.outputs}
+    channel = {key: layout.channel(c) for key, c in port.items()}
+    queue = {
+        c.name: layout.internal(f"{name}.{c.name}", c.depth, c.latency)
         for c in params.queues(unit, layout.design)
-    )
+    }
+    free, returned = queue.get("free", MISSING), queue.get("returned", MISSING)
+    opened = closed = MISSING
+    if params.counts:
+        opened, closed = (layout.internal(f"{name}.{each}", 2) for each in ("opened", "closed"))
     memory = dict(
         words=layout.reserve([0] * (params.pages * params.page)),
         table=layout.reserve([0] * params.pages),
@@ -255,9 +322,10 @@ def build(unit: Unit, params: Pmu, layout: DesignLayout) -> None:
     own = packed(
         S,
         **memory,
-        x=x,
-        made=made,
+        x=channel["x"],
+        made=channel["made"],
         free=free,
+        opened=opened,
         level=params.level,
         pages=params.pages,
         fresh=0,
@@ -265,39 +333,67 @@ def build(unit: Unit, params: Pmu, layout: DesignLayout) -> None:
         current=NONE,
         offset=0,
     )
-    layout.actor(name, "store", store, own, reads=[x, free], writes=[made])
-    own = packed(F, read=read, starts=starts)
-    layout.actor(name, "fetch", fetch, own, reads=[read], writes=[starts])
-    refs = [layout.channel(unit.inputs["ref"])] if params.count is None else []
-    if elements:
-        own = packed(E, ref=refs[0], elements=elements[0], base=params.ref_base)
-        layout.actor(name, "reference", reduce, own, reads=refs, writes=elements)
-        refs = elements
-    walk = params.walk() if params.shape else []
-    own = packed(
-        R,
-        **memory,
-        starts=starts,
-        ref=refs[0] if refs else 0,
-        y=y,
-        free=free,
-        levels=params.levels,
-        above=params.above,
-        inner=params.inner,
-        count=params.count or 0,
-        fixed=params.fixed,
-        current=NONE,
-        offset=0,
-        passes=0,
-        tile=params.tile,
-        number=0,
-        walk=[len(walk), *(word for tile in walk for word in tile)],
-    )
-    layout.actor(
-        name,
-        "read",
-        follow if refs else repeat,
-        own,
-        reads=[starts, *refs],
-        writes=[y, free],
-    )
+    reads, writes = [channel["x"], *([free] if free else [])], [channel["made"]]
+    writes += [opened] if opened else []
+    layout.actor(name, "store", store, own, reads=reads, writes=writes)
+
+    readers: list[list[int]] = []
+    reads, writes = [], []
+    for n, one in enumerate(params.readings):
+        label = f"_{n}" if len(params.readings) > 1 else ""
+        starts = queue[f"starts_{n}"]
+        own = packed(F, read=channel[f"read_{n}"], starts=starts)
+        layout.actor(
+            name, f"fetch{label}", fetch, own, reads=[channel[f"read_{n}"]], writes=[starts]
+        )
+        ref = channel.get(f"ref_{n}", MISSING)
+        if one.ref_base:
+            elements = queue[f"elements_{n}"]
+            own = packed(E, ref=ref, elements=elements, base=one.ref_base)
+            layout.actor(name, f"reference{label}", reduce, own, reads=[ref], writes=[elements])
+            ref = elements
+        walk = one.walk() if one.shape else []
+        own = packed(
+            R,
+            **memory,
+            starts=starts,
+            ref=ref,
+            y=channel[f"y_{n}"],
+            free=MISSING if params.counts else free,
+            returned=returned,
+            levels=params.levels(one),
+            above=one.above,
+            inner=one.inner,
+            count=one.count or 0,
+            fixed=params.fixed,
+            current=NONE,
+            offset=0,
+            passes=0,
+            tile=one.tile,
+            number=0,
+            walk=[len(walk), *(word for tile in walk for word in tile)],
+        )
+        readers.append(own)
+        reads += [starts, *([ref] if ref else [])]
+        writes += [channel[f"y_{n}"]]
+    if params.counts:
+        writes.append(returned)
+    elif free:
+        writes.append(free)
+    if len(readers) == 1:
+        layout.actor(name, "read", read, readers[0], reads=reads, writes=writes)
+    else:
+        places = [layout.reserve(own) - OWN for own in readers]
+        own = packed(G, granted=NONE, last=NONE, count=len(readers), readers=places)
+        layout.actor(name, "read", take_turns, own, reads=reads, writes=writes)
+    if params.counts:
+        rests = [channel[f"rest_{n}"] for n in range(params.rests)]
+        lay_out(
+            layout,
+            name,
+            shares=params.shares,
+            pages=params.pages,
+            links=MISSING if params.fixed else memory["table"],
+            messages=[returned, *rests],
+            channels=dict(queue, opened=opened, closed=closed),
+        )

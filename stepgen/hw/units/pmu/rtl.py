@@ -3,11 +3,14 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...design import stages
+from ....ir.wire import BARE, DONE, VALUE
 from ...elements import reduced
 from ...fifo import Fifo
-from ...primitives import BlockRam, counter, delayed
+from ...onehot import select
+from ...primitives import BlockRam, counter
+from ...reader import Reader, word_address
+from ...select import RoundRobin
+from ...shares import Shares
 from ...unit import UnitCore
 
 
@@ -16,64 +19,136 @@ class PmuCore(UnitCore):
 
     One actor writes: it takes a page with the first beat of a chunk and with the last of a page,
     which it links to the next one. Pages are new ones until all were used, then those of a queue
-    of free ones. Another actor looks up where a reference leads; the last one reads, and in the
-    last pass over a chunk puts each page into the queue. Since one actor alone takes pages, no more
-    than one chunk is ever half stored.
+    of free ones. For each output an actor looks up where a reference leads, and one reads; several
+    take turns at the memory. In the last pass over a chunk each page goes into the queue; where a
+    chunk has several references, all pages do once these were counted. Since one actor alone takes
+    pages, no more than one chunk is ever half stored.
 
     Parameters
     ----------
-    unit.params : level, count, counted, inner, ref_base, pages, page, fixed, largest, bits
+    unit.params : level, readings, pages, page, fixed, largest, bits, shares, rests
         See `Pmu`.
 
     Notes
     -----
-    One beat per cycle in and out, across pages, passes and chunks as well; a chunk that is not read
-    takes a cycle or two per page. From the last beat of a chunk three cycles to its first at the
-    memory, whose latency follows. Cost: the memory, the queue of free pages and two copies of the
-    table that links pages. Streams of different structure raise ``error``, and so does a chunk
-    that needs more than all pages.
+    One beat per cycle in and out, across pages, passes and chunks as well, and for each of several
+    outputs at most every second cycle. A chunk that is not read takes a cycle or two per page, or
+    one where references are counted. From the last beat of a chunk three cycles to its first at the
+    memory, four with several outputs; the memory's latency follows. Cost: the memory, the queue of
+    free pages, copies of the table that links pages, and the counts. Streams of different
+    structure raise ``error``, and so does a chunk that needs more than all pages.
     """
+
+    @property
+    def finishes(self):
+        """Where references are counted the run lasts until all came back."""
+        return self.params.counts
 
     def elaborate(self, platform):
         m = Module()
         params = self.params
-        free, starts, *elements = params.queues(self.unit, self.design)
-        m.submodules.free = self.free = Fifo(free)
-        m.submodules.starts = self.starts = Fifo(starts)
+        queues = {c.name: c for c in params.queues(self.unit, self.design)}
+        self.free = None
+        if params.shares:
+            m.submodules.free = self.free = Fifo(queues["free"])
         depth = params.pages * params.page
         m.submodules.ram = self.ram = BlockRam(params.width(self.unit, self.design), depth)
-        self.written, self.fetched, self.ahead = self._table(m)
-        too_large = self._store(m)
-        self._fetch(m)
-        ref = None
-        if params.count is None:
-            ref = reduced(m, self.ref, params.ref_base, *elements) if elements else self.ref
-        mismatch = self._read(m, ref)
-        m.d.sync += self.error.eq(too_large | mismatch)
+        self.written, *tables = self._tables(m)
+        wrong = [self._store(m)]
+
+        granted = Signal(len(params.readings)) if len(params.readings) > 1 else Const(1, 1)
+        readers = []
+        for n, one in enumerate(params.readings):
+            m.submodules[f"starts_{n}"] = starts = Fifo(queues[f"starts_{n}"])
+            fetched = tables[n] if tables else None
+            self._fetch(m, getattr(self, f"read_{n}"), starts.w, fetched)
+            ref = getattr(self, f"ref_{n}") if one.count is None else None
+            if one.ref_base:
+                ref = reduced(m, ref, one.ref_base, queues[f"elements_{n}"])
+            y = getattr(self, f"y_{n}")
+            readers.append(Reader(params, n, starts.r, y, ref, granted[n]))
+        word, looked = self._split(self.ram.r_data), None
+        if tables:
+            looked = tables[len(readers)].data
+            m.d.comb += tables[len(readers)].addr.eq(select(granted, [r.next for r in readers]))
+        for reader in readers:
+            reader.build(m, word, looked)
+            wrong.append(reader.mismatch)
+        m.d.comb += self.ram.r_addr.eq(select(granted, [r.address for r in readers]))
+        if len(readers) > 1:
+            self._take_turns(m, granted, Cat(r.wants for r in readers))
+        if params.counts:
+            self._count(m, readers, queues, tables)
+        elif self.free is not None:
+            m.d.comb += [
+                self.free.w.valid.eq(Cat(r.frees for r in readers).any()),
+                self.free.w.payload.eq(select(granted, [r.page for r in readers])),
+            ]
+        m.d.sync += self.error.eq(Cat(wrong).any())
         return m
 
-    def _table(self, m):
-        """The table's write port, and two ports that read it in the same cycle."""
+    def _tables(self, m):
+        """The table's write port, and ports that read it in the same cycle."""
         if self.params.fixed:
-            return None, None, None
-        ports = []
-        for n in range(2):
+            return (None,)
+        writes, reads = [], []
+        for n in range(self.params.tables):
             m.submodules[f"table_{n}"] = rows = memory.Memory(
                 shape=self.params.entry_bits,
                 depth=self.params.pages,
                 init=[],
                 attrs={"ram_style": "distributed"},
             )
-            ports.append((rows.write_port(), rows.read_port(domain="comb")))
-        (write, first), (copy, second) = ports
-        m.d.comb += [copy.en.eq(write.en), copy.addr.eq(write.addr), copy.data.eq(write.data)]
-        return write, first, second
+            writes.append(rows.write_port())
+            reads.append(rows.read_port(domain="comb"))
+        write, *copies = writes
+        for copy in copies:
+            m.d.comb += [copy.en.eq(write.en), copy.addr.eq(write.addr), copy.data.eq(write.data)]
+        return write, *reads
 
-    def _address(self, page, offset):
-        """A word's address: fixed pages are named by their first address."""
-        if self.params.fixed:
-            return page + offset
-        return Cat(offset, page)[: len(self.ram.w_addr)]
+    def _take_turns(self, m, granted, wants):
+        """Choose who has the memory in the next cycle, but not the same again."""
+        m.submodules.turns = turns = RoundRobin(len(granted))
+        m.d.comb += [
+            turns.asks.eq(wants & ~granted),
+            turns.taken.eq(turns.asks.any()),
+            turns.restart.eq(~self.running),
+        ]
+        m.d.sync += granted.eq(turns.grant)
+
+    def _count(self, m, readers, queues, tables):
+        """The actors that count references and free pages."""
+        params = self.params
+        m.submodules.returned = returned = Fifo(queues["returned"])
+        m.submodules.shares = shares = Shares(params, 1 + params.rests, queues.get("heads"))
+        named = select(Cat(r.granted for r in readers), [r.named for r in readers])
+        rests = [getattr(self, f"rest_{n}") for n in range(params.rests)]
+        sources = [
+            (returned.r, returned.r.payload, Const(1)),
+            *(
+                (rest, rest.payload[: params.page_bits], rest.payload[params.page_bits :])
+                for rest in rests
+            ),
+        ]
+        m.d.comb += [
+            returned.w.valid.eq(Cat(r.returns for r in readers).any()),
+            returned.w.payload.eq(named),
+            self.free.w.valid.eq(shares.free),
+            self.free.w.payload.eq(shares.page),
+            shares.stored.eq(self.stored),
+            shares.ended.eq(self.made.valid & (self.made.payload.kind == DONE)),
+            shares.running.eq(self.running),
+            self.finished.eq(shares.finished),
+        ]
+        for n, (source, page, amount) in enumerate(sources):
+            m.d.comb += [
+                shares.valid[n].eq(source.valid),
+                source.ready.eq(shares.ready[n]),
+                getattr(shares, f"page_{n}").eq(page),
+                getattr(shares, f"amount_{n}").eq(amount),
+            ]
+        if tables:
+            m.d.comb += [tables[-1].addr.eq(shares.link), shares.entry.eq(tables[-1].data)]
 
     def _store(self, m):
         """The actor that writes; returns whether a chunk has too many beats."""
@@ -88,21 +163,22 @@ class PmuCore(UnitCore):
         is_new, new = Signal(init=1), Signal(params.page_bits)
         offset, last = self._place(m, go & ~outer, closes)
 
-        step = params.page if params.fixed else 1
+        step = 1 if params.by_number else params.page
+        is_free, freed = Const(0), Const(0)
+        if self.free is not None:
+            is_free, freed = self.free.r.valid, self.free.r.payload
+            m.d.comb += self.free.r.ready.eq(go & needs & ~is_new)
         m.d.comb += [
             outer.eq((kind == DONE) | (kind == BARE) & (low > level)),
             closes.eq(~outer & (stop >= level)),
             crosses.eq(Const(0) if params.fixed else last & ~outer & ~closes),
             needs.eq(~outer & ~open_ | crosses),
-            head.eq(Mux(is_new, new, self.free.r.payload)),
-            go.eq(
-                x.valid & (made.ready | ~outer & ~closes) & (~needs | is_new | self.free.r.valid)
-            ),
+            head.eq(Mux(is_new, new, freed)),
+            go.eq(x.valid & (made.ready | ~outer & ~closes) & (~needs | is_new | is_free)),
             x.ready.eq(go),
-            self.free.r.ready.eq(go & needs & ~is_new),
             page.eq(Mux(open_, current, head)),
             self.ram.w_en.eq(go & ~outer),
-            self.ram.w_addr.eq(self._address(page, offset)),
+            self.ram.w_addr.eq(word_address(params, page, offset)),
             self.ram.w_data.eq(self._word()),
             made.valid.eq(go & (outer | closes)),
             made.payload.kind.eq(Mux(outer, kind, VALUE)),
@@ -113,6 +189,9 @@ class PmuCore(UnitCore):
         ]
         with m.If(go & needs & is_new):
             m.d.sync += [new.eq(new + step), is_new.eq(new != (params.pages - 1) * step)]
+        if self.free is None:
+            with m.If(go & (kind == DONE)):
+                m.d.sync += [new.eq(0), is_new.eq(1)]
         with m.If(go & ~outer):
             m.d.sync += [
                 open_.eq(~closes),
@@ -126,25 +205,26 @@ class PmuCore(UnitCore):
                 self.written.addr.eq(page),
                 self.written.data.eq(Cat(closes, Mux(closes, offset, head))),
             ]
+        self.stored = go & closes
+        none = x.valid & needs & ~is_new if self.free is None else 0
         if params.fixed:
-            return go & ~outer & (closes != last)
+            return none | go & ~outer & (closes != last)
         used = Signal(range(params.pages + 1))
         with m.If(go & closes):
             m.d.sync += used.eq(0)
         with m.Elif(go & needs):
             m.d.sync += used.eq(used + 1)
-        return x.valid & crosses & (used == params.pages)
+        return none | x.valid & crosses & (used == params.pages)
 
     def _place(self, m, step, closes):
         """Where in a page the next word is written, and whether that is its last place."""
-        page = self.params.page
         if self.params.fixed:
-            return counter(m, step, page)
+            return counter(m, step, self.params.largest)
         offset, last = Signal(self.params.offset_bits), Signal()
         with m.If(step):
             m.d.sync += [
                 offset.eq(Mux(closes, 0, offset + 1)),
-                last.eq(~closes & (offset == page - 2)),
+                last.eq(~closes & (offset == self.params.page - 2)),
             ]
         return offset, last
 
@@ -155,9 +235,8 @@ class PmuCore(UnitCore):
         fields = [payload.data[:width], payload.stop[:inner]]
         return Cat(*fields) if self.params.fixed else Cat(*fields, payload.kind == BARE)
 
-    def _fetch(self, m):
+    def _fetch(self, m, read, starts, fetched):
         """The actor that looks up the entry of a reference's page."""
-        read, starts = self.read, self.starts.w
         m.d.comb += [
             starts.valid.eq(read.valid),
             read.ready.eq(starts.ready),
@@ -165,93 +244,15 @@ class PmuCore(UnitCore):
             starts.payload.stop.eq(read.payload.stop),
         ]
         data = read.payload.data[: self.params.page_bits]
-        if self.fetched is None:
+        if fetched is None:
             m.d.comb += starts.payload.data.eq(read.payload.data)
             return
         low = read.payload.data[: len(read.payload.data)]
         is_value = read.payload.kind == VALUE
         m.d.comb += [
-            self.fetched.addr.eq(data),
-            starts.payload.data.eq(Mux(is_value, Cat(data, self.fetched.data), low)),
+            fetched.addr.eq(data),
+            starts.payload.data.eq(Mux(is_value, Cat(data, fetched.data), low)),
         ]
-
-    def _read(self, m, ref):
-        """The actor that reads; returns whether streams have different structures."""
-        params, start, y = self.params, self.starts.r, self.y
-        is_chunk = start.payload.kind == VALUE
-        start_low = start.payload.data[: len(start.payload.stop)]
-        by = params.levels + params.above
-
-        # What there is to do: `word` of a chunk, `own` beat that is none, `drops` a page unread
-        word, own, drops, final = (Signal(name=n) for n in ("word", "own", "drops", "final"))
-        kind, stop, low = (Signal.like(f) for f in (y.payload.kind, y.payload.stop, y.payload.stop))
-        pops_ref = Signal()
-        go, closes, ends = self._walk(m, drops, final)
-        step = Signal()  # what there is to do is done
-        m.d.comb += [
-            step.eq((y.ready | drops & ~closes) & (word | own | drops)),
-            go.eq(step & (word | drops)),
-            y.valid.eq(word | own | drops & closes),
-        ]
-
-        mismatch = Const(0)
-        if ref is None:
-            passes = Signal(range(params.count))
-            m.d.comb += [
-                word.eq(start.valid & is_chunk),
-                own.eq(start.valid & ~is_chunk),
-                final.eq(passes == params.count - 1),
-                kind.eq(start.payload.kind),
-                stop.eq(
-                    Mux(
-                        is_chunk & ~final,
-                        params.levels,
-                        Mux(start.payload.kind == DONE, 0, start.payload.stop + by),
-                    )
-                ),
-                low.eq(Mux(start.payload.kind == DONE, 0, start_low + by)),
-            ]
-            with m.If(go & closes):
-                m.d.sync += passes.eq(Mux(final, 0, passes + 1))
-            m.d.comb += start.ready.eq(step & (own | closes & final))
-        else:
-            e, inner = ref.payload, params.inner
-            low_e = e.data[: len(e.stop)]
-            hole, alone, both = Signal(), Signal(), Signal()
-            m.d.comb += [
-                hole.eq((e.kind == BARE) & (low_e <= inner)),
-                alone.eq(ref.valid & hole & (e.stop < inner)),
-                both.eq(ref.valid & start.valid & (start.payload.kind == Mux(hole, VALUE, e.kind))),
-                final.eq(e.stop >= inner),
-                word.eq(both & is_chunk & ~hole),
-                drops.eq(both & hole & final),
-                own.eq(alone | both & ~is_chunk),
-                kind.eq(e.kind),
-                stop.eq(Mux(e.kind == DONE, 0, e.stop + params.levels)),
-                low.eq(Mux(e.kind == DONE, 0, low_e + params.levels)),
-                pops_ref.eq(step & (own | closes)),
-                ref.ready.eq(pops_ref),
-                start.ready.eq(step & ~alone & (own | closes & final)),
-            ]
-            other_stop = start.payload.stop != (e.stop - inner)[: len(start.payload.stop)]
-            mismatch = (
-                ref.valid & start.valid & ~alone & (~both | (e.kind != DONE) & final & other_stop)
-            )
-
-        def late(value):
-            return delayed(m, value, stages.BLOCK_RAM, reset_less=True)
-
-        data, stored, bare = self._split(self.ram.r_data)
-        explicit = own | drops
-        stored = Mux(late(closes), late(stop), stored)
-        if params.shape:
-            stored = Mux(late(ends[0]), late(ends[1]), stored)
-        m.d.comb += [
-            y.payload.kind.eq(Mux(late(explicit), late(kind), Mux(bare, BARE, VALUE))),
-            y.payload.stop.eq(Mux(late(explicit), late(stop), stored)),
-            y.payload.data.eq(Mux(late(explicit), late(low), data)),
-        ]
-        return mismatch
 
     def _split(self, word):
         """Data, stop and whether it is an empty token, of a word of the memory."""
@@ -259,87 +260,3 @@ class PmuCore(UnitCore):
         width = self.params.data_bits(self.unit, self.design)
         data, stop = word[:width], word[width : width + inner]
         return data, stop, Const(0) if self.params.fixed else word[-1]
-
-    def _walk(self, m, drops, final):
-        """Where in a chunk the reader is.
-
-        Returns
-        -------
-        go : Signal
-            To be driven: the reader goes on to the next word, or page.
-        closes : Signal
-            What is at hand is the last of the chunk.
-        ends : tuple of Signal and Value
-            In an affine reading, whether a tile ends that is not the last, and its stop.
-        """
-        params, start = self.params, self.starts.r
-        go, closes = Signal(name="go"), Signal(name="closes")
-        named = start.payload.data[: params.page_bits]
-        if params.fixed:
-            return self._walk_fixed(m, go, closes, named, drops, final)
-        entry = start.payload.data[params.page_bits : params.page_bits + params.entry_bits]
-        first = Signal(init=1)
-        current, linked = Signal(params.page_bits), Signal(params.entry_bits)
-        offset = Signal(params.offset_bits)
-        looked = Signal(params.entry_bits)
-        page, here = Signal(params.page_bits), Signal(params.entry_bits)
-        last, crosses, turns = Signal(), Signal(), Signal()
-        m.d.comb += [
-            page.eq(Mux(first, named, current)),
-            here.eq(Mux(first, entry, linked)),
-            last.eq(here[0]),
-            self.ahead.addr.eq(here[1:][: params.page_bits]),
-            closes.eq(last & (drops | (offset == here[1:][: params.offset_bits]))),
-            crosses.eq(~last & Mux(drops, offset != 0, offset.all())),
-            turns.eq(closes | crosses),
-            self.ram.r_addr.eq(self._address(page, offset)),
-            self.free.w.valid.eq(go & turns & final),
-            self.free.w.payload.eq(page),
-        ]
-        m.d.sync += looked.eq(self.ahead.data)
-        with m.If(go):
-            m.d.sync += [
-                first.eq(closes),
-                current.eq(Mux(crosses, here[1:][: params.page_bits], page)),
-                linked.eq(Mux(crosses, looked, here)),
-                offset.eq(Mux(turns, 0, offset + 1)),
-            ]
-        return go, closes, (Const(0), Const(0))
-
-    def _walk_fixed(self, m, go, closes, named, drops, final):
-        """Chunks of one page: all words in order, or tile by tile."""
-        params = self.params
-        m.d.comb += [
-            self.free.w.valid.eq(go & closes & final),
-            self.free.w.payload.eq(named),
-        ]
-        ends = Const(0), Const(0)
-        if params.shape:
-            place, last, ends = self._affine(m, go & ~drops)
-        else:
-            place, last = counter(m, go & ~drops, params.page)
-        m.d.comb += [
-            closes.eq(drops | last),
-            self.ram.r_addr.eq(self._address(named, place)),
-        ]
-        return go, closes, ends
-
-    def _affine(self, m, go):
-        """The place of a word, whether it is the last, and whether and how a tile ends."""
-        params = self.params
-        place = Signal(params.offset_bits)
-        _, full = counter(m, go, params.tile)
-        ends, wraps, back = [full], 0, params.tile - 1
-        jump, stop = Const(1), Const(0)
-        dims = list(zip(reversed(params.shape), reversed(params.stride), strict=True))
-        for n, (extent, by) in enumerate(dims):
-            # This dim is the innermost that does not wrap.
-            jump = Mux(ends[-1], (by * params.tile - back) % (1 << len(place)), jump)
-            stop = Mux(ends[-1], TILE_LEVELS + n, stop)
-            _, wraps = counter(m, go & ends[-1], extent)
-            back += (extent - 1) * by * params.tile
-            ends.append(ends[-1] & wraps)
-        last = ends[-1]
-        with m.If(go):
-            m.d.sync += place.eq(Mux(last, 0, (place + jump)[: len(place)]))
-        return place, last, (full & ~last, stop)

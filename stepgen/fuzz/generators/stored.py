@@ -1,0 +1,121 @@
+"""Draws the ways of references to buffers: forked, routed, merged again, read in several places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import stepgen as sg
+
+from ...ir.stream import Stream
+
+if TYPE_CHECKING:
+    from .plain import Program
+
+
+@dataclass(frozen=True)
+class Way:
+    """References and the streams beside them, which take the same way.
+
+    Attributes
+    ----------
+    refs : Stream
+    selectors : tuple of Stream
+        For the partitions that are still to come.
+    told : tuple of Stream
+        At most one, which says how often each buffer is read.
+    """
+
+    refs: Stream
+    selectors: tuple[Stream, ...] = ()
+    told: tuple[Stream, ...] = ()
+
+
+def travelled(program: Program, x: Stream, name: str) -> Stream:
+    """Chunks of a stream whose references travel before they are read."""
+    x = x if x.rank else x.promote()
+    buffers = x.bufferize(rank=program.number(1, x.rank))
+
+    def selector(n: int) -> Stream:
+        count = program.number(1, 3)
+        hot = program.pick(None, program.number(1, count))
+        return program.beside(f"{name}_sel{n}", sg.Selector(count, hot=hot), buffers)
+
+    told: tuple[Stream, ...] = ()
+    if program.number(0, 1):
+        inner = [program.number(1, 2)] * program.number(0, 1)
+        tile = sg.Tile(program.number(1, 2), program.columns(), sg.int8)
+        told = (program.beside(f"{name}_told", tile, buffers, *inner),)
+    selectors = tuple(selector(n) for n in range(program.number(0, 2)))
+    found = list(_ways(program, Way(buffers, selectors, told), program.number(1, 2)))
+    first, *others = [_read(program, way) for way in found]
+    for number, other in enumerate(others):
+        program.graph.output(other, f"{name}_way{number}")
+    return first
+
+
+def _ways(program: Program, way: Way, turns: int) -> Iterator[Way]:
+    """Where references come after some turns."""
+    if not turns:
+        _show(program, *way.selectors)
+        yield way
+    elif not way.selectors or program.number(0, 3) == 0:
+        count = program.number(2, 3)
+        copies = way.refs.fork(count)
+        for n, refs in enumerate(copies):
+            # What is beside them goes with the last copy.
+            here = replace(way, refs=refs) if n + 1 == count else Way(refs)
+            yield from _ways(program, here, turns - 1)
+    else:
+        yield from _routed(program, way, turns)
+
+
+def _routed(program: Program, way: Way, turns: int) -> Iterator[Way]:
+    """Each reference to the consumers that a selector names; at times merged again."""
+    sel, *left = way.selectors
+
+    def parts(stream: Stream) -> tuple[Stream, ...]:
+        return sg.partition(stream, sel, rank=stream.rank - sel.rank)
+
+    refs, selectors = parts(way.refs), [parts(s) for s in left]
+    told = [parts(s) for s in way.told]
+    if program.number(0, 1):
+        for n, ref in enumerate(refs):
+            here = Way(ref, tuple(s[n] for s in selectors), tuple(s[n] for s in told))
+            yield from _ways(program, here, turns - 1)
+        return
+    restopped = [r.promote(0).flatten(0, 1) if program.number(0, 2) == 0 else r for r in refs]
+    order = program.pick("index", "arrival")
+    merged = sg.reassemble(restopped, sel, rank=0, order=order)
+    assert isinstance(sel.dtype, sg.Selector)
+    if order == "arrival" or sel.dtype.hot is None:  # what is beside them has another order or dim
+        _show(program, *(s for several in (*selectors, *told) for s in several))
+        yield from _ways(program, Way(merged), turns - 1)
+        return
+
+    def again(several: tuple[Stream, ...]) -> Stream:
+        return sg.reassemble(several, sel, rank=several[0].rank)
+
+    here = Way(merged, tuple(map(again, selectors)), tuple(map(again, told)))
+    yield from _ways(program, here, turns - 1)
+
+
+def _show(program: Program, *streams: Stream) -> None:
+    """Make outputs of streams that nothing else uses."""
+    for stream in streams:
+        program.graph.output(stream, f"beside{len(program.graph.outputs)}")
+
+
+def _read(program: Program, way: Way) -> Stream:
+    """What becomes of references: all once, some times, by another stream, or only their stops."""
+    if way.told:
+        (told,) = way.told
+        if told.rank == way.refs.rank and program.number(0, 1):
+            return told.promote(0).expand(way.refs.promote(0), rank=1)
+        return way.refs.streamify(told)
+    how = program.number(0, 4)
+    if how == 0:
+        one, other = way.refs.fork(2)
+        return one.streamify(other.promote(0))
+    return way.refs.streamify(count=program.pick(None, 1, 2))
