@@ -12,6 +12,7 @@ import stepgen as sg
 from stepgen.compile import lower as lowering
 from stepgen.compile.lower import lower
 from stepgen.compile.memories import Stored
+from stepgen.cosim.experiment import Experiment
 from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.units.pmu.model import S
 from stepgen.hw.units.pmu.params import Pmu
@@ -93,3 +94,27 @@ def test_each_page_is_free_exactly_once(monkeypatch):
 
 def _slot(M: np.ndarray, c: int, n: int) -> int:
     return M[c + k.RING] + k.SLOT * (n & M[c + k.MASK]) + 2
+
+
+def many() -> tuple[sg.Graph, dict]:
+    """Far more chunks than there is memory for, some of which nobody reads."""
+    g, rng = sg.Graph("many"), np.random.default_rng(1)
+    x = g.input("x", sg.int8[2, 8], (300, sg.ragged("D", bound=5)))
+    sel = g.input("sel", sg.Selector(3), (300,))
+    for n, part in enumerate(sg.partition(x.bufferize(rank=1), sel, rank=0)):
+        g.output(part.streamify(count=1 + n // 2), f"y{n}")
+    tiles = [[np.full((2, 8), n % 100, np.int8)] * int(rng.integers(6)) for n in range(300)]
+    return g, {"x": [list(group) for group in tiles], "sel": rng.random((300, 3)) < 0.5}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_lasts_until_all_is_read_and_all_pages_are_free(seed):
+    graph, inputs = many()
+    stalls = Stalls(seed, dict.fromkeys([*graph.inputs, *graph.outputs], 0.3))
+    experiment = Experiment(graph, inputs, lanes=4, stalls=stalls)
+    ((_, params),) = experiment.design.rows_of(Pmu)
+    assert params.counts
+    pushes = experiment.prediction.pushes
+    for n in range(3):
+        expected = len(experiment.reference.beats(f"y{n}", 4))
+        assert len(pushes[f"streamify_{n}"]) == expected

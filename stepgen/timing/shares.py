@@ -86,19 +86,25 @@ def sweep(M: Memory, a: int, t: int) -> int:
 
 @step
 def tally(M: Memory, a: int, t: int) -> int:
-    opened, closed, moved = M[a + L.opened], M[a + L.closed], False
-    if ready(M, opened, t) == READY:
+    opened, closed, moved, later = M[a + L.opened], M[a + L.closed], False, ANY
+    wait = ready(M, opened, t)
+    if wait == READY:
         moved = True
         if kind_of(pop(M, opened, t)) == DONE:
             M[a + L.ended] = 1
         else:
             M[a + L.live] += 1
-    if ready(M, closed, t) == READY:
+    elif wait > 0:
+        later = t + 1
+    wait = ready(M, closed, t)
+    if wait == READY:
         moved = True
         pop(M, closed, t)
         M[a + L.live] -= 1
+    elif wait > 0:
+        later = t + 1
     if not moved:
-        return ANY
+        return later
     if M[a + L.ended] and M[a + L.live] == 0:
         M[a + L.ended] = 0
         finish(M, a)
