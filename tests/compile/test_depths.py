@@ -8,6 +8,7 @@ import pytest
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
+from stepgen.hw.units.store_forward.params import StoreForward
 from stepgen.timing.deadlock import Deadlock
 
 LANES = 4
@@ -167,3 +168,43 @@ def test_a_chunk_that_goes_round_fits_into_its_loop(rows: int) -> None:
 
 def test_chunks_without_a_bound_circulate_as_far_as_depths_go() -> None:
     assert lower(rounds("R")).channel["exit_1"].depth == 2
+
+
+def packed(bound: int | None = 20) -> sg.Graph:
+    """Rows of one stream become two tiles, which are merged as they come."""
+    g = sg.Graph("packed")
+    x = g.input("x", sg.int8[1, 8], (sg.dynamic("N", bound=bound),))
+    sel = g.input("sel", sg.Selector(2, hot=1), (sg.dynamic("N", bound=bound),))
+    parts = sg.partition(x, sel, rank=0)
+    tiles = [part.promote().accum(sg.fn.retile_row(), rank=1) for part in parts]
+    merged, names = sg.eager_merge(tiles, rank=0, name="merge")
+    g.output(merged, "y")
+    g.output(names, "names")
+    return g
+
+
+@pytest.mark.parametrize("ways", ["alternating", "first", "blocks"])
+def test_unfinished_chunks_do_not_hold_up_a_merge(ways: str) -> None:
+    """Both tiles grow at a time, and both end with the stream."""
+    bits = {"alternating": [0, 1] * 10, "first": [0] * 20, "blocks": [0] * 10 + [1] * 10}[ways]
+    given = {"x": np.arange(160).reshape(20, 1, 8) % 100, "sel": np.eye(2, dtype=bool)[bits]}
+    experiment = Experiment(packed(), given, lanes=LANES)
+    assert experiment.prediction.choices["merge"] == sorted(set(bits))
+    assert len(experiment.reference.nested("y")) == len(set(bits))
+    stored = {u.name: u.params.largest for u in experiment.design.of_kind(StoreForward)}
+    assert stored == {"merge_x_0": 40, "merge_x_1": 40}
+
+
+def test_chunks_of_one_beat_are_merged_without_memory() -> None:
+    g = sg.Graph("beats")
+    xs = [g.input(name, sg.int8[1, LANES], ("N",)) for name in "ab"]
+    g.output(sg.eager_merge(xs, rank=0)[0], "y")
+    assert not list(lower(g).of_kind(StoreForward))
+
+
+def test_chunks_without_a_bound_are_not_merged_by_arrival() -> None:
+    with pytest.raises(
+        sg.StepError,
+        match=r"merge at .*: the number of tiles of a chunk of accum_0.0.* has no .*bound",
+    ):
+        lower(packed(None))
