@@ -124,7 +124,8 @@ def _cases(
         others = []
         for own in more:
             other = replace(loops.drawn(int(own.integers(1 << 30))), order=turns.order)
-            other = replace(other, ways=turns.ways and [[1, 0], [0, 1]] * len(other.leaving))
+            ways = None if turns.ways is None else [[1, 0], [0, 1]] * len(other.leaving)
+            other = replace(other, ways=ways)
             others.append(around(replace(first, inputs=loops.loop(other)[1]), own))
         return (first, *others), ("loop",), Counter()
     if family < WAITING + LOOPS + REGIONS:
