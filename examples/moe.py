@@ -29,6 +29,7 @@ def moe(
     tile: int = 4,
     columns: int = 64,
     tiling: str = "dynamic",
+    references: bool = False,
     routing: npt.NDArray[np.int64] | None = None,
     skew: float = 0.5,
     seed: int = 0,
@@ -49,6 +50,8 @@ def moe(
         Columns of a weight tile.
     tiling : {"static", "dynamic", "capped"}
         How the tokens of an expert are grouped.
+    references : bool
+        Whether tokens are stored once and references to them are routed, not the tokens.
     routing : int array of shape [tokens, top], optional
         Experts chosen for each token, such as a trace; drawn if not given.
     skew : float
@@ -85,7 +88,12 @@ def moe(
     # For `stepgen simulate`; the compiler derives the depths of a circuit's FIFOs.
     depth = max(2, tokens)
     results = []
-    for i, routed in enumerate(sg.partition(loaded, route, rank=1, num_consumers=experts)):
+    if references:
+        kept = loaded.bufferize(rank=1)
+        routes = [part.streamify() for part in sg.partition(kept, route, rank=0)]
+    else:
+        routes = list(sg.partition(loaded, route, rank=1, num_consumers=experts))
+    for i, routed in enumerate(routes):
         weight = g.tensor(f"w{i}", (width, hidden), sg.int8)
         queue = routed.flatten(0, 1)
         if tiling == "static":

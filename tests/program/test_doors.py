@@ -65,6 +65,7 @@ RESULT = result()
 DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
     transforms.capped_tiling: lambda w: {"program": w.static, "rows": 2},
     transforms.dynamic_tiling: lambda w: {"program": w.static},
+    transforms.row_references: lambda w: {"program": w.dynamic, "partition": None},
     transforms.static_tiling: lambda w: {"program": w.dynamic, "tile": 2},
     transforms.insert_forks: lambda w: {"program": w.dynamic},
     transforms.time_multiplex: lambda w: {
