@@ -301,7 +301,7 @@ class TileProgram(Program):
     def step_span(self, x: Stream, name: str) -> Stream:
         ranges = self.input(name, sg.address[1, 2], self.lengths())
         self.keep(x, f"{name}_x")
-        addresses = ranges.flat_map(sg.fn.span(), rank=1)
+        addresses = ranges.flat_map(sg.fn.span(self.pick(None, 4)), rank=1)
         self.graph.output(addresses, f"{name}_addresses")
         return self.look_up(addresses, name)
 
@@ -331,7 +331,11 @@ class TileProgram(Program):
     def step_mask(self, x: Stream, name: str) -> Stream:
         self.longest = 3
         count = self.beside(name, sg.address[1, 1], x)
+        other = self.beside(f"{name}_col", sg.address[1, 1], x)
         self.longest = TILES - 1
+        if self.number(0, 1):
+            return x.map(sg.fn.mask_causal(0, self.pick(None, 2)), count, other)
+        self.graph.output(other, f"{name}_other")
         return x.map(sg.fn.mask_cols(0), count)
 
     def step_flags(self, x: Stream, name: str) -> Stream:

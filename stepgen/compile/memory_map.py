@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..hw.design.table import Bus, Region, width_of
 from ..ir.arguments import ADDRESS_BITS
 from ..ir.dtypes import Tile, address
+from ..ir.function import Function
 from ..ir.graph import Graph
 from ..ir.stream import Node
 from ..ir.tensor import Tensor
@@ -68,7 +69,7 @@ def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
 
 
 def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
-    """Bits of an address on a wire, by the most tiles that are accessed by address."""
+    """Bits of an address on a wire: for all tiles that are accessed, and numbers that are used."""
     tiles = [
         regions[node.attrs["tensor"]].tiles
         for node in graph.nodes
@@ -76,7 +77,10 @@ def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
         for x in node.inputs
         if isinstance(x.dtype, Tile) and x.dtype.element == address
     ]
-    return number_bits(max(tiles)) if tiles else FREE_NUMBER_BITS
+    functions = [node for node in graph.nodes if isinstance(node.attrs.get("fn"), Function)]
+    used = (n.attrs["fn"].largest_number(*(s.dtype for s in n.inputs)) for n in functions)
+    least = number_bits(max([0, *tiles, *used]))
+    return least if tiles else max(least, FREE_NUMBER_BITS)
 
 
 def _tile(node: Node) -> tuple[int, int]:

@@ -3,10 +3,19 @@
 Each is one class: parameters, type rule, operation counts, golden model.
 """
 
-from stepgen.functions import addressing, arithmetic, choosing, elementwise, reductions, retiling
+from stepgen.functions import (
+    addressing,
+    arithmetic,
+    choosing,
+    elementwise,
+    masking,
+    reductions,
+    retiling,
+)
 from stepgen.functions.bases import Binary, Constant, Folding, Running, Unary
 from stepgen.hw.units.pcu.params import Lane
-from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Pieces, Scanned
+from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Scanned
+from stepgen.ir.pieces import Pieces
 from stepgen.ir.setting import Setting
 
 __all__ = [
@@ -28,6 +37,7 @@ __all__ = [
     "arithmetic",
     "choosing",
     "elementwise",
+    "masking",
     "reductions",
     "retiling",
 ]

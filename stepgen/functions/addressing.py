@@ -5,17 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import sympy
 
 from stepgen.hw.units.one_hot import params as one_hot
-from stepgen.ir.dims import regular, static
+from stepgen.hw.units.span import params as span
+from stepgen.ir.dims import Dim, regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import Cut, Function, Mapped, Parts, Pieces
+from stepgen.ir.function import Cut, Function, Mapped
 from stepgen.ir.operator import Call
+from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Routing, Stream
 from stepgen.semantics.numbers import Array
@@ -127,18 +129,75 @@ class OneHot(Cut):
 
 
 @dataclass(frozen=True)
-class Span(Cut):
+class _OfRanges(Cut, abstract=True):
+    """Makes a group of each range, with an element for each of its addresses."""
+
+    most: int | None = None
+
+    reads_numbers: ClassVar[bool] = True
+    least: ClassVar[int] = 1
+    makes: ClassVar[Literal["all", "first", "last"]]
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < 1:
+            self.refuse(f"the longest range must be at least 1 long, not {self.most}")
+
+    def length(self, call: Call, rank: int) -> tuple[Stream, Dim, sympy.Expr]:
+        """The ranges, the length of one, and of all together.
+
+        Raises
+        ------
+        StepError
+            Through `call`, if the input has no ranges, the rank is not 1, or the same ranges were
+            given another bound before.
+        """
+        ranges = call.inputs[0]
+        if ranges.dtype != RANGE:
+            call.fail(f"{self} needs ranges ({RANGE}: start and length), not {ranges}")
+        if rank != 1:
+            call.fail(f"{self} makes streams of rank 1, not {rank}")
+        length, total = call.graph.span(ranges, self.most)
+        if self.most is not None and length.bound != self.most:
+            known = "any length" if length.bound is None else f"at most {length.bound}"
+            call.fail(
+                f"{self} takes ranges of at most {self.most}, but where {ranges.name} was used "
+                f"before they have {known}"
+            )
+        return ranges, length, total
+
+    def largest_number(self, *types: DataType) -> int:
+        """The longest range."""
+        return self.most or 0
+
+    def range_of(self, element: Array) -> tuple[int, int]:
+        """Start and length of a range, checked."""
+        return _checked(self, element, self.least, self.most)
+
+    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[span.Span]:
+        """One unit, which counts."""
+        length, _ = x.node.graph.span(x)
+        return (span.Span(self.makes, length.bound),)
+
+
+@dataclass(frozen=True)
+class Span(_OfRanges):
     """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
     A range of length 0 gives an empty group. Streams made from the same ranges have the same dims.
+
+    Parameters
+    ----------
+    most : int, optional
+        Length of the longest range. Memory on chip that holds something for each address needs it;
+        it is given where ranges are used first. A longer one ends the run with an error.
     """
 
-    reads_numbers: ClassVar[bool] = True
+    least: ClassVar[int] = 0
+    makes: ClassVar = "all"
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, L]`` scalars; L is ragged unless there is only one range."""
-        ranges = _ranges(call, self, rank)
-        length, total = call.graph.span(ranges)
+        _, length, total = self.length(call, rank)
         return Pieces((static(1), length), SCALAR, total)
 
     def cuts_into(self) -> Parts:
@@ -147,7 +206,7 @@ class Span(Cut):
 
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """As many scalars as the range is long."""
-        start, length = (int(n) for n in element[0])
+        start, length = self.range_of(element)
         return [np.full((1, 1), start + i, at.dtype) for i in range(length)]
 
 
@@ -168,19 +227,21 @@ class SpanEnd(Mapped):
 
     def compute(self, at: Setting, x: Array) -> Array:
         """The last address."""
-        start, length = _positive(self, x)
+        start, length = _checked(self, x, 1, None)
         return np.full((1, 1), start + length - 1, at.dtype)
 
+    def unit(self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]) -> span.Span:
+        """An adder."""
+        return span.Span("end")
 
-class _OneOfEach(Cut, abstract=True):
+
+@dataclass(frozen=True)
+class _OneOfEach(_OfRanges, abstract=True):
     """Selectors over 2 consumers, one per address, that select consumer 0 once per range."""
-
-    reads_numbers: ClassVar[bool] = True
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, L]`` selectors, with L as for `span`; consumer 0 is selected once per range."""
-        ranges = _ranges(call, self, rank)
-        length, total = call.graph.span(ranges)
+        ranges, length, total = self.length(call, rank)
         count = ranges.totals[0]
         routing = Routing((regular(count, None), regular(total - count, None)), {})
         return Pieces((static(1), length), Selector(2, hot=1), total, routing)
@@ -191,7 +252,7 @@ class _OneOfEach(Cut, abstract=True):
 
     def pieces(self, at: Setting, element: Array) -> list[Array]:
         """As many selectors as the range is long."""
-        _, length = _positive(self, element)
+        _, length = self.range_of(element)
         special = self.special(length)
         return [np.array([i == special, i != special]) for i in range(length)]
 
@@ -202,7 +263,14 @@ class SpanFirst(_OneOfEach):
 
     A loop over a range uses it to select its initial value first, and then what is fed back. The
     length of a range must be at least 1.
+
+    Parameters
+    ----------
+    most : int, optional
+        Length of the longest range, as for `span`.
     """
+
+    makes: ClassVar = "first"
 
     def cuts_into(self) -> Parts:
         """Selectors that tell the first address."""
@@ -219,7 +287,14 @@ class SpanLast(_OneOfEach):
 
     Used to route the last tile of a key cache, which is still being filled, separately. The length
     of a range must be at least 1.
+
+    Parameters
+    ----------
+    most : int, optional
+        Length of the longest range, as for `span`.
     """
+
+    makes: ClassVar = "last"
 
     def cuts_into(self) -> Parts:
         """Selectors that tell the last address."""
@@ -230,31 +305,23 @@ class SpanLast(_OneOfEach):
         return length - 1
 
 
-def _ranges(call: Call, function: Function, rank: int) -> Stream:
-    """The stream of ranges that is the input.
+def _checked(function: Function, element: Array, least: int, most: int | None) -> tuple[int, int]:
+    """Start and length of a range.
 
     Raises
     ------
     StepError
-        Through `call`, if it has other elements or the rank is not 1.
-    """
-    ranges = call.inputs[0]
-    if ranges.dtype != RANGE:
-        call.fail(f"{function} needs ranges ({RANGE}: start and length), not {ranges}")
-    if rank != 1:
-        call.fail(f"{function} makes streams of rank 1, not {rank}")
-    return ranges
-
-
-def _positive(function: Function, element: Array) -> tuple[int, int]:
-    """Start and length of a range that is not empty.
-
-    Raises
-    ------
-    StepError
-        If it is.
+        If it is too short or too long, or ends behind the largest address.
     """
     start, length = (int(n) for n in element[0])
-    if length < 1:
-        raise StepError(f"{function} needs ranges of at least 1, but that at {start} is 0")
+    if length < least:
+        raise StepError(f"{function} needs ranges of at least {least}, but that at {start} is 0")
+    if most is not None and length > most:
+        raise StepError(
+            f"{function} takes ranges of at most {most}, but that at {start} is {length} long"
+        )
+    if start + length > 1 << 64:
+        raise StepError(
+            f"{function} gets a range at {start} of length {length}, past all addresses"
+        )
     return start, length

@@ -11,18 +11,20 @@ import numpy as np
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pcu import params as pcu
+from stepgen.hw.units.place_row import params as place_row
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.retile_col import params as retile_col
 from stepgen.hw.units.shift_cols import params as shift_cols
 from stepgen.ir.dims import Dim, buffer_bound, product, static
 from stepgen.ir.dtypes import DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped, Parts, Pieces
+from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped
 from stepgen.ir.operator import Call
+from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
-from stepgen.ir.wire import wire_levels
+from stepgen.ir.wire import ANY_NUMBER, wire_levels
 from stepgen.semantics import numbers
 from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
@@ -273,44 +275,21 @@ class PlaceRow(Mapped):
         placed[number] = row[0]
         return placed
 
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> place_row.PlaceRow | None:
+        """Rows pass, but for one."""
+        x = tiles[0]
+        if not wire_levels(x):
+            return None
+        assert x.cols.static is not None
+        return place_row.PlaceRow(-(-x.cols.static // lanes), x.element.bits)
 
-@dataclass(frozen=True)
-class MaskCols(Mapped):
-    """``[R, C]`` and a scalar address n -> columns from n on are `value`.
-
-    Used for the scores of entries of a key cache that are not filled yet. The value is rounded to
-    the element type; a count past the last column masks nothing.
-
-    Parameters
-    ----------
-    value : number
-        A whole number where the elements are integers.
-    """
-
-    value: float
-
-    arity: ClassVar[int] = 2
-    elements: ClassVar = (*NUMBERS, address)
-    extents_of: ClassVar[Literal["first"]] = "first"
-
-    def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """A tile like the first."""
-        self.check(call, tiles)
-        tile, count = tiles
-        if count != Tile(1, 1, address):
-            call.fail(f"{self} needs the number of columns as {Tile(1, 1, address)}, not {count}")
-        call.constant(str(self), self.value, tile.element)
-        return tile
-
-    def compute(self, at: Setting, tile: Array, count: Array) -> Array:
-        """The tile with its last columns overwritten."""
-        masked = tile.copy()
-        masked[:, int(count[0, 0]) :] = numbers.constant(self.value, at.element)
-        return masked
-
-    def keeps_rows(self, operand: int) -> bool:
-        """Those of the tile, whose columns are masked."""
-        return operand == 0
+    def largest_number(self, *types: DataType) -> int:
+        """The rows of a tile."""
+        tile = types[0]
+        assert isinstance(tile, Tile)
+        return ANY_NUMBER if tile.rows.bound is None else tile.rows.bound
 
 
 @dataclass(frozen=True)

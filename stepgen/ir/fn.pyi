@@ -167,6 +167,30 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def mask_causal(self, value: float, window: int | None = None) -> Function:
+        """``[R, C]`` and scalar addresses p and q -> elements are `value` where q + j > p + i.
+
+        Row i is at position p + i and column j at q + j, so that a query sees no later key. With a
+        window it sees only as many of the last ones: elements where p + i - q - j >= `window` are
+        masked too. The value is rounded to the element type.
+
+        Parameters
+        ----------
+        value : number
+            A whole number where the elements are integers.
+        window : int, optional
+            Positions that a row sees, its own included.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
     def mask_cols(self, value: float) -> Function:
         """``[R, C]`` and a scalar address n -> columns from n on are `value`.
 
@@ -538,10 +562,16 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def span(self) -> Function:
+    def span(self, most: int | None = None) -> Function:
         """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
         A range of length 0 gives an empty group. Streams made from the same ranges have the same dims.
+
+        Parameters
+        ----------
+        most : int, optional
+            Length of the longest range. Memory on chip that holds something for each address needs it;
+            it is given where ranges are used first. A longer one ends the run with an error.
 
         Returns
         -------
@@ -551,7 +581,7 @@ class Functions:
         Raises
         ------
         StepError
-            Where it is applied, if it does not take such elements.
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def span_end(self) -> Function:
         """``(start, length)`` -> start + length - 1; the length must be at least 1.
@@ -566,12 +596,17 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def span_first(self) -> Function:
+    def span_first(self, most: int | None = None) -> Function:
         """FlatMap only: ``(start, length)`` becomes consumer 0, then length-1 times consumer 1.
 
         A loop over a range uses it to select its initial value first, and then what is fed back. The
         length of a range must be at least 1.
 
+        Parameters
+        ----------
+        most : int, optional
+            Length of the longest range, as for `span`.
+
         Returns
         -------
         Function
@@ -580,14 +615,19 @@ class Functions:
         Raises
         ------
         StepError
-            Where it is applied, if it does not take such elements.
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def span_last(self) -> Function:
+    def span_last(self, most: int | None = None) -> Function:
         """FlatMap only: ``(start, length)`` becomes length-1 times consumer 1, then consumer 0.
 
         Used to route the last tile of a key cache, which is still being filled, separately. The length
         of a range must be at least 1.
 
+        Parameters
+        ----------
+        most : int, optional
+            Length of the longest range, as for `span`.
+
         Returns
         -------
         Function
@@ -596,7 +636,7 @@ class Functions:
         Raises
         ------
         StepError
-            Where it is applied, if it does not take such elements.
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def sqrt(self) -> Function:
         """``sqrt(x)``, counted as 4 operations per element like rsqrt.

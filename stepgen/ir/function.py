@@ -24,43 +24,17 @@ from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Selector, Tile, bf16, f32, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
+from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
 from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
-    from stepgen.ir.stream import Routing, Stream
+    from stepgen.ir.stream import Stream
 
 Array = npt.NDArray[Any]
 
 NUMBERS: tuple[ElementType, ...] = (int8, int32, bf16, f32)
 FLOATS: tuple[ElementType, ...] = (bf16, f32)
-
-Parts = Literal["typed", "rows", "cols", "tiles", "range", "first", "last", "bits"]
-"""Pieces of an element: as the type rule says; the rows or columns of a tile; the addresses of as
-many tiles as the parameter ``count`` for a number; for a range its addresses, or selectors that
-tell its first or last one; a selector for each bit of one."""
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """The stream that FlatMap makes of one element.
-
-    Attributes
-    ----------
-    dims : tuple of Dim
-        Its shape, outermost first.
-    dtype : DataType
-        Type of its elements.
-    total : sympy.Expr or None
-        Number of pieces of all elements of the run, if it does not follow from the dims.
-    routing : Routing or None
-        Routing of pieces that are selectors.
-    """
-
-    dims: tuple[Dim, ...]
-    dtype: DataType
-    total: sympy.Expr | None = None
-    routing: Routing | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +104,10 @@ class Function(ABC):
         """Bytes of operands that a unit holds while it computes."""
         return sympy.Integer(0)
 
+    def largest_number(self, *types: DataType) -> int:
+        """The largest address that its circuit tells from larger ones, for operands of types."""
+        return 0
+
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
         """Check the number of tiles and their element types.
 
@@ -155,7 +133,7 @@ class Function(ABC):
         return {k: v.name if isinstance(v, ElementType) else v for k, v in values.items()}
 
     def __str__(self) -> str:
-        given = [f"{k}={v}" for k, v in self.parameters().items()]
+        given = [f"{k}={v}" for k, v in self.parameters().items() if v is not None]
         return f"{self.name}({', '.join(given)})"
 
 

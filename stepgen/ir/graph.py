@@ -348,15 +348,16 @@ class Graph:
             self.routings[selectors] = known
         return known
 
-    def span(self, ranges: Stream) -> tuple[Dim, sympy.Expr]:
+    def span(self, ranges: Stream, most: int | None = None) -> tuple[Dim, sympy.Expr]:
         """The length of a range, and of all ranges of a stream together.
 
-        Streams that are made from the same ranges, or forks of them, have the same dims.
+        Streams that are made from the same ranges, or forks of them, have the same dims: their
+        bound `most` is that of the first one.
         """
         origin = ranges.origin
         if origin not in self.spans:
             single = all(d == 1 for d in origin.shape)
-            length = self.symbols.fresh("L", "dynamic" if single else "ragged")
+            length = self.symbols.fresh("L", "dynamic" if single else "ragged", most)
             total = length.expr if single else self.symbols.fresh(f"sum_{length}_", "dynamic").expr
             self.spans[origin] = length, total
         return self.spans[origin]

@@ -30,6 +30,10 @@ def wire_levels(dtype: DataType) -> int:
     return TILE_LEVELS if numbers else 0
 
 
+ANY_NUMBER = (1 << 32) - 2
+"""The largest address that circuits tell from larger ones, where nothing bounds it."""
+
+
 def number_bits(tiles: int) -> int:
     """Bits of an address on a wire, where no tensor has more than so many tiles.
 
@@ -40,7 +44,12 @@ def number_bits(tiles: int) -> int:
 
 def narrowed(numbers: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint64]:
     """Addresses as they are on a wire of so many bits: what is too large becomes all ones."""
-    return np.minimum(numbers.astype(np.uint64), np.uint64((1 << bits) - 1))
+    return np.minimum(numbers.astype(np.uint64), np.uint64(number_limit(bits)))
+
+
+def number_limit(bits: int) -> int:
+    """What larger addresses become on a wire of so many bits."""
+    return (1 << bits) - 1
 
 
 def stop_bits(wire_rank: int) -> int:

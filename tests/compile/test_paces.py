@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -27,10 +27,12 @@ from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.group.params import Group
 from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.one_hot.params import OneHot
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
+from stepgen.hw.units.place_row.params import PlaceRow
 from stepgen.hw.units.pmu.params import Pmu, Reading
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.random_store.params import RandomStore
@@ -39,6 +41,7 @@ from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.hw.units.shift_cols.params import ShiftCols
+from stepgen.hw.units.span.params import SELECTORS, Span
 from stepgen.hw.units.store_forward.params import StoreForward
 from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.memory_timing import MemoryTiming
@@ -66,6 +69,8 @@ class Case:
     """Whether tiles without such elements are invalid too; then each element is one beat."""
     together: bool = False
     """Whether the inputs have the same beats, so that they end together."""
+    by_tile: Mapping[str, int] = field(default_factory=dict)
+    """Inputs that have as many elements as others, and end with them, by the level of these."""
 
 
 def extents(slices: int, *dims: tuple[int, ...]) -> list[Extent]:
@@ -89,10 +94,12 @@ def alone(
     ys: Mapping[str, Extents],
     wide: str = "",
     width: int = 0,
+    formats: Mapping[str, tuple[int, int]] | None = None,
 ) -> Case:
     """A case of one unit; lanes have 1 bit for selectors and flags, 32 for `wide`, else 8.
 
-    With `width` the unit works on selectors of so many bits.
+    With `width` the unit works on selectors of so many bits. `formats` has lanes and bits of
+    channels that have others.
     """
     dims = {**{name: d for name, (_, d) in xs.items()}, **ys}
     rank = {name: len(d) - 1 for name, d in dims.items()}
@@ -105,6 +112,9 @@ def alone(
     channels += [
         Channel(n, 1 if n == "flags" else width or LANES, bits[n], rank[n], DEEP, delay) for n in ys
     ]
+    for n, channel in enumerate(channels):
+        own = (formats or {}).get(channel.name, (channel.lanes, channel.bits))
+        channels[n] = replace(channel, lanes=own[0], bits=own[1])
     unit = row("dut", params, tuple(xs), tuple(ys))
     inputs = {name: beats for name, (beats, _) in xs.items()}
     return Case(between([unit], channels, inputs), inputs, dims, list(ys))
@@ -189,6 +199,51 @@ def one_hot(draw: Draw) -> Case:
     x = bits(draw, OUTER, OUTER, width=width)
     params = OneHot(width)
     return alone(params, {"x": x}, {"y": params.extents(x[1])}, width=width)
+
+
+def span(draw: Draw) -> Case:
+    makes, most = draw.one(("all", "first", "last", "end")), draw.one((1, 2, 5))
+    params = Span(makes, most)
+    nested = draw.nested(
+        [OUTER, OUTER], lambda: draw.rng.integers(params.least, most + 1, 2).astype(np.uint64)
+    )
+    x = to_beats(nested, 1, np.uint64), extents(0, OUTER, OUTER)
+    made = (2, 1) if makes in SELECTORS else (1, 8)
+    return alone(params, {"x": x}, {"y": params.extents(x[1])}, formats={"x": (2, 8), "y": made})
+
+
+def by_number(params: PlaceRow | Mask, draw: Draw, rows: tuple[int, ...], *others: str) -> Case:
+    """Tiles with a number for each, and maybe a row."""
+    nested = draw.nested([OUTER, OUTER], lambda: draw.tile(draw.one(rows), 2))
+
+    def beside(items, depth, leaf):
+        return [beside(i, depth - 1, leaf) for i in items] if depth else leaf(items)
+
+    xs = {"x": (to_beats(nested, 3), extents(2, OUTER, OUTER, rows))}
+    formats = {}
+    for name in others:
+        if name == "row":
+            own = beside(nested, 2, lambda _: draw.tile(1, 2))
+            xs[name] = to_beats(own, 3), extents(2, OUTER, OUTER, (1,))
+        else:
+            own = beside(nested, 2, lambda t: draw.rng.integers(0, max(1, len(t)), 1))
+            xs[name] = to_beats(own, 1, np.uint64), extents(0, OUTER, OUTER)
+            formats[name] = 1, 8
+    case = alone(params, xs, {"y": xs["x"][1]}, formats=formats)
+    levels = {name: 0 if name in formats else 2 for name in xs}
+    return replace(case, by_tile=levels)
+
+
+def place_row(draw: Draw) -> Case:
+    return by_number(PlaceRow(2, 8), draw, (1, 2, 3), "row", "at")
+
+
+def mask_cols(draw: Draw) -> Case:
+    return by_number(Mask(0, 2, 8), draw, ROWS, "at")
+
+
+def mask_causal(draw: Draw) -> Case:
+    return by_number(Mask(0, 2, 8, True, 2), draw, ROWS, "row_at", "col_at")
 
 
 def reshape(draw: Draw) -> Case:
@@ -453,6 +508,9 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "cap": (cap,),
     "store_forward": (store_forward,),
     "one_hot": (one_hot,),
+    "span": (span,),
+    "place_row": (place_row,),
+    "mask": (mask_cols, mask_causal),
     "reshape": (reshape,),
     "drop": (drop,),
     "partition": (partition,),
@@ -488,6 +546,13 @@ class Bench:
             given = {**self.case.inputs, name: self._cut(name, count, ends)}
             if ends and self.case.together:
                 given = {other: self._cut(other, count, True) for other in given}
+            if ends and name in self.case.by_tile:
+                ends_at = [0, *epochs(self.case, name, self.case.by_tile[name])]
+                begun = sum(end < count for end in ends_at)
+                for other, level in self.case.by_tile.items():
+                    if other != name:
+                        behind = [0, *epochs(self.case, other, level)][begun]
+                        given[other] = self._cut(other, behind, True)
             if ends and name == self.case.beside[0]:
                 _, level, other = self.case.beside
                 closed = int(np.sum(self.case.inputs[name].stop[:count] >= level))

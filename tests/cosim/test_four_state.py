@@ -45,6 +45,8 @@ def experiments() -> list[Experiment]:
             "w": rng.integers(-128, 128, (8, 8)).astype(np.int8),
             "sel": np.eye(2, dtype=bool)[rng.integers(2, size=ROWS)],
             "places": rng.integers(0, 4, (3, 1, 1)),
+            "at": rng.integers(0, 2, (3, 1, 1)),
+            "spans": rng.integers(1, 4, (3, 1, 2)),
             "table": rng.integers(-128, 128, (4, 5)).astype(np.int8),
         }
         names = ("x", "sel", "pairs", "chunks", *MEMORY_CHANNELS)

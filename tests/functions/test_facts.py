@@ -6,7 +6,8 @@ from typing import get_args
 
 import pytest
 
-from stepgen.ir.function import Cut, Folded, Function, Mapped, Parts, function_types
+from stepgen.ir.function import Cut, Folded, Function, Mapped, function_types
+from stepgen.ir.pieces import Parts
 from stepgen.timing.tiles.ops import flat_map
 
 USES = {"tile": (Mapped, "compute"), "accumulator": (Folded, "update"), "stream": (Cut, "pieces")}

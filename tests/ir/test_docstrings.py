@@ -87,7 +87,14 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
     doc = inspect.getdoc(getattr(sg.fn, name)) or ""
     said = re.search(r"For Map(?:, Accum and Scan)?, (.*?)[.;]", doc, re.DOTALL)
     if said is None:
-        assert name in {"mask_cols", "matmul", "place_row", "requantize_by", "span_end"}
+        assert name in {
+            "mask_causal",
+            "mask_cols",
+            "matmul",
+            "place_row",
+            "requantize_by",
+            "span_end",
+        }
         return
     words = set(re.findall(r"\w+", said[1].rpartition(" of ")[2])) - {"or"}
     kind = function_types()[name]

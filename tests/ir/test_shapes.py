@@ -312,6 +312,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.shift_cols(2), [sg.int8["M", 8]], "int8 Mx8", "0"),
     (fn.running_max(3), [sg.int32[2, 8]], "int32 2x8", "32"),
     (fn.mask_cols(-1), [sg.int8["M", 8], sg.address[1, 1]], "int8 Mx8", "0"),
+    (fn.mask_causal(0, 3), [sg.bf16["M", 8], *[sg.address[1, 1]] * 2], "bf16 Mx8", "0"),
     (fn.place_row(), [sg.f32[4, 8], sg.f32[1, 8], sg.address[1, 1]], "f32 4x8", "0"),
     (fn.span_end(), [sg.address[1, 2]], "address 1x1", "0"),
 ]

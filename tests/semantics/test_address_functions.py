@@ -171,6 +171,30 @@ def test_rows_are_placed_and_columns_masked(element: str) -> None:
         assert (placed == np.where((np.arange(5) == i)[:, None], row, x)).all()
 
 
+KINDS = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
+
+
+@pytest.mark.parametrize("element", KINDS)
+@pytest.mark.parametrize("window", [None, 1, 3])
+def test_later_positions_are_masked(element: str, window: int | None) -> None:
+    rng = np.random.default_rng(0)
+    x = tile(rng, 5, 6, element)
+    positions = [(0, 0), (3, 0), (0, 3), (9, 5), (5, 9), (2**40, 2**40 - 2), (0, 2**63), (2**63, 0)]
+    g = sg.Graph()
+    count = (len(positions),)
+    a = g.input("x", KINDS[element][5, 6], count)
+    p, q = (g.input(name, ADDRESS, count) for name in ("p", "q"))
+    g.output(a.map(sg.fn.mask_causal(-3, window), p, q), "y")
+    first, second = zip(*positions, strict=True)
+    found = execute(g, {"x": [x] * len(positions), "p": first, "q": second}).nested("y")
+    for (p_0, q_0), masked in zip(positions, found, strict=True):
+        for i in range(5):
+            for j in range(6):
+                ahead = p_0 + i - (q_0 + j)
+                seen = ahead >= 0 and (window is None or ahead < window)
+                assert masked[i, j] == (x[i, j] if seen else -3)
+
+
 @few
 @given(st.data())
 def test_count(data: st.DataObject) -> None:
@@ -192,6 +216,9 @@ def test_count(data: st.DataObject) -> None:
         (sg.fn.tile_addresses(2), sg.Selector(3), [0, 0, 0], "one with 0 of 3 bits set"),
         (sg.fn.span_last(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
         (sg.fn.span_end(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
+        (sg.fn.span(3), RANGE, [[5, 4]], "takes ranges of at most 3, but that at 5 is 4 long"),
+        (sg.fn.span(), RANGE, [[2**63, 2**63 + 1]], "past all addresses"),
+        (sg.fn.span_end(), RANGE, [[2**63, 2**63 + 1]], "past all addresses"),
     ],
     ids=str,
 )

@@ -12,7 +12,8 @@ import stepgen as sg
 from stepgen.functions import Unary
 from stepgen.ir.dims import static
 from stepgen.ir.dtypes import Tile
-from stepgen.ir.function import Cut, Folded, Pieces
+from stepgen.ir.function import Cut, Folded
+from stepgen.ir.pieces import Pieces
 from stepgen.semantics import executor
 
 WRONG = {

@@ -13,8 +13,9 @@ from semantics.drawn import plain
 from stepgen.functions import Folding, Unary
 from stepgen.fuzz.generators.plain import NARROW, draw
 from stepgen.ir.dims import static
-from stepgen.ir.function import Cut, Pieces
+from stepgen.ir.function import Cut
 from stepgen.ir.own import OwnOperator
+from stepgen.ir.pieces import Pieces
 from stepgen.ir.stream import Out
 from stepgen.ir.wire import DONE, VALUE
 from stepgen.semantics import executor

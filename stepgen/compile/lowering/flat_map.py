@@ -9,7 +9,7 @@ from ..lower import Lowering
 class FlatMapCircuit(Circuit):
     """The units of the function; behind them those pieces vanish that consist of padding."""
 
-    covers = "retile_streamify by rows, and by columns of one row; one_hot"
+    covers = "retile_streamify by rows, and by columns of one row; one_hot; ranges of addresses"
 
     def lower(self, node: Node, to: Lowering) -> None:
         function, x, y = node.attrs["fn"], node.inputs[0], node.outputs[0]

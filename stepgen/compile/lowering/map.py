@@ -14,7 +14,8 @@ class MapCircuit(Circuit):
         "matmul (int8 to int32, bf16 to f32); sums, products, comparisons, conversions, "
         "requantize, also per column; "
         "rows and columns are broadcast; sums and maxima of rows; "
-        "shifts of columns; the largest of a row, also as selectors"
+        "shifts of columns; the largest of a row, also as selectors; "
+        "rows placed by number; masks by number and by position; the ends of ranges"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

@@ -74,3 +74,44 @@ class Addressed(Bounded):
         if way == 3:
             return at.reshape(chunk=self.number(1, 3), pad=0)[0].flatten(0, 1)
         return at
+
+    def step_span(self, x: Stream, name: str) -> Stream:
+        """Tiles of ranges of addresses; the first or the last of each may go another way."""
+        which = self.pick(None, sg.fn.span_first, sg.fn.span_last)
+        most, least = self.number(1, 6), 0 if which is None else 1
+        self.ranges[name] = range(least, most + 1)
+        ranges = self.beside(name, sg.address[1, 2], x)
+        bound = self.pick(None, most)
+        rows, columns, element = self.number(1, 2), self.columns(), self.pick(sg.int8, sg.bf16)
+        tensor = self.graph.tensor(f"{name}_table", (rows * 2 * most, columns), element)
+        at = ranges.flat_map(sg.fn.span(bound), rank=1)
+        self.graph.output(x, f"{name}_x")
+        tiles = sg.random_offchip_load(at, tensor, tile=(rows, columns))
+        if which is None:
+            return tiles
+        one = ranges.flat_map(which(self.pick(None, bound)), rank=1)
+        if self.number(0, 1):
+            self.graph.output(ranges.map(sg.fn.span_end()), f"{name}_ends")
+        if self.number(0, 3) == 0:
+            self.graph.output(one, f"{name}_one")
+        parts = self.branches(sg.partition(tiles, one, rank=0))
+        order = self.pick("index", "arrival")
+        return sg.reassemble(parts, one, rank=0, order=order).flatten(0, 1)
+
+    def step_placed(self, x: Stream, name: str) -> Stream:
+        """A row of each tile replaced by another."""
+        tile = tile_of(x)
+        if not tile.rows.static:
+            raise sg.StepError("a row is placed in a tile of known rows")
+        row = self.beside(f"{name}_row", sg.Tile(1, tile.cols, tile.element), x)
+        return x.map(sg.fn.place_row(), row, self.addresses(f"{name}_at", x, tile.rows.static))
+
+    def step_masked(self, x: Stream, name: str) -> Stream:
+        """Columns masked from a number on, or later positions than those of rows."""
+        most, value = columns_of(x) + self.number(0, 9), self.number(-9, 9)
+        one = self.addresses(f"{name}_at", x, most + 1)
+        if self.number(0, 1):
+            return x.map(sg.fn.mask_cols(value), one)
+        window = self.pick(None, self.number(1, most))
+        other = self.addresses(f"{name}_col", x, most + 1)
+        return x.map(sg.fn.mask_causal(value, window), one, other)

@@ -9,9 +9,10 @@ import sympy
 from stepgen.ir.applying import Applying, tiles_of
 from stepgen.ir.dims import Dim, joined, product_bound
 from stepgen.ir.dtypes import FLAG, Selector, Tile
-from stepgen.ir.function import Cut, Function, Pieces
+from stepgen.ir.function import Cut, Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
+from stepgen.ir.pieces import Pieces
 from stepgen.ir.stream import Node, Out, Stream
 
 

@@ -1,0 +1,99 @@
+"""Mask: elements of a tile outside of a range of columns become a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....ir.dtypes import Tile
+from ....ir.wire import TILE_LEVELS, wire_levels
+from ...arithmetic.pipeline import pattern
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part
+from ...design.params import UnitParams
+from ...design.table import Design, Unit
+
+STAGES = 3
+"""The difference of positions; where columns are kept in the row; where in the beat."""
+
+
+@dataclass(frozen=True)
+class Mask(UnitParams):
+    """``y`` is ``x`` with `value` in place of what is not kept.
+
+    By number: column j is kept where j is below the number in ``at``. By position: the element in
+    row i and column j is at ``row + i`` against ``col + j``; it is kept where the second is not
+    larger, and with a window where they differ by less than it.
+
+    Parameters
+    ----------
+    value : int
+        Bit pattern of an element that is not kept.
+    slices : int
+        Beats of a row.
+    bits : int
+        Bits of an element.
+    positions : bool
+        Whether it masks by position.
+    window : int or None
+        Columns that a row keeps, at most; None for all.
+    """
+
+    value: int
+    slices: int
+    bits: int
+    positions: bool = False
+    window: int | None = None
+
+    kind: ClassVar = "mask"
+    main: ClassVar = "mask"
+    outputs: ClassVar = ("y",)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Tiles, and for each a number, or two positions."""
+        return ("x", "row", "col") if self.positions else ("x", "at")
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        x, *others = (design.channel[unit.inputs[port]] for port in self.inputs)
+        if x.rank is None or x.rank < TILE_LEVELS:
+            return "x must have tiles"
+        if self.slices < 1:
+            return f"a row must have at least 1 beat, not {self.slices}"
+        if not 0 <= self.value < 1 << self.bits:
+            return f"{self.value} is no pattern of {self.bits} bits"
+        if self.window is not None and (self.window < 1 or not self.positions):
+            return f"{self.window} columns are no window of a mask by position"
+        tiles = Format(design.lanes, self.bits, x.rank)
+        told = Format(1, max(1, others[0].bits), x.rank - TILE_LEVELS)
+        ports = dict.fromkeys(self.inputs[1:], told)
+        return misfit(unit, design, x=tiles, **ports, y=tiles._replace(delay=STAGES))
+
+    def delay(self, lanes: int) -> int:
+        """Pipeline of ``y`` in cycles."""
+        return STAGES
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; numbers meet the others tile by tile."""
+        x, *told = unit.inputs.values()
+        y = unit.outputs["y"]
+        moves = {x: 0, **dict.fromkeys(told, TILE_LEVELS)}
+
+        def follow(paces: Paces) -> Paces:
+            main, *others = (paces[c].moved(0, moves[c]) for c in moves if c in paces)
+            return {y: main.after(*others)}
+
+        return [Part((x, *told), (y,), follow, meets={x: TILE_LEVELS})]
+
+
+def of_tile(
+    x: Tile, value: float, lanes: int, *, positions: bool = False, window: int | None = None
+) -> Mask | None:
+    """The unit for tiles of numbers of static columns; None for addresses."""
+    if not wire_levels(x):
+        return None
+    assert x.cols.static is not None
+    bits = x.element.bits
+    slices = -(-x.cols.static // lanes)
+    return Mask(pattern(value, x.element) % (1 << bits), slices, bits, positions, window)
