@@ -40,11 +40,14 @@ class Requests(NamedTuple):
         Row of the last tile where the new key and value go.
     filled : Stream or None
         How many rows of the last tile are valid then; for the safe softmax.
+    most : int
+        Tiles of the longest cache.
     """
 
     spans: sg.Stream
     places: sg.Stream
     filled: sg.Stream | None
+    most: int
 
 
 def attention(
@@ -97,11 +100,11 @@ def attention(
     if tile < 1:
         raise sg.StepError(f"attention needs cache tiles of at least 1 row, not {tile}")
     lengths = lengths_of("attention", lengths, batch, mean, stdev, seed)
-    batch, capacity = len(lengths), tiles_of(lengths, tile).max()
+    batch, capacity = len(lengths), int(tiles_of(lengths, tile).max())
     g = sg.Graph(f"attention_{softmax}")
-    requests = declare(g, batch, softmax)
+    requests = declare(g, batch, softmax, capacity)
     shapes = {"query": (batch * rows, width), "key": (batch, width), "value": (batch, width)}
-    shapes |= dict.fromkeys(("keys", "values"), (batch * int(capacity) * tile, width))
+    shapes |= dict.fromkeys(("keys", "values"), (batch * capacity * tile, width))
     tensors = {name: g.tensor(name, shape, element) for name, shape in shapes.items()}
     y = g.tensor("y", (batch * rows, width), sg.f32)
     number = g.input("request", sg.address[1, 1], (batch,))
@@ -117,7 +120,7 @@ def attention(
     if data:
         rng = np.random.default_rng(seed)
         inputs |= {n: rng.normal(size=shapes[n]) for n in ("query", "key", "value")}
-        filled = valid_rows(lengths, int(capacity) * tile).ravel()[:, None]
+        filled = valid_rows(lengths, capacity * tile).ravel()[:, None]
         inputs |= {n: filled * rng.normal(size=shapes[n]) for n in ("keys", "values")}
     return g, inputs
 
@@ -145,12 +148,12 @@ def tiles_of(lengths: npt.NDArray[np.int64], tile: int) -> npt.NDArray[np.int64]
     return (lengths + tile) // tile
 
 
-def declare(g: sg.Graph, batch: int, softmax: str) -> Requests:
+def declare(g: sg.Graph, batch: int, softmax: str, most: int) -> Requests:
     """Inputs of a program with the addresses and lengths of the requests' caches."""
     spans = g.input("span", sg.address[1, 2], (batch,))
     places = g.input("place", sg.address[1, 1], (batch,))
-    safe = softmax == "safe"
-    return Requests(spans, places, g.input("filled", sg.address[1, 1], (batch,)) if safe else None)
+    filled = g.input("filled", sg.address[1, 1], (batch,)) if softmax == "safe" else None
+    return Requests(spans, places, filled, most)
 
 
 def describe(lengths: npt.NDArray[np.int64], tile: int, softmax: str) -> dict[str, Any]:
@@ -210,9 +213,9 @@ def attend(
 def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> sg.Stream:
     """All tiles of each request's cache ``[B, L]``, with the new row, which is written back."""
     spans, shape = requests.spans.fifo(AHEAD), (tile, cache.shape[1])
-    addresses = spans.flat_map(sg.fn.span(), rank=1)
+    addresses = spans.flat_map(sg.fn.span(requests.most), rank=1)
     tiles = sg.random_offchip_load(addresses, cache, tile=shape, name=f"{cache.name}_read")
-    is_last = spans.flat_map(sg.fn.span_last(), rank=1)
+    is_last = spans.flat_map(sg.fn.span_last(requests.most), rank=1)
     last, others = sg.partition(tiles, is_last, rank=0)
     rows = row.flatten(0, 1)
     placed = last.map(sg.fn.place_row(), rows, requests.places.fifo(AHEAD))
@@ -228,7 +231,7 @@ def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stre
     Only the last tile has empty rows. The maximum is known only after all tiles, so scores are
     kept on chip until then.
     """
-    is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(), rank=1)
+    is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(requests.most), rank=1)
     last, others = sg.partition(scores.map(sg.fn.scale(width**-0.5)), is_last, rank=0)
     assert requests.filled is not None
     masked = last.map(sg.fn.mask_cols(NOTHING), requests.filled.fifo(AHEAD))

@@ -113,7 +113,8 @@ def decoder(
     x = g.tensor("x", (batch, sizes.width), sg.bf16)
     y = g.tensor("y", (batch, sizes.width), sg.f32)
     scores = g.tensor("scores", (batch, sizes.top), sg.bf16)
-    capacity = int(tiles_of(lengths, cache_tile).max()) * cache_tile
+    most = int(tiles_of(lengths, cache_tile).max())
+    capacity = most * cache_tile
     shapes = {"q": (sizes.width, group * head), "o": (group * head, sizes.width)}
     shapes |= dict.fromkeys(("k", "v"), (sizes.width, head))
     shapes |= dict.fromkeys(("keys", "values"), (batch * capacity, head))
@@ -122,7 +123,7 @@ def decoder(
         for h in range(kv_heads)
         for name, shape in shapes.items()
     }
-    requests = declare(g, batch, softmax)
+    requests = declare(g, batch, softmax, most)
     route = g.input("route", sg.Selector(sizes.experts, hot=sizes.top), (batch,))
 
     whole = sg.linear_offchip_load(x, tile=x.shape, shape=(1,), stride=(1,), name="x")

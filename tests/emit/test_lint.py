@@ -34,6 +34,8 @@ SMALL = {
         **{"tokens": "5", "experts": "2", "width": "8", "inner": "16", "columns": "8"},
         **{"tile": "2"},
     },
+    "attention": {"batch": "3", "rows": "2", "width": "8", "tile": "4"},
+    "decoder": {"batch": "2", "mean": "3", "stdev": "1", "kv_heads": "1", "cache_tile": "2"},
     "swiglu": {
         **{"batch": "4", "tile_batch": "2", "width": "8", "inner": "16", "tile_inner": "8"},
     },
@@ -41,7 +43,10 @@ SMALL = {
 """Settings of the examples that have a circuit."""
 
 BUILT = (
-    *(f"recipes:{name}" for name in ("bias", "clip", "masked", "relu", "routed", "softmax")),
+    *(
+        f"recipes:{name}"
+        for name in ("bias", "clip", "masked", "masked_columns", "relu", "routed", "softmax")
+    ),
     *(f"normalize:{name}" for name in ("layer_norm", "rms_norm", "softmax")),
     *("gelu", "matmul", "matvec", "perceptron"),
 )
@@ -124,7 +129,7 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
         tiled = partial(shipped, "moe", tiling=tiling)
         yield f"moe, {tiling}", built(tiled)
         yield f"moe, {tiling}, narrow bus", built(tiled, lanes=8, bus=Bus(data_bits=32, burst=4))
-    for name in ("moe_swiglu", "swiglu"):
+    for name in ("moe_swiglu", "swiglu", "attention"):
         yield name, built(shipped, name, lanes=2)
     for name in BUILT:
         yield name, built(shipped, name, lanes=2)

@@ -23,10 +23,14 @@ MOE = {"experts": 4, "top": 2, "width": 32, "inner": 64, "columns": 16, "tile": 
 ROUTING = np.array([[0, 1]] * 9 + [[0, 3]] * 5 + [[1, 3]] * 2)
 """Of 16 tokens: one expert has most of them, and one has none."""
 
+LENGTHS = {"attention": [0, 1, 3, 4, 37, 5], "decoder": [3, 0, 9]}
+"""Rows of caches: none, one, all but one of a tile, a tile, many."""
+
 QUICK: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {"rows": 16}),
     ("normalize:rms_norm", {}),
     ("matmul", {"element": "int8", "m": 16}),
+    ("attention", {"rows": 2, "width": 8, "tile": 4}),
 ]
 SLOW: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {"element": "bf16"}),
@@ -42,6 +46,8 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
     ("swiglu", SWIGLU | {"tile_inner": 32, "tile_width": 16}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static"}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic"}),
+    ("attention", {"rows": 3, "width": 10, "tile": 6, "softmax": "published"}),
+    ("decoder", {"kv_heads": 1, "cache_tile": 4}),
 ]
 
 
@@ -53,12 +59,14 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
 def test_the_circuit_under_stalls(tmp_path: Path, name: str, settings: dict[str, Any]) -> None:
     """Values, memory and cycles, and the bytes that the formula says."""
     routing = ROUTING if name == "moe_swiglu" else None
+    lengths = np.array(LENGTHS[name]) if name in LENGTHS else None
     runs = []
     for seed, share in enumerate(SHARES):
         text = {key: str(value) for key, value in settings.items()}
-        program = load(name, text, routing=routing, seed=seed)
+        program = load(name, text, routing=routing, lengths=lengths, seed=seed)
         stalls = Stalls(seed, dict.fromkeys(MEMORY_CHANNELS, share))
-        runs.append(Experiment(program.graph, program.inputs, stalls=stalls))
+        aborts = (1 << 20,) if seed else ()  # later than the end: a whole run before
+        runs.append(Experiment(program.graph, program.inputs, stalls=stalls, aborts=aborts))
     extents = measure(runs[0].graph, runs[0].reference)
     traffic = hardware(runs[0].graph, runs[0].design).traffic
     assert traffic.subs(extents) == sum(runs[0].traffic)
