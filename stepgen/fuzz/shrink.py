@@ -247,13 +247,27 @@ def _without(value: Any, level: int, n: int) -> Any:
 def _plainer(value: Any) -> Iterator[Any]:
     """Nested lists with fewer items, arrays with plainer numbers."""
     if isinstance(value, np.ndarray):
-        if value.any():
-            yield np.zeros_like(value)
+        if not value.any():
+            return
+        yield np.zeros_like(value)
         if value.dtype != bool and (value != np.sign(value)).any():
             yield np.sign(value)
+        yield from _blanked(value)
         return
     for n in range(len(value)):
         yield [*value[:n], *value[n + 1 :]]
     for n, item in enumerate(value):
         for smaller in _plainer(item):
             yield [*value[:n], smaller, *value[n + 1 :]]
+
+
+def _blanked(value: np.ndarray) -> Iterator[np.ndarray]:
+    """With zeros in a half of what is not 0, then in a quarter, down to one number."""
+    places = np.flatnonzero(value)
+    size = len(places)
+    while size > 1:
+        size = (size + 1) // 2
+        for begin in range(0, len(places), size):
+            less = value.copy()
+            less.flat[places[begin : begin + size]] = 0
+            yield less

@@ -209,3 +209,22 @@ def test_inputs_that_share_a_dim_get_shorter_together() -> None:
     less = shrink(large, fails)
     assert {name: len(value) for name, value in less.inputs.items()} == {"x": 0, "sel": 0}
     assert less.lanes == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_that_a_failure_does_not_need_are_zero(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    g = sg.Graph("load")
+    w = g.tensor("w", (12, 16), sg.int8)
+    x = g.input("x", sg.int8[1, 4], (2,))
+    g.output(sg.linear_offchip_load(w, tile=(12, 16), shape=(1,), stride=(1,), ref=x), "y")
+    numbers = rng.integers(-128, 128, (12, 16), np.int8)
+    needed = [tuple(rng.integers((12, 16))) for _ in range(2)]
+    for place in needed:
+        numbers[place] = 3
+
+    def fails(c: Case) -> bool:
+        return "w" in c.inputs and all(c.inputs["w"][place] for place in needed)
+
+    less = shrink(Case(g, {"x": np.zeros((2, 1, 4), np.int8), "w": numbers}), fails)
+    assert {(*map(int, place),) for place in np.argwhere(less.inputs["w"])} == {*needed}
