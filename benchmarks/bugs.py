@@ -15,7 +15,7 @@ from .mutants.forks import forked, spent
 from .mutants.rules import ROOT
 from .table import Table
 
-SEED, PROGRAMS, RUNS, SECONDS = 4, 100, 4, 300.0
+SEED, PROGRAMS, RUNS, SECONDS = 4, 100, 4, 600.0
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,11 @@ def find(bugs: list[Bug], path: Path) -> None:
     """Put each bug back, in a process of its own, and compare programs until one shows it."""
     if any(bug.compiled for bug in bugs):
         broken.interpret()
+    from stepgen.fuzz.compare import compare_all
     from stepgen.fuzz.draw import cases
 
     drawn = [cases(SEED, number, runs=RUNS)[0] for number in range(PROGRAMS)]
+    compare_all(drawn[0], rtl=False)  # what this compiles is no time of any bug
     results = {}
     for bug in bugs:
         _, told = forked(partial(_first, bug, drawn))
