@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+from stepgen.cosim.building import FAST_RUN
 from stepgen.cosim.experiment import Experiment
-from stepgen.cosim.verilator import FAST_RUN
 from stepgen.timing.model import predict
 
 from .programs import moe

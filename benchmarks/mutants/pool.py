@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import stepgen.timing.model as cycle_model
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.draw import case
 from stepgen.fuzz.structure import prompt, sent

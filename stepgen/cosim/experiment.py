@@ -35,6 +35,7 @@ from ..timing.model import Prediction, predict
 from ..tools.external import find
 from ..tools.waiting import Progress, quiet
 from . import icarus
+from .building import FAST_BUILD, LEAST_BUILD
 from .case import Case, Mask, Refusals, write_cases
 from .icarus import FourState
 from .idle import noisy
@@ -43,7 +44,7 @@ from .scoreboard import Outcome
 from .settling import settled
 from .simulators import SIMULATORS, Simulator
 from .testbench import run_cocotb
-from .verilator import FAST_BUILD, LEAST_BUILD, Simulation, build, run_driver
+from .verilator import Simulation, build, run_driver
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""

@@ -25,10 +25,11 @@ from ..tools.external import find
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
+from .building import FAST_BUILD, KEEP_BUILDS, room_of
 from .forms import formed
 from .objects import execute
 from .render import render
-from .verilator import FAST_BUILD, KEEP_BUILDS, SUPPORT, room_of
+from .verilator import SUPPORT
 
 Wires = tuple[tuple[str, str], ...]
 """Names for messages, and expressions."""

@@ -14,9 +14,9 @@ import numpy as np
 import sympy
 
 from ..compile.cost import hardware
+from ..cosim.building import LEAST_BUILD
 from ..cosim.experiment import Experiment, simulate
 from ..cosim.simulators import Simulator
-from ..cosim.verilator import LEAST_BUILD
 from ..hw.design.table import Design
 from ..hw.units.load.params import Load
 from ..hw.units.random_store.params import RandomStore

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import stepgen as sg
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.semantics.numbers import DTYPES
 
 PADS = (0, 1, -3, 7)

@@ -9,8 +9,8 @@ import stepgen as sg
 from stepgen.compile.cost import hardware
 from stepgen.compile.lower import lower
 from stepgen.compile.unzip import unzipped
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.ir.stalls import Stalls
 
 TILE = sg.int8[2, 8]

@@ -10,8 +10,8 @@ import pytest
 
 import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.hw.design.table import Bus
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls

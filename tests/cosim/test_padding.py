@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 import stepgen as sg
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.ir.stalls import Stalls
 
 LANES, ROWS = 4, 6

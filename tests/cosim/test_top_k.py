@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import stepgen as sg
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.stream import Stream
 from stepgen.program.tiles import simulate_with_data

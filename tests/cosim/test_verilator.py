@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepgen.cosim import verilator
+from stepgen.cosim import building, verilator
 from stepgen.cosim.case import Case, write_cases
 from stepgen.cosim.render import bench_signals, render
 from stepgen.cosim.testbench import run_cocotb
@@ -187,7 +187,7 @@ def test_folders_with_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def test_names_of_folders_that_are_no_ascii_are_read() -> None:
     """Verilator escapes their bytes in octal, as JSON does not."""
     said = rb'{"sources": {"global": ["/caf\303\251/a.cpp"]}}'
-    assert verilator._made(said) == {"global": ["/café/a.cpp"]}
+    assert building._made(said) == {"global": ["/café/a.cpp"]}
 
 
 @pytest.mark.slow  # builds what all simulations share once more

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from stepgen.compile.cost import hardware
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.program.program import load
 from stepgen.semantics.shapes import measure

@@ -9,8 +9,8 @@ import pytest
 from programs import example
 
 import stepgen as sg
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.cosim.verilator import LEAST_BUILD
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.semantics.executor import run
 
