@@ -23,7 +23,7 @@ def test_the_wheel_writes_verilog_from_an_empty_folder(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
         "stepgen/py.typed",
-        "stepgen/_shipped/boards/ecp5-85.toml",
+        "stepgen/_shipped/boards/parts/ecp5-85.toml",
         "stepgen/_shipped/examples/moe.py",
         "stepgen/_shipped/sim/verilator/axi_memory.sv",
         "stepgen/_shipped/templates/bench.py.j2",

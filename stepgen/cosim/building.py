@@ -155,8 +155,8 @@ def compile_model(
     fixed_by = digest(tool.version, (sim / "model.h").read_bytes(), fixed_by)
     library = [(Path(p), ()) for p in made["global"]]
     fixed = [Source(path, (_FIXED_OPTIMIZE, *more), fixed_by) for path, more in (*mains, *library)]
-    fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made[key]]
-    slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made[key]]
+    fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made.get(key, ())]
+    slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made.get(key, ())]
     slow.append(place / "glue.cpp")
     if opt == LEAST_BUILD:
         fast, slow = [], [*fast, *slow]

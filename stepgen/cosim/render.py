@@ -108,16 +108,9 @@ def render(template: str, interface: Interface, **more: object) -> str:
     **more
         Further values that the template uses.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(shipped("templates")),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-    )
     inputs, outputs = bench_signals(interface)
-    return environment.get_template(template).render(
+    return fill(
+        template,
         name=interface.name,
         ports=interface.ports,
         channels=len(interface.channels),
@@ -133,3 +126,16 @@ def render(template: str, interface: Interface, **more: object) -> str:
         outputs=outputs,
         **more,
     )
+
+
+def fill(template: str, **values: object) -> str:
+    """A file of ``templates/`` with some values."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(shipped("templates")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+    )
+    return environment.get_template(template).render(**values)

@@ -115,7 +115,7 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
     if not ended:
         outcome.faults.extend(_found(folder / UNKNOWN))
         return outcome
-    faults = _faults(outcome, interface)
+    faults = faults_of(outcome, interface)
     if result["bus_error"]:
         said = "; ".join(result.get("messages", [])[:_MESSAGES]) or "see the log of the simulation"
         faults.insert(0, (-1, f"protocol violation: {said}"))
@@ -128,7 +128,7 @@ def _found(path: Path) -> list[str]:
     return path.read_text().replace("stepgen_bench.dut.", "").splitlines()
 
 
-def _faults(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
+def faults_of(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
     """Differences with the cycle in which they show; those without a cycle come last."""
     case, record = outcome.case, outcome.record
     faults: list[tuple[int, str]] = []

@@ -15,7 +15,7 @@ from .names import verilog_name
 from .primitives import GENERIC
 from .system import System
 
-__all__ = ["generator", "to_verilog", "top_name"]
+__all__ = ["generator", "to_verilog", "top_name", "written"]
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -60,12 +60,31 @@ def to_verilog(
         ``clk`` and a synchronous ``rst``.
     """
     name = top_name(design)
+    return written(
+        name,
+        lambda part: System(design, counters=counters, probes=probes, part=part),
+        initial=initial,
+    )
+
+
+def written(name: str, circuit, *, initial: bool = True) -> str:
+    """Verilog of a circuit that is made of units and FIFOs, each of which is written once.
+
+    Parameters
+    ----------
+    name : str
+        Of the top module; the names of others begin with it.
+    circuit : function
+        Makes the circuit, given what `Accelerator` takes as `part`.
+    initial : bool
+        As for `to_verilog`.
+    """
     library = Library(name, GENERIC)
-    system = System(design, counters=counters, probes=probes, part=library.instance)
+    system = circuit(library.instance)
     top = private.module(system, name)
     passes = _PASSES if initial else (*_UNINITIALIZED, *_PASSES)
-    circuit = _yosys(f"{library.rtlil}\n{top}", *passes, "write_rtlil")
-    text = _yosys(explicit(circuit), "write_verilog -norename -simple-lhs")
+    rtlil = _yosys(f"{library.rtlil}\n{top}", *passes, "write_rtlil")
+    text = _yosys(explicit(rtlil), "write_verilog -norename -simple-lhs")
     return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
 
 

@@ -1,6 +1,6 @@
 """Out-of-context synthesis: resources and maximum clock of a circuit on an ECP5.
 
-yosys and nextpnr-ecp5 place the circuit alone on a part of `stepgen.synth.board`, its ports
+yosys and nextpnr-ecp5 place the circuit alone on a part of `stepgen.synth.part`, its ports
 unconnected to pins; only paths between registers count. Place and route depends on its seed, so the
 clock is the median of several; and as nextpnr does not model the clock limits of hard blocks, it is
 clamped to them.
@@ -20,9 +20,9 @@ from ..emit.kernels import compiled
 from ..hw.primitives import Device
 from ..ir.errors import StepError
 from ..tools import children, external
-from .board import Board, board
+from .part import Part, named
 
-ECP5 = board("ecp5-85")
+ECP5 = named("ecp5-85")
 FAMILY = "ecp5"
 """Of the parts that these tools place on."""
 
@@ -59,7 +59,7 @@ class Resources:
     seeds: tuple[float, ...]
 
 
-def limit(dsp: int, block_ram: int, speed: int, part: Board = ECP5) -> float:
+def limit(dsp: int, block_ram: int, speed: int, part: Part = ECP5) -> float:
     """Highest clock in MHz that the blocks in use allow."""
     used = {"multiplier": dsp, "block_ram": block_ram}
     limits = [part.limits_mhz[block] for block, count in used.items() if count]
@@ -73,7 +73,7 @@ def synthesize(
     speed: int = 8,
     seeds: Sequence[int] = (1, 2, 3),
     folder: Path | None = None,
-    part: Board = ECP5,
+    part: Part = ECP5,
 ) -> Resources:
     """Synthesize, place and route a circuit for a part.
 
@@ -89,8 +89,8 @@ def synthesize(
         Seeds of the placement; each takes its own run.
     folder : Path, optional
         Where netlist, reports and logs stay; a temporary folder where not given.
-    part : Board
-        From `stepgen.synth.board.board`: an ECP5.
+    part : Part
+        From `stepgen.synth.part.named`: an ECP5.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def netlist(
 
 
 def place(
-    netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3), part: Board = ECP5
+    netlist: Path, *, speed: int = 8, seeds: Sequence[int] = (1, 2, 3), part: Part = ECP5
 ) -> Resources:
     """Place and route a netlist, once per seed; reports and logs stay beside it.
 
@@ -155,7 +155,7 @@ def place(
     return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
 
 
-def _check(part: Board, speed: int, seeds: Sequence[int]) -> None:
+def _check(part: Part, speed: int, seeds: Sequence[int]) -> None:
     if part.family != FAMILY:
         raise StepError(f"synthesis is for parts of {FAMILY}, not {part.name} of {part.family}")
     if speed not in part.speed_grades:
@@ -165,7 +165,7 @@ def _check(part: Board, speed: int, seeds: Sequence[int]) -> None:
         raise StepError("synthesis needs at least 1 seed, not 0")
 
 
-def _place(name: str, speed: int, seed: int, folder: Path, part: Board) -> dict[str, Any]:
+def _place(name: str, speed: int, seed: int, folder: Path, part: Part) -> dict[str, Any]:
     """Place and route with one seed; nextpnr's report."""
     report = f"{name}.{speed}.{seed}.json"
     options = [f"--{part.device}", "--speed", str(speed), "--package", part.package]

@@ -34,7 +34,9 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
     try:
         with _lock:
             process = subprocess.Popen(
-                words, text=True, stdin=subprocess.DEVNULL, start_new_session=True, **options
+                words,
+                text=True,
+                **{"stdin": subprocess.DEVNULL, "start_new_session": True, **options},
             )
             _running.add(process)
         yield process
@@ -44,7 +46,7 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
             _end(process)
             with _lock:
                 _running.discard(process)
-            for stream in (process.stdout, process.stderr):
+            for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import stepgen as sg
 from semantics import models
-from semantics.decoding import from_beats
 from semantics.drawn import tile
 from semantics.programs import scalars, shape
 from stepgen.ir.dims import as_dim
@@ -17,6 +16,7 @@ from stepgen.ir.dtypes import ELEMENTS
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import BARE, DONE, VALUE, Beats
 from stepgen.semantics.beats import to_beats
+from stepgen.semantics.decoding import from_beats
 from stepgen.semantics.numbers import DTYPES
 from stepgen.semantics.tokens import END, bare, encode, value
 

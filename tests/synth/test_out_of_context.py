@@ -7,9 +7,9 @@ import pytest
 from stepgen.hw.design.table import Channel
 from stepgen.hw.fifo import Fifo
 from stepgen.ir.errors import StepError
-from stepgen.synth import board as board_module
+from stepgen.synth import part as parts
 from stepgen.synth import out_of_context
-from stepgen.synth.board import board
+from stepgen.synth.part import named
 from stepgen.tools.shipped import shipped
 
 
@@ -56,18 +56,18 @@ def test_clock_is_at_most_what_the_blocks_stand(nextpnr, used, speed, clock):
     assert out_of_context.place(table, speed=speed, seeds=(1,)).fmax == clock
 
 
-def test_a_board_is_one_file(nextpnr, monkeypatch, tmp_path):
+def test_a_part_is_one_file(nextpnr, monkeypatch, tmp_path):
     """A smaller part, beside those that ship."""
-    boards = tmp_path / "boards"
-    copytree(shipped("boards"), boards)
+    boards = tmp_path / "boards" / "parts"
+    copytree(shipped("boards/parts"), boards)
     text = (boards / "ecp5-85.toml").read_text()
     for old, new in (("85F", "45F"), ("85k", "45k"), ("CABGA756", "CABGA381"), ("270.0", "100.0")):
         assert old in text
         text = text.replace(old, new)
     (boards / "ecp5-45.toml").write_text(text)
-    monkeypatch.setattr(board_module, "shipped", tmp_path.joinpath)
-    part = board("ecp5-45")
-    assert (part.name, board("ecp5-85").name) == ("LFE5U-45F", "LFE5U-85F")
+    monkeypatch.setattr(parts, "shipped", tmp_path.joinpath)
+    part = named("ecp5-45")
+    assert (part.name, named("ecp5-85").name) == ("LFE5U-45F", "LFE5U-85F")
     table = nextpnr({1: report(400.0, block_ram=1)})
     assert out_of_context.place(table, seeds=(1,), part=part).fmax == 100.0
     assert (tmp_path / "options").read_text().startswith("--45k --speed 8 --package CABGA381 ")

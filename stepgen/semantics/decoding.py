@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepgen.ir.dtypes import FLAG, Tile
+from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import DONE, TILE_LEVELS, VALUE, Beats, wire_levels
 from stepgen.semantics.numbers import Array
@@ -12,9 +13,19 @@ from stepgen.semantics.tokens import END, Token, bare, validate, value
 
 
 def from_beats(beats: Beats, type: StreamType) -> list[Token]:
-    """The tokens of beats, which are the canonical encoding of a stream.
+    """The tokens of beats.
 
-    Columns of tiles are static in the type.
+    Parameters
+    ----------
+    beats : Beats
+        The canonical encoding of a stream.
+    type : StreamType
+        Of tiles, selectors, flags or addresses; columns of tiles are static.
+
+    Raises
+    ------
+    StepError
+        If they encode no stream of this type.
     """
     base = wire_levels(type.dtype)
     wire = [
@@ -35,6 +46,7 @@ def from_beats(beats: Beats, type: StreamType) -> list[Token]:
 
 def _tiles(wire: list[Token], data: Array, type: StreamType) -> list[Token]:
     assert isinstance(type.dtype, Tile)
+    columns = type.dtype.cols.static
     tokens: list[Token] = []
     row_ends: list[int] = []
     start = 0
@@ -45,14 +57,16 @@ def _tiles(wire: list[Token], data: Array, type: StreamType) -> list[Token]:
             if token.stop >= 1:
                 row_ends.append(i + 1)
             if token.stop >= TILE_LEVELS:
-                assert len(set(np.diff([start, *row_ends]))) == 1, f"beat {i} ends a ragged tile"
-                tile = data[start : i + 1].reshape(len(row_ends), -1)[:, : type.dtype.cols.static]
+                if len(set(np.diff([start, *row_ends]))) != 1:
+                    raise StepError(f"beat {i} ends a tile whose rows differ in length")
+                tile = data[start : i + 1].reshape(len(row_ends), -1)[:, :columns]
                 tokens.append(value(tile, token.stop - TILE_LEVELS))
         elif token.low == TILE_LEVELS:
-            empty = np.zeros((0, type.dtype.cols.static), data.dtype)
+            empty = np.zeros((0, columns or 0), data.dtype)
             tokens.append(value(empty, token.stop - TILE_LEVELS))
         else:
-            assert token.low > TILE_LEVELS, f"beat {i} is a row without columns"
+            if token.low < TILE_LEVELS:
+                raise StepError(f"beat {i} is a row without columns")
             tokens.append(bare(token.low - TILE_LEVELS, token.stop - TILE_LEVELS))
         if token.kind != VALUE or token.stop >= TILE_LEVELS:
             start, row_ends = i + 1, []

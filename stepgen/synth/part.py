@@ -1,4 +1,4 @@
-"""FPGA parts and their limits: one file each in ``boards/``."""
+"""FPGA parts and their limits: one file each in ``boards/parts/``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tools.shipped import shipped
 
 
 @dataclass(frozen=True)
-class Board:
+class Part:
     """A part, with the limits that place and route does not model.
 
     Parameters
@@ -39,17 +39,17 @@ class Board:
     grade_scale: dict[str, float]
 
 
-def board(name: str) -> Board:
-    """Read a board's file.
+def named(name: str) -> Part:
+    """Read a part's file.
 
     Raises
     ------
     StepError
         Where there is none of this name.
     """
-    known = sorted(path.stem for path in shipped("boards").glob("*.toml"))
+    known = sorted(path.stem for path in shipped("boards/parts").glob("*.toml"))
     if name not in known:
-        raise StepError(f"there is no board {name!r}, only {', '.join(known)}")
-    data = tomllib.loads(shipped(f"boards/{name}.toml").read_text())
+        raise StepError(f"there is no part {name!r}, only {', '.join(known)}")
+    data = tomllib.loads(shipped(f"boards/parts/{name}.toml").read_text())
     blocks = data.pop("blocks")
-    return Board(**{**data, **blocks, "speed_grades": tuple(data["speed_grades"])})
+    return Part(**{**data, **blocks, "speed_grades": tuple(data["speed_grades"])})

@@ -1,0 +1,217 @@
+"""A program on a board, real or simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..cosim.experiment import Experiment
+from ..cosim.payload import unpack
+from ..cosim.scoreboard import Outcome
+from ..emit.elaborate import interface
+from ..emit.elaborate import verilog as verilog_of
+from ..emit.kernels import kernel_files
+from ..emit.windows import Windows
+from ..hw.board.memory import BLOCK_TIMING
+from ..hw.design.table import Design
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.wire import LANES
+from ..program import design_folder
+from ..semantics.decoding import from_beats
+from ..semantics.memory import from_image, layouts
+from ..semantics.numbers import DTYPES
+from ..semantics.tokens import decode
+from ..tools.waiting import Progress, quiet
+from . import virtual
+from .description import Board, named
+from .link import Link, Wire
+from .serial_port import SerialWire, find
+from .session import Session
+
+VIRTUAL = "virtual:"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run on a board.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        What came, and what differs from reference and prediction.
+    experiment : Experiment
+        What was run.
+    exact : bool
+        Whether all beats were on the board when the run began and had room there, so that its
+        cycles are those predicted.
+    hz : int
+        Clock of the design.
+    """
+
+    outcome: Outcome
+    experiment: Experiment
+    exact: bool
+    hz: int
+
+
+class Device:
+    """A program on a board. Use it in a ``with`` block, or call `close`.
+
+    Parameters
+    ----------
+    where : str
+        The name of a board, or ``virtual:`` and the name of one that is simulated.
+    program : Graph or Path
+        A program, or a folder that ``stepgen verilog`` wrote.
+    lanes : int
+        Lanes of a beat, of a program.
+    port : str, optional
+        Serial port of a real board; by default the one that is found.
+    seed : int
+        Of what a simulated board holds at power-up.
+    progress : Progress
+
+    Raises
+    ------
+    StepError
+        If there is no such board, the design does not fit, or the board does not answer or holds
+        something else.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        program: Graph | Path | str,
+        *,
+        lanes: int = LANES,
+        port: str | None = None,
+        seed: int = 0,
+        progress: Progress = quiet,
+        **circuit: Any,
+    ) -> None:
+        if isinstance(program, Graph):
+            self._graph = program
+            self.design = Experiment(program, {}, lanes=lanes, **circuit).design
+        else:
+            folder = design_folder.read(Path(program))
+            self._graph, self.design = folder.graph, folder.manifest.design
+        self.board, simulated = _board(where)
+        self.around = self.board.around(self.design)
+        self._open = ExitStack()
+        with ExitStack() as opened:
+            wire = opened.enter_context(self._wire(simulated, port, seed, progress))
+            progress("greeting the board", 0.0)
+            self.link = Link(wire)
+            self.session = Session(self.link, self.design, self.around, interface(self.design))
+            self._open = opened.pop_all()
+
+    @contextmanager
+    def _wire(
+        self, simulated: bool, port: str | None, seed: int, progress: Progress
+    ) -> Iterator[Wire]:
+        if simulated:
+            kernels = kernel_files(self.design, verilog_of(self.design))
+            program = virtual.build(self.design, self.around, kernels=kernels, progress=progress)
+            with virtual.switched_on(program, self.around, seed=seed) as wire:
+                yield wire
+            return
+        baud = self.around.clock // self.around.bit_cycles
+        real = SerialWire(port or find(self.board.name, self.board.link["usb"]), baud)
+        try:
+            yield real
+        finally:
+            real.close()
+
+    def test(self, inputs: Mapping[str, Any], *, progress: Progress = quiet) -> Report:
+        """Run once; compare values, memory, cycles and counters with reference and prediction.
+
+        Parameters
+        ----------
+        inputs : mapping
+            Contents of all input streams and tensors.
+        progress : Progress
+        """
+        experiment = Experiment(
+            self._graph,
+            inputs,
+            built=self.design,
+            memory=BLOCK_TIMING,
+            early=tuple(self._graph.inputs),
+        )
+        progress("predicting", 0.0)
+        case = experiment.case()
+        exact = self.session.exact(case)
+        if not exact:
+            experiment.unpredicted = "the beats of a port do not all fit its buffer"
+            case = experiment.case()
+        outcome = self.session.perform(case, progress=progress)
+        return Report(outcome, experiment, exact, self.around.clock)
+
+    def run(self, **inputs: Any) -> dict[str, Any]:
+        """Run once.
+
+        Parameters
+        ----------
+        **inputs
+            Contents of all input streams and tensors, by name.
+
+        Returns
+        -------
+        dict
+            Output streams as nested lists of tiles, and matrices of the tensors that the program
+            writes, by name.
+
+        Raises
+        ------
+        StepError
+            If the run does not end, or the design reports an error.
+        """
+        return self.results(self.test(inputs))
+
+    def results(self, report: Report) -> dict[str, Any]:
+        """What a run has given, as `run` returns it."""
+        outcome = report.outcome
+        if outcome.status != "done":
+            raise StepError(f"{self.design.name} on {self.board.name}: {outcome.faults[0]}")
+        found: dict[str, Any] = {}
+        for port in self.session.interface.sinks:
+            type = self._graph.outputs[port.name].type
+            tokens = from_beats(unpack(outcome.outputs[port.name], port), type)
+            found[port.name] = decode(tokens, type.rank, port.name)
+        memory = self.session.interface.memory
+        if outcome.memory is None or memory is None:
+            return found
+        windows, layout = Windows(memory.windows), layouts(self._graph)
+        for name in report.experiment.reference.stored:
+            region, tensor = self.design.regions[name], self._graph.tensors[name]
+            place = windows.place(region.base, region.end - region.base)
+            assert place is not None
+            data = outcome.memory[place : place + region.end - region.base]
+            elements = data.view(DTYPES[tensor.element.name])
+            found[name] = from_image(elements, tensor.shape, layout[name])
+        return found
+
+    def close(self) -> None:
+        """Leave the board; a simulated one ends."""
+        self._open.close()
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _board(where: str) -> tuple[Board, bool]:
+    simulated = where.startswith(VIRTUAL)
+    return named(where.removeprefix(VIRTUAL)), simulated

@@ -1,0 +1,114 @@
+"""A serial port as the wire of a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import StepError
+from .link import LinkError
+
+if TYPE_CHECKING:
+    from serial import Serial
+
+BITS_OF_A_BYTE = 10
+"""On the wire: a start bit, 8 data bits, a stop bit."""
+
+
+@dataclass
+class SerialWire:
+    """A serial port; a terminal of a simulated board looks like one.
+
+    Parameters
+    ----------
+    name : str
+        The port, as the system calls it.
+    baud : int
+        Bits per second.
+    patience : float
+        Seconds after which a request without an answer is sent again.
+
+    Raises
+    ------
+    StepError
+        If there is no such port, it is in use, or the user may not use it.
+    """
+
+    name: str
+    baud: int
+    patience: float = 0.5
+    _port: Serial = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        import serial
+
+        try:
+            self._port = serial.Serial(self.name, self.baud, timeout=0, exclusive=True)
+        except (OSError, ValueError) as error:
+            raise StepError(f"the serial port {self.name} can't be opened: {_why(error)}") from None
+
+    def send(self, data: bytes) -> None:
+        """Send bytes."""
+        try:
+            self._port.write(data)
+        except OSError as error:
+            raise self._gone(error) from None
+
+    def receive(self, seconds: float) -> bytes:
+        """Bytes that have come, as soon as there are any; none after some time."""
+        try:
+            self._port.timeout = seconds
+            first = self._port.read(1)
+            return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
+        except OSError as error:
+            raise self._gone(error) from None
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._port.close()
+
+    def _gone(self, error: OSError) -> LinkError:
+        return LinkError(f"the serial port {self.name} is gone: {_why(error)}")
+
+
+def _why(error: Any) -> str:
+    text = str(getattr(error, "strerror", None) or error)
+    if getattr(error, "errno", None) == 13 or "Permission denied" in text:
+        return "permission denied; see stepgen board for the rule that lets users use it"
+    return text
+
+
+def find(board: str, usb: str) -> str:
+    """The serial port at which a board is plugged in.
+
+    Parameters
+    ----------
+    board : str
+        Its name, for messages.
+    usb : str
+        Vendor and product of its USB device, hexadecimal, with a colon between.
+
+    Raises
+    ------
+    StepError
+        If there is none, or more than one.
+    """
+    ports = plugged_in(usb)
+    if not ports:
+        raise StepError(
+            f"no {board} is plugged in: no serial port has the USB device {usb}; a port can be "
+            f"named"
+        )
+    if len(ports) > 1:
+        raise StepError(
+            f"{len(ports)} serial ports may be {board}: {', '.join(ports)}; name the one to use"
+        )
+    return ports[0]
+
+
+def plugged_in(usb: str) -> list[str]:
+    """Serial ports of a USB device, see `find`."""
+    from serial.tools import list_ports
+
+    wanted = tuple(int(number, 16) for number in usb.split(":"))
+    return sorted(p.device for p in list_ports.comports() if (p.vid, p.pid) == wanted)

@@ -1,0 +1,129 @@
+"""A memory of block RAM behind the AXI4 port of a design."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+from amaranth.utils import exact_log2
+
+from ...ir.memory_timing import MemoryTiming
+from ..axi import Axi4
+from ..design import stages
+from ..design.table import Channel
+from ..fifo import Fifo
+from ..primitives import BlockRam, delayed
+
+__all__ = ["BLOCK_TIMING", "BlockMemory"]
+
+OPEN = 16
+"""Bursts of each direction that may be open."""
+
+BLOCK_TIMING = MemoryTiming(
+    read_latency=5, read_outstanding=OPEN, write_latency=1, write_outstanding=OPEN
+)
+"""When a `BlockMemory` answers, by the rules of ``docs/memory-timing.md``."""
+
+LENGTH_BITS = 8
+DATA_DEPTH = 8
+"""Words read ahead: covers the cycles from a pop to the next arrival."""
+
+
+class BlockMemory(wiring.Component):
+    """Memory in block RAM that answers as `BLOCK_TIMING` says; words read and written each cycle.
+
+    Parameters
+    ----------
+    address_bits, data_bits : int
+        Of the bus.
+    words : int
+        Bus words, a power of two.
+
+    Members
+    -------
+    port : ``In(Axi4)``
+    """
+
+    def __init__(self, address_bits: int, data_bits: int, words: int):
+        self.address_bits, self.data_bits, self.words = address_bits, data_bits, words
+        super().__init__({"port": In(Axi4(address_bits, data_bits))})
+
+    def elaborate(self, platform):
+        m = Module()
+        w_en, w_addr, r_addr = Signal(), Signal(range(self.words)), Signal(range(self.words))
+        port, found = self.port, []
+        for k in range(self.data_bits // 8):
+            # A RAM for each byte: strobes need no reading.
+            m.submodules[f"byte_{k}"] = ram = BlockRam(8, self.words)
+            m.d.comb += [
+                ram.w_en.eq(delayed(m, w_en & port.wstrb[k], 1)),
+                ram.w_addr.eq(delayed(m, w_addr, 1, reset_less=True)),
+                ram.w_data.eq(delayed(m, port.wdata.word_select(k, 8), 1, reset_less=True)),
+                ram.r_addr.eq(r_addr),
+            ]
+            found.append(ram.r_data)
+        self._read(m, r_addr, Cat(found))
+        self._write(m, w_en, w_addr)
+        return m
+
+    def _bursts(self, m, way):
+        """Requests of a direction, first words and lengths, while not all possible are open."""
+        port = self.port
+        valid, ready, addr, length = (
+            getattr(port, f"a{way}{name}") for name in ("valid", "ready", "addr", "len")
+        )
+        bits = exact_log2(self.words)
+        m.submodules[f"a{way}"] = bursts = Fifo(
+            Channel(f"a{way}", 0, LENGTH_BITS + bits, None, depth=OPEN)
+        )
+        count = Signal(range(OPEN + 1))
+        ends = Signal()
+        m.d.comb += [
+            ready.eq(count != OPEN),
+            bursts.w.valid.eq(valid & ready),
+            bursts.w.payload.eq(Cat(length, addr[exact_log2(self.data_bits // 8) :][:bits])),
+        ]
+        m.d.sync += count.eq(count + bursts.w.valid - ends)
+        return bursts.r, ends
+
+    def _read(self, m, r_addr, found):
+        port = self.port
+        head, ends = self._bursts(m, "r")
+        m.submodules.r = words = Fifo(
+            Channel("r", 0, 1 + self.data_bits, None, DATA_DEPTH, delay=stages.BLOCK_RAM)
+        )
+        reading, left, last, step = Signal(), Signal(LENGTH_BITS), Signal(), Signal()
+        m.d.comb += [
+            last.eq(left == 0),
+            step.eq(reading & words.w.ready),
+            words.w.valid.eq(reading),
+            words.w.payload.eq(Cat(delayed(m, last, stages.BLOCK_RAM, reset_less=True), found)),
+            head.ready.eq(~reading | step & last),
+            port.rvalid.eq(words.r.valid),
+            words.r.ready.eq(port.rready),
+            port.rlast.eq(words.r.payload[0]),
+            port.rdata.eq(words.r.payload[1:]),
+            ends.eq(port.rvalid & port.rready & port.rlast),
+        ]
+        with m.If(head.ready):
+            m.d.sync += [reading.eq(head.valid), Cat(left, r_addr).eq(head.payload)]
+        with m.Elif(step):
+            m.d.sync += [left.eq(left - 1), r_addr.eq(r_addr + 1)]
+
+    def _write(self, m, w_en, w_addr):
+        port = self.port
+        head, ends = self._bursts(m, "w")
+        m.submodules.b = answers = Fifo(Channel("b", 0, 1, None, depth=OPEN))
+        beat = Signal(LENGTH_BITS)
+        m.d.comb += [
+            port.wready.eq(head.valid),
+            w_en.eq(port.wvalid & port.wready),
+            w_addr.eq(head.payload[LENGTH_BITS:] + beat),
+            head.ready.eq(w_en & (beat == head.payload[:LENGTH_BITS])),
+            answers.w.valid.eq(head.ready),
+            port.bvalid.eq(answers.r.valid),
+            answers.r.ready.eq(port.bready),
+            ends.eq(port.bvalid & port.bready),
+        ]
+        with m.If(w_en):
+            m.d.sync += beat.eq(beat + 1)
+        with m.If(head.ready):
+            m.d.sync += beat.eq(0)

@@ -1,0 +1,201 @@
+"""A design with all that it needs on a board, behind two wires."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..design.registers import address_bits
+from ..design.table import Design
+from ..library import inline
+from ..names import verilog_name
+from ..system import System
+from ..units.sink.params import Sink
+from ..units.source.params import Source
+from . import cobs, uart
+from .buffers import BufferIn, BufferOut
+from .crc import Closer
+from .memory import BlockMemory
+from .protocol import COUNT_WORDS, STREAM_BITS
+from .requests import Requests
+from .server import Server
+from .spaces import MemorySpace, RegisterSpace, identity, serve_identity
+
+__all__ = ["BoardTop", "Surroundings"]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands around a design on a board.
+
+    Parameters
+    ----------
+    clock : int
+        Hz, of the design and all around it.
+    bit_cycles : int
+        Clock cycles of a bit on the serial link.
+    memory_words : int
+        Bus words of the off-chip memory, a power of two.
+    beats : int
+        Beats in the buffer of each stream port, a power of two.
+    """
+
+    clock: int
+    bit_cycles: int
+    memory_words: int
+    beats: int
+
+    def digest(self, design: Design) -> bytes:
+        """SHA-256 of the design and what stands around it."""
+        return hashlib.sha256(json.dumps([design.hash, asdict(self)]).encode()).digest()
+
+
+class BoardTop(wiring.Component):
+    """A design, its memory, buffers for its streams, and the link to a host.
+
+    Parameters
+    ----------
+    design : Design
+    around : Surroundings
+    counters : bool
+        Whether channels are counted.
+    part : callable
+        As for `Accelerator`.
+
+    Members
+    -------
+    rx : ``In(1)``
+        From the host, asynchronous.
+    tx : ``Out(1)``
+        To the host.
+    running : ``Out(1)``
+    """
+
+    def __init__(self, design: Design, around: Surroundings, *, counters=True, part=inline):
+        self.design, self.around, self.counters, self.part = design, around, counters, part
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "running": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.system = system = System(self.design, counters=self.counters, part=self.part)
+        server, bad = self._link(m)
+        around = self.around
+        bus_words = around.memory_words if system.bus else 0
+        words = identity(
+            around.digest(self.design), around.clock, bus_words * self.design.bus.bytes // 4
+        )
+        serve_identity(m, server.identity, words, bad)
+        m.submodules.registers = registers = RegisterSpace(address_bits(len(self.design.channels)))
+        wiring.connect(m, server.registers, registers.access)
+        _drive(m, registers.csr, system, "csr")
+        self._memory(m, system, server.memory)
+        self._streams(m, system, server)
+        m.d.comb += self.running.eq(system.running)
+        return m
+
+    def _link(self, m):
+        """Requests from one wire, answers on the other."""
+        m.submodules.receiver = receiver = uart.Receiver(self.around.bit_cycles)
+        m.submodules.decoder = decoder = cobs.Decoder()
+        m.submodules.requests = requests = Requests()
+        m.submodules.server = server = Server()
+        m.submodules.closer = closer = Closer()
+        m.submodules.encoder = encoder = cobs.Encoder()
+        m.submodules.sender = sender = uart.Sender(self.around.bit_cycles)
+        m.d.comb += [receiver.wire.eq(self.rx), self.tx.eq(sender.wire)]
+        for name in ("valid", "data", "broken"):
+            m.d.comb += getattr(decoder, name).eq(getattr(receiver, name))
+        for name in ("byte", "content", "ends", "whole"):
+            m.d.comb += getattr(requests, name).eq(getattr(decoder, name))
+        wiring.connect(m, requests.o, server.i)
+        wiring.connect(m, server.o, closer.i)
+        wiring.connect(m, closer.o, encoder.i)
+        wiring.connect(m, encoder.o, sender.i)
+        return server, requests.bad
+
+    def _memory(self, m, system, access):
+        """The off-chip memory, used by the design while it runs, else by the host."""
+        if not system.bus:
+            _refuse(m, access)
+            return
+        bus, words = self.design.bus, self.around.memory_words
+        m.submodules.memory = memory = BlockMemory(bus.address_bits, bus.data_bits, words)
+        m.submodules.memory_space = space = MemorySpace(
+            bus.address_bits, bus.data_bits, words * bus.bytes // 4
+        )
+        wiring.connect(m, access, space.access)
+        wiring.connect(m, space.memory, memory.port)
+        _take(m, system, "mem", space.design)
+        m.d.comb += space.running.eq(system.running)
+
+    def _streams(self, m, system, server):
+        """A buffer for each port, in the order of the design's units."""
+        buffers = []
+        for unit in self.design.units:
+            if not isinstance(unit.params, (Source, Sink)):
+                continue
+            name = verilog_name(unit.name)
+            valid, ready, payload = (
+                getattr(system, f"{name}_{what}") for what in ("valid", "ready", "payload")
+            )
+            kind = BufferIn if isinstance(unit.params, Source) else BufferOut
+            buffer = kind(len(payload), self.around.beats)
+            m.submodules[f"buffer_{name}"] = buffer
+            if kind is BufferIn:
+                m.d.comb += [
+                    valid.eq(buffer.o.valid),
+                    payload.eq(buffer.o.payload),
+                    buffer.o.ready.eq(ready),
+                ]
+            else:
+                m.d.comb += [
+                    buffer.i.valid.eq(valid),
+                    buffer.i.payload.eq(payload),
+                    ready.eq(buffer.i.ready),
+                ]
+            buffers.append(buffer)
+        _share(m, server.streams, [b.beats for b in buffers], STREAM_BITS)
+        _share(m, server.counts, [b.counts for b in buffers], exact_log2(COUNT_WORDS))
+
+
+def _share(m, access, others, bits):
+    """Give each of some an equal range of addresses."""
+    number, below = access.address >> bits, access.address[:bits]
+    beyond = Signal()
+    m.d.sync += beyond.eq(access.valid & (number >= len(others)) & ~access.done)
+    done, refused, found = beyond, beyond, Const(0, 32)
+    for k, other in enumerate(others):
+        m.d.comb += [
+            other.valid.eq(access.valid & (number == k)),
+            other.write.eq(access.write),
+            other.address.eq(below),
+            other.word.eq(access.word),
+        ]
+        done, refused = done | other.done, refused | other.done & other.refused
+        found = Mux(other.done, other.found, found)
+    m.d.comb += [access.done.eq(done), access.refused.eq(refused), access.found.eq(found)]
+
+
+def _refuse(m, access):
+    """Nothing is there."""
+    m.d.sync += [access.done.eq(access.valid & ~access.done), access.refused.eq(1)]
+
+
+def _drive(m, port, system, prefix):
+    """Connect a master with the plain ports of a system."""
+    for name, member in port.signature.members.items():
+        ours, theirs = getattr(port, name), getattr(system, f"{prefix}_{name}")
+        m.d.comb += theirs.eq(ours) if member.flow == Out else ours.eq(theirs)
+
+
+def _take(m, system, prefix, port):
+    """Connect the plain ports of a system, which is the master, with a slave."""
+    for name, member in port.signature.members.items():
+        ours, theirs = getattr(port, name), getattr(system, f"{prefix}_{name}")
+        m.d.comb += theirs.eq(ours) if member.flow == Out else ours.eq(theirs)
