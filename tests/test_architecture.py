@@ -42,6 +42,7 @@ MAY_IMPORT = {
     "emit": (_CORE, r"stepgen\.(hw|tools|program|emit)"),
     "cosim": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim)"),
     "synth": (r"stepgen\.(ir|hw|tools|emit|synth)",),
+    "board": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|board)"),
     "report": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report)"),
     "fuzz": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|fuzz)", "stepgen$"),
     "study": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report|study)"),

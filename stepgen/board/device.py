@@ -17,15 +17,14 @@ from ..emit.elaborate import verilog as verilog_of
 from ..emit.kernels import kernel_files
 from ..emit.windows import Windows
 from ..hw.board.memory import BLOCK_TIMING
-from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.wire import LANES
 from ..program import design_folder
 from ..semantics.decoding import from_beats
 from ..semantics.memory import from_image, layouts
-from ..semantics.numbers import DTYPES
-from ..semantics.tokens import decode
+from ..semantics.numbers import DTYPES, Array
+from ..semantics.tokens import Token, decode
 from ..tools.waiting import Progress, quiet
 from . import virtual
 from .description import Board, named
@@ -58,6 +57,11 @@ class Report:
     exact: bool
     hz: int
 
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return self.outcome.good
+
 
 class Device:
     """A program on a board. Use it in a ``with`` block, or call `close`.
@@ -70,6 +74,9 @@ class Device:
         A program, or a folder that ``stepgen verilog`` wrote.
     lanes : int
         Lanes of a beat, of a program.
+    **circuit
+        Further parameters of the circuit, as of `stepgen.cosim.experiment.Experiment`: ``bus``,
+        ``depths``, ``fuse``, ``built``.
     port : str, optional
         Serial port of a real board; by default the one that is found.
     seed : int
@@ -96,7 +103,8 @@ class Device:
     ) -> None:
         if isinstance(program, Graph):
             self._graph = program
-            self.design = Experiment(program, {}, lanes=lanes, **circuit).design
+            circuit = {"lanes": lanes, **circuit}
+            self.design = Experiment(program, {}, **circuit).design
         else:
             folder = design_folder.read(Path(program))
             self._graph, self.design = folder.graph, folder.manifest.design
@@ -174,24 +182,42 @@ class Device:
         return self.results(self.test(inputs))
 
     def results(self, report: Report) -> dict[str, Any]:
-        """What a run has given, as `run` returns it."""
+        """What a run has given, as `run` returns it.
+
+        Raises
+        ------
+        StepError
+            If the run did not end.
+        """
+        streams = {
+            name: decode(tokens, rank, name)
+            for name, (tokens, rank) in self.streams(report).items()
+        }
+        return {**streams, **self.tensors(report)}
+
+    def streams(self, report: Report) -> dict[str, tuple[list[Token], int]]:
+        """Tokens and ranks of the output streams of a run, by name."""
         outcome = report.outcome
         if outcome.status != "done":
             raise StepError(f"{self.design.name} on {self.board.name}: {outcome.faults[0]}")
-        found: dict[str, Any] = {}
+        found = {}
         for port in self.session.interface.sinks:
             type = self._graph.outputs[port.name].type
             tokens = from_beats(unpack(outcome.outputs[port.name], port), type)
-            found[port.name] = decode(tokens, type.rank, port.name)
-        memory = self.session.interface.memory
-        if outcome.memory is None or memory is None:
-            return found
-        windows, layout = Windows(memory.windows), layouts(self._graph)
+            found[port.name] = (tokens, type.rank)
+        return found
+
+    def tensors(self, report: Report) -> dict[str, Array]:
+        """Matrices that the program has written in a run, by name."""
+        image, memory = report.outcome.memory, self.session.interface.memory
+        if image is None or memory is None:
+            return {}
+        windows, layout, found = Windows(memory.windows), layouts(self._graph), {}
         for name in report.experiment.reference.stored:
             region, tensor = self.design.regions[name], self._graph.tensors[name]
             place = windows.place(region.base, region.end - region.base)
             assert place is not None
-            data = outcome.memory[place : place + region.end - region.base]
+            data = image[place : place + region.end - region.base]
             elements = data.view(DTYPES[tensor.element.name])
             found[name] = from_image(elements, tensor.shape, layout[name])
         return found

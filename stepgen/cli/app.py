@@ -16,7 +16,9 @@ from json import dumps
 import click
 
 from stepgen.cli import (
+    board,
     demo,
+    deploy,
     doctor,
     figure,
     fuzz,
@@ -40,7 +42,10 @@ TRACEBACK = "--traceback"
 GOOD, FAILED, BAD_INPUT = 0, 1, 2
 """Exit codes: success; mismatch in the hardware; bad input."""
 
-_COMMANDS = (show, metrics, run, time, verilog, test, simulate, machine, figure, fuzz, doctor, demo)
+_COMMANDS = (
+    *(show, metrics, run, time, verilog, test, deploy, board),
+    *(simulate, machine, figure, fuzz, doctor, demo),
+)
 
 
 @click.group(

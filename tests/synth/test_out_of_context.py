@@ -7,8 +7,8 @@ import pytest
 from stepgen.hw.design.table import Channel
 from stepgen.hw.fifo import Fifo
 from stepgen.ir.errors import StepError
-from stepgen.synth import part as parts
 from stepgen.synth import out_of_context
+from stepgen.synth import part as parts
 from stepgen.synth.part import named
 from stepgen.tools.shipped import shipped
 

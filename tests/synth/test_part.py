@@ -5,7 +5,9 @@ from stepgen.synth.part import named
 from stepgen.tools.shipped import shipped
 
 
-@pytest.mark.parametrize("path", sorted(shipped("boards/parts").glob("*.toml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(shipped("boards/parts").glob("*.toml")), ids=lambda p: p.stem
+)
 def test_every_part_can_be_read(path):
     found = named(path.stem)
     assert found.luts > 0

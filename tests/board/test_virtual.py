@@ -1,0 +1,213 @@
+"""A simulated board, with its own circuits on both wires."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.board import link as links
+from stepgen.board import virtual
+from stepgen.board.device import Device
+from stepgen.board.link import Link, LinkError
+from stepgen.board.serial_port import SerialWire
+from stepgen.board.session import Session
+from stepgen.cosim.experiment import Experiment
+from stepgen.emit.elaborate import interface
+from stepgen.hw.board.memory import BLOCK_TIMING
+from stepgen.hw.board.protocol import MOST_WORDS, Space
+from stepgen.hw.board.top import Surroundings
+
+AROUND = Surroundings(clock=1_000_000, bit_cycles=8, memory_words=1024, beats=32)
+ROWS = 10
+
+
+def program() -> sg.Graph:
+    """Rows through a matrix in memory, kept in memory too."""
+    g = sg.Graph("rows")
+    x = g.input("x", sg.int8[1, 8], (ROWS,))
+    w, kept = g.tensor("w", (8, 8), sg.int8), g.tensor("kept", (ROWS, 8), sg.int8)
+    copies = sg.fork(x, 2)
+    weights = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=copies[1])
+    y = copies[0].map(sg.fn.matmul(), weights.flatten(0, 1)).map(sg.fn.requantize(shift=5))
+    out, store = sg.fork(y, 2)
+    sg.linear_offchip_store(store, kept)
+    g.output(out, "y")
+    return g
+
+
+def drawn(seed: int) -> dict[str, object]:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-128, 128, (ROWS, 1, 8), np.int8)
+    return {"x": list(x), "w": rng.integers(-128, 128, (8, 8), np.int8)}
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    graph = program()
+    return Experiment(graph, drawn(0), lanes=4, memory=BLOCK_TIMING, early=("x",))
+
+
+@pytest.fixture(scope="module")
+def board(experiment: Experiment) -> Path:
+    return virtual.build(experiment.design, AROUND)
+
+
+@pytest.fixture
+def wire(board: Path) -> Iterator[SerialWire]:
+    with virtual.switched_on(board, AROUND, seed=7) as wire:
+        yield wire
+
+
+def session(wire: links.Wire, experiment: Experiment) -> Session:
+    return Session(Link(wire), experiment.design, AROUND, interface(experiment.design))
+
+
+def again(experiment: Experiment, seed: int) -> Experiment:
+    return replace(experiment, inputs=drawn(seed), built=experiment.design)
+
+
+def test_runs_take_the_predicted_cycles(wire: SerialWire, experiment: Experiment) -> None:
+    on_board = session(wire, experiment)
+    for seed in range(3):
+        case = again(experiment, seed).case()
+        assert on_board.exact(case)
+        outcome = on_board.perform(case)
+        assert outcome.faults == []
+        assert outcome.cycles == case.cycles
+
+
+def test_beats_that_do_not_fit_at_once_follow(wire: SerialWire, experiment: Experiment) -> None:
+    """Rings of 4 beats: the host feeds and drains them while the design runs."""
+    small = replace(AROUND, beats=4)
+    one = again(experiment, 5)
+    one.unpredicted = "the host makes it wait"
+    program_of_small = virtual.build(experiment.design, small)
+    with virtual.switched_on(program_of_small, small) as wire:
+        on_board = Session(Link(wire), experiment.design, small, interface(experiment.design))
+        case = one.case()
+        assert not on_board.exact(case)
+        assert on_board.perform(case).faults == []
+
+
+def test_memory_and_registers(wire: SerialWire) -> None:
+    link, rng = Link(wire), random.Random(3)
+    words = [rng.getrandbits(32) for _ in range(2 * MOST_WORDS + 3)]
+    link.write(Space.MEMORY, 5, words)
+    assert link.read(Space.MEMORY, 5, len(words)) == words
+    assert link.read(Space.MEMORY, 6, 1) == [words[1]]
+    last = AROUND.memory_words * 2
+    for space, address in (
+        (Space.MEMORY, last),
+        (Space.REGISTERS, 1 << 24),
+        (Space.STREAMS, 3 << 20),
+    ):
+        with pytest.raises(LinkError, match="nothing at that address"):
+            link.read(space, address, 1)
+    with pytest.raises(LinkError, match="nothing at that address"):
+        link.write(Space.IDENTITY, 0, [1])
+    assert link.read(Space.MEMORY, 5, 3) == words[:3]
+
+
+class Faulty:
+    """A wire that flips bits, and loses and doubles bytes."""
+
+    patience = 0.3
+
+    def __init__(self, wire: SerialWire, seed: int, share: float):
+        self.wire, self.rng, self.share, self.count = wire, random.Random(seed), share, 0
+        self.name = wire.name
+
+    def _hurt(self, data: bytes) -> bytes:
+        out = bytearray()
+        for byte in data:
+            if self.rng.random() >= self.share:
+                out.append(byte)
+                continue
+            self.count += 1
+            how = self.rng.randrange(3)
+            out += (bytes([byte ^ 1 << self.rng.randrange(8)]), b"", bytes([byte, byte]))[how]
+        return bytes(out)
+
+    def send(self, data: bytes) -> None:
+        self.wire.send(self._hurt(data))
+
+    def receive(self, seconds: float) -> bytes:
+        return self._hurt(self.wire.receive(seconds))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_wrong_is_taken_for_right(
+    seed: int, wire: SerialWire, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "TRIES", 30)
+    faulty = Faulty(wire, seed, 1 / 400)
+    link, rng = Link(faulty), random.Random(seed)
+    held = [0] * 64
+    link.write(Space.MEMORY, 0, held)
+    for _ in range(60):
+        first = rng.randrange(64)
+        count = rng.randrange(1, 65 - first)
+        if rng.random() < 0.5:
+            held[first : first + count] = [rng.getrandbits(32) for _ in range(count)]
+            link.write(Space.MEMORY, first, held[first : first + count])
+        else:
+            assert link.read(Space.MEMORY, first, count) == held[first : first + count]
+    case = again(experiment, seed).case()
+    on_board = Session(link, experiment.design, AROUND, interface(experiment.design))
+    assert on_board.perform(case).faults == []
+    assert faulty.count > 5
+    assert link.traffic.repeated > 0
+
+
+def test_another_design_is_told(wire: SerialWire, experiment: Experiment) -> None:
+    other = replace(AROUND, clock=2_000_000)
+    with pytest.raises(LinkError, match="holds another design than rows"):
+        Session(Link(wire), experiment.design, other, interface(experiment.design))
+
+
+def test_a_board_that_is_gone_is_told(
+    board: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with virtual.switched_on(board, AROUND) as wire:
+        link = Link(wire)
+        link.wire = Faulty(wire, 0, 1.0)
+        link.wire._hurt = lambda data: b""
+        link.wire.patience = 0.02
+        with pytest.raises(LinkError, match=r"does not answer a read of memory 0x0, .* 6 times"):
+            link.read(Space.MEMORY, 0, 1)
+
+
+def test_another_host_is_told(wire: SerialWire) -> None:
+    wire.patience = 0.5
+    link = Link(wire)
+    link._next = (link._next + 1000) % (1 << 16)
+    with pytest.raises(LinkError, match="has lost count of the requests"):
+        link.read(Space.MEMORY, 0, 1)
+
+
+def test_programs_in_numpy_out_numpy(experiment: Experiment) -> None:
+    given = drawn(9)
+    with Device("virtual:ulx3s-85f", experiment.graph, lanes=4) as device:
+        found = device.run(**given)
+    reference = again(experiment, 9)
+    reference.inputs = given
+    wanted = reference.reference
+    assert np.array_equal(found["kept"], wanted.tensors["kept"])
+    assert np.array_equal(np.array(found["y"]), np.array(wanted.nested("y")))
+
+
+def test_what_a_board_can_not_hold_is_refused() -> None:
+    g = sg.Graph("large")
+    x = g.input("x", sg.int8[1, 64], (4,))
+    w = g.tensor("w", (64, 4096), sg.int8)
+    g.output(sg.linear_offchip_load(w, tile=(64, 64), shape=(64,), stride=(1,), ref=x), "y")
+    with pytest.raises(sg.StepError, match=r"end at 262,144 bytes, but ULX3S .* has 131,072"):
+        Device("virtual:ulx3s-85f", g)
+    with pytest.raises(sg.StepError, match="there is no board 'abacus', only ulx3s-85f"):
+        Device("virtual:abacus", g)
