@@ -33,6 +33,8 @@ BASE = {
     "run": ["p.py:layer"],
     "time": ["p.py:layer"],
     "test": ["p.py:layer"],
+    "deploy": ["p.py:layer", "--board", "virtual:ulx3s-85f"],
+    "board": [],
     "simulate": ["p.py:layer"],
     "machine": [],
     "figure": ["8"],

@@ -20,6 +20,7 @@ FILES = {
     ("time", "perfetto"): "time p.py:layer --perfetto {}",
     ("simulate", "timeline"): "simulate p.py:layer --timeline {}",
     ("simulate", "perfetto"): "simulate p.py:layer --perfetto {}",
+    ("deploy", "output"): "deploy p.py:layer --board virtual:ulx3s-85f -o {}",
     ("figure", "page"): "figure 8 --claims --page {}",
 }
 FOLDERS = {
