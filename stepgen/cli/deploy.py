@@ -42,11 +42,14 @@ def command(
 ) -> int:
     """Run on a board; compare values, memory, cycles and counters."""
     from stepgen.board.device import Device
+    from stepgen.ir.errors import StepError
     from stepgen.program import inputs
     from stepgen.report import console
     from stepgen.tools import waiting
 
     loaded = program.load()
+    if (why := program.outdated(loaded)) is not None:
+        raise StepError(why)
     design = hardware.experiment(loaded).design
     with (
         waiting.progress(quiet=json) as progress,
