@@ -27,7 +27,12 @@ MOST_FAULTS = 10
 @click.option("--port", metavar="PORT", help="Serial port of the board, if several may be it.")
 @click.option("--runs", type=click.IntRange(1), default=1, help="Run so often, one after another.")
 @click.option(
-    "-o", "--out", "output", type=Output(), metavar="FILE.npz", help="Write what the run gave."
+    "-o",
+    "--out",
+    "output",
+    type=Output(".npz"),
+    metavar="FILE.npz",
+    help="Write what the run gave.",
 )
 @json_option
 def command(
