@@ -138,7 +138,19 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
 
 
 def _params(params: UnitParams) -> str:
-    return ", ".join(f"{name}={value}" for name, value in params.summary().items())
+    return ", ".join(f"{name}={_param(value)}" for name, value in params.summary().items())
+
+
+def _param(value: Any) -> str:
+    """A parameter as text; of records within it only what was said."""
+    if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+        return " ".join(_param(item) for item in value)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return str(value)
+    said = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    defaults = {f.name: f.default for f in dataclasses.fields(value)}
+    shown = {k: v for k, v in said.items() if v is not None and v != defaults[k]}
+    return f"({', '.join(f'{name}={_param(item)}' for name, item in shown.items())})"
 
 
 def _ports(channels: Mapping[str, str]) -> str:
