@@ -74,7 +74,7 @@ class SerialWire:
 def _why(error: Any) -> str:
     text = str(getattr(error, "strerror", None) or error)
     if getattr(error, "errno", None) == 13 or "Permission denied" in text:
-        return "permission denied; see stepgen board for the rule that lets users use it"
+        return "permission denied: join the group that owns it, or let a udev rule give it to you"
     return text
 
 
@@ -96,12 +96,12 @@ def find(board: str, usb: str) -> str:
     ports = plugged_in(usb)
     if not ports:
         raise StepError(
-            f"no {board} is plugged in: no serial port has the USB device {usb}; a port can be "
-            f"named"
+            f"no {board} is plugged in: no serial port has the USB device {usb}; --port "
+            f"names another one"
         )
     if len(ports) > 1:
         raise StepError(
-            f"{len(ports)} serial ports may be {board}: {', '.join(ports)}; name the one to use"
+            f"{len(ports)} serial ports may be {board}: {', '.join(ports)}; --port names one"
         )
     return ports[0]
 

@@ -211,3 +211,9 @@ def test_what_a_board_can_not_hold_is_refused() -> None:
         Device("virtual:ulx3s-85f", g)
     with pytest.raises(sg.StepError, match="there is no board 'abacus', only ulx3s-85f"):
         Device("virtual:abacus", g)
+
+
+def test_a_link_that_is_too_fast_is_refused() -> None:
+    with pytest.raises(sg.StepError, match="must last 4 clock cycles or more, not 3"):
+        replace(AROUND, bit_cycles=3)
+    assert replace(AROUND, bit_cycles=4).bit_cycles == 4

@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ...ir.errors import StepError
 from ..design.registers import address_bits
 from ..design.table import Design
 from ..library import inline
@@ -44,12 +45,24 @@ class Surroundings:
         Bus words of the off-chip memory, a power of two.
     beats : int
         Beats in the buffer of each stream port, a power of two.
+
+    Raises
+    ------
+    StepError
+        If a bit is too short to be sampled.
     """
 
     clock: int
     bit_cycles: int
     memory_words: int
     beats: int
+
+    def __post_init__(self) -> None:
+        if self.bit_cycles < uart.LEAST_CYCLES:
+            raise StepError(
+                f"a bit on the link must last {uart.LEAST_CYCLES} clock cycles or more, not "
+                f"{self.bit_cycles}: choose a slower link or a faster clock"
+            )
 
     def digest(self, design: Design) -> bytes:
         """SHA-256 of the design and what stands around it."""
