@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ir.errors import StepError
+from .starting import ENDING
 
 _kept: list[Path] = []
 
@@ -136,16 +137,7 @@ def atomic_folder(
     StepError
         If the folder can't be written; what was there before stays.
     """
-    if path.exists() and not path.is_dir():
-        raise StepError(f"can't write {path}: it is a file")
-    _check_parents(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside an existing folder there may be no right to write; in it there must be.
-        beside = path if path.is_dir() else path.parent
-        holder = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
-    except OSError as error:
-        raise _refused(path, error) from None
+    holder = _holder(path)
     partial = holder / "new"
     try:
         partial.mkdir()  # with the mode of any folder, unlike its holder
@@ -174,6 +166,31 @@ def atomic_folder(
         shutil.rmtree(holder, ignore_errors=True)
 
 
+def check_folder(path: Path) -> None:
+    """Check that a folder can be written, before the work for it begins.
+
+    Raises
+    ------
+    StepError
+        As `atomic_folder` would.
+    """
+    _holder(path).rmdir()
+
+
+def _holder(path: Path) -> Path:
+    """A folder beside or in the one that is to be filled."""
+    if path.exists() and not path.is_dir():
+        raise StepError(f"can't write {path}: it is a file")
+    _check_parents(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside an existing folder there may be no right to write; in it there must be.
+        beside = path if path.is_dir() else path.parent
+        return Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
 def _appeared(partial: Path, path: Path) -> bool:
     """Move a whole folder to its place, if nothing is there."""
     if path.exists() or path.is_symlink():
@@ -196,7 +213,7 @@ def uninterrupted() -> Iterator[None]:
     arrived: list[int] = []
     before: dict[int, Any] = {}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, *ENDING):
             handler = signal.getsignal(number)
             if handler is not None:  # else it was not Python that set it
                 before[number] = handler

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -38,3 +41,49 @@ def prune(folder: Path, keep: int) -> None:
     entries = sorted((p for p in folder.iterdir() if p.is_dir()), key=used, reverse=True)
     for old in entries[keep:]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+MADE = "made.json"
+"""What is told of an entry, in it."""
+
+
+def kept(
+    folder: Path, key: str, make: Callable[[Path], dict[str, object]], *, keep: int
+) -> dict[str, object]:
+    """An entry of the cache; it appears there as a whole.
+
+    Parameters
+    ----------
+    folder : Path
+        Its place, which names all that it is made from.
+    key : str
+        The same, to be told in it.
+    make : function of a folder
+        Fills it; what it returns is told too.
+    keep : int
+        Entries beside it that stay.
+
+    Returns
+    -------
+    dict
+        What is told, and whether it was ``there``.
+    """
+    there = (folder / MADE).exists()
+    if there:
+        os.utime(folder)
+    else:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        prune(folder.parent, keep)
+        place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+        try:
+            told = make(place)
+            (place / MADE).write_text(json.dumps({**told, "key": key}), encoding="utf-8")
+            try:
+                place.rename(folder)
+            except OSError:  # another process has made the same meanwhile
+                if not (folder / MADE).exists():
+                    raise
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+    found: dict[str, object] = json.loads((folder / MADE).read_text(encoding="utf-8"))
+    return {**found, "there": there}

