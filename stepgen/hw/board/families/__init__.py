@@ -1,0 +1,1 @@
+"""FPGA families of boards: a module for each, under the family's name."""

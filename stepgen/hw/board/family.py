@@ -1,0 +1,110 @@
+"""The interface of a family of FPGAs, as far as a board's top uses it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ...ir.errors import StepError
+from ...ir.registry import classes
+
+__all__ = ["Family", "Pll", "family"]
+
+
+@dataclass(frozen=True)
+class Pll:
+    """How a clock is made of another one.
+
+    Parameters
+    ----------
+    source, hz : Fraction
+        Of the clock that comes in, and of the one that is made.
+    vco : Fraction
+        Of the oscillator.
+    settings : dict of str to int
+        Dividers, as the family calls them.
+    """
+
+    source: Fraction
+    hz: Fraction
+    vco: Fraction
+    settings: dict[str, int] = field(hash=False)
+
+
+class Family(ABC):
+    """Hard blocks that stand between pins and the module `BoardTop`."""
+
+    name: str
+
+    @abstractmethod
+    def plls(self, source: int) -> Iterator[Pll]:
+        """All clocks that a PLL makes of one of `source` Hz, within all limits of the block."""
+
+    @abstractmethod
+    def clock(self, m, pad, pll: Pll):
+        """Put a PLL in.
+
+        Parameters
+        ----------
+        m : Module
+        pad : IOPort
+            The clock that comes in.
+        pll : Pll
+            From `pll`.
+
+        Returns
+        -------
+        clock, locked : Signal
+            The second is not synchronous to the first.
+        """
+
+    @abstractmethod
+    def input(self, m, pad, signal) -> None:
+        """Connect a pin that is read."""
+
+    @abstractmethod
+    def output(self, m, pad, signal) -> None:
+        """Connect a pin that is driven."""
+
+    @abstractmethod
+    def bidirectional(self, m, pad, o, oe, i) -> None:
+        """Connect a pin that is driven with `o` while `oe` is high, and read as `i`."""
+
+    @abstractmethod
+    def forwarded(self, m, pad) -> None:
+        """Put the inverted clock of the domain ``sync`` on a pin, for a memory chip."""
+
+    def pll(self, source: int, hz: int) -> Pll:
+        """A PLL whose clock, in whole Hz, is the fastest that is not above `hz`.
+
+        Parameters
+        ----------
+        source, hz : int
+            Hz.
+
+        Raises
+        ------
+        StepError
+            If there is none.
+        """
+        slow = [pll for pll in self.plls(source) if int(pll.hz) <= hz]
+        if not slow:
+            raise StepError(
+                f"no PLL of the family {self.name} makes a clock of at most {hz / 1e6:g} MHz "
+                f"of {source / 1e6:g} MHz"
+            )
+        return max(slow, key=lambda pll: (pll.hz, pll.vco))
+
+
+def family(name: str) -> Family:
+    """An FPGA family, from the package `families`.
+
+    Raises
+    ------
+    StepError
+        If boards with parts of this family can't be built.
+    """
+    known = classes(f"{__package__}.families", Family)
+    if name not in known:
+        raise StepError(f"there is no family of parts {name!r}, only {', '.join(known)}")
+    return known[name]()
