@@ -1,0 +1,47 @@
+"""The simulated SDRAM, ``sim/verilator/sdram.sv``."""
+
+from amaranth.hdl import ClockSignal, Instance
+from amaranth.lib.wiring import Out
+
+from ....ir.sdram_timing import SdramTiming
+
+__all__ = ["simulated_chip"]
+
+
+def simulated_chip(timing: SdramTiming, pins, preload) -> Instance:
+    """An instance of it.
+
+    Parameters
+    ----------
+    timing : SdramTiming
+        That it checks.
+    pins : SdramPins
+        The controller's.
+    preload : Value
+        Whether contents are read from the file of the argument ``+preload=FILE``.
+    """
+    wires = {
+        f"{'i' if member.flow == Out else 'o'}_{name}": getattr(pins, name)
+        for name, member in pins.signature.members.items()
+        if name not in ("cke", "cs_n")
+    }
+    return Instance(
+        "sdram",
+        p_DATA_BITS=timing.data_bits,
+        p_COLUMN_BITS=timing.column_bits,
+        p_ROW_BITS=timing.row_bits,
+        p_ADDRESS_BITS=timing.address_bits,
+        p_CAS=timing.cas,
+        p_RCD=timing.rcd,
+        p_RP=timing.rp,
+        p_RAS=timing.ras,
+        p_RC=timing.rc,
+        p_WR=timing.wr,
+        p_RFC=timing.rfc,
+        p_MRD=timing.mrd,
+        p_REFI=timing.refi,
+        p_WAKE=timing.wake,
+        i_clk=ClockSignal(),
+        i_preload=preload,
+        **wires,
+    )
