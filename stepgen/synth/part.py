@@ -38,6 +38,12 @@ class Part:
     limits_mhz: dict[str, float]
     grade_scale: dict[str, float]
 
+    def limit(self, multipliers: int, block_rams: int, speed: int) -> float:
+        """Highest clock in MHz that the hard blocks in use allow, at a speed grade."""
+        used = {"multiplier": multipliers, "block_ram": block_rams}
+        limits = [self.limits_mhz[block] for block, count in used.items() if count]
+        return min(limits, default=float("inf")) * self.grade_scale[str(speed)]
+
 
 def named(name: str) -> Part:
     """Read a part's file.
@@ -50,6 +56,6 @@ def named(name: str) -> Part:
     known = sorted(path.stem for path in shipped("boards/parts").glob("*.toml"))
     if name not in known:
         raise StepError(f"there is no part {name!r}, only {', '.join(known)}")
-    data = tomllib.loads(shipped(f"boards/parts/{name}.toml").read_text())
+    data = tomllib.loads(shipped(f"boards/parts/{name}.toml").read_text(encoding="utf-8"))
     blocks = data.pop("blocks")
     return Part(**{**data, **blocks, "speed_grades": tuple(data["speed_grades"])})

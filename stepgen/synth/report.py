@@ -1,0 +1,112 @@
+"""What place and route reports: resources, clock, the slowest path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..ir.errors import StepError
+from .netlist import Groups
+from .part import Part
+
+
+@dataclass(frozen=True)
+class SlowPath:
+    """The slowest path between two registers.
+
+    Attributes
+    ----------
+    start, end : str
+        Groups of its registers.
+    through : list of str
+        Groups on its way, those of its registers included, each once.
+    logic_ns, routing_ns : float
+    first, last : str
+        Names of the registers in the netlist.
+    """
+
+    start: str
+    end: str
+    through: list[str]
+    logic_ns: float
+    routing_ns: float
+    first: str
+    last: str
+
+    def __str__(self) -> str:
+        between = [name for name in self.through if name not in (self.start, self.end)]
+        way = f" through {', '.join(between)}" if between else ""
+        return (
+            f"{self.start} to {self.end}{way}: {self.logic_ns:.1f} ns of logic and "
+            f"{self.routing_ns:.1f} ns of wires"
+        )
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A circuit on a part.
+
+    Attributes
+    ----------
+    used : dict of str to int
+        By resource.
+    hz : float
+        Fastest clock, at most what the hard blocks in use stand.
+    path : SlowPath
+    """
+
+    used: dict[str, int]
+    hz: float
+    path: SlowPath
+
+
+def read(path: Path, bels: Mapping[str, str], groups: Groups, part: Part, speed: int) -> Placed:
+    """Read the report of nextpnr.
+
+    Parameters
+    ----------
+    path : Path
+    bels : mapping of str to str
+        By resource, its name there.
+    groups : Groups
+    part : Part
+    speed : int
+        Grade.
+
+    Raises
+    ------
+    StepError
+        Where the circuit has no path between registers.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    used = {what: data["utilization"].get(bel, {"used": 0})["used"] for what, bel in bels.items()}
+    inner = [p for p in data["critical_paths"] if p["from"] == p["to"]]
+    if not inner or not data["fmax"]:
+        raise StepError(f"{path.name}: the circuit has no path between registers")
+    slowest = max(inner, key=lambda p: sum(step["delay"] for step in p["path"]))
+    achieved = min(clock["achieved"] for clock in data["fmax"].values())
+    limit = part.limit(used["multiplier"], used["block_ram"], speed)
+    return Placed(used, 1e6 * min(achieved, limit), _path(slowest["path"], groups))
+
+
+def _path(steps: list[dict[str, Any]], groups: Groups) -> SlowPath:
+    cells = [step["from"]["cell"] for step in steps] + [steps[-1]["to"]["cell"]]
+    wires = sum(step["delay"] for step in steps if step["type"] == "routing")
+    through = list(dict.fromkeys(map(groups.of, cells)))
+    return SlowPath(
+        groups.of(cells[0]),
+        groups.of(cells[-1]),
+        through,
+        round(sum(step["delay"] for step in steps) - wires, 2),
+        round(wires, 2),
+        cells[0],
+        cells[-1],
+    )
+
+
+def placed_of(data: Mapping[str, Any]) -> Placed:
+    """A report from the plain data of it."""
+    return Placed(data["used"], data["hz"], SlowPath(**data["path"]))

@@ -1,0 +1,1 @@
+"""Tools that make bitstreams: a module for each family of FPGAs, under its name."""
