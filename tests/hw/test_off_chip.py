@@ -6,6 +6,7 @@ from axi_memory import AxiMemory
 from drawn import Draw
 from harness import compare, simulate
 from off_chip import OffChip
+from seeds import some_slow
 
 from stepgen.hw.design.registers import NUMBER_BITS, OUT_OF_RANGE, explained
 from stepgen.hw.design.table import Bus, Channel
@@ -80,7 +81,7 @@ def test_a_load_for_its_structure_alone(seed):
     design.verify(design.timing(), design.stalls())
 
 
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", some_slow(range(32), 16))
 def test_load_by_address(seed):
     """Tiles that straddle words and bursts, and addresses, of a memory that answers at any time."""
     draw = Draw(seed)
@@ -159,7 +160,7 @@ def test_store(seed):
     design.verify(design.timing(), design.stalls())
 
 
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", some_slow(range(32), 16))
 def test_store_by_address(seed):
     """Tiles that straddle words and bursts, beside a linear store, and their flags."""
     draw = Draw(seed)

@@ -12,6 +12,7 @@ import stepgen as sg
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.reduce_rows.params import ReduceRows
+from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped
@@ -96,6 +97,29 @@ def test_columns_are_shifted(seed):
     agrees(draw, fn, tile, tile)
 
 
+@pytest.mark.parametrize("name", ["int8", "int32"])
+@pytest.mark.parametrize("seed", range(10))
+def test_maxima_that_decay(seed, name):
+    draw, element = Draw([seed, 5]), ELEMENTS[name]
+    fn = sg.fn.running_max(draw.one((0, 1, 2, 77, 255, 1 << 30, 1 << 40)))
+    tile = sg.Tile(5, draw.one((1, 2, 3, 6, 7, 12)), element)
+    agrees(draw, fn, tile, tile)
+
+
+@pytest.mark.parametrize("name", ["int8", "int32"])
+def test_maxima_that_decay_are_those_of_whole_numbers(name):
+    """Column by column, in Python's integers."""
+    draw, element = Draw([1, len(name)]), ELEMENTS[name]
+    for decay in (0, 1, 7, 1 << 30, 1 << 40):
+        x, tile = values(draw, element, 4, 9), sg.Tile(4, 9, element)
+        made = sg.fn.running_max(decay).compute(Setting(tile, at_of(tile), LANES), x)
+        for row, found in zip(x.tolist(), made.tolist(), strict=True):
+            last = row[0]
+            for number, mine in zip(row, found, strict=True):
+                last = max(number, last - decay)
+                assert mine == last
+
+
 def test_a_sum_does_not_depend_on_lanes():
     x = values(Draw(1), sg.f32, 40, 23)
     at = [Setting(sg.Tile(40, 1, sg.f32), np.dtype(np.float32), lanes) for lanes in (1, 4, 16)]
@@ -141,6 +165,9 @@ def reduction(**changed):
         (ShiftCols(3, 0, 3, 8), 6, False),
         (ShiftCols(3, 0, 3, 8), 4, True),
         (ShiftCols(3, 0, 3, 8), 8, True),
+        (RunningMax("int8", 6, 3), 6, False),
+        (RunningMax("int8", 6, 3), 4, True),
+        (RunningMax("int8", 6, 3), 8, True),
     ],
 )
 def test_rows_of_another_length(unit, cols, wrong):
@@ -172,6 +199,11 @@ def test_rows_of_another_length(unit, cols, wrong):
         (ShiftCols(1, 0, 0, 8), (2, 8, 2), "shift_cols dut: columns are shifted by at least 1"),
         (ShiftCols(1, 256, 3, 8), (2, 8, 2), "shift_cols dut: 256 is no pattern of 8 bits"),
         (ShiftCols(1, 0, 3, 8), (2, 16, 2), "shift_cols dut: x must be of rank 2 with 2 lanes"),
+        (RunningMax("int8", 3, 1), (2, 8, 0), "running_max dut: x must have rows"),
+        (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: it works on int8 or int32, not"),
+        (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),
+        (RunningMax("int8", 3, -1), (2, 8, 2), "running_max dut: the decay must be at least 0"),
+        (RunningMax("int8", 3, 1), (2, 8, 2), "running_max dut: y must be of rank 2 .* late, not"),
     ],
 )
 def test_what_can_not_be_built(unit, x, message):

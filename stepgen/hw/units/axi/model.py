@@ -7,7 +7,10 @@ a handshake on the bus is a pop or a push of one of its channels.
 
 from __future__ import annotations
 
+from ....ir.memory_timing import MemoryTiming
+from ....ir.sdram_timing import SdramTiming
 from ....ir.stalls import stalled
+from ....timing.bursts import burst_length
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     FULL_OUTPUT,
@@ -26,6 +29,7 @@ from ....timing.kernel import (
     room,
     step,
 )
+from ....timing.sdram import build_sdram
 from ...design.table import Unit
 from .params import Axi
 
@@ -66,7 +70,7 @@ def read(M: Memory, a: int, t: int) -> int:
         return wait
     M[a + P.offered] = 0
     M[a + P.moved] += 1
-    last = M[a + P.moved] == head(M, M[a + P.bursts])
+    last = M[a + P.moved] == burst_length(head(M, M[a + P.bursts]))
     push(M, M[a + P.r], t, last)
     if last:
         pop(M, M[a + P.bursts], t)
@@ -125,18 +129,22 @@ def answer(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Axi, layout: DesignLayout) -> None:
-    """One actor per channel of the bus; the arbiter guarantees space for ``b``."""
+    """One actor per channel of the bus, or an SDRAM; the arbiter guarantees space for ``b``."""
     timing = layout.memory
+    if isinstance(timing, SdramTiming):
+        channels = {port: layout.channel(name) for port, name in unit.inputs.items()}
+        channels |= {port: layout.channel(name) for port, name in unit.outputs.items()}
+        build_sdram(unit.name, layout, timing, layout.design.bus, channels)
+        return
     layout.horizon = max(layout.horizon, timing.read_interval + 2, timing.write_interval + 2)
     if params.reads:
-        build_reads(unit, layout)
+        build_reads(unit, timing, layout)
     if params.writes:
-        build_writes(unit, layout)
+        build_writes(unit, timing, layout)
 
 
-def build_reads(unit: Unit, layout: DesignLayout) -> None:
+def build_reads(unit: Unit, timing: MemoryTiming, layout: DesignLayout) -> None:
     """The actors at ``ar`` and ``r``."""
-    timing = layout.memory
     ar, r = layout.channel(unit.inputs["ar"]), layout.channel(unit.outputs["r"])
     bursts = layout.internal(f"{unit.name}.reads", timing.read_outstanding, timing.read_latency)
     key, threshold = layout.stalls.of("mem.ar")
@@ -163,9 +171,8 @@ def build_reads(unit: Unit, layout: DesignLayout) -> None:
     layout.actor(unit.name, "read", read, own, reads=[bursts], writes=[r])
 
 
-def build_writes(unit: Unit, layout: DesignLayout) -> None:
+def build_writes(unit: Unit, timing: MemoryTiming, layout: DesignLayout) -> None:
     """The actors at ``aw``, ``w`` and ``b``."""
-    timing = layout.memory
     aw, w = (layout.channel(unit.inputs[port]) for port in ("aw", "w"))
     b = layout.channel(unit.outputs["b"])
     depth = timing.write_outstanding

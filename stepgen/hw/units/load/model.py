@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, VALUE
+from ....timing.bursts import burst_length, first_word, make_burst
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     ANY,
@@ -32,9 +33,9 @@ from ..axi.params import burst
 from .params import Load
 
 WATCH = record("ref", "go", "closes", "level", "inside")
-SEEK = record("starts", "bursts", "length", "word", "burst", "address", "left")
+SEEK = record("starts", "bursts", "length", "word", "burst", "first", "address", "left")
 WALK = record(
-    "go", "gone", "bursts", "base", "length", "word", "burst", "start", "address", "left",
+    "go", "gone", "bursts", "base", "length", "word", "burst", "first", "start", "address", "left",
     "loop_count", "loops",
 )  # fmt: skip
 GRANT = record("bursts", "req", "data", "asked", "longest")
@@ -53,6 +54,8 @@ DIM_SIZE = 3
 """Words of the record of one dim."""
 
 NO_CHANNEL = 0
+SPACE = 1 << 56
+"""Bytes of the addresses that the model tells apart."""
 
 
 @step
@@ -94,7 +97,7 @@ def seek(M: Memory, a: int, t: int) -> int:
         if wait != READY:
             return wait
         length = min(M[a + P.burst] - M[a + P.address] % M[a + P.burst], M[a + P.left])
-        push(M, bursts, t, length)
+        push(M, bursts, t, make_burst(M[a + P.first] + M[a + P.address], length))
         M[a + P.address] += length
         M[a + P.left] -= length
         if M[a + P.left]:
@@ -122,7 +125,7 @@ def go_through(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     length = min(M[a + P.burst] - M[a + P.address] % M[a + P.burst], M[a + P.left])
-    push(M, M[a + P.bursts], t, length)
+    push(M, M[a + P.bursts], t, make_burst(M[a + P.first] + M[a + P.address], length))
     M[a + P.address] += length
     M[a + P.left] -= length
     if M[a + P.left]:
@@ -132,7 +135,7 @@ def go_through(M: Memory, a: int, t: int) -> int:
         loop = a + P.loops + LOOP_SIZE * n
         M[loop + LOOP_COUNT] += 1
         if M[loop + LOOP_COUNT] < M[loop + LOOP_EXTENT]:
-            start, ended = M[a + P.start] + M[loop + LOOP_JUMP], False
+            start, ended = (M[a + P.start] + M[loop + LOOP_JUMP]) % SPACE, False
             break
         M[loop + LOOP_COUNT] = 0
     word = M[a + P.word]
@@ -155,7 +158,7 @@ def grant(M: Memory, a: int, t: int) -> int:
     wait = room_for(M, M[a + P.data], words, t - 1)  # credits return one cycle late
     if wait != READY:
         return max(wait, t + 1) if wait > 0 else wait
-    M[a + P.asked] += head(M, M[a + P.bursts])
+    M[a + P.asked] += burst_length(head(M, M[a + P.bursts]))
     push(M, M[a + P.req], t, pop(M, M[a + P.bursts], t))
     return acted(M, t)
 
@@ -336,7 +339,7 @@ def build_walk(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
             writes=[go, closes],
         )
 
-    # Addresses count from the last boundary of bursts, so that they are small.
+    # Addresses count from the last boundary of bursts.
     longest = burst(bus, layout.design.channel[unit.inputs["data"]].depth)
     walk, boundary = params.walk, longest * bus.bytes
     base = walk.base % boundary
@@ -350,11 +353,12 @@ def build_walk(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
         length=walk.length,
         word=bus.bytes,
         burst=longest,
+        first=first_word(walk.base, boundary, bus.bytes),
         start=base,
         address=base // bus.bytes,
         left=walk.words(bus.bytes),
         loop_count=len(walk.extents),
-        loops=[n for extent, jump in loops for n in (extent, jump % boundary, 0)],
+        loops=[n for extent, jump in loops for n in (extent, jump % SPACE, 0)],
     )
     layout.actor(unit.name, "walk", go_through, own, reads=[go] if go else [], writes=[bursts])
 
@@ -370,6 +374,7 @@ def build_seek(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
         length=params.tile_bytes,
         word=by.word,
         burst=by.boundary // by.word,
+        first=first_word(by.base, by.boundary, by.word),
         address=0,
         left=0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....timing.bursts import burst_length
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     ANY,
@@ -66,12 +67,12 @@ def grant(M: Memory, a: int, t: int) -> int:
         wait = room(M, M[a + P.under_way], t)
         if wait != READY:
             return wait
-        length = pop(M, M[a + P.requests + chosen], t)
-        push(M, M[a + P.request], t, length)
+        wanted = pop(M, M[a + P.requests + chosen], t)
+        push(M, M[a + P.request], t, wanted)
         push(M, M[a + P.owners], t, chosen)
         push(M, M[a + P.under_way], t, 0)
         if M[a + P.movers] != NO_CHANNEL:
-            push(M, M[a + P.movers], t, length << INDEX_BITS | chosen)
+            push(M, M[a + P.movers], t, burst_length(wanted) << INDEX_BITS | chosen)
     following = choose(M, a, t)
     if following >= 0:
         M[a + P.chosen] = following

@@ -7,9 +7,12 @@ from ....timing.design_layout import DesignLayout
 from ....timing.elements import E, reduce
 from ....timing.kernel import (
     ANY,
+    EMPTY_INPUT,
+    FULL_OUTPUT,
     NEVER,
     OWN,
     READY,
+    REASON,
     Memory,
     acted,
     aux_of,
@@ -287,7 +290,7 @@ def take_turns(M: Memory, a: int, t: int) -> int:
     count, granted = M[a + G.count], M[a + G.granted]
     if granted != NONE:
         go_on(M, M[a + G.readers + granted], t)
-    M[a + G.granted], later = NONE, ANY
+    M[a + G.granted], later, full = NONE, ANY, False
     for k in range(1, count + 1):
         n = (M[a + G.last] + k) % count
         if n == granted:
@@ -298,7 +301,12 @@ def take_turns(M: Memory, a: int, t: int) -> int:
             break
         if wait > 0:
             later = t + 1
-    return later if granted == NONE and M[a + G.granted] == NONE else acted(M, t)
+        full |= M[REASON] == FULL_OUTPUT
+    if granted != NONE or M[a + G.granted] != NONE:
+        return acted(M, t)
+    # One reader may have nothing to read while another has no space for what it has read.
+    M[REASON] = FULL_OUTPUT if full else EMPTY_INPUT
+    return later
 
 
 def build(unit: Unit, params: Pmu, layout: DesignLayout) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, VALUE
+from ....timing.bursts import first_word, make_burst
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
@@ -27,7 +28,7 @@ from ..axi.params import burst
 from .params import RandomStore
 
 PACK = record(
-    "x", "starts", "wreq", "wdata", "bursts", "burst", "word", "full", "last",
+    "x", "starts", "wreq", "wdata", "bursts", "burst", "first", "address", "word", "full", "last",
     "inside", "flushes", "place", "count", "fill", "done",
 )  # fmt: skip
 SETTLE = record("bursts", "ack", "written")
@@ -71,6 +72,7 @@ def pack(M: Memory, a: int, t: int) -> int:
             return wait
     if not M[a + P.flushes] and not M[a + P.inside]:
         start = pop(M, M[a + P.starts], t)
+        M[a + P.address] = M[a + P.first] + start // word
         M[a + P.place] = start // word % M[a + P.burst]
         M[a + P.fill] = start % word
         M[a + P.inside] = True
@@ -87,7 +89,8 @@ def pack(M: Memory, a: int, t: int) -> int:
         M[a + P.place] += 1
         if final or M[a + P.place] == M[a + P.burst]:
             push(M, M[a + P.bursts], t, WAITS | (TOLD if final else 0))
-            push(M, M[a + P.wreq], t, M[a + P.count])
+            push(M, M[a + P.wreq], t, make_burst(M[a + P.address], M[a + P.count]))
+            M[a + P.address] += M[a + P.count]
             M[a + P.count] = 0
             M[a + P.place] = 0
     if final:
@@ -159,6 +162,8 @@ def build(unit: Unit, params: RandomStore, layout: DesignLayout) -> None:
         wdata=wdata,
         bursts=bursts,
         burst=burst(bus, design.channel[unit.outputs["wdata"]].depth),
+        first=first_word(by.base, by.boundary, by.word),
+        address=0,
         word=bus.bytes,
         full=gear.full,
         last=gear.last,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.wire import DONE, VALUE
+from ....timing.bursts import first_word, make_burst
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
     READY,
@@ -25,7 +26,7 @@ from ..axi.params import burst
 from .params import Store
 
 PACK = record(
-    "x", "wreq", "wdata", "bursts", "burst", "place", "count", "left", "by_rows",
+    "x", "wreq", "wdata", "bursts", "burst", "address", "place", "count", "left", "by_rows",
     "word", "full", "last", "fill", "done",
 )  # fmt: skip
 SETTLE = record("bursts", "ack")
@@ -62,7 +63,8 @@ def pack(M: Memory, a: int, t: int) -> int:
         M[a + P.count] += 1
         M[a + P.place] += 1
     if request:
-        push(M, M[a + P.wreq], t, M[a + P.count])
+        push(M, M[a + P.wreq], t, make_burst(M[a + P.address], M[a + P.count]))
+        M[a + P.address] += M[a + P.count]
         M[a + P.count] = 0
         M[a + P.place] = 0
     if value:
@@ -110,6 +112,7 @@ def build(unit: Unit, params: Store, layout: DesignLayout) -> None:
         wdata=wdata,
         bursts=bursts,
         burst=longest,
+        address=first_word(params.base, bus.bytes, bus.bytes),
         place=params.base // bus.bytes % longest,
         count=0,
         left=params.room(channel),

@@ -1,0 +1,88 @@
+"""AsTile: rows of addresses, and flags, become tiles of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....ir.dtypes import ELEMENTS, ElementType, address, bool_, int32
+from ....ir.wire import TILE_LEVELS
+from ...arithmetic.operations import CONVERSIONS, NUMBERS
+from ...design.formats import Format, misfit
+from ...design.pace import Extents, Paces, Part
+from ...design.params import UnitParams
+from ...design.table import Design, Unit
+
+
+@dataclass(frozen=True)
+class AsTile(UnitParams):
+    """``y`` has a tile ``[1, columns]`` for each beat of ``x``.
+
+    Parameters
+    ----------
+    operand : str
+        What ``x`` has: address, or bool.
+    element : str
+        Element type of ``y``, to which they are converted.
+    columns : int
+        How many there are in a beat of ``x``.
+    """
+
+    operand: str
+    element: str
+    columns: int
+
+    kind: ClassVar = "as_tile"
+    main: ClassVar = "convert"
+    inputs: ClassVar = ("x",)
+    outputs: ClassVar = ("y",)
+
+    @property
+    def to(self) -> ElementType:
+        """Element type of ``y``."""
+        return ELEMENTS[self.element]
+
+    @property
+    def of_addresses(self) -> bool:
+        """Whether it converts addresses."""
+        return self.operand == address.name
+
+    @property
+    def lowered(self) -> int:
+        """A tile has two dims more."""
+        return -TILE_LEVELS
+
+    def slices(self, lanes: int) -> int:
+        """Beats of a tile."""
+        return -(-self.columns // lanes)
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        if self.operand not in (address.name, bool_.name):
+            return f"it takes addresses or flags, not {self.operand}"
+        if self.element not in [e.name for e in NUMBERS]:
+            return f"{self.element} is no type of numbers"
+        if self.columns < 1:
+            return f"a row needs at least 1 column, not {self.columns}"
+        x = design.channel[unit.inputs["x"]]
+        if x.rank is None:
+            return "x needs a channel with structure, not a raw one"
+        given = Format(self.columns, max(1, x.bits) if self.of_addresses else 1, x.rank)
+        delay = self.delay(design.lanes)
+        y = Format(design.lanes, self.to.bits, x.rank + TILE_LEVELS, delay)
+        return misfit(unit, design, x=given, y=y)
+
+    def delay(self, lanes: int) -> int:
+        """Pipeline of ``y`` in cycles."""
+        if self.of_addresses:
+            return CONVERSIONS.get((int32, self.to), 1)
+        return CONVERSIONS[bool_, self.to]
+
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; a beat becomes a tile."""
+        x, y = unit.inputs["x"], unit.outputs["y"]
+
+        def follow(paces: Paces) -> Paces:
+            return {y: replace(paces[x].moved(0, TILE_LEVELS), replayed="")}
+
+        return [Part((x,), (y,), follow, turn=max(1, int(extents[y][0].bound)))]

@@ -1,0 +1,89 @@
+"""RunningMax: along each row a maximum that decays by a constant per column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....ir.dtypes import ELEMENTS, ElementType, Tile, int8, int32
+from ...design.formats import Format, misfit
+from ...design.params import UnitParams
+from ...design.table import Design, Unit
+
+INTEGERS = (int8, int32)
+LEVEL = 2
+"""Stages of the larger one of two numbers: compare, select."""
+
+
+@dataclass(frozen=True)
+class RunningMax(UnitParams):
+    """``y[j] = max(x[j], y[j - 1] - decay)`` in each row, without overflow.
+
+    Adding ``j * decay`` to column j makes it a plain running maximum, of numbers that are wider.
+
+    Parameters
+    ----------
+    operand : str
+        Element type, of integers.
+    columns : int
+        Elements of a row.
+    decay : int
+        At least 0.
+    """
+
+    operand: str
+    columns: int
+    decay: int
+
+    kind: ClassVar = "running_max"
+    main: ClassVar = "compute"
+    inputs: ClassVar = ("x",)
+    outputs: ClassVar = ("y",)
+
+    @property
+    def element(self) -> ElementType:
+        """Element type."""
+        return ELEMENTS[self.operand]
+
+    def slices(self, lanes: int) -> int:
+        """Beats of a row."""
+        return -(-self.columns // lanes)
+
+    @property
+    def step(self) -> int:
+        """What is added per column: a decay by all there is lets no element reach the next."""
+        return min(self.decay, (1 << self.element.bits) - 1)
+
+    def bits(self, lanes: int) -> int:
+        """Bits of an element with what is added to it."""
+        most = self.step * (self.slices(lanes) * lanes - 1)
+        return ((1 << self.element.bits - 1) + most).bit_length() + 1
+
+    def levels(self, lanes: int) -> int:
+        """Levels of the prefix network over the lanes of a beat."""
+        return (lanes - 1).bit_length()
+
+    def problem(self, unit: Unit, design: Design) -> str | None:
+        if self.operand not in [e.name for e in INTEGERS]:
+            return f"it works on int8 or int32, not on {self.operand}"
+        if self.columns < 1:
+            return f"a row needs at least 1 column, not {self.columns}"
+        if self.decay < 0:
+            return f"the decay must be at least 0, not {self.decay}"
+        rank = design.channel[unit.inputs["x"]].rank
+        if not rank:
+            return "x must have rows"
+        x = Format(design.lanes, self.element.bits, rank)
+        return misfit(unit, design, x=x, y=x._replace(delay=self.delay(design.lanes)))
+
+    def delay(self, lanes: int) -> int:
+        """Pipeline of ``y``: add; the network; the beats before; the larger one; subtract."""
+        return 3 + (self.levels(lanes) + 1) * LEVEL
+
+
+def of_tile(x: Tile, decay: float) -> RunningMax | None:
+    """The unit for tiles of integers of static columns; None for others."""
+    if x.element not in INTEGERS:
+        return None
+    assert x.cols.static is not None
+    return RunningMax(x.element.name, x.cols.static, int(decay))

@@ -1,0 +1,105 @@
+"""Computes a maximum that decays along each row."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+
+from ....ir.wire import VALUE
+from ...primitives import counter, delayed
+from ...unit import UnitCore
+
+
+class RunningMaxCore(UnitCore):
+    """Map of running_max, of integers.
+
+    What decays is added in advance: column j gets j times as much, counted through the beats of a
+    row. Then follow a prefix network over the lanes of a beat, a register with the maximum of the
+    row's beats so far, and a subtraction.
+
+    Parameters
+    ----------
+    unit.params : RunningMax
+
+    Notes
+    -----
+    One beat per cycle. Latency 5, and 2 for each level of the network. Cost: an adder
+    and a subtraction per lane, about log2(L) + 2 comparators. A row of another number of beats
+    raises ``error``.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        x, y, params, lanes = self.x, self.y, self.params, self.design.lanes
+        kind, stop, fire = x.payload.kind, x.payload.stop, Signal()
+        value = kind == VALUE
+        at, last = counter(m, fire & value, params.slices(lanes))
+        m.d.comb += [
+            fire.eq(x.valid & y.ready),
+            x.ready.eq(fire),
+            y.valid.eq(fire),
+        ]
+        m.d.sync += self.error.eq(fire & value & ((stop != 0) != last))
+
+        # The offset of the beat's first column; further lanes add their constants.
+        whole = params.step * lanes
+        before = Signal(range(max(1, whole * params.slices(lanes))))
+        if whole:
+            with m.If(fire & value):
+                m.d.sync += before.eq(Mux(last, 0, before + whole))
+        elements = [
+            x.payload.data.word_select(n, params.element.bits).as_signed() for n in range(lanes)
+        ]
+        numbers = [self._then(m, e + (before + n * params.step)) for n, e in enumerate(elements)]
+        time, reach = 1, 1
+        while reach < lanes:
+            larger = [self._larger(m, a, b) for a, b in zip(numbers[reach:], numbers, strict=False)]
+            numbers = [*(self._late(m, n, 2) for n in numbers[:reach]), *larger]
+            time, reach = time + 2, 2 * reach
+
+        # The maximum of the beats before, while the row goes on.
+        first = delayed(m, at == 0, time, reset_less=True)
+        takes = delayed(m, fire & value, time)
+        so_far, carried = (self._number(name) for name in ("so_far", "carried"))
+        behind = Mux(first, self._lowest, so_far)
+        m.d.comb += carried.eq(behind)
+        with m.If(takes):
+            m.d.sync += so_far.eq(Mux(numbers[-1] > behind, numbers[-1], behind))
+        carried, numbers = self._then(m, carried), [self._then(m, n) for n in numbers]
+        numbers = [self._larger(m, n, carried) for n in numbers]
+
+        offset = self._late(m, before, params.delay(lanes) - 1)
+        made = [
+            self._late(m, (n - (offset + k * params.step))[: params.element.bits], 1)
+            for k, n in enumerate(numbers)
+        ]
+        kind, stop, low = (
+            self._late(m, field, params.delay(lanes))
+            for field in (kind, stop, x.payload.data[: len(stop)])
+        )
+        m.d.comb += [
+            y.payload.kind.eq(kind),
+            y.payload.stop.eq(stop),
+            y.payload.data.eq(Mux(kind == VALUE, Cat(made), low)),
+        ]
+        return m
+
+    @property
+    def _lowest(self):
+        """A number that is not larger than any."""
+        bits = self.params.bits(self.design.lanes)
+        return Const(-(1 << bits - 1), signed(bits))
+
+    def _number(self, name):
+        return Signal(signed(self.params.bits(self.design.lanes)), name=name)
+
+    def _late(self, m, value, cycles):
+        return delayed(m, value, cycles, reset_less=True)
+
+    def _then(self, m, value):
+        """A number behind a register."""
+        number = self._number("number")
+        m.d.comb += number.eq(value)
+        return self._late(m, number, 1)
+
+    def _larger(self, m, a, b):
+        """The larger number, two cycles later."""
+        chosen = self._late(m, a > b, 1)
+        return self._late(m, Mux(chosen, self._late(m, a, 1), self._late(m, b, 1)), 1)
