@@ -60,7 +60,7 @@ class Accelerator(wiring.Component):
     def __init__(self, design: Design, *, part=inline):
         self.design = design
         self.part = part
-        self.cores = {unit.name: core_of(unit, design) for unit in design.units}
+        self.cores = {unit.name: core_of(unit, design.seen_by(unit)) for unit in design.units}
         for core in self.cores.values():
             core.part = part
         self.faces = {
@@ -91,7 +91,7 @@ class Accelerator(wiring.Component):
     def _identity(self, core):
         """All that the circuit of a unit depends on."""
         forms = {port: _form(channel) for port, channel in core.channels.items()}
-        return [core.identity(), forms, self.design.lanes, asdict(self.design.bus)]
+        return [core.identity(), forms, core.design.lanes, asdict(self.design.bus)]
 
     def elaborate(self, platform):
         m = Module()

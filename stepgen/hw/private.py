@@ -49,10 +49,10 @@ def reused(part: Elaboratable) -> None:
     part._MustUse__silence = True
 
 
-def module(circuit: Elaboratable, name: str, platform=None) -> str:
+def module(circuit: Elaboratable, name: str, platform=None, ports=None) -> str:
     """A circuit in RTLIL, as the top module: `amaranth.back.rtlil.convert`."""
     with _kept():
-        return rtlil.convert(circuit, name=name, platform=platform, emit_src=False)
+        return rtlil.convert(circuit, name=name, platform=platform, ports=ports, emit_src=False)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from .names import verilog_name
 from .primitives import GENERIC
 from .system import System
 
-__all__ = ["generator", "to_verilog", "top_name", "written"]
+__all__ = ["generator", "pins_written", "to_verilog", "top_name", "written"]
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -67,7 +67,7 @@ def to_verilog(
     )
 
 
-def written(name: str, circuit, *, initial: bool = True) -> str:
+def written(name: str, circuit, *, initial: bool = True, platform=GENERIC) -> str:
     """Verilog of a circuit that is made of units and FIFOs, each of which is written once.
 
     Parameters
@@ -78,14 +78,31 @@ def written(name: str, circuit, *, initial: bool = True) -> str:
         Makes the circuit, given what `Accelerator` takes as `part`.
     initial : bool
         As for `to_verilog`.
+    platform : Device
+        Whose hard blocks are used.
     """
-    library = Library(name, GENERIC)
+    library = Library(name, platform)
     system = circuit(library.instance)
-    top = private.module(system, name)
+    top = private.module(system, name, platform)
     passes = _PASSES if initial else (*_UNINITIALIZED, *_PASSES)
     rtlil = _yosys(f"{library.rtlil}\n{top}", *passes, "write_rtlil")
     text = _yosys(explicit(rtlil), "write_verilog -norename -simple-lhs")
     return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
+
+
+def pins_written(name: str, circuit, platform) -> str:
+    """Verilog of a circuit between pins, which instantiates modules that are written apart.
+
+    Parameters
+    ----------
+    name : str
+        Of its module.
+    circuit : Elaboratable
+        Has ``pins``, a list of IOPort.
+    platform : Device
+    """
+    text = private.module(circuit, name, platform, circuit.pins)
+    return _yosys(text, *_PASSES, "write_verilog -norename -simple-lhs")
 
 
 def generator(design: Design) -> str:

@@ -107,19 +107,22 @@ class BufferIn(_Buffer):
             ]
         asked = self.beats.valid & ~self.beats.done
         m.d.sync += [self.beats.done.eq(asked), self.beats.refused.eq(beyond | ~self.beats.write)]
+        some, step = Signal(), Signal()  # whether there are beats to read: a register
+        following = Signal(LIMIT_BITS, init=1)  # begun + 1
+        m.d.sync += some.eq(Mux(step, following != given, begun != given) & ~clear)
         m.d.comb += [
-            ahead.w.valid.eq(begun != given),
+            step.eq(some & ahead.w.ready),
+            ahead.w.valid.eq(some),
             ahead.w.payload.eq(Cat(ram.r_data for ram in rams)),
             self.o.valid.eq(ahead.r.valid),
             self.o.payload.eq(ahead.r.payload),
             ahead.r.ready.eq(self.o.ready),
         ]
-        m.d.sync += [
-            begun.eq(begun + (ahead.w.valid & ahead.w.ready)),
-            taken.eq(taken + (self.o.valid & self.o.ready)),
-        ]
+        with m.If(step):
+            m.d.sync += [begun.eq(following), following.eq(following + 1)]
+        m.d.sync += taken.eq(taken + (self.o.valid & self.o.ready))
         with m.If(clear):
-            m.d.sync += [begun.eq(0), taken.eq(0)]
+            m.d.sync += [begun.eq(0), following.eq(1), taken.eq(0)]
         return m
 
 
@@ -140,12 +143,20 @@ class BufferOut(_Buffer):
         rams, slot, word, beyond = self._rams(m)
         stored = Signal(LIMIT_BITS)
         taken, clear = self._count(m, stored)
-        moves, room = Signal(), Signal(init=1)
+        moves, moved, room = Signal(), Signal(), Signal(init=1)
         m.d.comb += [moves.eq(self.i.valid & room), self.i.ready.eq(room)]
-        # One place stays free, for the beat that comes while this is found out.
-        m.d.sync += [room.eq(stored - taken + moves < self.depth - 1), stored.eq(stored + moves)]
+        # One place stays free, for the beat that comes while this is found out. What was stored two
+        # cycles ago is compared with all that may have come since, so that no sum is in the way.
+        level = Signal(range(self.depth + 1))
+        fits = [level < self.depth - 1 - since for since in range(3)]
+        m.d.sync += [
+            level.eq(stored - taken),
+            moved.eq(moves),
+            room.eq(Mux(moves & moved, fits[2], Mux(moves | moved, fits[1], fits[0]))),
+            stored.eq(stored + moves),
+        ]
         with m.If(clear):
-            m.d.sync += [stored.eq(0), room.eq(1)]
+            m.d.sync += [stored.eq(0), level.eq(0), moved.eq(0), room.eq(1)]
         for k, ram in enumerate(rams):
             part = self.i.payload[32 * k : 32 * k + 32]
             m.d.comb += [

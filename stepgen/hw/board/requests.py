@@ -50,9 +50,11 @@ class Requests(wiring.Component):
         register = Signal(32, init=START)
         full, beyond = Signal(), Signal()
         some, good = Signal(), Signal()
+        sound = Signal()  # many cycles pass from a byte to the end of a frame
+        m.d.sync += sound.eq(register == CRC_RESIDUE)
         m.d.comb += [
             some.eq(count == CHECK_BYTES + 1),
-            good.eq(self.whole & some & ~beyond & ~full & (register == CRC_RESIDUE)),
+            good.eq(self.whole & some & ~beyond & ~full & sound),
             ram.w_addr.eq(tail),
             ram.w_data.eq(Cat(waiting[:8], self.ends)),
             ram.w_en.eq(some & (self.byte | self.ends) & ~full),

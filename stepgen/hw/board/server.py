@@ -54,7 +54,8 @@ class Server(wiring.Component):
         word, left = Signal(8 * WORD), Signal(8)
         place = Signal(range(HEADER_BYTES + 1))
         fresh = Signal()
-        m.d.comb += back.eq(expected - sequence - 1)
+        # Two carry chains: the answer is used in the state after the next one.
+        m.d.sync += back.eq(expected - sequence - 1)
 
         access = Signal()
         one = self._spaces(m, access, space, operation == Operation.WRITE, address, word)
@@ -67,9 +68,11 @@ class Server(wiring.Component):
                     m.d.sync += [header.eq(Cat(header[8:], byte)), place.eq(place + 1)]
                     with m.If(place == HEADER_BYTES - 1):
                         m.d.sync += place.eq(0)
-                        m.next = "check"
+                        m.next = "compare"
                     with m.Elif(ends):  # no host sends that: nobody waits for an answer
                         m.d.sync += place.eq(0)
+            with m.State("compare"):
+                m.next = "check"
             with m.State("check"):
                 m.d.sync += [
                     address.eq(header[24:]),
@@ -185,10 +188,10 @@ class Server(wiring.Component):
         m.d.comb += unknown.eq(access & (space >= len(others)))
         done = unknown
         found, refused = Const(0, 32), unknown
+        chosen = []
         for number, other in enumerate(others):
-            chosen = access & (space == number) & ~one.done
+            chosen.append(access & (space == number) & ~one.done)
             m.d.comb += [
-                other.valid.eq(chosen),
                 other.write.eq(write),
                 other.address.eq(address),
                 other.word.eq(word),
@@ -196,5 +199,7 @@ class Server(wiring.Component):
             done = done | other.done
             found = Mux(other.done, other.found, found)
             refused = refused | other.done & other.refused
+        for other, asked in zip(others, chosen, strict=True):
+            m.d.sync += other.valid.eq(asked & ~done)  # a register, low from `done` on
         m.d.sync += [one.done.eq(done & ~one.done), one.found.eq(found), one.refused.eq(refused)]
         return one

@@ -12,19 +12,23 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...ir.errors import StepError
+from ...ir.sdram_timing import SdramTiming
 from ..design.registers import address_bits
-from ..design.table import Design
+from ..design.table import Channel, Design
+from ..fifo import Fifo
 from ..library import inline
 from ..names import verilog_name
 from ..system import System
+from ..units.axi.params import Axi
 from ..units.sink.params import Sink
 from ..units.source.params import Source
 from . import cobs, uart
 from .buffers import BufferIn, BufferOut
-from .crc import Closer
+from .crc import FRAME_BYTE, Closer
 from .memory import BlockMemory
 from .protocol import COUNT_WORDS, STREAM_BITS
 from .requests import Requests
+from .sdram import SdramMemory, SdramPins
 from .server import Server
 from .spaces import MemorySpace, RegisterSpace, identity, serve_identity
 
@@ -45,6 +49,8 @@ class Surroundings:
         Bus words of the off-chip memory, a power of two.
     beats : int
         Beats in the buffer of each stream port, a power of two.
+    sdram : SdramTiming or None
+        Of the memory; None for one of block RAM.
 
     Raises
     ------
@@ -56,6 +62,7 @@ class Surroundings:
     bit_cycles: int
     memory_words: int
     beats: int
+    sdram: SdramTiming | None = None
 
     def __post_init__(self) -> None:
         if self.bit_cycles < uart.LEAST_CYCLES:
@@ -88,11 +95,17 @@ class BoardTop(wiring.Component):
     tx : ``Out(1)``
         To the host.
     running : ``Out(1)``
+    sdram : ``Out(SdramPins)``
+        Of a design with a memory bus, where the memory is an SDRAM.
     """
 
     def __init__(self, design: Design, around: Surroundings, *, counters=True, part=inline):
         self.design, self.around, self.counters, self.part = design, around, counters, part
-        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "running": Out(1)})
+        members = {"rx": In(1, init=1), "tx": Out(1, init=1), "running": Out(1)}
+        self.pins = around.sdram is not None and next(design.of_kind(Axi), None) is not None
+        if self.pins:
+            members["sdram"] = Out(SdramPins(around.sdram))
+        super().__init__(members)
 
     def elaborate(self, platform):
         m = Module()
@@ -127,8 +140,11 @@ class BoardTop(wiring.Component):
         for name in ("byte", "content", "ends", "whole"):
             m.d.comb += getattr(requests, name).eq(getattr(decoder, name))
         wiring.connect(m, requests.o, server.i)
-        wiring.connect(m, server.o, closer.i)
-        wiring.connect(m, closer.o, encoder.i)
+        # Registers between them: each decides from the next one's ready what it does.
+        for name, giver, taker in (("answers", server, closer), ("closed", closer, encoder)):
+            m.submodules[name] = between = Fifo(Channel(name, 0, FRAME_BYTE, None, depth=2))
+            wiring.connect(m, giver.o, between.w)
+            wiring.connect(m, between.r, taker.i)
         wiring.connect(m, encoder.o, sender.i)
         return server, requests.bad
 
@@ -138,7 +154,12 @@ class BoardTop(wiring.Component):
             _refuse(m, access)
             return
         bus, words = self.design.bus, self.around.memory_words
-        m.submodules.memory = memory = BlockMemory(bus.address_bits, bus.data_bits, words)
+        if self.pins:
+            m.submodules.memory = memory = SdramMemory(self.around.sdram, bus)
+            m.d.comb += memory.running.eq(system.running)
+            wiring.connect(m, memory.pins, wiring.flipped(self.sdram))
+        else:
+            m.submodules.memory = memory = BlockMemory(bus.address_bits, bus.data_bits, words)
         m.submodules.memory_space = space = MemorySpace(
             bus.address_bits, bus.data_bits, words * bus.bytes // 4
         )

@@ -6,6 +6,7 @@ every report. It depends on neither graphs, circuits nor timing.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -120,6 +121,11 @@ class Channel:
     def latency(self) -> int:
         """Cycles from the producer's handshake until the beat is at the head of the FIFO."""
         return self.delay + MEMORY_LATENCY[self.memory]
+
+    def pipelined(self, delay: int) -> Channel:
+        """The channel behind a pipeline of `delay` cycles, deep enough for one beat per cycle."""
+        least = delay + MEMORY_LATENCY[memory_kind(delay + 2)] + 1 if delay else 0
+        return dataclasses.replace(self, delay=delay, depth=max(self.depth, least))
 
     @property
     def data_bits(self) -> int:
@@ -248,6 +254,8 @@ class Design:
     ----------
     fused : mapping of str to str
         By operator that is part of another's unit, the name of that unit.
+    lanes_of : mapping of str to int
+        By unit the lanes of its beats, where they are not `lanes`: in systems of several designs.
 
     Raises
     ------
@@ -263,6 +271,7 @@ class Design:
     channels: tuple[Channel, ...]
     regions: Mapping[str, Region] = field(default_factory=dict)
     fused: Mapping[str, str] = field(default_factory=dict)
+    lanes_of: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -284,7 +293,7 @@ class Design:
                     f"does not fit into addresses of {self.bus.address_bits} bits"
                 )
         for unit in self.units:
-            if problem := unit.params.problem(unit, self):
+            if problem := unit.params.problem(unit, self.seen_by(unit)):
                 raise StepError(f"design {self.name}: {unit.kind} {unit.name}: {problem}")
 
     def _ends(self, side: str) -> dict[str, Unit]:
@@ -313,6 +322,19 @@ class Design:
         """Channels by name."""
         return {c.name: c for c in self.channels}
 
+    def lanes_at(self, unit: str) -> int:
+        """Lanes of the beats of a unit, by its name."""
+        return self.lanes_of.get(unit, self.lanes)
+
+    def seen_by(self, unit: Unit) -> Design:
+        """The table with the lanes of one unit."""
+        lanes = self.lanes_at(unit.name)
+        if lanes == self.lanes:
+            return self
+        seen = copy.copy(self)
+        object.__setattr__(seen, "lanes", lanes)
+        return seen
+
     def of_kind(self, kind: type[UnitParams]) -> Iterator[Unit]:
         """Units of one kind, in table order."""
         return (unit for unit, _ in self.rows_of(kind))
@@ -334,6 +356,8 @@ class Design:
         fields = dataclasses.asdict(dataclasses.replace(self, units=(), channels=()))
         fields["units"] = [unit.to_record() for unit in self.units]
         fields["channels"] = [dataclasses.asdict(channel) for channel in self.channels]
+        if not self.lanes_of:  # as tables of one design always were
+            del fields["lanes_of"]
         return fields
 
     @cached_property

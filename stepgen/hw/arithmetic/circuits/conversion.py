@@ -7,7 +7,7 @@ from .floating import BIAS, EXPONENT_BITS, Parts, leading_zeros, shifted_left, s
 from .integer import saturated
 from .stages import Stages
 
-__all__ = ["convert"]
+__all__ = ["convert", "convert_unsigned"]
 
 
 def convert(m, x, of, to):
@@ -22,6 +22,15 @@ def convert(m, x, of, to):
     if to in MANTISSA_BITS:
         return _to_float(m, x, MANTISSA_BITS[to])
     return _resized(m, x.as_signed(), to.bits)
+
+
+def convert_unsigned(m, x, to):
+    """A number without a sign as one of another type, which saturates, and the stages."""
+    if to in MANTISSA_BITS:
+        return _to_float(m, Cat(x, C(0, 1)), MANTISSA_BITS[to])
+    s, positive = Stages(m), to.bits - 1
+    s.then(y=Mux(x[positive:].any(), C((1 << positive) - 1, to.bits), x[: to.bits]))
+    return s.y, s.count
 
 
 def _resized(m, x, bits):
