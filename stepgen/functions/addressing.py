@@ -12,6 +12,7 @@ import sympy
 
 from stepgen.hw.units.one_hot import params as one_hot
 from stepgen.hw.units.span import params as span
+from stepgen.hw.units.tile_addresses import params as tile_addresses
 from stepgen.ir.dims import Dim, regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
@@ -73,7 +74,7 @@ class TileAddresses(Cut):
         Raises
         ------
         StepError
-            If a selector has not exactly one bit set.
+            If a selector has not exactly one bit set, or an address gets too large.
         """
         if element.ndim == 1:
             if element.sum() != 1:
@@ -84,7 +85,19 @@ class TileAddresses(Cut):
             first = int(element.argmax()) * self.count
         else:
             first = int(element[0, 0]) * self.count
+            if first + self.count > 1 << 64:
+                raise StepError(f"{self} gets {element[0, 0]}, whose tiles lie past all addresses")
         return [np.full((1, 1), first + i, at.dtype) for i in range(self.count)]
+
+    def largest_number(self, *types: DataType) -> int:
+        """The last address of the last consumer of a selector."""
+        (e,) = types
+        return e.n * self.count - 1 if isinstance(e, Selector) else 0
+
+    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[tile_addresses.TileAddresses]:
+        """One unit, which counts."""
+        bits = x.dtype.n if isinstance(x.dtype, Selector) else 0
+        return (tile_addresses.TileAddresses(self.count, bits, grouped=rank > 0),)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ import sympy
 
 from stepgen.functions.bases import Unary, of_products
 from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.pcu.params import Lane
-from stepgen.ir.dtypes import ElementType, Tile, address, bool_, element, int8, int32
+from stepgen.ir.dtypes import DataType, ElementType, Tile, address, bool_, element, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import FLOATS, NUMBERS, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
+from stepgen.ir.wire import ANY_NUMBER, wire_levels
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
@@ -52,9 +54,24 @@ class Convert(Unary):
         """`stepgen.semantics.numbers.convert`."""
         return numbers.convert(x, at.element)
 
-    def lane(self, x: Lane) -> Lane | None:
-        """One element; addresses have no circuit."""
-        return None if x.element == address else x.convert(element(self.to))
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x.convert(element(self.to))
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> UnitParams | None:
+        """The PCU of `lane`; of addresses and single flags, which are no tiles, `as_tile`."""
+        x = tiles[0]
+        if wire_levels(x):
+            return super().unit(lanes, tiles, without_stops)
+        assert x.cols.static is not None
+        return as_tile.AsTile(x.element.name, element(self.to).name, x.cols.static)
+
+    def largest_number(self, *types: DataType) -> int:
+        """Addresses have no bound."""
+        (x,) = types
+        return ANY_NUMBER if isinstance(x, Tile) and x.element == address else 0
 
 
 @dataclass(frozen=True)

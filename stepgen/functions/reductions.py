@@ -12,12 +12,17 @@ import numpy as np
 import sympy
 
 from stepgen.functions.bases import Constant
+from stepgen.hw.units.count import params as count
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.hw.units.reduce_rows import params as reduce_rows
+from stepgen.hw.units.running_max import params as running_max
 from stepgen.ir.dtypes import ElementType, Tile, address, wide
+from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped, Scanned
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
+from stepgen.ir.stream import Stream
+from stepgen.ir.wire import wire_levels
 from stepgen.semantics import numbers
 from stepgen.semantics.numbers import Array
 
@@ -109,26 +114,44 @@ class RunningMax(Constant):
     """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
     2 operations per element. With 0 the plain running maximum; with a gap penalty the row update of
-    sequence alignment by dynamic programming. Each subtraction rounds, or wraps around.
+    sequence alignment by dynamic programming. Each subtraction of floats rounds; integers do not
+    wrap around, since no maximum is below x.
 
     Parameters
     ----------
     c : number
-        A whole number where the elements are integers.
+        At least 0; a whole number where the elements are integers.
     """
 
     c: float = 0
 
     cost: ClassVar[int] = 2
 
+    def __post_init__(self) -> None:
+        if not self.c >= 0:
+            self.refuse(f"a maximum decays by a number of at least 0, not by {self.c}")
+
     def compute(self, at: Setting, x: Array) -> Array:
         """All rows at once, from left to right."""
-        decay = numbers.constant(-self.c, at.element)
-        columns = [x[:, :1]]
-        for j in range(1, x.shape[1]):
-            last = numbers.add(columns[-1], decay, at.element)
-            columns.append(numbers.maximum(x[:, j : j + 1], last))
-        return np.concatenate(columns, axis=1)
+        if numbers.is_float(at.element):
+            decay = numbers.constant(-self.c, at.element)
+            columns = [x[:, :1]]
+            for j in range(1, x.shape[1]):
+                last = numbers.add(columns[-1], decay, at.element)
+                columns.append(numbers.maximum(x[:, j : j + 1], last))
+            return np.concatenate(columns, axis=1)
+        raised = np.arange(x.shape[1]) * int(min(self.c, 1 << 32))
+        highest = np.maximum.accumulate(x.astype(np.int64) + raised, axis=1) - raised
+        return highest.astype(at.dtype)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> running_max.RunningMax | None:
+        """A prefix network, for integers."""
+        x = tiles[0]
+        if numbers.is_float(x.element.name):
+            raise StepError(f"{self} has no circuit yet for {x}, only for int8 and int32")
+        return running_max.of_tile(x, self.c)
 
 
 @dataclass(frozen=True)
@@ -150,3 +173,16 @@ class Count(Scanned):
     def update(self, at: Setting, state: Any, x: Array) -> Any:
         """One more."""
         return state + at.dtype.type(1)
+
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> count.Count:
+        """A counter, which tells the number of a chunk."""
+        return self._counter(streams, rank, every=False)
+
+    def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> count.Count:
+        """A counter, which tells each number."""
+        return self._counter(streams, rank, every=True)
+
+    def _counter(self, streams: Sequence[Stream], rank: int, *, every: bool) -> count.Count:
+        x, y = streams
+        base = wire_levels(x.dtype)
+        return count.Count(base, base + rank, y.node.attrs["init"] or 0, every)

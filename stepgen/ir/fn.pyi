@@ -490,12 +490,13 @@ class Functions:
         """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
         2 operations per element. With 0 the plain running maximum; with a gap penalty the row update of
-        sequence alignment by dynamic programming. Each subtraction rounds, or wraps around.
+        sequence alignment by dynamic programming. Each subtraction of floats rounds; integers do not
+        wrap around, since no maximum is below x.
 
         Parameters
         ----------
         c : number
-            A whole number where the elements are integers.
+            At least 0; a whole number where the elements are integers.
 
         Returns
         -------

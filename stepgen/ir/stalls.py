@@ -2,8 +2,8 @@
 
 Simulated memory, drivers of stream ports and the cycle model all use `stalled` to decide whether a
 channel stalls in a cycle, so predictions with stalls are exact too. The function exists in three
-languages: here, in ``sim/verilator/stalls.svh`` and in ``sim/verilator/driver.cpp``; a test
-compares them.
+languages: here and for numpy in ``stepgen/drivers/stalls.py``, in ``sim/verilator/stalls.svh`` and
+in ``sim/verilator/driver.cpp``; a test compares them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
 from numba.extending import register_jitable
 
 from .arguments import take_fields
@@ -44,20 +42,6 @@ def stalled(key: int, threshold: int, cycle: int) -> bool:
         Cycle of the run; only its low 32 bits are used.
     """
     return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
-
-
-def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[np.bool_]:
-    """`stalled` for the cycles `start` to `start + count - 1` at once.
-
-    Returns
-    -------
-    bool array of shape [count]
-    """
-    cycles = np.arange(start, start + count, dtype=np.int64).astype(np.uint32)
-    x = np.uint32(key) + cycles * np.uint32(0x9E3779B1)
-    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return np.asarray((x ^ (x >> np.uint32(16))) < threshold)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from stepgen.ir.operator import operators
 from stepgen.ir.records import parsed
 from stepgen.ir.registry import ONES_OWN
 from stepgen.ir.stream import Stream
+from stepgen.ir.system import SystemGraph
 from stepgen.ir.versions import stamped, unstamped
 from stepgen.ir.where import placed
 
@@ -33,7 +34,7 @@ FORMAT = 1
 
 
 def dumps(graph: Graph, *, lines: bool = True) -> str:
-    """The text of a graph.
+    """The text of a graph, or of a system with the graphs of its parts.
 
     Parameters
     ----------
@@ -42,6 +43,17 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
     lines : bool
         Whether to keep the user's line of every node.
     """
+    return json.dumps(stamped(FORMAT, _fields(graph, lines)), indent=1)
+
+
+def _fields(graph: Graph, lines: bool) -> dict[str, Any]:
+    if isinstance(graph, SystemGraph):
+        return {
+            "name": graph.name,
+            "parts": {part: _fields(one, lines) for part, one in graph.parts.items()},
+            "links": graph.links,
+            "lanes": graph.lanes,
+        }
     uses = {
         (node.name, index): feedback.label
         for feedback in graph.feedbacks
@@ -56,7 +68,7 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
         attrs = {k: _encode(v) for k, v in node.attrs.items()}
         entry = {"op": node.op, "name": node.name, "inputs": inputs, "attrs": attrs}
         nodes.append({**entry, "where": node.where} if lines else entry)
-    fields = {
+    return {
         "name": graph.name,
         "tensors": [
             {"name": t.name, "shape": list(t.shape), "element": t.element.name, "base": t.base}
@@ -65,7 +77,6 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
         "feedbacks": [_encode_feedback(f) for f in graph.feedbacks],
         "nodes": nodes,
     }
-    return json.dumps(stamped(FORMAT, fields), indent=1)
 
 
 def loads(text: str, place: str = "the text") -> Graph:
@@ -90,17 +101,34 @@ def loads(text: str, place: str = "the text") -> Graph:
     with unstamped(data, FORMAT, place) as fields:
         if "nodes" not in fields and fields.keys() & {"design", "units"}:
             raise StepError(f"{place} is a design, not a graph: give the folder that it is in")
-        loader = _Loader(place)
-        try:
-            placed(place, lambda: loader.load(fields))
-        except StepError:
-            raise
-        except (
-            *(ArithmeticError, AttributeError, LookupError),
-            *(RecursionError, TypeError, ValueError),
-        ):
-            raise StepError(f"{loader.what} does not fit together") from None
+        return _system(fields, place) if "parts" in fields else _graph(fields, place)
+
+
+def _graph(fields: dict[str, Any], place: str) -> Graph:
+    loader = _Loader(place)
+    try:
+        placed(place, lambda: loader.load(fields))
+    except StepError:
+        raise
+    except (
+        *(ArithmeticError, AttributeError, LookupError),
+        *(RecursionError, TypeError, ValueError),
+    ):
+        raise StepError(f"{loader.what} does not fit together") from None
     return loader.graph
+
+
+def _system(fields: dict[str, Any], place: str) -> SystemGraph:
+    parts, links, lanes = (_field(fields, key, dict, place) for key in ("parts", "links", "lanes"))
+    name = _field(fields, "name", object, place)
+    for key, kind, table in (("links", str, links), ("lanes", int, lanes)):
+        for one in table:
+            _field(table, one, kind, f"{key} of {place}")
+    graphs = {
+        part: _graph(_field(parts, part, dict, place), f"part {shown(part)} of {place}")
+        for part in parts
+    }
+    return placed(place, lambda: SystemGraph(graphs, links, name=name, lanes=lanes))
 
 
 def _field(entry: Any, key: str, kind: type | tuple[type, ...], what: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import psutil
 
 from stepgen.ir.errors import StepError
 
@@ -22,6 +22,6 @@ def check_memory(size: int, what: str) -> None:
     StepError
         If they do not fit.
     """
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    there = psutil.virtual_memory().total
     if size > there:
         raise StepError(f"{what} takes {size:,} bytes, but this host has {there:,} bytes")

@@ -16,6 +16,7 @@ from stepgen.ir.dtypes import Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
+from stepgen.ir.system import programs
 from stepgen.ir.tensor import Tensor
 from stepgen.semantics.hazards import hazards
 from stepgen.semantics.numbers import DTYPES, Array, as_element
@@ -65,6 +66,14 @@ def layouts(graph: Graph) -> dict[str, Layout]:
     StepError
         If two uses of a tensor need different layouts.
     """
+    return {
+        begin + name: layout
+        for begin, one in programs(graph).items()
+        for name, layout in _layouts(one).items()
+    }
+
+
+def _layouts(graph: Graph) -> dict[str, Layout]:
     asked: dict[str, tuple[Layout, Node]] = {}
     for node in graph.nodes:
         if "tensor" not in node.attrs:

@@ -231,6 +231,8 @@ def convert(x: Array, name: str) -> Array:
         far = 2.0**62
         whole = np.clip(np.rint(np.nan_to_num(x.astype(np.float64), nan=0.0)), -far, far)
         return saturate(whole.astype(np.int64), name)
+    if source == "address":
+        x = np.minimum(x, np.uint64(1 << 62))
     return saturate(x.astype(np.int64), name)
 
 

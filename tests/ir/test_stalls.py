@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 from numba import njit
 
+from stepgen.drivers.stalls import stall_mask
 from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming
-from stepgen.ir.stalls import Stalls, stall_mask, stalled
+from stepgen.ir.stalls import Stalls, stalled
 
 
 def test_scalar_vector_and_compiled_agree() -> None:
