@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..hw.design.table import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
+from ..ir.sdram_timing import SdramTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import DONE, KIND_MASK, VALUE, Beats, narrowed
 from . import kernel as k
@@ -29,7 +30,7 @@ class DesignLayout(Layout):
         Input streams by source.
     stalls : Stalls
         Stalls of ports and memory.
-    memory : MemoryTiming
+    memory : MemoryTiming or SdramTiming
         Timing of the off-chip memory.
     early : collection of str
         Sources whose first beat is offered before the start.
@@ -38,7 +39,7 @@ class DesignLayout(Layout):
     design: Design
     inputs: Mapping[str, Beats]
     stalls: Stalls = field(default_factory=Stalls)
-    memory: MemoryTiming = field(default_factory=MemoryTiming)
+    memory: MemoryTiming | SdramTiming = field(default_factory=MemoryTiming)
     early: Collection[str] = ()
     notes: list[tuple[str, int]] = field(default_factory=list)
     faults: dict[int, Callable[[int], str]] = field(default_factory=dict)
@@ -52,7 +53,9 @@ class DesignLayout(Layout):
         self._channels: dict[str, int] = {}
         for index, c in enumerate(self.design.channels):
             self._channels[c.name] = self.new_channel(c.name, c.depth, c.latency, index)
-        for unit in self.design.units:
+        design = self.design
+        for unit in design.units:
+            self.design = design.seen_by(unit)
             model = unit.params.cycle_model()
             if model is None:
                 raise StepError(
@@ -62,6 +65,7 @@ class DesignLayout(Layout):
             before = len(self.actors)
             model(unit, unit.params, self)
             self._check_model(unit, self.actors[before:])
+        self.design = design
 
     def _check_model(self, unit: Unit, actors: Sequence[Actor]) -> None:
         """Check that the actors of a unit, which may be a user's, serve all its streams.

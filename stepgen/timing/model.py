@@ -10,6 +10,7 @@ import numpy as np
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
+from ..ir.sdram_timing import SdramTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from . import kernel as k
@@ -88,7 +89,7 @@ def predict(
     design: Design,
     inputs: Mapping[str, Beats],
     *,
-    memory: MemoryTiming | None = None,
+    memory: MemoryTiming | SdramTiming | None = None,
     stalls: Stalls | None = None,
     early: Collection[str] = (),
     limit: int = MAX_CYCLES,
@@ -102,7 +103,7 @@ def predict(
     inputs : mapping of str to Beats
         Input streams by port; beats after the first ``DONE`` belong to the next run. By name of
         their units also the selectors that these make of data.
-    memory : MemoryTiming, optional
+    memory : MemoryTiming or SdramTiming, optional
         Timing of the off-chip memory.
     stalls : Stalls, optional
         Stalls of ports and memory; by default none.

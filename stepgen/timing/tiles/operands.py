@@ -11,8 +11,9 @@ from ..kernel import Memory, aux_of, head, helper, offsets, packed
 from .actor import tile_word
 from .program import Program
 
-OPERAND = offsets("channel", "is_flag", "steps", "path")
-"""Origin of an operand; its path through tuples has `DEEPEST` words."""
+OPERAND = offsets("channel", "columns", "steps", "path")
+"""Origin of an operand; its path through tuples has `DEEPEST` words. A row of flags or addresses,
+whose word is no tile, has its columns here, all else 0."""
 DEEPEST = 4
 """Most levels of nested tuples."""
 OPERAND_SIZE = OPERAND.path + DEEPEST
@@ -27,8 +28,8 @@ def operand(M: Memory, operands: int, count: int, n: int) -> int:
     word = aux_of(head(M, M[at + OPERAND.channel]))
     for i in range(M[at + OPERAND.steps]):
         word = M[word + M[at + OPERAND.path + i]]
-    # The word of a flag is its value; as a tile it has one element.
-    return tile_word(1, 1, 0, 0) if M[at + OPERAND.is_flag] else word
+    columns = M[at + OPERAND.columns]
+    return tile_word(1, columns, 0, 0) if columns else word
 
 
 def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
@@ -50,8 +51,7 @@ def build(node: Node, to: Program) -> tuple[int, int]:
         If tuples are nested too deeply.
     """
     words: list[int] = []
-    # A scalar that is converted to a number is a tile from here on.
-    carries = (FLAG, Tile(1, 1, address)) if node.attrs["fn"].converts else (FLAG,)
+    converts = node.attrs["fn"].converts
     for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
         for leaf, path in leaves(stream.dtype):
             if len(path) > DEEPEST:
@@ -61,6 +61,19 @@ def build(node: Node, to: Program) -> tuple[int, int]:
                 )
             padded = [*path, *[0] * (DEEPEST - len(path))]
             words += packed(
-                OPERAND, channel=channel, is_flag=leaf in carries, steps=len(path), path=padded
+                OPERAND,
+                channel=channel,
+                columns=_columns(leaf, converts=converts),
+                steps=len(path),
+                path=padded,
             )
     return to.reserve(words), len(words) // OPERAND_SIZE
+
+
+def _columns(dtype: DataType, *, converts: bool) -> int:
+    """Columns of a flag, and of addresses that are numbers from here on; 0 for all else."""
+    if dtype == FLAG:
+        return 1
+    if converts and isinstance(dtype, Tile) and dtype.element == address:
+        return dtype.cols.static or 0
+    return 0
