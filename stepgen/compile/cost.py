@@ -19,7 +19,8 @@ from ..ir.metrics import Cost, Metrics, metrics, register_policy
 
 def unit_bits(unit: Unit, design: Design) -> int:
     """Bits of the memories inside a unit, its queues included."""
-    return unit.params.memory_bits(unit, design) + _bits(unit.params.queues(unit, design))
+    seen = design.seen_by(unit)
+    return unit.params.memory_bits(unit, seen) + _bits(unit.params.queues(unit, seen))
 
 
 def on_chip_bits(design: Design) -> int:

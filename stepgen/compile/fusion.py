@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ..hw.design.table import MEMORY_LATENCY, Channel, Unit, memory_kind
+from ..hw.design.table import Channel, Unit
 from ..hw.units.pcu.params import Pcu, joined
 
 
@@ -49,14 +49,8 @@ def fuse(
             reads[at : at + 1] = inner.inputs.values()
             (y,) = outer.outputs.values()
             rows[name] = replace(Unit.in_order(name, params, reads, [y]), origin=outer.origin)
-            left[y] = pipelined(replace(left[y], delay=params.delay(left[y].lanes)))
+            left[y] = left[y].pipelined(params.delay(left[y].lanes))
             del rows[inner.name], left[channel]
             moved = {operator: name for operator, unit in fused.items() if unit == inner.name}
             fused |= moved | {inner.origin: name}
     return list(rows.values()), left, fused
-
-
-def pipelined(channel: Channel) -> Channel:
-    """The channel, deep enough for one beat per cycle behind its producer's pipeline."""
-    least = channel.delay + MEMORY_LATENCY[memory_kind(channel.delay + 2)] + 1
-    return replace(channel, depth=max(channel.depth, least)) if channel.delay else channel

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..hw.design.pace import Extent, Extents
 from ..hw.design.params import UnitParams, unfinished
-from ..hw.design.table import MOST_MEMORY_BITS, Bus, Channel, Design, Region, Unit
+from ..hw.design.table import Bus, Channel, Design, Region, Unit
 from ..hw.units.discard.params import Discard
 from ..hw.units.fork.params import Fork
-from ..hw.units.memory import params as memory
 from ..ir.arguments import checked, shown, take
 from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, buffer_bound, static
@@ -21,14 +20,10 @@ from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, wire_levels
 from .circuit import circuits
+from .connected import Connected
 from .fusion import fuse as fuse_units
-from .fusion import pipelined
 from .memories import Stored, lowered
 from .memory_map import number_bits_of, place_tensors, widened
-from .sizing.circulating import circulating
-from .sizing.depths import Unbounded, derive
-from .sizing.slack import balanced
-from .sizing.unbounded import told
 from .unzip import unzipped
 
 
@@ -184,7 +179,7 @@ class Lowering:
         return units
 
     def function_unit(self, node: Node, choose: Callable[[], Any]) -> None:
-        """Add the one unit that the function of a node chooses.
+        """Add the one unit that the function of a node chooses, without contents that it ignores.
 
         Raises
         ------
@@ -205,7 +200,11 @@ class Lowering:
                 f"the unit {kind} of {node.attrs['fn']} has the outputs "
                 f"{', '.join(params.outputs)}: the output of a function is called y",
             )
-        inputs = {name: self.input(node, index) for index, name in enumerate(params.inputs)}
+        structural = node.attrs["fn"].structural
+        inputs = {
+            name: self.input(node, index, structure_only=structural)
+            for index, name in enumerate(params.inputs)
+        }
         self.unit(node.name, params, **inputs, y=self.output(node, delay=params.delay(self.lanes)))
 
     def _free(self, name: str, rows: Iterable[Unit | Channel], node: str = "") -> str:
@@ -268,7 +267,7 @@ class Lowering:
         channel = replace(channel, name=self._free(channel.name, self.channels.values(), node))
         if stream is not None and extents is not None:
             self._carried[channel.name], self._extents[channel.name] = stream, extents
-        self.channels[channel.name] = pipelined(channel)
+        self.channels[channel.name] = channel.pipelined(channel.delay)
         return channel.name
 
     def unit(self, name: str, params: UnitParams, **channels: str) -> None:
@@ -324,12 +323,10 @@ class Lowering:
             }
         return names
 
-    def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
-        """The finished table; FIFOs of a depth that is asked for stay when units are fused."""
+    def connected(self, depths: Collection[str] = (), *, fuse: bool = True) -> Connected:
+        """The rows, connected; FIFOs of a depth that is asked for stay when units are fused."""
         names = self._connect()
         self._node = ""
-        if self.loads or self.stores:
-            self._join_memory()
         units = [
             replace(u, inputs={port: names.get(c, c) for port, c in u.inputs.items()})
             for u in self.units
@@ -338,54 +335,23 @@ class Lowering:
         if fuse:
             asked = {names[u.placeholder] for us in self._uses.values() for u in us if u.depth > 2}
             units, channels, fused = fuse_units(units, channels, {*depths, *asked, *self._fed_back})
-        design = Design(
-            self.graph.name,
-            self.lanes,
-            self.bus,
-            tuple(units),
-            tuple(channels.values()),
-            self.regions,
+        return Connected(
+            units,
+            channels,
             fused,
+            self._nodes,
+            self._extents,
+            self._carried,
+            self._fed_back,
+            self.loads,
+            self.stores,
+            self.within,
         )
-        self._check_memories(design)
-        return self._sized(design).with_depths(depths)
 
-    def _check_memories(self, design: Design) -> None:
-        """Reject units that need more memory than any FPGA has."""
-        for unit in design.units:
-            bits = unit.params.memory_bits(unit, design)
-            if bits > MOST_MEMORY_BITS:
-                raise self.fail(
-                    self._nodes[unit.origin],
-                    f"on chip it would hold {bits:,} bits, more than the {MOST_MEMORY_BITS:,} that "
-                    f"a unit may; smaller tiles need less",
-                )
-
-    def _join_memory(self) -> None:
-        """Add the arbiter and the AXI4 master, which belong to no operator."""
-        joined, channels = memory.join(self.bus, self.loads, self.stores, self.within)
-        names = {channel.name: self.add(channel) for channel in channels}
-        for unit in joined:
-            ends = {**unit.inputs, **unit.outputs}
-            self.unit(unit.name, unit.params, **{port: names.get(c, c) for port, c in ends.items()})
-
-    def _sized(self, design: Design) -> Design:
-        """The design with FIFO depths that exclude deadlocks and bubbles.
-
-        Raises
-        ------
-        StepError
-            If a channel must buffer a number of beats that has no bound.
-        """
-        try:
-            stored = derive(design, self._extents, self._fed_back)
-        except Unbounded as found:
-            origin = {u.name: u.origin for u in design.units}
-            said = told(found, self._carried.get(found.channel))
-            raise self.fail(self._nodes[origin[found.unit]], said) from None
-        design = design.with_depths(stored)
-        design = design.with_depths(circulating(design, self._extents, self._fed_back))
-        return design.with_depths(balanced(design, self._extents, self._fed_back))
+    def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
+        """The finished table."""
+        rows = self.connected(depths, fuse=fuse)
+        return rows.design(self.graph.name, self.lanes, self.bus, self.regions, depths)
 
 
 def _used(channel: Channel, use: Use) -> Channel:
@@ -393,6 +359,12 @@ def _used(channel: Channel, use: Use) -> Channel:
     if use.structure_only:
         channel = replace(channel, lanes=0, bits=0, tail=0)
     return replace(channel, depth=max(channel.depth, use.depth))
+
+
+def check_lanes(lanes: int, what: str = "lanes") -> None:
+    """Refuse lanes that circuits can't have; `what` begins the message."""
+    if lanes not in (1, 2, 4, 8, 16, 32):
+        raise StepError(f"{what} must be a power of two up to 32, not {lanes}")
 
 
 @checked
@@ -430,8 +402,7 @@ def lower(
         If the graph is incomplete, or an operator has no circuit as it is used.
     """
     graph.check()
-    if lanes not in (1, 2, 4, 8, 16, 32):
-        raise StepError(f"lanes must be a power of two up to 32, not {lanes}")
+    check_lanes(lanes)
     regions = place_tensors(graph)
     plain, names = unzipped(graph)
     port = widened(bus or Bus(), regions)

@@ -22,7 +22,7 @@ FREE_NUMBER_BITS = 32
 """Bits of an address on a wire of a design that accesses nothing by address."""
 
 
-def place_tensors(graph: Graph) -> dict[str, Region]:
+def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> dict[str, Region]:
     """Assign an address range to each tensor that an operator uses.
 
     A tensor without a given address is placed behind all those before it.
@@ -31,6 +31,8 @@ def place_tensors(graph: Graph) -> dict[str, Region]:
     ----------
     graph : Graph
         A checked graph.
+    others : mapping of str to Region, optional
+        What is in the same memory already.
 
     Returns
     -------
@@ -43,7 +45,8 @@ def place_tensors(graph: Graph) -> dict[str, Region]:
         If tensors overlap, are used in different tiles, or end beyond the widest address.
     """
     regions: dict[str, Region] = {}
-    behind = 0
+    apart = others or {}
+    behind = max((_aligned(region.end) for region in apart.values()), default=0)
     for node in graph.nodes:
         if "tensor" not in node.attrs:
             continue
@@ -51,9 +54,9 @@ def place_tensors(graph: Graph) -> dict[str, Region]:
         known = regions.get(tensor.name)
         if known is None:
             region = _region(node, tensor, tile, behind if tensor.base is None else tensor.base)
-            _check_apart(node, tensor.name, region, regions)
+            _check_apart(node, tensor.name, region, {**apart, **regions})
             regions[tensor.name] = region
-            behind = max(behind, -(-region.end // ALIGNMENT) * ALIGNMENT)
+            behind = max(behind, _aligned(region.end))
         elif known.tile != tile:
             raise node.failure(
                 f"tensor {tensor.name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
@@ -81,6 +84,10 @@ def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
     used = (n.attrs["fn"].largest_number(*(s.dtype for s in n.inputs)) for n in functions)
     least = number_bits(max([0, *tiles, *used]))
     return least if tiles else max(least, FREE_NUMBER_BITS)
+
+
+def _aligned(address: int) -> int:
+    return -(-address // ALIGNMENT) * ALIGNMENT
 
 
 def _tile(node: Node) -> tuple[int, int]:

@@ -20,6 +20,9 @@ from ..tools.atomic import check_place
 from . import inputs
 
 MANIFEST, GRAPH, INPUTS = "design.json", "graph.json", "inputs.npz"
+COMPONENT = "component.xml"
+"""What Vivado looks for in a folder with an IP."""
+
 FORMAT = 1
 """Of the manifest."""
 
@@ -167,7 +170,19 @@ def read_manifest(path: Path) -> Manifest:
 
 def own_names(design: str) -> set[str]:
     """Names of the files that a folder of a design may have, but for Verilog kernels."""
-    return {GRAPH, INPUTS, f"{design}.v", f"{design}.vlt", f"{design}_registers.h"}
+    endings = (
+        ".v",
+        ".vlt",
+        "_registers.h",
+        "_map.json",
+        "_axi.v",
+        "_wishbone.v",
+        "_host.h",
+        "_host.c",
+        ".core",
+        "_vivado.tcl",
+    )
+    return {GRAPH, INPUTS, COMPONENT, *(f"{design}{ending}" for ending in endings)}
 
 
 def hash_words(design_hash: str) -> str:

@@ -16,6 +16,7 @@ from ..ir.dtypes import ELEMENTS, DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
+from ..ir.system import programs
 from ..semantics import streamfile
 from ..semantics.arrays import ALONE, read
 from ..semantics.host import check_memory
@@ -82,9 +83,10 @@ def complete(
     check(graph, inputs)
     found = dict(inputs)
     uses: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        if "tensor" in node.attrs:
-            uses.setdefault(node.attrs["tensor"], []).append(node)
+    for begin, one in programs(graph).items():
+        for node in one.nodes:
+            if "tensor" in node.attrs:
+                uses.setdefault(begin + node.attrs["tensor"], []).append(node)
     for name, stream in names(graph).items():
         if name in found:
             continue

@@ -174,6 +174,23 @@ def find(spec: str) -> Callable[..., Any]:
     return _function(_import(path), path, function_name)
 
 
+def golden_of(spec: str) -> Path | None:
+    """The file that computes in plain numpy what a program does, if there is one.
+
+    It is ``golden/<function>.py`` beside the file of the program.
+
+    Parameters
+    ----------
+    spec : str
+        As for `load`.
+    """
+    if folder_of(spec) is not None or spec.endswith(".json"):
+        return None
+    path, function = _locate(spec)
+    golden = path.parent / "golden" / f"{function}.py"
+    return golden if golden.is_file() else None
+
+
 def import_files(paths: Iterable[Path]) -> None:
     """Import the files of functions and operators of users' own.
 

@@ -98,7 +98,7 @@ def integers(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.i
 
 
 def _csv(path: Path) -> npt.NDArray[np.generic]:
-    lines = [line for line in path.read_text().splitlines() if line.strip()]
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     if lines and not any(c.isdigit() for c in lines[0]):
         lines = lines[1:]
     if not lines:

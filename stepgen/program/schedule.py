@@ -57,8 +57,10 @@ def transformed(program: Program, texts: Sequence[str]) -> Program:
         arguments: dict[str, Any] = bind(function, settings, {}, name, option=option)
         made = function(**arguments)
     inputs = made.inputs(program.inputs)
+    # A stream or tensor that is made of given ones is given too.
+    given = made.inputs({name: program.inputs[name] for name in program.given})
     return dataclasses.replace(
-        program, graph=made.graph, inputs=inputs, given=program.given & inputs.keys(), design=None
+        program, graph=made.graph, inputs=inputs, given=frozenset(given), design=None
     )
 
 

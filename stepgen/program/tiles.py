@@ -12,6 +12,7 @@ from ..ir.dtypes import FLAG, Selector, Tile, TupleType, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
+from ..ir.system import SystemGraph
 from ..ir.wire import LANES, VALUE, Beats
 from ..semantics import executor
 from ..semantics.executor import Result
@@ -123,6 +124,8 @@ def _timed(
     contents: Mapping[str, Beats],
     limit: int,
 ) -> Run:
+    if isinstance(graph, SystemGraph):
+        raise graph.refusal()
     streams = [s for name, s in graph.inputs.items() if name in inputs]
     given = {
         s.node.name: to_beats(s, to_tokens(inputs[s.node.name], s.type, s.node.name))

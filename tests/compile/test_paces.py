@@ -19,13 +19,16 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.units import load_all
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.hw.units.cap.params import Cap
+from stepgen.hw.units.count.params import Count
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.group.params import Group
+from stepgen.hw.units.link.params import Link
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.matmul.params import Matmul
@@ -40,9 +43,11 @@ from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
+from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.hw.units.span.params import SELECTORS, Span
 from stepgen.hw.units.store_forward.params import StoreForward
+from stepgen.hw.units.tile_addresses.params import TileAddresses
 from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
@@ -188,6 +193,17 @@ def cap(draw: Draw) -> Case:
     return alone(Cap(level=2, chunk=2, outermost=not outer), {"x": (beats, dims)}, {"y": y})
 
 
+def link(draw: Draw) -> Case:
+    take, give = draw.one(((1, 4), (4, 1), (2, 4), (4, 2), (2, 2)))
+    columns = draw.one((1, 2, 3, 4, 5, 9))
+    before, after = (-(-columns // lanes) for lanes in (take, give))
+    beats, dims = tiles(draw, OUTER, slices=before)
+    beats = blank_lanes(beats, take)
+    formats = {"x": (take, 8), "y": (give, 8)}
+    made = [Extent(after, False, "slices"), *dims[1:]]
+    return alone(Link(take, give, columns), {"x": (beats, dims)}, {"y": made}, formats=formats)
+
+
 def store_forward(draw: Draw) -> Case:
     level = draw.one((2, 3))
     x = tiles(draw, OUTER, OUTER)
@@ -210,6 +226,36 @@ def span(draw: Draw) -> Case:
     x = to_beats(nested, 1, np.uint64), extents(0, OUTER, OUTER)
     made = (2, 1) if makes in SELECTORS else (1, 8)
     return alone(params, {"x": x}, {"y": params.extents(x[1])}, formats={"x": (2, 8), "y": made})
+
+
+def tile_addresses(draw: Draw) -> Case:
+    width, params = 3, TileAddresses(draw.one((1, 2, 3)), 3, draw.one((False, True)))
+    nested = draw.nested([OUTER, OUTER], lambda: np.arange(width) == draw.rng.integers(width))
+    x = to_beats(nested, 1, bool), extents(0, OUTER, OUTER)
+    formats = {"x": (width, 1), "y": (1, 8)}
+    return alone(params, {"x": x}, {"y": params.extents(x[1])}, formats=formats)
+
+
+def count(draw: Draw) -> Case:
+    every, level = draw.one((False, True)), draw.one((3, 4))
+    x = tiles(draw, OUTER, OUTER, OUTER)
+    made = x[1][2 if every else level :]
+    params = Count(2, level, 0, every)
+    return alone(params, {"x": x}, {"y": made}, formats={"y": (1, 8)})
+
+
+def running_max(draw: Draw) -> Case:
+    x = tiles(draw, OUTER, slices=2)
+    return alone(RunningMax("int8", 2 * LANES, 1), {"x": x}, {"y": x[1]})
+
+
+def as_tile(draw: Draw) -> Case:
+    columns = draw.one((1, 3))
+    nested = draw.nested([OUTER, OUTER], lambda: draw.rng.integers(0, 9, columns))
+    x = to_beats(nested, 1, np.uint64), extents(0, OUTER, OUTER)
+    y = [*extents(-(-columns // LANES), (1,)), *x[1]]
+    formats = {"x": (columns, 8), "y": (LANES, 32)}
+    return alone(AsTile("address", "int32", columns), {"x": x}, {"y": y}, formats=formats)
 
 
 def by_number(params: PlaceRow | Mask, draw: Draw, rows: tuple[int, ...], *others: str) -> Case:
@@ -506,9 +552,14 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "flatten": (flatten,),
     "group": (group,),
     "cap": (cap,),
+    "link": (link,),
     "store_forward": (store_forward,),
     "one_hot": (one_hot,),
     "span": (span,),
+    "tile_addresses": (tile_addresses,),
+    "count": (count,),
+    "as_tile": (as_tile,),
+    "running_max": (running_max,),
     "place_row": (place_row,),
     "mask": (mask_cols, mask_causal),
     "reshape": (reshape,),

@@ -19,6 +19,7 @@ from stepgen.cosim.case import Refusals
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.sdram_timing import SdramTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.program import tiles
 from stepgen.program.inputs import complete
@@ -133,6 +134,14 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "element": "int8",
         "tail": 0,
     },
+    SdramTiming: lambda w: {
+        "data_bits": 16,
+        "column_bits": 9,
+        "row_bits": 13,
+        "cas": 3,
+        "refi": 500,
+        **dict.fromkeys(("rcd", "rp", "ras", "rc", "wr", "rfc", "mrd", "wake"), 2),
+    },
     MemoryTiming: lambda w: {name: 2 for name in inspect.signature(MemoryTiming).parameters},
     Stalls: lambda w: {"seed": 0, "probability": {"x": 0.5}, "late": {"x": 3}},
     Experiment: lambda w: {
@@ -150,6 +159,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "refusals": Refusals(),
         "max_cycles": 10_000,
         "built": None,
+        "sdram": None,
     },
 }
 INSIDE = {

@@ -189,7 +189,7 @@ def test_the_program_goes_on_behind(how):
 @pytest.mark.parametrize("how", WAYS)
 def test_a_tensor_that_others_read_too_stays(how):
     old, inputs = gnn(nodes=9, width=4, columns=4, tile=2)
-    new = parallelize(old, regions=2, how=how, requests=["ranges", "x"], until=["map_3"])
+    new = parallelize(old, regions=2, how=how, requests=["ranges", "x"], until=["gathered"])
     assert set(new.graph.tensors) >= {"x"} | ({"x_r0", "x_r1"} if how != "dynamic" else set())
     check_same(old, new, inputs)
 
