@@ -1,0 +1,1 @@
+"""Parts of a cocotb test bench for designs of stepgen; they need cocotb and numpy alone."""
