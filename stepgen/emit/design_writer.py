@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +33,12 @@ from ..program.design_folder import (
 from ..program.program import Program
 from ..tools.atomic import atomic_folder
 from .elaborate import made_by, verilog
+from .host import host_library
 from .kernels import kernel_files
 from .lint import control_file
+from .packages import check_packages, packaged
 from .registers import c_header
+from .wrap import system_map, wrapper
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ def write(
     design: Design,
     *,
     circuit: bool = True,
+    wrap: str | None = None,
+    host: bool = False,
+    packages: Collection[str] = (),
+    bench: Collection[str] = (),
     earlier: Iterable[Path] = (),
     change: bool = True,
 ) -> Written:
@@ -78,6 +85,14 @@ def write(
         What the program became.
     circuit : bool
         Whether to make the Verilog where it is not there yet.
+    wrap : str, optional
+        One of `stepgen.emit.wraps.WRAPS`: a module around the design is written too.
+    host : bool
+        Whether a host library in C is written too.
+    packages : collection of str
+        Of `stepgen.emit.wraps.PACKAGES`: descriptions of the folder for tools of others.
+    bench : collection of str
+        Files of a test bench in the folder, for these.
     earlier : iterable of Path
         Other design folders whose Verilog may be taken over, beside the one to write.
     change : bool
@@ -89,6 +104,7 @@ def write(
         If the folder can't be written, is one of others with files of these names, or may not
         change; or the design can't be built.
     """
+    check_packages(packages, wrap)
     maker, name = made_by(design), design.name
     check_target(folder, {MANIFEST, *own_names(name), *sources_of(design)})
     found = (_verilog_in(place, design, maker) for place in (folder, *earlier))
@@ -108,9 +124,21 @@ def write(
         ).encode()
         files[f"{name}.v"] = circuit_text.encode()
         files[f"{name}.vlt"] = control_file(circuit_text, f"{name}.v").encode()
-        for kernel, verilog_text in kernel_files(design, circuit_text).items():
+        words["map"] = f"{name}_map.json"
+        files[words["map"]] = system_map(design).encode()
+        if wrap is not None:
+            words[f"{wrap} wrapper"], around = wrapper(design, wrap)
+            files[words[f"{wrap} wrapper"]] = around.encode()
+        for key, library in host_library(design).items() if host else ():
+            words["host library" if key.endswith(".c") else "its header"] = key
+            files[key] = library.encode()
+        kernels = kernel_files(design, circuit_text)
+        for kernel, verilog_text in kernels.items():
             words[f"Verilog kernel {kernel}"] = kernel
             files[kernel] = verilog_text.encode()
+        for what, key, described in packaged(design, packages, list(files), kernels, bench):
+            words[what] = key
+            files[key] = described.encode()
     words |= {"design": MANIFEST, "graph": GRAPH}
     files[GRAPH] = f"{text.dumps(program.graph)}\n".encode()
     if program.given:

@@ -37,7 +37,7 @@ class Waiver:
 
 def waivers() -> list[Waiver]:
     """All waivers."""
-    text = shipped("sim/verilator/waivers.toml").read_text()
+    text = shipped("sim/verilator/waivers.toml").read_text(encoding="utf-8")
     return [Waiver(**entry) for entry in tomllib.loads(text)["waiver"]]
 
 

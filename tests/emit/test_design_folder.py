@@ -24,12 +24,18 @@ from stepgen.hw.design.table import Design, record_hash
 from stepgen.ir.errors import StepError
 from stepgen.ir.versions import version
 from stepgen.program import program
-from stepgen.program.design_folder import INPUTS, MANIFEST, hash_words, own_names, read
+from stepgen.program.design_folder import COMPONENT, INPUTS, MANIFEST, hash_words, own_names, read
 from stepgen.program.program import Program
 
 ROOT = Path(sg.__file__).parents[1]
 OLD = Path(__file__).parent / "format_1"
 """Written by stepgen 0.1.0."""
+
+
+def asked_for(design: str) -> set[str]:
+    """Files of a folder that options ask for."""
+    endings = ("_axi.v", "_wishbone.v", "_host.h", "_host.c", ".core", "_vivado.tcl")
+    return {COMPONENT, *(f"{design}{ending}" for ending in endings)}
 
 
 def gated(shift: int = 0) -> Program:
@@ -121,6 +127,7 @@ def test_the_verilog_is_taken_over(written: Path, tmp_path: Path, build_nothing:
             "verilog": "gated.v",
             "lint waivers": "gated.vlt",
             "registers": "gated_registers.h",
+            "map": "gated_map.json",
             "design": "design.json",
             "graph": "graph.json",
             "inputs": "inputs.npz",
@@ -183,7 +190,7 @@ def test_what_is_another_circuit_or_not_listed_is_refused(folder: Path) -> None:
     place = folder / MANIFEST
     whole = place.read_text()
     data = json.loads(whole)
-    assert data["files"].keys() == own_names("gated")
+    assert data["files"].keys() == own_names("gated") - asked_for("gated")
     for name in data["files"]:
         left = {key: wanted for key, wanted in data["files"].items() if key != name}
         changed(folder, {"files": left})
@@ -216,7 +223,7 @@ def test_files_of_the_design_before_are_removed(folder: Path) -> None:
     (folder / INPUTS).unlink()
     (folder / "gated.vlt").write_text("mine")
     write(folder, other, design)
-    names = own_names("other") - {INPUTS} | {MANIFEST}
+    names = own_names("other") - asked_for("other") - {INPUTS} | {MANIFEST}
     assert {p.name for p in folder.iterdir()} == names | {"notes.txt", "gated.vlt"}
     assert read(folder).manifest.design == design
     write(folder, PROGRAM, DESIGN)

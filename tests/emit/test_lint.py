@@ -48,7 +48,7 @@ BUILT = (
         for name in ("bias", "clip", "masked", "masked_columns", "relu", "routed", "softmax")
     ),
     *(f"normalize:{name}" for name in ("layer_norm", "rms_norm", "softmax")),
-    *("gelu", "matmul", "matvec", "perceptron"),
+    *("alignment", "gelu", "gnn", "matmul", "matvec", "perceptron"),
 )
 """Those that are small anyway."""
 

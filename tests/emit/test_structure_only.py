@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.cosim.experiment import DRIVERS, Experiment, simulate
+from stepgen.cosim.driving import DRIVERS
+from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.emit.elaborate import interface
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
