@@ -1,9 +1,10 @@
 // A board whose serial port is a pseudo-terminal.
 //
-//   board +bit_cycles=N
+//   board +bit_cycles=N [+preload=FILE]
 //
 // Prints the name of the terminal on a line, then simulates until its standard input ends. While
-// nothing moves on the serial wires and the design does not run, no time passes.
+// nothing moves on the serial wires and the design does not run, no time passes. A line on standard
+// input has the memory read FILE, and is answered with a line.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -111,19 +112,24 @@ int main(int argc, char** argv) {
 
     Vtop top{""};
     const Signal clk = signal(top, "clk"), rst = signal(top, "rst"), rx = signal(top, "rx"),
-                 tx = signal(top, "tx"), running = signal(top, "running");
+                 tx = signal(top, "tx"), running = signal(top, "running"),
+                 preload = signal(top, "preload");
     uint64_t quiet = 0;
     int reset = 4;
     printf("%s\n", name.c_str());
     fflush(stdout);
     set(rx, 1);
+    set(preload, 0);
     for (uint64_t cycle = 0;; ++cycle) {
         if (cycle % kLook == 0) {
             const bool stands = quiet > kQuiet;
             pollfd ends[2] = {{terminal, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
             poll(ends, 2, stands ? -1 : 0);
             uint8_t bytes[1024];
-            if (ends[1].revents && read(STDIN_FILENO, bytes, sizeof bytes) <= 0) break;
+            if (ends[1].revents) {
+                if (read(STDIN_FILENO, bytes, sizeof bytes) <= 0) break;
+                set(preload, 1);
+            }
             if (ends[0].revents & POLLIN && wires.to_board.size() < kAhead) {
                 const ssize_t n = read(terminal, bytes, sizeof bytes);
                 for (ssize_t k = 0; k < n; ++k) wires.to_board.push_back(bytes[k]);
@@ -141,6 +147,11 @@ int main(int argc, char** argv) {
         top.eval();
         set(clk, 1);
         top.eval();
+        if (get(preload)) {
+            set(preload, 0);
+            printf("preloaded\n");
+            fflush(stdout);
+        }
         set(rx, wires.step(get(tx)));
         quiet = wires.idle() && !get(running) ? quiet + 1 : 0;
     }

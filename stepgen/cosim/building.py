@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..ir.errors import StepError
-from ..tools.cache import cache_folder, digest, prune
+from ..tools.cache import cache_folder, digest
 from ..tools.external import compiler, verilator
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress
@@ -36,42 +34,6 @@ _JOINED_BYTES = 200_000
 def room_of(opt: str) -> Path:
     """Where builds are kept: campaigns, which have many, leave those of users alone."""
     return cache_folder() / ("passing" if opt == LEAST_BUILD else "builds")
-
-
-def kept(folder: Path, made_from: str, make: Callable[[Path], dict[str, object]]) -> bool:
-    """A build in the cache; it appears there as a whole.
-
-    Parameters
-    ----------
-    folder : Path
-        Its place, which names all that it is made from.
-    made_from : str
-        The same, to be told beside it.
-    make : function of a folder
-        Builds there; what it returns is told too.
-
-    Returns
-    -------
-    bool
-        Whether it was there.
-    """
-    if (folder / "simulation.json").exists():
-        os.utime(folder)
-        return True
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    prune(folder.parent, KEEP_BUILDS)
-    place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
-    try:
-        told = make(place)
-        (place / "simulation.json").write_text(json.dumps({**told, "key": made_from}))
-        try:
-            place.rename(folder)
-        except OSError:  # another process has built the same simulation meanwhile
-            if not (folder / "simulation.json").exists():
-                raise
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return False
 
 
 def versions(opt: str) -> list[str]:
@@ -196,6 +158,6 @@ def _joined(files: Sequence[Path], place: Path, kind: str) -> list[Path]:
     joined = []
     for number, group in enumerate(groups):
         target = place / f"{kind}_{number}.cpp"
-        target.write_text("".join(f'#include "{path.name}"\n' for path in group))
+        target.write_text("".join(f'#include "{path.name}"\n' for path in group), encoding="utf-8")
         joined.append(target)
     return joined

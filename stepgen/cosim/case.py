@@ -211,7 +211,7 @@ def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> No
     elif folder.exists() and any(p.name.isdigit() for p in folder.iterdir()):
         raise StepError(f"{folder} is not empty and is not a run folder; name another one")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "interface.json").write_text(interface.to_json())
+    (folder / "interface.json").write_text(interface.to_json(), encoding="utf-8")
     for number, case in enumerate(cases):
         place = folder / str(number)
         place.mkdir()
@@ -231,12 +231,12 @@ def write_cases(folder: Path, interface: Interface, cases: Sequence[Case]) -> No
             "probability": dict(case.stalls.probability),
             "late": dict(case.stalls.late),
         }
-        (place / "case.json").write_text(json.dumps(text, indent=1))
+        (place / "case.json").write_text(json.dumps(text, indent=1), encoding="utf-8")
         for name, rows in case.sources.items():
             rows.tofile(place / f"in_{name}.bin")
         if interface.memory and case.memory is not None:
             write_hex(place / "memory.hex", case.memory, interface.memory.word, case.undefined)
-        (place / "case.txt").write_text(_driver_text(case, interface))
+        (place / "case.txt").write_text(_driver_text(case, interface), encoding="utf-8")
 
 
 def cases_in(folder: Path) -> list[int]:
@@ -246,7 +246,7 @@ def cases_in(folder: Path) -> list[int]:
 
 def load_case(folder: Path) -> Case:
     """A case of a run folder, from its own folder."""
-    text = json.loads((folder / "case.json").read_text())
+    text = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     groups: dict[str, dict[str, npt.NDArray[np.generic]]] = {group: {} for group in _GROUPS}
     single: dict[str, npt.NDArray[np.generic]] = {}
     with np.load(folder / "case.npz", allow_pickle=False) as arrays:
@@ -329,7 +329,7 @@ def undefined_in(path: Path, word: int) -> Mask:
 
 
 def _digits(path: Path) -> str:
-    return re.sub("//.*", "", path.read_text())
+    return re.sub("//.*", "", path.read_text(encoding="utf-8"))
 
 
 def _bytes(digits: str, word: int) -> Image:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..compile.lower import lower
+from ..compile.system import lowered
 from ..emit.elaborate import interface, verilog
+from ..emit.interface import StreamPort
 from ..emit.kernels import kernel_files
 from ..emit.windows import Windows, windows_of
 from ..hw.design.registers import COUNTERS
@@ -24,25 +25,27 @@ from ..ir.arguments import take_fields
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
+from ..ir.sdram_timing import SdramTiming
 from ..ir.stalls import Stalls
+from ..ir.system import SystemGraph
 from ..ir.wire import LANES, Beats
-from ..semantics import executor
+from ..semantics import system as systems
 from ..semantics.beats import to_beats
+from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
-from ..semantics.memory import Memory
 from ..timing.drive import MAX_CYCLES
 from ..timing.model import Prediction, predict
-from ..tools.external import find
 from ..tools.waiting import Progress, quiet
 from . import icarus
-from .building import FAST_BUILD, LEAST_BUILD
+from .building import FAST_BUILD
 from .case import Case, Mask, Refusals, write_cases
+from .driving import check
 from .icarus import FourState
 from .idle import noisy
-from .payload import pack
+from .payload import Rows, pack
 from .scoreboard import Outcome
 from .settling import settled
-from .simulators import SIMULATORS, Simulator
+from .simulators import Simulator
 from .testbench import run_cocotb
 from .verilator import Simulation, build, run_driver
 
@@ -51,9 +54,6 @@ MARGIN = 1000
 
 UNPREDICTED_CYCLES = 1_000_000
 """Cycles after which a simulation that nothing predicts is aborted, if no other limit is set."""
-
-DRIVERS = ("cocotb", "cpp", "judge")
-"""cocotb or C++ with stepgen's memory; cocotb with cocotbext-axi, an independent AXI model."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,13 @@ class Experiment:
     refusals : Refusals
         What the memory answers with an error.
     junk : bool
-        Whether empty FIFOs of the design show junk, which no unit may use. On a simulator with four
-        states they show X, always.
+        Whether empty FIFOs show junk, which no unit may use; they show X where a simulator has it.
     max_cycles : int
         Cycles that a run may take.
     built : Design, optional
-        The design, where the graph was lowered before: it says lanes, bus and depths, too.
+        Of the graph that was lowered before: it says lanes, bus and depths, too.
+    sdram : SdramTiming, optional
+        In place of `memory`, for the prediction of a run on a board.
     """
 
     graph: Graph
@@ -136,9 +137,12 @@ class Experiment:
     junk: bool = False
     max_cycles: int = MAX_CYCLES
     built: Design | None = None
+    sdram: SdramTiming | None = None
 
     def __post_init__(self) -> None:
         take_fields(self)
+        if isinstance(self.graph, SystemGraph):
+            self.lanes = max(self.graph.lanes.values())
         if self.built is not None:
             self.lanes, self.bus = self.built.lanes, self.built.bus
             self.depths = {c.name: c.depth for c in self.built.channels}
@@ -148,7 +152,9 @@ class Experiment:
         """The design table."""
         if self.built is not None:
             return self.built
-        return lower(self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths, fuse=self.fuse)
+        return lowered(
+            self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths, fuse=self.fuse
+        )
 
     @cached_property
     def beats(self) -> dict[str, Beats]:
@@ -159,7 +165,7 @@ class Experiment:
             if name not in self.inputs:
                 raise StepError(f"the input {name} of {self.graph.name} was not given")
             tokens = to_tokens(self.inputs[name], stream.type, name)
-            streams[name] = to_beats(tokens, stream.type, self.lanes, name, padding)
+            streams[name] = to_beats(tokens, stream.type, self.design.lanes_at(name), name, padding)
         return streams
 
     @cached_property
@@ -183,7 +189,7 @@ class Experiment:
         return predict(
             self.design,
             self.known,
-            memory=self.memory,
+            memory=self.sdram or self.memory,
             stalls=self.stalls,
             early=self.early,
             limit=self.max_cycles,
@@ -200,7 +206,7 @@ class Experiment:
         return [unit.name for unit in self.design.units if unit.params.by_arrival]
 
     @cached_property
-    def reference(self) -> executor.Result:
+    def reference(self) -> Result:
         """The reference's run; merges in order of arrival replay the prediction's choices."""
         arrivals = self.arrivals
         if arrivals and self.unpredicted:
@@ -209,7 +215,7 @@ class Experiment:
                 f"reference: {self.unpredicted}"
             )
         choices = {name: self.prediction.choices.get(name, []) for name in arrivals}
-        return executor.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
+        return systems.run(self.graph, self.inputs, lanes=self.lanes, choices=choices)
 
     @property
     def answers(self) -> tuple[int, int]:
@@ -266,6 +272,9 @@ class Experiment:
             for name, region in regions.items()
         )
 
+    def _payloads(self, port: StreamPort) -> Rows:
+        return pack(self.reference.beats(port.name, self.design.lanes_at(port.name)), port)
+
     def case(self, *, judge: bool = False, four_state: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
         design, reference = self.design, self.reference
@@ -275,8 +284,8 @@ class Experiment:
         case = Case(
             name=self.graph.name,
             sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
-            expected={p.name: pack(reference.beats(p.name, self.lanes), p) for p in outside.sinks},
-            memory=self.image(Memory(self.graph, self.inputs).images),
+            expected={p.name: self._payloads(p) for p in outside.sinks},
+            memory=self.image(systems.images(self.graph, self.inputs)),
             memory_after=self.image(reference.images),
             undefined=self.undefined(nothing) if shows_x else None,
             undefined_after=self.undefined(reference.stored) if shows_x else None,
@@ -324,7 +333,7 @@ class Experiment:
         folder : Path
             Run folder: test bench, inputs, results, logs.
         driver : str
-            One of `DRIVERS`.
+            One of `stepgen.cosim.driving.DRIVERS`.
         simulator : "verilator" or "icarus"
             Icarus has four states and shows each X that gets where none may be; it is slower, and
             has no driver ``cpp``.
@@ -380,17 +389,8 @@ def simulate(
     StepError
         Where the designs differ, or a tool is missing or fails.
     """
-    if driver not in DRIVERS:
-        raise StepError(f"the driver must be one of {', '.join(DRIVERS)}, not {driver!r}")
-    if simulator not in SIMULATORS:
-        raise StepError(f"the simulator must be {' or '.join(SIMULATORS)}, not {simulator!r}")
+    check(driver, simulator, opt)
     four_state = simulator == "icarus"
-    if four_state and driver == "cpp":
-        raise StepError("the driver cpp is for verilator; icarus has cocotb and judge")
-    if four_state:
-        find("iverilog")
-    if driver != "cpp" and opt == LEAST_BUILD and not four_state:
-        raise StepError(f"a {LEAST_BUILD} has the driver cpp alone, not {driver}")
     design = experiments[0].design
     if any(e.design != design for e in experiments):
         raise StepError(f"the experiments on {design.name} are on different designs")

@@ -137,7 +137,7 @@ def build(
         "four_state.sv": render("four_state.sv.j2", interface, watched=wires),
         "design.v": for_icarus(verilog),
         "bench.sv": render("bench.sv.j2", interface, formed=formed(channels)),
-        **{name: (sim / name).read_text() for name in SUPPORT},
+        **{name: (sim / name).read_text(encoding="utf-8") for name in SUPPORT},
     }
     kernels = kernels or {}
     made_from = digest(
@@ -155,9 +155,9 @@ def build(
     with atomic_folder(folder) as place:
         (place / "kernels").mkdir()
         for name, text in files.items():
-            (place / name).write_text(text)
+            (place / name).write_text(text, encoding="utf-8")
         for name, text in kernels.items():
-            (place / "kernels" / name).write_text(text)
+            (place / "kernels" / name).write_text(text, encoding="utf-8")
         execute(
             [
                 *(str(tool.path), "-g2012", "-I.", "-Ikernels", "-o", "simulation.vvp"),

@@ -137,7 +137,7 @@ def precompiled(header: Path, *, flags: Sequence[str], fixed_by: str) -> Path:
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(place) as file:
-            file.write_text(f'#include "{header}"\n')
+            file.write_text(f'#include "{header}"\n', encoding="utf-8")
     _kept(f"{name}.gch", place, [*flags, "-x", "c++-header"], place.parent)
     return place
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jinja2
-
 from ..emit.interface import Interface
 from ..hw.axi import Axi4, Axi4Lite, Bus
 from ..ir.stalls import MEMORY_CHANNELS
-from ..ir.wire import KIND_BITS
-from ..tools.shipped import shipped
+from ..tools.filling import fill
 
 _SETTINGS = (
     "words",
@@ -118,7 +115,6 @@ def render(template: str, interface: Interface, **more: object) -> str:
         memory=interface.memory,
         control=interface.control,
         interface=interface,
-        kind_bits=KIND_BITS,
         csr_signals=_csr_signals(interface),
         axi_signals=_axi_signals(interface),
         axi_channels=[name.partition(".")[2] for name in MEMORY_CHANNELS],
@@ -126,16 +122,3 @@ def render(template: str, interface: Interface, **more: object) -> str:
         outputs=outputs,
         **more,
     )
-
-
-def fill(template: str, **values: object) -> str:
-    """A file of ``templates/`` with some values."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(shipped("templates")),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-    )
-    return environment.get_template(template).render(**values)

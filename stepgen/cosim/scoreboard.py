@@ -89,7 +89,7 @@ def register_addresses(interface: Interface) -> list[int]:
 def read_outcome(folder: Path, interface: Interface) -> Outcome:
     """Read the results in a case's folder and check them."""
     case = load_case(folder)
-    result = json.loads((folder / "result.json").read_text())
+    result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     outputs = {
         p.name: np.fromfile(folder / f"out_{p.name}.bin", np.uint8).reshape(-1, p.payload_bytes)
         for p in interface.sinks
@@ -125,7 +125,7 @@ def read_outcome(folder: Path, interface: Interface) -> Outcome:
 
 def _found(path: Path) -> list[str]:
     """What is X, with the hierarchical names of modules from the design on."""
-    return path.read_text().replace("stepgen_bench.dut.", "").splitlines()
+    return path.read_text(encoding="utf-8").replace("stepgen_bench.dut.", "").splitlines()
 
 
 def faults_of(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.errors import StepError
 from ..ir.wire import Beats
-from ..semantics import executor
+from ..semantics import system
 
 if TYPE_CHECKING:
     from .experiment import Experiment
@@ -26,14 +26,16 @@ def settled(experiment: Experiment) -> dict[str, Beats]:
     StepError
         If they do not settle.
     """
-    design, graph = experiment.design, experiment.graph
+    design = experiment.design
     deciding = [unit for unit in design.units if unit.params.decides]
     if not deciding:
         return experiment.beats
-    streams = {unit.name: graph.node(unit.origin).outputs[0].name for unit in deciding}
+    streams = {unit.name: f"{unit.origin}.0" for unit in deciding}
     choices: dict[str, list[int]] = {}
     for _ in range(TRIES):
-        result = executor.run(graph, experiment.inputs, lanes=experiment.lanes, choices=choices)
+        result = system.run(
+            experiment.graph, experiment.inputs, lanes=experiment.lanes, choices=choices
+        )
         decided = {unit: result.beats(name, experiment.lanes) for unit, name in streams.items()}
         known = {**experiment.beats, **decided}
         if not experiment.arrivals:

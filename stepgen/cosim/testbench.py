@@ -1,4 +1,4 @@
-"""Rendering the cocotb test bench of a design, and running it."""
+"""Running the cases of a run folder under cocotb."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ..tools import children
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
 from .case import UNKNOWN, cases_in
-from .render import render
 from .scoreboard import Outcome, read_outcome
+
+_TESTS = "stepgen.cosim.cocotb_cases"
 
 
 class Simulation(Protocol):
@@ -32,19 +33,6 @@ class Simulation(Protocol):
 
     def command(self, *, vcd: Path | None, seed: int) -> list[str]:
         """How it is started with cocotb inside."""
-
-
-def write_testbench(folder: Path, interface: Interface) -> Path:
-    """Render the test bench of a design into a run folder.
-
-    Returns
-    -------
-    Path
-        The Python file.
-    """
-    path = folder / f"test_{interface.name}.py"
-    path.write_text(render("bench.py.j2", interface))
-    return path
 
 
 def run_cocotb(
@@ -83,7 +71,6 @@ def run_cocotb(
     if vcd is not None and not simulation.trace:
         raise StepError("a waveform needs a simulation that was built with trace=True")
     folder = folder.resolve()
-    bench = write_testbench(folder, simulation.interface)
     numbers = cases_in(folder)
     for number in numbers:
         (folder / str(number) / "result.json").unlink(missing_ok=True)
@@ -92,11 +79,11 @@ def run_cocotb(
     log = folder / "cocotb.log"
     done = 0
     with (
-        log.open("w") as out,
+        log.open("w", encoding="utf-8") as out,
         children.started(
             command,
             cwd=folder,
-            env=_environment(folder, bench.stem, seed),
+            env=_environment(folder, seed),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         ) as process,
@@ -125,17 +112,17 @@ def _outcome(folder: Path, interface: Interface, log: Path) -> Outcome:
 
 def _last_error(log: Path) -> str:
     """The last line of the log about an error, without colours."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text())
+    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = [line for line in lines if re.search(r"[Ee]rror|ERROR|cannot", line)]
     return said[-1] if said else lines[-1] if lines else "no message"
 
 
-def _environment(folder: Path, module: str, seed: int) -> dict[str, str]:
+def _environment(folder: Path, seed: int) -> dict[str, str]:
     """Environment for cocotb inside the simulation, as its own runner sets it."""
-    variables = cocotb_parts.environment(module, "stepgen_bench", folder / "results.xml", seed)
+    variables = cocotb_parts.environment(_TESTS, "stepgen_bench", folder / "results.xml", seed)
     return variables | {
-        "PYTHONPATH": os.pathsep.join([str(folder), *(p for p in sys.path if p)]),
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         "PYTHONWARNINGS": "ignore::DeprecationWarning",
         "STEPGEN_RUN": str(folder),
     }

@@ -22,11 +22,19 @@ from ..hw.design.table import Channel
 from ..ir.errors import StepError
 from ..ir.wire import DONE, KIND_MASK
 from ..tools import children
-from ..tools.cache import digest
+from ..tools.cache import digest, kept
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from . import cocotb_parts
-from .building import FAST_BUILD, LEAST_BUILD, compile_model, kept, room_of, translate, versions
+from .building import (
+    FAST_BUILD,
+    KEEP_BUILDS,
+    LEAST_BUILD,
+    compile_model,
+    room_of,
+    translate,
+    versions,
+)
 from .forms import formed
 from .objects import link
 from .render import render
@@ -117,7 +125,7 @@ def build(
         Where a tool is missing or rejects the design.
     """
     basis = versions(opt)
-    text = verilog.read_text() if isinstance(verilog, Path) else verilog
+    text = verilog.read_text(encoding="utf-8") if isinstance(verilog, Path) else verilog
     sim = shipped("sim/verilator")
     libraries = cocotb_parts.libraries()
     files = {
@@ -146,7 +154,7 @@ def build(
         _build_in(place, files, flags, opt, trace, progress)
         return {"opt": opt, "trace": trace, "seconds": time.monotonic() - begun}
 
-    if kept(folder, made_from, make):
+    if kept(folder, made_from, make, keep=KEEP_BUILDS)["there"]:
         progress("simulation is up to date", 1.0)
         return Simulation(folder, interface, trace, 0.0)
     progress("simulation is built", 1.0)
@@ -170,7 +178,7 @@ def _build_in(
     libraries = cocotb_parts.libraries()
     (place / _KERNELS).mkdir()
     for name, content in files.items():
-        (place / name).write_text(content)
+        (place / name).write_text(content, encoding="utf-8")
     progress("translating Verilog to C++", 0.0)
     sources: list[str | Path] = [
         *(sim / name for name in SUPPORT if name.endswith(".sv")),
@@ -261,7 +269,9 @@ def run_driver(
     for line in done.stdout.splitlines():
         if line.startswith("{"):
             result = json.loads(line) | {"messages": messages}
-            (folder / str(result["case"]) / "result.json").write_text(json.dumps(result))
+            (folder / str(result["case"]) / "result.json").write_text(
+                json.dumps(result), encoding="utf-8"
+            )
             messages = []
         else:
             messages.append(line)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import stepgen as sg
-from stepgen.cosim.experiment import DRIVERS, Experiment
+from stepgen.cosim.driving import DRIVERS
+from stepgen.cosim.experiment import Experiment
 from stepgen.emit.windows import Windows
 from stepgen.hw.design.table import Bus
 

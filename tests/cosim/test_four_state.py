@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from icarus import needs_icarus, without_reset
 from own_kernels import FOLDER, own_kernels
-from programs import ROWS, every_unit, example
+from programs import every_unit, every_unit_inputs, example
 
 import stepgen as sg
 from stepgen.cosim import experiment
@@ -40,15 +40,7 @@ def experiments() -> list[Experiment]:
     rng = np.random.default_rng(0)
     made = []
     for seed, share in enumerate((0.0, 0.4, 0.8)):
-        inputs = {
-            "x": rng.integers(-128, 128, (ROWS, 1, 8)).astype(np.int8),
-            "w": rng.integers(-128, 128, (8, 8)).astype(np.int8),
-            "sel": np.eye(2, dtype=bool)[rng.integers(2, size=ROWS)],
-            "places": rng.integers(0, 4, (3, 1, 1)),
-            "at": rng.integers(0, 2, (3, 1, 1)),
-            "spans": rng.integers(1, 4, (3, 1, 2)),
-            "table": rng.integers(-128, 128, (4, 5)).astype(np.int8),
-        }
+        inputs = every_unit_inputs(rng)
         names = ("x", "sel", "pairs", "chunks", *MEMORY_CHANNELS)
         stalls = Stalls(seed, dict.fromkeys(names, share))
         early = ("x",) if seed % 2 else ()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import ROWS, every_unit
+from programs import every_unit, every_unit_inputs
 
+import stepgen as sg
 from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.emit.elaborate import verilog
 from stepgen.hw.units import load_all
@@ -22,20 +23,20 @@ def experiments(seed: int) -> list[Experiment]:
     rng = np.random.default_rng(seed)
     made = []
     for stall_seed in (seed, seed + 100):
-        inputs = {
-            "x": rng.integers(-128, 128, (ROWS, 1, 8)).astype(np.int8),
-            "w": rng.integers(-128, 128, (8, 8)).astype(np.int8),
-            "sel": np.eye(2, dtype=bool)[rng.integers(2, size=ROWS)],
-            "places": rng.integers(0, 4, (3, 1, 1)),
-            "at": rng.integers(0, 2, (3, 1, 1)),
-            "spans": rng.integers(1, 4, (3, 1, 2)),
-            "table": rng.integers(-128, 128, (4, 5)).astype(np.int8),
-        }
-        stalls = Stalls(
-            stall_seed, dict.fromkeys(("x", "sel", "pairs", "chunks", *MEMORY_CHANNELS), 0.4)
-        )
-        made.append(Experiment(every_unit(), inputs, memory=MemoryTiming(5), stalls=stalls))
+        ports = ("all_x", "all_sel", "all_pairs", "again_y", *MEMORY_CHANNELS)
+        stalls = Stalls(stall_seed, dict.fromkeys(ports, 0.4))
+        named = {f"all_{name}": value for name, value in every_unit_inputs(rng).items()}
+        made.append(Experiment(system(), named, memory=MemoryTiming(5), stalls=stalls))
     return made
+
+
+def system() -> sg.System:
+    """Every unit: links to fewer lanes and to more join designs."""
+    more = sg.Graph("more")
+    more.output(more.input("x", sg.int8[1, 8], ("N",)), "y")
+    parts = {"all": every_unit(), "more": more, "again": more}
+    links = {"all_highest": "more_x", "more_y": "again_x"}
+    return sg.System(parts, links, lanes={"more": 2, "again": 8})
 
 
 def test_the_program_has_every_unit() -> None:

@@ -1,0 +1,70 @@
+"""The host library in C, compiled and run against the Verilog of a design."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from icarus import needs_icarus
+from own_bench import simulated
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
+from stepgen.emit.design_writer import write
+from stepgen.emit.host import host_library
+from stepgen.emit.registers import c_header
+from stepgen.ir.errors import StepError
+from stepgen.program.program import load
+
+SIZES = {"m": 4, "n": 8, "k": 8, "tile_m": 2, "tile_n": 4, "tile_k": 4}
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
+def test_the_host_gets_the_reference(simulator, tmp_path):
+    program = load("matmul", {"element": "int8", **{k: str(v) for k, v in SIZES.items()}})
+    experiment = Experiment(program.graph, program.inputs)
+    write(tmp_path, program, experiment.design, host=True)
+    case = experiment.case()
+    np.savez(
+        tmp_path / "case.npz",
+        a=program.inputs["a"].astype(np.int8),
+        b=program.inputs["b"].astype(np.int8),
+        c=experiment.reference.tensors["c"],
+        cycles=case.cycles,
+        words=[case.read_beats, case.write_beats],
+        counters=case.counters,
+        channels=[channel.name for channel in experiment.design.channels],
+    )
+    command = ["cc", "-std=c99", *STRICT, "-shared", "-fPIC", "matmul_host.c", "-o", "host.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    bench = Path(__file__).with_name("hosted.py")
+    said = simulated(tmp_path, "matmul", ["matmul.vlt", "matmul.v"], bench, simulator)
+    assert "PASS=1 FAIL=0" in said
+
+
+def test_the_library_is_c_and_cplusplus_also_without_tensors(tmp_path):
+    g = sg.Graph("plain")
+    g.output(g.input("x", sg.int8[1, 4], (3,)).promote(), "y")
+    design = lower(g, lanes=4)
+    names = [channel.name for channel in design.channels]
+    (tmp_path / "plain_registers.h").write_text(c_header("plain", channels=names))
+    for name, text in host_library(design).items():
+        (tmp_path / name).write_text(text)
+    for compiler in (["cc", "-std=c99"], ["c++", "-x", "c++"]):
+        source = "plain_host.c" if compiler[0] == "cc" else "plain_host.h"
+        subprocess.run([*compiler, *STRICT, "-fsyntax-only", source], cwd=tmp_path, check=True)
+
+
+def test_tensors_that_differ_in_case_alone_are_refused():
+    g = sg.Graph("twice")
+    for name in ("w", "W"):
+        rows = sg.linear_offchip_load(
+            g.tensor(name, (4, 4), sg.int8), tile=(4, 4), shape=(1,), stride=(1,)
+        )
+        g.output(rows, f"of_{name}")
+    with pytest.raises(StepError, match="can't tell tensors w and W apart"):
+        host_library(lower(g, lanes=4))

@@ -1,0 +1,169 @@
+"""Test benches that live without stepgen: run in an environment that has cocotb and numpy alone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from icarus import needs_icarus
+from programs import every_unit, every_unit_inputs
+from standing_alone import Environment
+
+import stepgen as sg
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.standalone import write_bench
+from stepgen.emit.design_writer import write
+from stepgen.ir.errors import StepError
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.program.program import Program, golden_of, load
+
+PREDICTED, EXPECTED = "values and cycles as predicted", "values as expected"
+SIMULATORS = ["verilator", pytest.param("icarus", marks=needs_icarus)]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("alone"))
+
+
+def written(folder: Path, program: Program, golden: Path | None = None, **more) -> Path:
+    """The folder of a bench."""
+    experiment = Experiment(program.graph, program.inputs, **more)
+    write(folder, program, experiment.design)
+    write_bench(folder, experiment, golden)
+    return folder / "bench"
+
+
+def simulated(alone: Environment, bench: Path, simulator: str) -> str:
+    """What running the bench says; it must pass."""
+    (runner,) = bench.glob("test_*.py")
+    return alone.run(runner.name, cwd=bench, SIM=simulator).stdout
+
+
+def refused(alone: Environment, bench: Path, simulator: str) -> str:
+    """What running the bench says, which must fail."""
+    (runner,) = bench.glob("test_*.py")
+    done = alone.run(runner.name, cwd=bench, SIM=simulator, check=False)
+    assert done.returncode
+    return done.stdout
+
+
+def change(path: Path, **arrays) -> None:
+    """Change arrays of a file by functions."""
+    with np.load(path) as file:
+        found = {name: file[name] for name in file.files}
+    for name, changed in arrays.items():
+        found[name] = changed(found[name])
+    np.savez(path, **found)
+
+
+SIZES = {"vectors": "6", "selected": "3", "width": "8", "columns": "8", "element": "int8"}
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_bench_and_changes_of_its_stimulus(simulator, alone, tmp_path):
+    program = load("matvec", {**SIZES, "tiling": "dynamic"})
+    bench = written(tmp_path / "d", program, golden_of("matvec"), memory=MemoryTiming(5, 2))
+    shutil.move(tmp_path / "d", tmp_path / "elsewhere")
+    bench = tmp_path / "elsewhere" / "bench"
+    assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+
+    change(bench / "stimulus.npz", x=lambda x: x[::-1])
+    assert "bytes differ" in refused(alone, bench, simulator)
+    alone.run("golden.py", cwd=bench)
+    assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+
+    change(bench / "steady" / "predicted.npz", **{"mem.r": lambda cycles: cycles + 1})
+    assert "mem.r: beat 0 moved in cycle" in refused(alone, bench, simulator)
+
+    # Cycles of another structure are not known: its run may take longer than the predicted one.
+    known = bench / f"{program.graph.name}_design.py"
+    known.write_text(re.sub(r"^LONGEST = \d+", "LONGEST = 5", known.read_text(), flags=re.M))
+    assert "hang after 5 cycles; the status is 0x1" in refused(alone, bench, simulator)
+    change(bench / "stimulus.npz", **{"gate/values": lambda gate: ~gate})
+    alone.run("golden.py", cwd=bench)
+    assert simulated(alone, bench, simulator).count(EXPECTED) == 4
+
+
+@pytest.mark.parametrize("name", ["test", "test_me", "me_test"])
+def test_pytest_finds_the_runner_alone(name, tmp_path):
+    g = sg.Graph(name)
+    g.output(g.input("x", sg.int8[1, 4], (2,)).promote(), "y")
+    inputs = {"x": np.zeros((2, 1, 4), np.int8)}
+    bench = written(tmp_path, Program(g, inputs))
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    said = subprocess.run(command, cwd=bench, capture_output=True, text=True, check=False)
+    found = [line for line in said.stdout.splitlines() if "::" in line]
+    assert found == [f"test_{name}.py::test_{name}"], said.stdout
+
+
+@needs_icarus
+def test_every_unit(alone, tmp_path):
+    rng = np.random.default_rng(3)
+    inputs = every_unit_inputs(rng)
+    bench = written(tmp_path, Program(every_unit(), inputs), early=("x",), lanes=4)
+    assert simulated(alone, bench, "icarus").count(PREDICTED) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("name", ["moe", "perceptron", "matmul", "matvec"])
+def test_examples_with_a_golden_script(name, simulator, alone, tmp_path):
+    program = load(name, {} if name == "moe" else {"element": "int8"})
+    bench = written(tmp_path, program, golden_of(name))
+    assert (bench / "golden.py").exists()
+    assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+
+
+def small(folder: Path, golden: Path | None = None, element: str = "int8") -> Path:
+    """The folder of a bench, without Verilog beside it."""
+    program = load("matvec", {**SIZES, "element": element})
+    folder.mkdir(exist_ok=True)
+    write_bench(folder, Experiment(program.graph, program.inputs), golden)
+    return folder / "bench"
+
+
+def test_what_the_user_has_changed_stays(tmp_path):
+    bench = small(tmp_path)
+    (bench / "build").mkdir()  # what a run leaves may go
+    assert small(tmp_path) == bench
+    change(bench / "stimulus.npz", x=lambda x: x + 1)
+    with pytest.raises(StepError, match=r"its stimulus\.npz is yours, not as stepgen wrote it"):
+        small(tmp_path)
+    (bench / "written.json").unlink()
+    with pytest.raises(StepError, match="it is no test bench of stepgen's"):
+        small(tmp_path)
+
+
+def test_an_added_file_stays(tmp_path):
+    bench = small(tmp_path)
+    (bench / "drivers" / "mine.py").touch()
+    with pytest.raises(StepError, match=r"its drivers/mine\.py is yours"):
+        small(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return {'y': stimulus['x'][:, :3]}", "does not fit"),
+        ("return {'y': stimulus['x'][:3].astype('int32') * 0}", "computes another y than the ref"),
+        ("return {'z': 0}", "computes z, but what leaves is y, y/stored"),
+        ("return stimulus['a']", "fails: KeyError: 'a'"),
+    ],
+)
+def test_a_golden_script_that_is_wrong_is_refused(body, said, tmp_path):
+    golden = tmp_path / "golden.py"
+    golden.write_text(f"def expected(stimulus):\n    {body}\n")
+    with pytest.raises(StepError, match=said):
+        small(tmp_path / "d", golden)
+
+
+def test_a_golden_script_may_decline(tmp_path):
+    bench = small(tmp_path, golden_of("matvec"), "bf16")
+    assert not (bench / "golden.py").exists()
+    assert "no script here computes them" in (bench / "README.md").read_text()
