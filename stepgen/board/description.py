@@ -6,11 +6,14 @@ import tomllib
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..hw.board.chip import CLOCK
+from ..hw.board.family import Pll, family
 from ..hw.board.top import Surroundings
 from ..hw.design.table import Design
 from ..hw.units.axi.params import Axi
 from ..ir.errors import StepError
 from ..ir.records import record
+from ..ir.sdram_timing import SdramTiming
 from ..synth.part import Part
 from ..synth.part import named as part_named
 from ..tools.shipped import shipped
@@ -25,6 +28,8 @@ class Board:
 
     Attributes
     ----------
+    key : str
+        Name of its file.
     name : str
         In full.
     part : str
@@ -35,15 +40,19 @@ class Board:
         Grade of the part.
     page : str
         Where it is described.
+    standard : str
+        Electrical, of its pins.
     clock, link, memory, streams, led, program : mapping
         Pins and numbers, see the files.
     """
 
+    key: str
     name: str
     part: str
     package: str
     speed: int
     page: str
+    standard: str
     clock: dict[str, Any]
     link: dict[str, Any]
     memory: dict[str, Any]
@@ -57,9 +66,53 @@ class Board:
         return replace(part_named(self.part), package=self.package)
 
     @property
+    def pll(self) -> Pll:
+        """How the clock of the design is made of the board's."""
+        return family(self.chip.family).pll(self.clock["hz"], self.clock["design_hz"])
+
+    @property
+    def hz(self) -> int:
+        """Clock of the design: what the PLL can make, at most what the file asks for."""
+        return int(self.pll.hz)
+
+    @property
     def bit_cycles(self) -> int:
         """Clock cycles of a bit on the link."""
-        return round(int(self.clock["design_hz"]) / int(self.link["baud"]))
+        return round(self.hz / int(self.link["baud"]))
+
+    def pins(self, *, memory: bool = True) -> dict[str, list[str]]:
+        """Sites of all pads by their names: those of the top's ports, and the clock.
+
+        Without `memory` a design uses none of the memory's.
+        """
+        found = {CLOCK: self.clock["pin"], "rx": self.link["rx"], "tx": self.link["tx"]}
+        found |= self.led
+        kind, pins = self.memory["kind"], self.memory.get("pins", {}) if memory else {}
+        found |= {f"{kind}__{port}": sites for port, sites in pins.items()}
+        return {pad: [pins] if isinstance(pins, str) else list(pins) for pad, pins in found.items()}
+
+    def at(self, hz: int) -> Board:
+        """The same board with another clock for designs.
+
+        Raises
+        ------
+        StepError
+            If its PLL can't make one that is as slow.
+        """
+        board = replace(self, clock={**self.clock, "design_hz": hz})
+        return replace(board, clock={**self.clock, "design_hz": board.hz})
+
+    @property
+    def sdram(self) -> SdramTiming | None:
+        """The timing of its SDRAM at the design's clock; None if the memory is block RAM."""
+        if self.memory["kind"] != "sdram":
+            return None
+        return SdramTiming.at(self.hz, self.memory["chip"])
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes for tensors."""
+        return int(self.memory["bytes"]) if self.sdram is None else self.sdram.bytes
 
     def around(self, design: Design) -> Surroundings:
         """What stands around a design on this board.
@@ -69,7 +122,7 @@ class Board:
         StepError
             If the board has too little memory for the design, or its link can't reach it.
         """
-        bus, words = design.bus, 0
+        bus, words, sdram = design.bus, 0, self.sdram
         if next(design.of_kind(Axi), None) is not None:
             if bus.data_bits < 32:
                 raise StepError(
@@ -77,18 +130,23 @@ class Board:
                     f"host reads and writes words of 32: give --bus-bits 32 or more"
                 )
             end = max((region.end for region in design.regions.values()), default=0)
+            held = self.memory_bytes
             size = max(LEAST_MEMORY, 1 << (end - 1).bit_length())
-            if size > self.memory["bytes"]:
+            if size > held:
                 raise StepError(
                     f"the tensors of {design.name} end at {end:,} bytes, but {self.name} has "
-                    f"{self.memory['bytes']:,} bytes of memory for them"
+                    f"{held:,} bytes of memory for them"
                 )
+            if sdram is not None:
+                sdram.check(bus.data_bits, bus.burst)
+                size = held
             words = size // bus.bytes
         return Surroundings(
-            clock=self.clock["design_hz"],
+            clock=self.hz,
             bit_cycles=self.bit_cycles,
             memory_words=words,
             beats=self.streams["beats"],
+            sdram=sdram if words else None,
         )
 
 
@@ -113,4 +171,6 @@ def named(name: str) -> Board:
 
 def _read(name: str) -> Board:
     path = shipped(f"boards/{name}.toml")
-    return record(tomllib.loads(path.read_text()), Board, path.name)
+    return record(
+        {"key": name, **tomllib.loads(path.read_text(encoding="utf-8"))}, Board, path.name
+    )

@@ -13,8 +13,6 @@ from ..cosim.experiment import Experiment
 from ..cosim.payload import unpack
 from ..cosim.scoreboard import Outcome
 from ..emit.elaborate import interface
-from ..emit.elaborate import verilog as verilog_of
-from ..emit.kernels import kernel_files
 from ..emit.windows import Windows
 from ..hw.board.memory import BLOCK_TIMING
 from ..ir.errors import StepError
@@ -30,7 +28,7 @@ from . import virtual
 from .description import Board, named
 from .link import Link, Wire
 from .serial_port import SerialWire, find
-from .session import Session
+from .session import Preload, Session
 
 VIRTUAL = "virtual:"
 
@@ -68,8 +66,8 @@ class Device:
 
     Parameters
     ----------
-    where : str
-        The name of a board, or ``virtual:`` and the name of one that is simulated.
+    where : str or Board
+        A board, or its name; ``virtual:`` and the name of one that is simulated.
     program : Graph or Path
         A program, or a folder that ``stepgen verilog`` wrote.
     lanes : int
@@ -81,6 +79,8 @@ class Device:
         Serial port of a real board; by default the one that is found.
     seed : int
         Of what a simulated board holds at power-up.
+    preload : bool
+        Whether tensors are written past the link, which only a simulated board with an SDRAM can.
     progress : Progress
 
     Raises
@@ -92,12 +92,13 @@ class Device:
 
     def __init__(
         self,
-        where: str,
+        where: str | Board,
         program: Graph | Path | str,
         *,
         lanes: int = LANES,
         port: str | None = None,
         seed: int = 0,
+        preload: bool = False,
         progress: Progress = quiet,
         **circuit: Any,
     ) -> None:
@@ -115,7 +116,9 @@ class Device:
             wire = opened.enter_context(self._wire(simulated, port, seed, progress))
             progress("greeting the board", 0.0)
             self.link = Link(wire)
-            self.session = Session(self.link, self.design, self.around, interface(self.design))
+            past = _past_the_link(wire, self.board) if preload else None
+            known = interface(self.design)
+            self.session = Session(self.link, self.design, self.around, known, past)
             self._open = opened.pop_all()
 
     @contextmanager
@@ -123,8 +126,7 @@ class Device:
         self, simulated: bool, port: str | None, seed: int, progress: Progress
     ) -> Iterator[Wire]:
         if simulated:
-            kernels = kernel_files(self.design, verilog_of(self.design))
-            program = virtual.build(self.design, self.around, kernels=kernels, progress=progress)
+            program = virtual.build(self.design, self.around, progress=progress)
             with virtual.switched_on(program, self.around, seed=seed) as wire:
                 yield wire
             return
@@ -149,6 +151,7 @@ class Device:
             inputs,
             built=self.design,
             memory=BLOCK_TIMING,
+            sdram=self.around.sdram,
             early=tuple(self._graph.inputs),
         )
         progress("predicting", 0.0)
@@ -238,6 +241,17 @@ class Device:
         self.close()
 
 
-def _board(where: str) -> tuple[Board, bool]:
+def _past_the_link(wire: Wire, board: Board) -> Preload:
+    if not isinstance(wire, virtual.VirtualWire) or board.sdram is None:
+        raise StepError(
+            f"only a simulated board with an SDRAM can be preloaded, not {board.name} at "
+            f"{wire.name}: leave --preload out"
+        )
+    return wire.preload
+
+
+def _board(where: str | Board) -> tuple[Board, bool]:
+    if isinstance(where, Board):
+        return where, False
     simulated = where.startswith(VIRTUAL)
     return named(where.removeprefix(VIRTUAL)), simulated

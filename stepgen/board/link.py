@@ -191,12 +191,16 @@ class Link:
         self.wire.send(request.frame)
 
     def _receive(self, open_: deque[_Request]) -> None:
-        """Take what has come; where nothing comes in time, send all open requests again."""
-        wait = open_[0].sent + self.wire.patience - time.monotonic()
+        """Take what has come; where nothing comes in time, send all open requests again.
+
+        The time grows with each try: a simulated board, or a busy machine, may only be slow.
+        """
+        patience = self.wire.patience * open_[0].tries
+        wait = open_[0].sent + patience - time.monotonic()
         data = self.wire.receive(max(wait, 0.0)) if wait > 0 else b""
         self.traffic.received += len(data)
         self._came += data
-        if not data and time.monotonic() - open_[0].sent >= self.wire.patience:
+        if not data and time.monotonic() - open_[0].sent >= patience:
             for request in open_:
                 self._send(request)
         *frames, self._came[:] = self._came.split(b"\0")

@@ -11,6 +11,9 @@ from .link import LinkError
 if TYPE_CHECKING:
     from serial import Serial
 
+PATIENCE = 0.5
+"""Seconds; a serial port may lose bytes."""
+
 BITS_OF_A_BYTE = 10
 """On the wire: a start bit, 8 data bits, a stop bit."""
 
@@ -36,7 +39,7 @@ class SerialWire:
 
     name: str
     baud: int
-    patience: float = 0.5
+    patience: float = field(default_factory=lambda: PATIENCE)
     _port: Serial = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

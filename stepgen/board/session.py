@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from ..cosim.case import Case
 from ..cosim.payload import Rows
@@ -39,8 +40,14 @@ from ..hw.design.table import Design
 from ..tools.waiting import Progress, quiet
 from .link import Link, LinkError
 
+Preload = Callable[[Sequence[tuple[int, int]], Rows], None]
+"""Writes windows of the memory past the link."""
+
 PAUSE = 0.02
 """Seconds between looks at a run that moves nothing."""
+
+GAP = 8
+"""Words that are alike and yet written: a request costs as much."""
 
 LOOKS = 1000
 """How often the end of an abort is looked for."""
@@ -73,6 +80,8 @@ class Session:
         What the board's bitstream was made from, with the design.
     interface : Interface
         Of the design.
+    preload : callable, optional
+        Writes windows of the memory past the link.
 
     Raises
     ------
@@ -84,7 +93,9 @@ class Session:
     design: Design
     around: Surroundings
     interface: Interface
+    preload: Preload | None = None
     _numbers: dict[str, int] = field(init=False)
+    _known: Rows | None = None
 
     def __post_init__(self) -> None:
         self._numbers = {port.name: k for k, port in enumerate(self.interface.ports)}
@@ -140,6 +151,7 @@ class Session:
             None,
             registers,
         )
+        self._known = outcome.memory if status == "done" else None
         outcome.faults.extend(text for _, text in faults_of(outcome, self.interface))
         if status != "done":
             self.reset()
@@ -182,12 +194,21 @@ class Session:
         if case.memory is None:
             return
         assert self.interface.memory is not None
-        place = 0
-        for base, size in self.interface.memory.windows:
-            part = case.memory[place : place + size]
-            words = np.frombuffer(part.tobytes(), "<u4").tolist()
-            self.link.write(Space.MEMORY, base // WORD, words)
-            place += size
+        windows = self.interface.memory.windows
+        known, self._known = self._known, None
+        if self.preload is not None:
+            self.preload(windows, case.memory)
+            return
+        wanted = np.frombuffer(case.memory.tobytes(), "<u4")
+        differs = np.ones(len(wanted), bool)
+        if known is not None:
+            differs = wanted != np.frombuffer(known.tobytes(), "<u4")
+        first = 0
+        for base, size in windows:
+            for start, count in _differing(differs[first : first + size // WORD]):
+                words = wanted[first + start : first + start + count].tolist()
+                self.link.write(Space.MEMORY, base // WORD + start, words)
+            first += size // WORD
 
     def _memory(self, case: Case) -> Rows | None:
         if case.memory is None:
@@ -266,6 +287,15 @@ def _pieces(first: int, count: int, depth: int) -> Iterator[tuple[int, int]]:
         some = min(count, depth - slot)
         yield slot, some
         first, count = first + some, count - some
+
+
+def _differing(differs: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """First places and lengths of what is to be written; short gaps are written too."""
+    places = np.flatnonzero(differs)
+    if len(places):
+        breaks = np.flatnonzero(np.diff(places) > GAP) + 1
+        for group in np.split(places, breaks):
+            yield int(group[0]), int(group[-1] - group[0]) + 1
 
 
 def _runs(addresses: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..cosim.building import FAST_BUILD, compile_model, kept, room_of, translate, versions
+import numpy as np
+import numpy.typing as npt
+
+from ..cosim.building import (
+    FAST_BUILD,
+    KEEP_BUILDS,
+    compile_model,
+    room_of,
+    translate,
+    versions,
+)
 from ..cosim.objects import link
-from ..cosim.render import fill
-from ..emit.kernels import compiled
-from ..hw.board.top import BoardTop, Surroundings
+from ..emit.elaborate import made_by
+from ..emit.kernels import compiled, kernel_files
+from ..hw.board.simulated import Simulated
+from ..hw.board.top import Surroundings
 from ..hw.design.table import Design
 from ..hw.verilog import top_name, written
+from ..hw.verilog_kernel.params import sources_of
 from ..ir.errors import StepError
+from ..ir.sdram_timing import SdramTiming
 from ..tools import children
-from ..tools.cache import digest
+from ..tools.cache import digest, kept
+from ..tools.filling import fill
 from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from .serial_port import SerialWire
 
-SIGNALS = ("clk", "rst", "rx", "tx", "running")
+SIGNALS = ("clk", "rst", "rx", "tx", "running", "preload")
 PATIENCE = 60.0
 """Seconds: a simulated wire loses nothing, and may be slow."""
+
+CONTENTS = "memory.hex"
 
 BAUD = 115_200
 """What a pseudo-terminal is told, which heeds no speed."""
@@ -34,17 +51,16 @@ def build(
     design: Design,
     around: Surroundings,
     *,
-    kernels: Mapping[str, str] | None = None,
     progress: Progress = quiet,
 ) -> Path:
     """Build a simulated board, or find it in the cache; returns its program.
+
+    The key of the cache is all that the Verilog depends on: for one that is found none is written.
 
     Parameters
     ----------
     design : Design
     around : Surroundings
-    kernels : mapping of str to str, optional
-        Files of the design's Verilog kernels.
     progress : Progress
 
     Raises
@@ -52,26 +68,33 @@ def build(
     StepError
         Where a tool is missing or rejects the design.
     """
-    basis = versions(FAST_BUILD)
-    name = f"{top_name(design)}_board"
-    progress("writing Verilog", 0.0)
-    verilog = written(name, lambda part: BoardTop(design, around, part=part), initial=False)
-    sim = shipped("sim/verilator")
+    name, sim = f"{top_name(design)}_board", shipped("sim/verilator")
+    support = ["sdram.sv"] if around.sdram else []
     files = {
-        "board.v": verilog,
         "glue.cpp": fill("glue.cpp.j2", name=name, inputs=SIGNALS, outputs=(), trace=False),
-        **(kernels or {}),
+        **{name: (sim / name).read_text(encoding="utf-8") for name in support},
     }
     main = sim / "board.cpp"
-    made_from = digest(*basis, *(p for file in files.items() for p in file), main.read_bytes())
+    known = (*files.items(), *sources_of(design).items())
+    made_from = digest(
+        *versions(FAST_BUILD),
+        made_by(design),
+        around.digest(design),
+        *(part for file in known for part in file),
+        main.read_bytes(),
+    )
     folder = room_of(FAST_BUILD) / f"{name}-{made_from}"
     begun = time.monotonic()
 
     def make(place: Path) -> dict[str, object]:
+        progress("writing Verilog", 0.0)
+        board = written(name, lambda part: Simulated(design, around, part=part), initial=False)
+        kernels = kernel_files(design, board)
+        files.update(kernels, **{"board.v": board})
         for file, content in files.items():
-            (place / file).write_text(content)
+            (place / file).write_text(content, encoding="utf-8")
         progress("translating Verilog to C++", 0.0)
-        made = translate(place, name, ["-I."], ["board.v", *compiled(kernels or {})])
+        made = translate(place, name, ["-I."], ["board.v", *support, *compiled(kernels)])
         mains = [(main, (f"-I{sim}",))]
         objects = compile_model(place, made, mains, opt=FAST_BUILD, fixed_by="", progress=progress)
         progress("linking", 0.95)
@@ -81,13 +104,72 @@ def build(
                 path.unlink()
         return {"seconds": time.monotonic() - begun}
 
-    kept(folder, made_from, make)
+    kept(folder, made_from, make, keep=KEEP_BUILDS)
     progress("simulation is built", 1.0)
     return folder / "board"
 
 
+class VirtualWire(SerialWire):
+    """The wire to a simulated board.
+
+    Parameters
+    ----------
+    name : str
+        Of the pseudo-terminal.
+    process : Popen
+        The simulation.
+    contents : Path
+        The file that its memory reads.
+    sdram : SdramTiming or None
+        Its memory.
+    """
+
+    def __init__(
+        self, name: str, process: subprocess.Popen[str], contents: Path, sdram: SdramTiming | None
+    ) -> None:
+        super().__init__(name, BAUD, PATIENCE)
+        self._process, self._contents, self._sdram = process, contents, sdram
+
+    def preload(self, windows: Sequence[tuple[int, int]], image: npt.NDArray[np.uint8]) -> None:
+        """Write to the memory past the link.
+
+        Parameters
+        ----------
+        windows : sequence of (int, int)
+            First addresses and bytes of what is written.
+        image : uint8 array
+            The bytes, window after window.
+
+        Raises
+        ------
+        StepError
+            If the simulation has ended.
+        """
+        assert self._sdram
+        assert self._process.stdin
+        assert self._process.stdout
+        with self._contents.open("w", encoding="utf-8") as file:
+            first = 0
+            for base, size in windows:
+                part = image[first : first + size]
+                file.writelines(_memory_file(self._sdram, base, part))
+                first += size
+        self._process.stdin.write("preload\n")
+        self._process.stdin.flush()
+        if not self._process.stdout.readline():
+            raise StepError("the simulated board has ended")
+
+
+def _memory_file(sdram: SdramTiming, base: int, part: npt.NDArray[np.uint8]) -> Iterator[str]:
+    """Lines of a memory file: a place of the chip and its contents."""
+    size = sdram.data_bits // 8
+    words = np.pad(part, (0, -len(part) % size)).view(f"<u{size}")
+    for k, word in enumerate(words.tolist()):
+        yield f"@{sdram.place(base + k * size):x} {word:x}\n"
+
+
 @contextmanager
-def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterator[SerialWire]:
+def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterator[VirtualWire]:
     """The wire to a simulated board, which ends with the block.
 
     Parameters
@@ -101,16 +183,22 @@ def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterat
     """
     command = [str(program), f"+bit_cycles={around.bit_cycles}", "+verilator+rand+reset+2"]
     command.append(f"+verilator+seed+{1 + seed % (2**31 - 1)}")
-    with children.started(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with (
+        tempfile.TemporaryDirectory(prefix="stepgen.") as room,
+        children.started(
+            [*command, f"+preload={room}/{CONTENTS}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
         assert process.stdin
         assert process.stdout
         assert process.stderr
         name = process.stdout.readline().strip()
         if not name:
             raise StepError(f"the simulated board ended: {process.stderr.read().strip()}")
-        wire = SerialWire(name, BAUD, PATIENCE)
+        wire = VirtualWire(name, process, Path(room) / CONTENTS, around.sdram)
         try:
             yield wire
         finally:

@@ -1,0 +1,288 @@
+"""Bitstreams: a design on a board through open tools, kept in the cache."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..emit.elaborate import made_by
+from ..emit.elaborate import verilog as verilog_of
+from ..emit.kernels import compiled, kernel_files
+from ..hw.board.chip import CLOCK, Chip
+from ..hw.board.family import family
+from ..hw.board.top import BoardTop
+from ..hw.design.table import Design
+from ..hw.primitives import Device
+from ..hw.verilog import pins_written, top_name, written
+from ..hw.verilog_kernel.params import sources_of
+from ..ir.errors import StepError
+from ..program.design_folder import content_hash
+from ..synth import flow, report
+from ..synth.report import Placed
+from ..synth.toolchain import Target, Toolchain, toolchain
+from ..tools import external
+from ..tools.atomic import atomic_folder
+from ..tools.cache import MADE, cache_folder, digest, kept
+from ..tools.waiting import Progress, quiet
+from .description import Board
+from .fitting import check_room
+from .parts_of import BOARD, groups
+
+KEEP = 30
+SEED = 1
+"""Of the placement."""
+
+MOST_CLOCKS = 4
+"""That are tried for one that is met."""
+
+VERSION = 1
+"""Of what is in a folder."""
+
+
+@dataclass(frozen=True)
+class Bitstream:
+    """A design for a board, and what was found out about it.
+
+    Attributes
+    ----------
+    folder : Path
+        All files of the tools.
+    file : str
+        The bitstream.
+    board : Board
+    placed : Placed
+    groups : dict of str to dict of str to int
+        Resources in the netlist, by name of the part of the circuit.
+    seconds : float
+        That it took.
+    there : bool
+        Whether it was there already.
+    """
+
+    folder: Path
+    file: str
+    board: Board
+    placed: Placed
+    groups: Mapping[str, Mapping[str, int]]
+    seconds: float
+    there: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether the circuit is fast enough for the design's clock."""
+        return self.placed.hz >= self.board.hz
+
+
+def name_of(design: Design, board: Board) -> str:
+    """Name of the top module, and of the files."""
+    return f"{top_name(design)}_{board.key.replace('-', '_')}"
+
+
+def build(
+    design: Design,
+    board: Board,
+    *,
+    auto: bool = False,
+    earlier: Sequence[Path] = (),
+    progress: Progress = quiet,
+) -> Bitstream:
+    """Make the bitstream of a design, or find it where it was made before.
+
+    Parameters
+    ----------
+    design : Design
+    board : Board
+    auto : bool
+        Whether to make another one for the clock that is met, where that is slower than the
+        board's.
+    earlier : sequence of Path
+        Folders in which it may be, beside the cache.
+    progress : Progress
+
+    Raises
+    ------
+    StepError
+        If the design does not fit, or a tool is missing or fails.
+    """
+    made = _build(design, board, earlier, progress)
+    for _ in range(MOST_CLOCKS - 1):
+        if made.met or not auto:
+            break
+        made = _build(design, board.at(int(made.placed.hz)), earlier, progress)
+    return made
+
+
+def check_clock(design: Design, made: Bitstream) -> None:
+    """Refuse a bitstream that is too slow for its clock.
+
+    Raises
+    ------
+    StepError
+        Which path is too slow.
+    """
+    if not made.met:
+        raise StepError(
+            f"{design.name} on {made.board.name} meets {made.placed.hz / 1e6:.1f} MHz, not the "
+            f"{made.board.hz / 1e6:g} of its clock; the slowest path is from {made.placed.path}; "
+            f"--clock auto goes on with the clock that is met"
+        )
+
+
+def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Progress) -> Bitstream:
+    """See `build`."""
+    tools = toolchain(board.chip.family)
+    name = name_of(design, board)
+    key = key_of(design, board, tools)
+    for place in earlier:
+        if (found := _found(place, key)) is not None:
+            return _bitstream(place, board, {**found, "there": True})
+    folder = cache_folder() / "bitstreams" / f"{name}-{key}"
+
+    def make(place: Path) -> dict[str, object]:
+        begun = time.monotonic()
+        sources = _write(place, name, design, board, progress)
+        netlist = flow.synthesize(place, name, sources, tools, progress=progress)
+        check_room(design, board, netlist.used)
+        target = _target(board, design)
+        flow.place(place, name, tools, target, seed=SEED, progress=progress)
+        progress("packing the bitstream", 0.95)
+        file = flow.pack(place, name, tools, target)
+        named, report_file = groups(design), place / f"{name}.report.json"
+        placed = report.read(report_file, tools.bels, named, board.chip, board.speed)
+        for large in tools.intermediate(name):
+            (place / large).unlink()
+        return {
+            "board": board.key,
+            "placed": dataclasses.asdict(placed),
+            "groups": netlist.by_group(named),
+            "seconds": round(time.monotonic() - begun, 1),
+            "file": file,
+            "files": {path.name: _hash(path) for path in sorted(place.iterdir())},
+        }
+
+    made = _bitstream(folder, board, kept(folder, key, make, keep=KEEP))
+    progress("bitstream is up to date" if made.there else "bitstream is made", 1.0)
+    return made
+
+
+def _bitstream(folder: Path, board: Board, told: Mapping[str, Any]) -> Bitstream:
+    return Bitstream(
+        folder,
+        told["file"],
+        board,
+        report.placed_of(told["placed"]),
+        told["groups"],
+        told["seconds"],
+        told["there"],
+    )
+
+
+def _found(folder: Path, key: str) -> dict[str, Any] | None:
+    """What is told of a folder, if it holds what was made from the same, unchanged."""
+    with suppress(OSError, ValueError, AttributeError):
+        told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        if told["key"] == key and all(
+            _hash(folder / name) == wanted for name, wanted in told["files"].items()
+        ):
+            return told
+    return None
+
+
+def _hash(path: Path) -> str:
+    return content_hash(path.read_bytes())
+
+
+def check_place(folder: Path, board: Board) -> None:
+    """Check that what `save` replaces is what it has written.
+
+    Raises
+    ------
+    StepError
+        If the folder for a board holds something else.
+    """
+    place = folder / board.key
+    if place.is_dir() and any(place.iterdir()) and not (place / MADE).is_file():
+        raise StepError(
+            f"can't write {place}: it was not written by stepgen build: name another folder"
+        )
+
+
+def save(made: Bitstream, folder: Path) -> Path:
+    """Put a bitstream and all that was written on the way into a folder, under its board's name.
+
+    Parameters
+    ----------
+    made : Bitstream
+    folder : Path
+
+    Returns
+    -------
+    Path
+        The folder of the board in it.
+
+    Raises
+    ------
+    StepError
+        If it can't be written.
+    """
+    place = folder / made.board.key
+    if place == made.folder:
+        return place
+    files = {path.name for path in made.folder.iterdir()}
+    old = _listed(place) - files
+    with atomic_folder(place, anew=files | old, last=MADE, gone=old) as partial:
+        for name in sorted(files):
+            shutil.copyfile(made.folder / name, partial / name)
+    return place
+
+
+def _listed(place: Path) -> set[str]:
+    """Files that an earlier build has left."""
+    with suppress(OSError, ValueError, AttributeError):
+        names = json.loads((place / MADE).read_text(encoding="utf-8"))["files"]
+        return {name for name in names if Path(name).name == name and (place / name).is_file()}
+    return set()
+
+
+def key_of(design: Design, board: Board, tools: Toolchain) -> str:
+    """Hash of all that a bitstream depends on."""
+    room = Path(flow.__file__).parent
+    return digest(
+        design.hash,
+        made_by(design),
+        json.dumps([dataclasses.asdict(board), dataclasses.asdict(board.chip)]),
+        str((SEED, VERSION)),
+        *(str(external.find(tool).version) for tool in tools.tools),
+        *(p.read_bytes() for p in sorted([Path(__file__), *room.rglob("*.py")])),
+        *(text for file in sorted(sources_of(design).items()) for text in file),
+    )
+
+
+def _write(place: Path, name: str, design: Design, board: Board, progress: Progress) -> list[str]:
+    """Write the Verilog of a board with a design; names of the files."""
+    progress("writing Verilog", 0.0)
+    device, inner = Device(board.chip.family), f"{name}_{BOARD}"
+    around = board.around(design)
+    text = written(inner, lambda part: BoardTop(design, around, part=part), platform=device)
+    top = BoardTop(design, around)
+    pads = {pad: len(sites) for pad, sites in board.pins(memory=top.pins).items()}
+    chip = Chip(inner, top, family(device.family), board.pll, pads)
+    (place / f"{name}.v").write_text(
+        f"{text}\n{pins_written(name, chip, device)}", encoding="utf-8"
+    )
+    kernels = kernel_files(design, verilog_of(design))
+    for file, content in kernels.items():
+        (place / file).write_text(content, encoding="utf-8")
+    return [f"{name}.v", *compiled(kernels)]
+
+
+def _target(board: Board, design: Design) -> Target:
+    pins = board.pins(memory=board.around(design).sdram is not None)
+    return Target(board.chip, board.speed, CLOCK, board.clock["hz"], board.hz, pins, board.standard)

@@ -1,0 +1,42 @@
+"""The parts of a board's circuit under the names that people know."""
+
+from __future__ import annotations
+
+from ..hw.design.table import Design
+from ..hw.names import verilog_name
+from ..synth.netlist import Groups
+
+BOARD = "board"
+"""Instance of `stepgen.hw.board.top.BoardTop` in `stepgen.hw.board.chip.Chip`."""
+
+LINK, MEMORY, STREAMS, CHIP = "the link", "the memory", "the stream buffers", "clock and pins"
+AROUND = (LINK, MEMORY, STREAMS, CHIP)
+"""What stands around a design."""
+
+CONTROL = "control and counters"
+_LINK = ("receiver", "decoder", "requests", "server", "closer", "encoder", "sender", "registers")
+_MEMORY = ("memory", "memory_space")
+
+
+def groups(design: Design) -> Groups:
+    """Names of the instances on a board: units, channels, and what stands around them."""
+    system = f"{BOARD}.system"
+    inner = f"{system}.accelerator"
+    paths = {BOARD: LINK, system: CONTROL}
+    paths |= {f"{BOARD}.{name}": LINK for name in _LINK}
+    paths |= {f"{BOARD}.{name}": MEMORY for name in _MEMORY}
+    for unit in design.units:
+        paths[f"{inner}.{verilog_name(unit.name)}"] = unit_name(unit.name)
+        paths[f"{BOARD}.buffer_{verilog_name(unit.name)}"] = STREAMS
+    paths |= {f"{inner}.fifo_{c.name}": channel_name(c.name) for c in design.channels}
+    return Groups(paths, CHIP)
+
+
+def unit_name(name: str) -> str:
+    """How a report names a unit."""
+    return f"unit {name}"
+
+
+def channel_name(name: str) -> str:
+    """How a report names the FIFO of a channel."""
+    return f"FIFO {name}"

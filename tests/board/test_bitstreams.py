@@ -1,0 +1,34 @@
+"""Real bitstreams, by the real tools: minutes for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.bitstreams import gated
+from stepgen.board import build as builder
+from stepgen.board.build import build, save
+from stepgen.board.description import boards
+
+BOARDS = boards()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOARDS)
+def test_the_first_program_on_every_board(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fits, meets its clock, and its PLL makes the clock that the link counts on."""
+    monkeypatch.setattr(builder, "cache_folder", lambda: tmp_path / "cache")
+    made = build(gated(), BOARDS[name])
+    assert made.met, made.placed.path
+    place = save(made, tmp_path)
+    assert (place / made.file).stat().st_size > 10_000
+    log = next(place.glob("*.nextpnr.log")).read_text()
+    assert f"Derived frequency constraint of {made.board.hz / 1e6:.1f} MHz" in log
+    assert sum(takes["multiplier"] for takes in made.groups.values()) == 16
+    whole = {what: sum(takes[what] for takes in made.groups.values()) for what in made.placed.used}
+    assert whole["ff"] == made.placed.used["ff"]
+    assert whole["block_ram"] == made.placed.used["block_ram"]
+    assert 0 <= made.placed.used["lut"] - whole["lut"] < 0.15 * whole["lut"]
