@@ -17,6 +17,7 @@ import click
 
 from stepgen.cli import (
     board,
+    build,
     demo,
     deploy,
     doctor,
@@ -27,6 +28,7 @@ from stepgen.cli import (
     run,
     show,
     simulate,
+    synth,
     test,
     time,
     verilog,
@@ -43,7 +45,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 """Exit codes: success; mismatch in the hardware; bad input."""
 
 _COMMANDS = (
-    *(show, metrics, run, time, verilog, test, deploy, board),
+    *(show, metrics, run, time, verilog, test, synth, build, deploy, board),
     *(simulate, machine, figure, fuzz, doctor, demo),
 )
 
@@ -104,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise KeyboardInterrupt
 
     _open_missing()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # so that child processes are ended too
+    for number in starting.ENDING:  # so that child processes are ended too
         signal.signal(number, end)
 
     def lost(error: sys.UnraisableHookArgs) -> None:

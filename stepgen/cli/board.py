@@ -19,7 +19,7 @@ def command(*, json: bool) -> None:
             "board": name,
             "name": board.name,
             "clock_hz": board.clock["design_hz"],
-            "memory_bytes": board.memory["bytes"],
+            "memory_bytes": board.memory_bytes,
             "luts": board.chip.luts,
             "multipliers": board.chip.multipliers,
             "ports": plugged_in(board.link["usb"]),

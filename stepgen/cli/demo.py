@@ -1,4 +1,4 @@
-"""``stepgen demo``: the mixture-of-experts layer with static and with dynamic tiles."""
+"""``stepgen demo``: the mixture-of-experts layer with static and dynamic tiles, and on a board."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from stepgen.program.program import Program
 
 TILINGS = ("static", "dynamic")
+BOARD = "virtual:ulx3s-85f"
+ON_BOARD = {
+    **{"tiling": "dynamic", "tokens": "8", "experts": "2"},
+    **{"width": "16", "hidden": "32", "columns": "16"},
+}
+"""A layer whose tensors are quickly sent over a serial link."""
 WAVEFORM_CYCLES = 5000
 """Length of the waveforms: a full run takes gigabytes, and matrix units are busy by then."""
 
@@ -40,6 +46,9 @@ WAVEFORM_CYCLES = 5000
     help="Experts chosen per token (npz, npy, csv); by default drawn.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything that is drawn.")
+@click.option(
+    "--board/--no-board", default=True, help="Run a small layer on a simulated board, too."
+)
 @click.option("--driver", default="cocotb", help="What drives the simulation: cocotb or cpp.")
 @click.option(
     "-o",
@@ -58,11 +67,17 @@ def command(
     settings: Sequence[str],
     routing: Path | None,
     seed: int,
+    board: bool,
     driver: str,
     output: Path,
     json: bool,
 ) -> int:
-    """Build and verify a mixture-of-experts layer, with static and with dynamic tiles."""
+    """Build and verify a mixture-of-experts layer, with static and with dynamic tiles.
+
+    It ends on a simulated board with a smaller layer: the board's own circuits, its link and
+    the host's part of it.
+    """
+    from stepgen.cli.deploy import lines
     from stepgen.emit.design_writer import write
     from stepgen.program.design_folder import MANIFEST, check_target
     from stepgen.report import console, summary, timeline
@@ -76,7 +91,7 @@ def command(
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdicts, columns = [], []
         for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
-            tell = _prefixed(progress, tiling)
+            tell = _prefixed(progress, f"{tiling} tiles")
             tell("writing Verilog", 0.0)
             write(place / tiling, program, experiment.design, earlier=[output / tiling])
             verdicts.append(
@@ -96,18 +111,23 @@ def command(
             for tiling, e in zip(TILINGS, experiments, strict=True)
         ]
         timeline.draw(place / "timeline.png", runs)
+        deployed = _deployed(seed, _prefixed(progress, BOARD)) if board else None
     names = {tiling: e.design.name for tiling, e in zip(TILINGS, experiments, strict=True)}
     files = {f"Verilog, {t}": str(output / t / f"{name}.v") for t, name in names.items()}
     files |= {f"design table, {t}": str(output / t / MANIFEST) for t in TILINGS}
     waveform = f"waveform of the first {WAVEFORM_CYCLES:,} cycles"
     files |= {f"{waveform}, {t}": str(output / f"{name}.vcd") for t, name in names.items()}
     files["timeline"] = str(output / "timeline.png")
-    good = all(v.good for v in verdicts)
+    good = all(v.good for v in verdicts) and (deployed is None or bool(deployed["good"]))
     if json:
         runs_data = dict(zip(TILINGS, columns, strict=True))
-        console.show_json({"good": good, "runs": runs_data, "files": files})
+        told = {"good": good, "runs": runs_data, "board": deployed, "files": files}
+        console.show_json(told)
     else:
         console.show(console.demo_table(TILINGS, columns), console.files_table(files))
+        if deployed is not None:
+            console.show("", f"A layer of {ON_BOARD['experts']} experts on {BOARD}:")
+            console.show(*lines(deployed))
         for tiling, verdict in zip(TILINGS, verdicts, strict=True):
             for fault in verdict.outcome.faults:
                 console.show(f"{tiling}: {fault}")
@@ -124,11 +144,23 @@ def _load(tiling: str, settings: Sequence[str], routing: Path | None, seed: int)
     return program.load("moe", chosen, routing=given, seed=seed)
 
 
-def _prefixed(progress: Callable[[str, float], None], tiling: str) -> Callable[[str, float], None]:
+def _prefixed(progress: Callable[[str, float], None], name: str) -> Callable[[str, float], None]:
     def tell(what: str, share: float) -> None:
-        progress(f"{tiling} tiles: {what}", share)
+        progress(f"{name}: {what}", share)
 
     return tell
+
+
+def _deployed(seed: int, progress: Callable[[str, float], None]) -> dict[str, Any]:
+    """A run of a small layer on the simulated board."""
+    from stepgen.board.device import Device
+    from stepgen.cli.deploy import document
+    from stepgen.program import program
+
+    small = program.load("moe", ON_BOARD, seed=seed)
+    with Device(BOARD, small.graph, seed=seed, progress=progress) as device:
+        report = device.test(small.inputs, progress=progress)
+        return document(report, BOARD, 1, device.link.traffic.repeated)
 
 
 def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import platform
+from contextlib import ExitStack
+from dataclasses import asdict
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
-from stepgen.cli.outputs import NAME, Output
+from stepgen.cli.options import BoardOptions, HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import RenderableType
+
+    from stepgen.board.description import Board
     from stepgen.board.device import Report
+    from stepgen.board.link import Traffic
 
 MOST_FAULTS = 10
+MOST_RUNS = 10_000
 
 
 @grouped
-@click.option(
-    "--board",
-    required=True,
-    type=NAME,
-    help="A board that stepgen board lists; virtual:BOARD is simulated and needs no hardware.",
-)
 @click.option("--port", metavar="PORT", help="Serial port of the board, if several may be it.")
-@click.option("--runs", type=click.IntRange(1), default=1, help="Run so often, one after another.")
+@click.option(
+    "--preload",
+    is_flag=True,
+    help="Write tensors past the link of a simulated board that has an SDRAM.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1, MOST_RUNS),
+    default=1,
+    help="Run so often, one after another.",
+)
 @click.option(
     "-o",
     "--out",
@@ -34,48 +49,84 @@ MOST_FAULTS = 10
     metavar="FILE.npz",
     help="Write what the run gave.",
 )
+@click.option(
+    "--report",
+    "told",
+    type=Output(".json"),
+    metavar="FILE.json",
+    help="Write all that was found out, with versions, to send to the authors.",
+)
 @json_option
 def command(
     program: ProgramOptions,
     hardware: HardwareOptions,
+    where: BoardOptions,
     *,
-    board: str,
     port: str | None,
+    preload: bool,
     runs: int,
     output: Path | None,
+    told: Path | None,
     json: bool,
 ) -> int:
-    """Run on a board; compare values, memory, cycles and counters."""
-    from stepgen.board.device import Device
+    """Run on a board; compare values, memory, cycles and counters.
+
+    virtual:BOARD is simulated and needs no hardware.
+    """
+    from stepgen.board import programming
+    from stepgen.board.build import build, check_clock
+    from stepgen.board.device import VIRTUAL, Device
     from stepgen.ir.errors import StepError
     from stepgen.program import inputs
     from stepgen.report import console
     from stepgen.tools import waiting
+    from stepgen.tools.atomic import atomic_file
 
     loaded = program.load()
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     design = hardware.experiment(loaded).design
-    with (
-        waiting.progress(quiet=json) as progress,
-        Device(
-            board, loaded.graph, built=design, port=port, seed=program.seed, progress=progress
-        ) as device,
-    ):
+    board, auto = where.board(simulated=True)
+    with ExitStack() as opened:
+        progress = opened.enter_context(waiting.progress(quiet=json))
+        target: str | Board = where.name
+        if not where.name.startswith(VIRTUAL):
+            earlier = where.earlier(program.program)
+            made = build(design, board, auto=auto, earlier=earlier, progress=progress)
+            check_clock(design, made)
+            progress("programming the board", 0.0)
+            programming.load(made.board, made.folder / made.file)
+            target = made.board
+        device = opened.enter_context(
+            Device(
+                target,
+                loaded.graph,
+                built=design,
+                port=port,
+                seed=program.seed,
+                preload=preload,
+                progress=progress,
+            )
+        )
         reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
-        repeated = device.link.traffic.repeated
+        traffic = device.link.traffic
         if output is not None:
             inputs.save(output, device.streams(reports[-1]), device.tensors(reports[-1]))
     worst = next((report for report in reports if not report.good), reports[-1])
-    data = document(worst, board, runs, repeated)
+    data = document(worst, where.name, runs, traffic.repeated, preloaded=preload)
+    if told is not None:
+        with atomic_file(told) as place:
+            place.write_text(dumps(full(worst, data, traffic), indent=1) + "\n", encoding="utf-8")
     if json:
         console.show_json(data)
     else:
-        _show(data)
+        console.show(*lines(data))
     return 0 if data["good"] else 1
 
 
-def document(report: Report, board: str, runs: int, repeated: int) -> dict[str, Any]:
+def document(
+    report: Report, board: str, runs: int, repeated: int, *, preloaded: bool = False
+) -> dict[str, Any]:
     """A run on a board, for ``--json``."""
     outcome, experiment = report.outcome, report.experiment
     predicted = experiment.prediction.cycles if report.exact else None
@@ -94,10 +145,40 @@ def document(report: Report, board: str, runs: int, repeated: int) -> dict[str, 
         "bytes_per_second": (read + written) / seconds if seconds else 0.0,
         "compared": compared,
         "repeated": repeated,
+        "preloaded": preloaded,
     }
 
 
-def _show(data: dict[str, Any]) -> None:
+def full(report: Report, data: dict[str, Any], traffic: Traffic) -> dict[str, Any]:
+    """A run on a board with all that helps to understand it, for ``--report``.
+
+    Parameters
+    ----------
+    report : Report
+    data : dict
+        From `document`.
+    traffic : Traffic
+        What went over the link.
+    """
+    from stepgen.ir.versions import version
+    from stepgen.tools import external
+
+    outcome, design = report.outcome, report.experiment.design
+    return {
+        **data,
+        "stepgen": version(),
+        "physical": not data["board"].startswith("virtual:"),
+        "design": {"name": design.name, "hash": design.hash, "lanes": design.lanes},
+        "status": outcome.status,
+        "registers": {f"{offset:#x}": word for offset, word in outcome.registers.items()},
+        "link": asdict(traffic),
+        "tools": external.versions(),
+        "host": {"system": platform.platform(), "python": platform.python_version()},
+    }
+
+
+def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """What `document` says, for people."""
     from stepgen.report import console
 
     cycles, mhz = data["cycles"], data["hz"] / 1e6
@@ -107,15 +188,16 @@ def _show(data: dict[str, Any]) -> None:
         if predicted is not None
         else "not compared: the beats of a port do not all fit its buffer"
     )
-    lines = [
+    facts = [
         ("cycles", f"{cycles['board']:,} on the board, {beside}"),
         ("at", f"{mhz:g} MHz: {1e6 * data['seconds']:,.1f} us"),
         ("memory", f"{data['bytes_per_second'] / 1e6:,.1f} MB/s"),
         *((f"{what} compared", f"{count:,}") for what, count in data["compared"].items()),
+        ("tensors", "written past the link" if data["preloaded"] else "written over the link"),
         ("runs", f"{data['runs']:,}"),
         ("requests repeated", f"{data['repeated']:,}"),
     ]
-    console.show(console.files_table(dict(lines)))
-    console.show(console.verdict(data["good"]))
+    yield console.files_table(dict(facts))
+    yield console.verdict(data["good"])
     for fault in data["faults"][:MOST_FAULTS]:
-        console.show(f"  {fault}")
+        yield f"  {fault}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from stepgen.ir.wire import LANES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stepgen.board.description import Board
     from stepgen.cosim.experiment import Experiment
     from stepgen.hw.design.table import Bus, Design
     from stepgen.program.program import Program
@@ -62,13 +64,20 @@ class ProgramOptions:
         metavar="FILE.py",
     )
     seed: int = option("Seed of drawn inputs and of stalls.", default=0, type=click.IntRange(0))
+    transforms: Sequence[str] = option(
+        "Transform the program first, as in time_multiplex:regions=8; repeatable.",
+        "--transform",
+        multiple=True,
+        metavar="NAME[:OPTION=VALUE,...]",
+    )
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
-        """Build the program; see `stepgen.program.program.load`."""
+        """Build the program and transform it; see `stepgen.program.program.load`."""
         from stepgen.program import program, routing, traces
+        from stepgen.program.schedule import transformed
         from stepgen.program.settings import pairs
 
-        return program.load(
+        loaded = program.load(
             self.program,
             pairs(self.settings, "--set"),
             routing=None if self.routing is None else routing.read(self.routing),
@@ -79,6 +88,7 @@ class ProgramOptions:
             draw=draw,
             tensors=tensors,
         )
+        return transformed(loaded, self.transforms)
 
     def outdated(self, loaded: Program) -> str | None:
         """Why the circuit in the design folder is not that of now, and what writes it anew."""
@@ -178,8 +188,17 @@ def lanes_of(asked: int | None, program: Program) -> int:
     Raises
     ------
     StepError
-        If others are asked for than the design has.
+        If others are asked for than the design has, or any for a system, whose parts have them.
     """
+    from stepgen.ir.errors import StepError
+    from stepgen.ir.system import SystemGraph
+
+    graph = program.graph
+    if isinstance(graph, SystemGraph):
+        if asked is not None:
+            has = ", ".join(f"{part} has {n}" for part, n in graph.lanes.items())
+            raise StepError(f"--lanes can't be given: the system {graph.name} says that {has}")
+        return max(graph.lanes.values())
     if program.design is not None:
         _agree("--lanes", asked, program.design.lanes, program.name)
         return program.design.lanes
@@ -216,6 +235,45 @@ def depths_of(texts: Sequence[str], what: str, *words: str) -> dict[str, Any]:
             raise StepError(f"--depth {name} takes {numbers}, not {value!r}")
         found[name] = int(value)
     return found
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """A board to build for."""
+
+    name: str = option(
+        "A board that stepgen board lists.", "--board", required=True, type=NAME, metavar="BOARD"
+    )
+    clock: str | None = option(
+        "Clock of the design in MHz, or auto: the board's if that is met, else the one that is.",
+        metavar="MHZ|auto",
+    )
+
+    def board(self, *, simulated: bool = False) -> tuple[Board, bool]:
+        """The board with its clock, and whether another clock will do.
+
+        With `simulated` it may be one that is simulated, whose clock is that of its file.
+        """
+        from stepgen.board.description import named
+        from stepgen.board.device import VIRTUAL
+        from stepgen.ir.errors import StepError
+
+        board = named(self.name.removeprefix(VIRTUAL) if simulated else self.name)
+        if self.clock is not None and self.name.startswith(VIRTUAL):
+            raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
+        if self.clock in (None, "auto"):
+            return board, self.clock is not None
+        try:
+            mhz = float(self.clock)
+        except ValueError:
+            mhz = math.nan
+        if not 1 <= mhz <= 1000:
+            raise StepError(f"--clock takes auto or 1 to 1000 MHz, not {self.clock!r}")
+        return board.at(round(1e6 * mhz)), False
+
+    def earlier(self, program: str) -> list[Path]:
+        """Where the bitstream of a design folder may be already."""
+        return [Path(program) / self.name] if Path(program).is_dir() else []
 
 
 @dataclass(frozen=True)

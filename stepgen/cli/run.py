@@ -13,7 +13,6 @@ from stepgen.cli.outputs import Output
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
-    from stepgen.ir.stream import Node
     from stepgen.semantics.executor import Result
     from stepgen.semantics.tokens import Token
 
@@ -50,7 +49,7 @@ def command(
     """Run the reference (golden model) and print its results."""
     from stepgen.program import inputs
     from stepgen.report import console
-    from stepgen.semantics import executor
+    from stepgen.semantics import system
     from stepgen.tools import waiting
 
     with waiting.progress(quiet=json) as progress:
@@ -58,9 +57,9 @@ def command(
         loaded = program.load()
         outdated = program.tell_outdated(loaded, json=json)
         progress("running", 0.1)
-        result = executor.run(loaded.graph, loaded.inputs, lanes=lanes_of(lanes, loaded))
-    nodes, streams = loaded.graph.nodes, loaded.graph.outputs
-    stored = [t for t in loaded.graph.tensors if any(_writes(n, t) for n in nodes)]
+        result = system.run(loaded.graph, loaded.inputs, lanes=lanes_of(lanes, loaded))
+    streams = loaded.graph.outputs
+    stored = [tensor for tensor in loaded.graph.tensors if tensor in result.stored]
     if out is not None:
         inputs.save(
             out,
@@ -84,10 +83,6 @@ def command(
         console.show("  " + str(result.tensors[name]).replace("\n", "\n  "))
     if out is not None:
         console.show(f"written to {out}")
-
-
-def _writes(node: Node, tensor: str) -> bool:
-    return node.face.writes == "tensor" and node.attrs["tensor"] == tensor
 
 
 def _count(tokens: list[Token]) -> str:

@@ -62,13 +62,6 @@ class MachineOptions:
 
 
 @grouped
-@click.option(
-    "--transform",
-    "transforms",
-    multiple=True,
-    metavar="NAME[:OPTION=VALUE,...]",
-    help="Transform the program first, as in time_multiplex:regions=8; repeatable.",
-)
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show the N busiest operators.")
 @click.option("--all", "every", is_flag=True, help="Show every operator.")
 @json_option
@@ -78,13 +71,11 @@ def command(
     limit: LimitOptions,
     pictures: PictureOptions,
     *,
-    transforms: Sequence[str],
     top: int | None,
     every: bool,
     json: bool,
 ) -> None:
     """Simulate timing and resource use on a described machine; tiles carry no data."""
-    from stepgen.program.schedule import transformed
     from stepgen.program.tiles import simulate
     from stepgen.report import console, simulated, timeline
     from stepgen.timing.tiles.depths import UNBOUNDED
@@ -96,7 +87,6 @@ def command(
         progress("building the program", 0.0)
         loaded = program.load(tensors=False)
         outdated = program.tell_outdated(loaded, json=json)
-        loaded = transformed(loaded, transforms)
         progress("simulating", 0.3)
         run = simulate(loaded.graph, loaded.inputs, machine, depths=depths, limit=cycles)
         progress("simulating (done)", 0.9)

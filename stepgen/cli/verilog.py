@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
+from stepgen.emit.wraps import PACKAGES, WRAPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @grouped
@@ -20,27 +28,92 @@ from stepgen.cli.outputs import Output
     metavar="DIR",
     help="Folder for the results; by default build, or the design folder that PROGRAM is.",
 )
+@click.option(
+    "--bench",
+    is_flag=True,
+    help="Also write a test bench that lives without stepgen; memory and stalls are for it.",
+)
+@click.option(
+    "--wrap",
+    type=click.Choice(WRAPS),
+    help="Also write a module around the design with the standard names of these buses.",
+)
+@click.option(
+    "--host", is_flag=True, help="Also write a host library in C: tensors, runs, counters."
+)
+@click.option(
+    "--package",
+    "packages",
+    type=click.Choice(PACKAGES),
+    multiple=True,
+    help="Also describe the folder to the tools of others; may be given more than once.",
+)
 @json_option
 def command(
-    program: ProgramOptions, hardware: HardwareOptions, *, output: Path | None, json: bool
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    when: RunOptions,
+    *,
+    output: Path | None,
+    bench: bool,
+    wrap: str | None,
+    host: bool,
+    packages: tuple[str, ...],
+    json: bool,
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
     from stepgen.emit.design_writer import write
     from stepgen.report import console
     from stepgen.tools import waiting
 
-    loaded = program.load(draw=False)
-    design = hardware.experiment(loaded).design
+    if not bench:
+        _check_unused(when)
+    loaded = program.load(draw=bench)
+    experiment = when.experiment(loaded, hardware, seed=program.seed)
+    design = experiment.design
     earlier = [] if loaded.design is None else [Path(program.program)]
     folder = output or (earlier or [Path("build")])[0]
-    with waiting.progress(quiet=json) as progress:
-        progress("writing Verilog", 0.0)
+    with ExitStack() as opened:
+        progress = opened.enter_context(waiting.progress(quiet=json))
         change = output is not None or not earlier
-        written = write(folder, loaded, design, earlier=earlier, change=change)
-    files = {what: str(folder / name) for what, name in written.files.items()}
+        bench_files: list[str] = []
+        put: Callable[[], dict[str, str]] = dict
+        if bench:
+            from stepgen.cosim.standalone import needed, prepared
+            from stepgen.program.program import golden_of
+
+            bench_files = needed(experiment)
+            progress("preparing the test bench", 0.0)
+            # What is wrong with it is told before the folder changes.
+            put = opened.enter_context(prepared(folder, experiment, golden_of(program.program)))
+        progress("writing Verilog", 0.5)
+        written = write(
+            folder,
+            loaded,
+            design,
+            wrap=wrap,
+            host=host,
+            packages=packages,
+            bench=bench_files,
+            earlier=earlier,
+            change=change,
+        )
+        names = {**written.files, **put()}
+    files = {what: str(folder / name) for what, name in names.items()}
     if json:
         console.show_json({**files, "hash": written.hash, "built": written.built})
         return
     console.show(console.files_table({**files, "hash": written.hash}))
     if not written.built:
         console.show("the Verilog of this hash was there already and is not built again")
+
+
+def _check_unused(when: RunOptions) -> None:
+    """Check that no option is given that only a test bench has."""
+    from stepgen.ir.errors import StepError
+
+    context = click.get_current_context()
+    for field in dataclasses.fields(when):
+        if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE:
+            (name,) = (p.opts[0] for p in context.command.params if p.name == field.name)
+            raise StepError(f"{name} is for a test bench: add --bench")

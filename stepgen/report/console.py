@@ -106,10 +106,15 @@ def tools_tables(tools: Sequence[Tool]) -> Iterator[RenderableType]:
             yield f"{tool.name} ({need}, {tool.purpose}): {tool.remedy}"
 
 
+def _lanes(design: Design) -> str:
+    found = {design.lanes_at(unit.name) for unit in design.units}
+    return ", ".join(map(str, sorted(found)))
+
+
 def design_tables(design: Design) -> Iterator[RenderableType]:
     """Units and channels of a circuit."""
     yield (
-        f"{design.name}: {design.lanes} lanes, memory port of {design.bus.data_bits} bits, "
+        f"{design.name}: {_lanes(design)} lanes, memory port of {design.bus.data_bits} bits, "
         f"addresses of {design.bus.address_bits}"
     )
     units = [

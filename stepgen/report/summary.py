@@ -9,6 +9,7 @@ from typing import Any
 from ..compile.cost import hardware, on_chip_bits
 from ..cosim.experiment import Experiment
 from ..hw.units.matmul.params import Matmul
+from ..ir.system import SystemGraph
 from ..program import values
 from ..program.program import Program
 from ..timing.model import Prediction
@@ -59,7 +60,7 @@ def outline(prediction: Prediction) -> Prediction:
 def symbolic_traffic(
     program: Program, experiment: Experiment, with_data: Callable[[], Program] | None = None
 ) -> int | None:
-    """Off-chip bytes by formula; None where the inputs do not determine all dims.
+    """Off-chip bytes by formula; None for a system, or if inputs do not determine all dims.
 
     Parameters
     ----------
@@ -70,6 +71,8 @@ def symbolic_traffic(
         Builds the program with the contents of its tensors, where `program` was loaded without;
         called only if dims depend on a run of the reference.
     """
+    if isinstance(program.graph, SystemGraph):  # dims of its parts have no common names
+        return None
     traffic = hardware(program.graph, experiment.design).traffic
     symbols = traffic.free_symbols
     known = values.dims(program, symbols, run=False)

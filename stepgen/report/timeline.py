@@ -203,7 +203,7 @@ def perfetto(path: Path, timeline: Timeline) -> None:
         The run.
     """
     named = {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": timeline.title}}
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n' + json.dumps(named))
         for tid, activity in enumerate(timeline.activities, start=1):
             for event in _events(activity, timeline.cycles):

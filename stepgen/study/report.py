@@ -175,7 +175,7 @@ def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) ->
     files = {suffix[1:]: out / f"{stem}{suffix}" for suffix in SUFFIXES}
     documents = [r.document() for view in results for r in results[view]]
     fields = list(dict.fromkeys(name for document in documents for name in document))
-    with atomic_file(files["csv"]) as place, place.open("w", newline="") as file:
+    with atomic_file(files["csv"]) as place, place.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fields)
         writer.writeheader()
         writer.writerows(documents)

@@ -113,7 +113,7 @@ def _said(done: dict[str, Numbers], wanted: dict[str, Point]) -> str:
 def _kept(place: Path, key: str) -> Numbers | None:
     """A cached result; None if there is none that can be read."""
     try:
-        numbers = json.loads((place / f"{key}.json").read_text())["numbers"]
+        numbers = json.loads((place / f"{key}.json").read_text(encoding="utf-8"))["numbers"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return numbers if isinstance(numbers, dict) else None
@@ -122,4 +122,4 @@ def _kept(place: Path, key: str) -> Numbers | None:
 def _keep(place: Path, key: str, point: Point, numbers: Numbers) -> None:
     document = {"point": json.loads(point.text), "numbers": numbers}
     with atomic_file(place / f"{key}.json") as file:
-        file.write_text(json.dumps(document))
+        file.write_text(json.dumps(document), encoding="utf-8")

@@ -184,6 +184,7 @@ def test_verilog(stepgen, here):
     said = stepgen("verilog p.py:layer -o out/deep --lanes 2 --json").json
     files = {"verilog": "layer.v", "lint waivers": "layer.vlt", "design": "design.json"}
     files |= {"graph": "graph.json", "inputs": "inputs.npz", "registers": "layer_registers.h"}
+    files["map"] = "layer_map.json"
     assert {k: said[k] for k in files} == {what: f"out/deep/{name}" for what, name in files.items()}
     assert said["built"]
     lines = (here / "out/deep/layer.v").read_text().splitlines()

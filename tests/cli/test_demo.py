@@ -17,6 +17,10 @@ def data(stepgen, here):
 
 def test_the_demo(data, stepgen, here):
     assert data["good"]
+    board = data["board"]
+    assert board["good"]
+    assert board["cycles"]["predicted"] == board["cycles"]["board"] > 0
+    assert all(board["compared"][what] for what in ("memory", "counters"))
     for tiling, run in data["runs"].items():
         assert run["cycles_predicted"] == run["cycles_rtl"] > 0, tiling
         assert run["off_chip_bytes_symbolic"] == run["off_chip_bytes_bus"] > 0

@@ -10,6 +10,7 @@ import shlex
 import shutil
 
 import click
+import fake_tools
 import pytest
 
 from stepgen.cli.app import app, execute
@@ -202,9 +203,10 @@ OUTDATED = {
     "time": "{}",
     "test": "{} --driver cpp -o t",
     "deploy": "{} --board virtual:ulx3s-85f",
+    "synth": "{} --board ulx3s-85f",
     "simulate": "{}",
 }
-NO_RESULTS = {"verilog"}
+NO_RESULTS = {"verilog", "build"}
 
 
 def made_by_others(folder, version) -> None:
@@ -228,7 +230,11 @@ def test_every_command_is_asked_for_other_circuits() -> None:
 
 
 @pytest.mark.parametrize("command", OUTDATED)
-def test_results_of_other_circuits_than_the_folders_are_told(stepgen, folder, command) -> None:
+def test_results_of_other_circuits_than_the_folders_are_told(
+    stepgen, here, folder, command, monkeypatch
+) -> None:
+    if command == "synth":
+        fake_tools.install(here / "tools", monkeypatch)
     line = f"{command} {OUTDATED[command].format('built')}"
     assert "other circuits" not in stepgen(line).err
     quiet = stepgen(f"{line} --json")

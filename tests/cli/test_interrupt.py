@@ -154,7 +154,7 @@ def test_the_compiler_ends_too(here: Path) -> None:
     own = {"STEPGEN_CACHE": str(here / "cache")}
     line = "test p.py:layer --driver cpp"
     assert _interrupted(here, line, r"compiling C\+\+", own, signal.SIGINT) == INTERRUPTED
-    assert not list(here.rglob("simulation.json"))
+    assert not list(here.rglob("made.json"))
 
 
 def _interrupted(

@@ -57,7 +57,7 @@ MISTAKES = [
     ("run p.py:layer --inputs wrong.npz", r"tensor w has shape \[8, 4\], but .* \[4, 8\]"),
     ("run p.py:layer --inputs short.npz", ".*x.*4.*3.*"),
     # The circuit
-    ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* has no circuit yet"),
+    ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* has no circuit yet for bf16 1x8, .*"),
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
     (
         "verilog moe --set hidden=24 --set columns=12 --lanes 8",
@@ -90,6 +90,11 @@ MISTAKES = [
     ),
     ("test p.py:layer --driver car", "the driver must be one of cocotb, cpp.*not 'car'"),
     # Where results go
+    (
+        "verilog p.py:layer --package vivado",
+        "the package for Vivado is of the AXI wrapper, there is none: give --wrap axi",
+    ),
+    ("verilog p.py:layer --package rpm", "Invalid value for '--package': 'rpm' is not one of .*"),
     ("verilog p.py:layer -o p.py", "can't write p.py: it is a file"),
     ("verilog p.py:layer -o p.py/x", "can't write p.py/x: p.py is a file"),
     ("run p.py:layer --out .", r"--out is a file that ends in .npz, not \."),

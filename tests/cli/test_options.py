@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from stepgen.board import build as bitstreams
+from stepgen.board import virtual
 from stepgen.cli import app as application
 from stepgen.cosim import experiment
 from stepgen.emit import elaborate
@@ -34,6 +36,8 @@ BASE = {
     "time": ["p.py:layer"],
     "test": ["p.py:layer"],
     "deploy": ["p.py:layer", "--board", "virtual:ulx3s-85f"],
+    "synth": ["p.py:layer", "--board", "ulx3s-85f"],
+    "build": ["p.py:layer", "--board", "ulx3s-85f"],
     "board": [],
     "simulate": ["p.py:layer"],
     "machine": [],
@@ -83,6 +87,8 @@ def light():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment, "build", no_build)
+        patch.setattr(bitstreams, "build", no_build)
+        patch.setattr(virtual, "build", no_build)
         patch.setattr(elaborate, "to_verilog", lambda *args, **kwargs: "")
         patch.setattr(study, "run", lambda *args, **kwargs: [])
         patch.setattr(campaign, "run", lambda *args, **kwargs: None)

@@ -21,11 +21,13 @@ FILES = {
     ("simulate", "timeline"): "simulate p.py:layer --timeline {}",
     ("simulate", "perfetto"): "simulate p.py:layer --perfetto {}",
     ("deploy", "output"): "deploy p.py:layer --board virtual:ulx3s-85f -o {}",
+    ("deploy", "told"): "deploy p.py:layer --board virtual:ulx3s-85f --report {}",
     ("figure", "page"): "figure 8 --claims --page {}",
 }
 FOLDERS = {
     ("verilog", "output"): "verilog p.py:layer -o {}",
     ("test", "output"): "test p.py:layer -o {}",
+    ("build", "output"): "build p.py:layer --board ulx3s-85f -o {}",
     ("demo", "output"): "demo --set tokens=4 --set experts=2 -o {}",
     ("figure", "out"): "figure 8 -o {}",
     ("fuzz", "out"): "fuzz --no-rtl --cases 1 -o {}",

@@ -11,6 +11,7 @@ from stepgen.tools import waiting
 RUNS = {
     "time": "time p.py:layer",
     "test": "test p.py:layer",
+    "verilog": "verilog p.py:layer --bench",
     "demo": "demo --set tokens=4 --set experts=2",
     "simulate": "simulate p.py:layer",
     "figure": "figure 8 --view fair",
@@ -33,6 +34,7 @@ def test_a_run_ends_at_the_limit(stepgen, here, monkeypatch, name) -> None:
     assert said.code == 2
     assert said.out == ""
     assert "takes more than 9 cycles, the limit" in said.err.splitlines()[-1]
+    assert not [path for path in (here / "build").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "9" * 30, "x", "1.5"])

