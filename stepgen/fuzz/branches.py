@@ -30,13 +30,16 @@ def models() -> Mapping[str, ModuleType]:
     package = UNITS.relative_to(UNITS.parents[2]).parts
     names = sorted(path.parent.name for path in UNITS.glob("*/model.py"))
     found = [import_module(".".join((*package, name, "model"))) for name in names]
-    shared = sorted(p.stem for p in TIMING.glob("*.py") if "\n@step\n" in p.read_text())
+    shared = sorted(
+        p.stem for p in TIMING.glob("*.py") if "\n@step\n" in p.read_text(encoding="utf-8")
+    )
     found += [import_module(f"{k.__package__}.{name}") for name in shared]
     return {str(module.__file__): module for module in found}
 
 
 _ENDS = "the circuit raises error: streams that end together do so in every valid program"
 _FITS = "the circuit raises error: a valid program's streams have the same structure"
+_FAULT = "a fault of numbers or selectors that no valid program has"
 ERRORS = {
     "(kind_of(beat) == DONE) != (kind_of(head(M, flags)) == DONE)": _ENDS,
     "outer and (hole or kind != kind_of(element))": _FITS,
@@ -47,6 +50,13 @@ ERRORS = {
     "kind_of(head(M, sel)) != DONE and not M[a + P.surplus]": _ENDS,
     "kind_of(selector) == DONE or above != (kind_of(selector) == BARE)": _FITS,
     "kind_of(head(M, M[a + P.x + n])) != DONE": _ENDS,
+    "not M[a + P.least] <= length <= M[a + P.most]": _FAULT,
+    "element < 0": _FAULT,
+    "number >= M[a + P.limit]": _FAULT,
+    "kind == VALUE and number >= M[a + P.tiles]": _FAULT,
+    "M[a + P.limit] and kind_of(told) == VALUE and aux_of(told) >= M[a + P.limit]": _FAULT,
+    "(kind == BARE and low_of(beat) <= TILE_LEVELS) or "
+    "(kind == VALUE and ends and place > number)": _FAULT,
 }
 """Conditions that hold only for streams that contradict the program; and why."""
 
@@ -71,7 +81,7 @@ def unreachable() -> Mapping[str, str]:
     reasons = {_plain(test): why for test, why in ERRORS.items()}
     found: dict[str, str] = {}
     for file in models():
-        for function in ast.parse(Path(file).read_text()).body:
+        for function in ast.parse(Path(file).read_text(encoding="utf-8")).body:
             if not isinstance(function, ast.FunctionDef):
                 continue
             for before, node in _conditions(function):
@@ -110,7 +120,7 @@ def every() -> Mapping[str, tuple[str, range, int]]:
     """
     found: dict[str, tuple[str, range, int]] = {}
     for file in models():
-        for function in ast.parse(Path(file).read_text()).body:
+        for function in ast.parse(Path(file).read_text(encoding="utf-8")).body:
             if not isinstance(function, ast.FunctionDef) or not function.decorator_list:
                 continue
             for node in ast.walk(function):

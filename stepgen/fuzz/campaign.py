@@ -391,7 +391,7 @@ def _keep(tally: Tally, folder: Path, one: Result) -> None:
             folder / CRASHERS / f"{_stem(tally.seed, tally.rtl, tally.simulator)}-{one.number}.json"
         )
         with atomic_file(path) as place:
-            place.write_text(one.crasher)
+            place.write_text(one.crasher, encoding="utf-8")
         told = f"{path}: {told}"
     tally.failures[one.signature] = told
 
@@ -411,7 +411,10 @@ def state(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilat
 def save(tally: Tally, folder: Path) -> None:
     """Write where a campaign stands."""
     with atomic_file(state(folder, tally.seed, rtl=tally.rtl, simulator=tally.simulator)) as place:
-        place.write_text(json.dumps(stamped(FORMAT, dataclasses.asdict(tally)), indent=1) + "\n")
+        place.write_text(
+            json.dumps(stamped(FORMAT, dataclasses.asdict(tally)), indent=1) + "\n",
+            encoding="utf-8",
+        )
 
 
 def load(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilator") -> Tally:
@@ -426,7 +429,7 @@ def load(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilato
     if not path.exists():
         return Tally(seed, rtl, simulator)
     try:
-        content = path.read_text()
+        content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StepError(f"{path} can't be read: {error}") from None
     with unstamped(parsed(content, f"{path} is no state of a campaign"), FORMAT, str(path)) as data:

@@ -122,7 +122,7 @@ def test_a_crash_while_drawing_is_a_failure(
         raise KeyError("planted")
 
     monkeypatch.setattr(plain, "lower", crash)
-    monkeypatch.setattr(experiment, "lower", crash)
+    monkeypatch.setattr(experiment, "lowered", crash)
     tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=600, cases=6)
     assert tally.failed == 6
     assert all("KeyError" in says for says in tally.failures.values())

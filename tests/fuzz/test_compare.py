@@ -108,13 +108,13 @@ def test_a_model_that_stops_where_the_reference_ends_is_found(
 
 
 def test_a_wrong_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = experiment.executor.Result.beats
+    right = experiment.Result.beats
 
     def wrong(self, name, lanes):
         beats = right(self, name, lanes)
         return dataclasses.replace(beats, data=beats.data ^ 1) if name == "y" else beats
 
-    monkeypatch.setattr(experiment.executor.Result, "beats", wrong)
+    monkeypatch.setattr(experiment.Result, "beats", wrong)
     verdict = compare(small())
     assert verdict.status == "failed"
     assert "y" in verdict.says
@@ -162,14 +162,14 @@ def test_an_x_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_depths_that_are_too_small_are_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = experiment.lower
+    right = experiment.lowered
 
     def shallow(graph, *, depths, **more):
         design = right(graph, depths=depths, **more)
         least = {c.name: c.delay + 2 for c in design.channels if c.rank is not None}
         return design if depths else design.with_depths(least)
 
-    monkeypatch.setattr(experiment, "lower", shallow)
+    monkeypatch.setattr(experiment, "lowered", shallow)
     failed = []
     for number in range(120):
         drawn = dataclasses.replace(case(23, number)[0], depths={})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stepgen as sg
 
+from ...ir.dims import product_bound
 from ...ir.stream import Stream
 from .plain import columns_of, tile_of
 from .reconvergent import Bounded
@@ -74,6 +75,49 @@ class Addressed(Bounded):
         if way == 3:
             return at.reshape(chunk=self.number(1, 3), pad=0)[0].flatten(0, 1)
         return at
+
+    def step_tiles(self, x: Stream, name: str) -> Stream:
+        """As many tiles for each number, or for each branch in the order in which they arrive."""
+        count, rows, columns = self.number(1, 5), self.number(1, 3), self.columns()
+        bits, rank = self.number(1, 3), self.number(0, 1)
+        element = self.pick(sg.int8, sg.bf16)
+        tensor = self.graph.tensor(name, (rows * count * bits, columns), element)
+        way = self.pick("numbers", "selectors", "arrivals")
+        if way == "numbers":
+            e = self.moved(self.looked_up(x, name, bits), name)
+            self.graph.output(x, f"{name}_x")
+        elif way == "selectors":
+            e = self.beside(f"{name}_sel", sg.Selector(bits, hot=1), x)
+            self.graph.output(x, f"{name}_x")
+        else:
+            sel = self.beside(f"{name}_sel", sg.Selector(bits), x)
+            merged, e = sg.eager_merge(self.branches(sg.partition(x, sel, rank=0)), rank=0)
+            self.graph.output(merged, f"{name}_x")
+        at = e.flat_map(sg.fn.tile_addresses(count), rank=rank)
+        return sg.random_offchip_load(at, tensor, tile=(rows, columns))
+
+    def step_count(self, x: Stream, name: str) -> Stream:
+        """Elements counted: as numbers, or as the address of a tile for each number."""
+        rank, fn = self.number(1, max(1, x.rank)), sg.fn.count()
+        init = self.pick(None, self.number(0, 3))
+        at: Stream = self.pick(x.accum, x.scan)(fn, rank=rank, init=init)
+        self.graph.output(x, f"{name}_x")
+        most = product_bound(x.shape[len(x.shape) - rank :])
+        if self.number(0, 1) and most is not None and most < 40:
+            columns = self.columns()
+            tensor = self.graph.tensor(name, (most + 4, columns), sg.int8)
+            return sg.random_offchip_load(at, tensor, tile=(1, columns))
+        if self.number(0, 2) == 0:
+            self.graph.output(at, f"{name}_numbers")
+        return at.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
+
+    def step_told(self, x: Stream, name: str) -> Stream:
+        """Rows of addresses, or flags, as tiles of numbers."""
+        self.ranges[name] = range(self.pick(3, 300, 1 << 31))
+        self.graph.output(x, f"{name}_x")
+        dtype = self.pick(sg.address[1, self.number(1, 9)], sg.bool_[1, 1])
+        told = self.beside(name, dtype, x)
+        return told.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
 
     def step_span(self, x: Stream, name: str) -> Stream:
         """Tiles of ranges of addresses; the first or the last of each may go another way."""
