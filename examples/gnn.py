@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 import stepgen as sg
@@ -25,6 +26,7 @@ def gnn(
     tile: int = 8,
     columns: int = 16,
     aggregate: str = "mean",
+    element: str = "bf16",
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
@@ -44,7 +46,9 @@ def gnn(
     columns : int
         Columns of a tile of the weight.
     aggregate : {"mean", "sum"}
-        How the features of a node and its neighbours are combined.
+        How the features of a node and its neighbours are combined, in f32.
+    element : {"bf16", "f32"}
+        Element type of features and weights; products have a circuit in bf16.
     seed : int
         Seed of everything drawn.
     data : bool
@@ -59,6 +63,8 @@ def gnn(
     """
     if aggregate not in ("mean", "sum"):
         raise sg.StepError(f'gnn needs aggregate "mean" or "sum", not {aggregate!r}')
+    if element not in ("bf16", "f32"):
+        raise sg.StepError(f'gnn needs element "bf16" or "f32", not {element!r}')
     if columns < 1 or hidden % columns:
         raise sg.StepError(f"gnn needs hidden divisible by columns, not {hidden} by {columns}")
     rng = np.random.default_rng(seed)
@@ -72,8 +78,9 @@ def gnn(
     starts = np.cumsum(lengths) - lengths
 
     g = sg.Graph(f"gnn_{aggregate}")
-    x = g.tensor("x", (nodes, width), sg.f32)
-    w = g.tensor("w", (width, hidden), sg.f32)
+    kind = sg.bf16 if element == "bf16" else sg.f32
+    x = g.tensor("x", (nodes, width), kind)
+    w = g.tensor("w", (width, hidden), kind)
     y = g.tensor("y", (nodes, hidden), sg.f32)
     edges = g.tensor("edges", (max(1, len(lists)), 1), sg.address)
     ranges = g.input("ranges", sg.address[1, 2], (nodes,))
@@ -82,12 +89,13 @@ def gnn(
     near = sg.random_offchip_load(places, edges, tile=(1, 1), name="edges")
     features = sg.random_offchip_load(near, x, tile=(1, width), name="neighbours")
     own = sg.linear_offchip_load(x, tile=(1, width), shape=(nodes,), stride=(1,), name="x")
-    total = features.accum(sg.fn.add(), rank=1).map(sg.fn.add(), own)
+    wide = sg.fn.convert(sg.f32)
+    total = features.map(wide).accum(sg.fn.add(), rank=1).map(sg.fn.add(), own.map(wide))
     if aggregate == "mean":
-        count = features.accum(sg.fn.count(), rank=1).map(sg.fn.convert(sg.f32))
+        count = features.accum(sg.fn.count(), rank=1).map(wide)
         total = total.map(sg.fn.div(), count.map(sg.fn.offset(1)))
 
-    rows, padding = total.reshape(chunk=tile)
+    rows, padding = total.map(sg.fn.convert(kind), name="gathered").reshape(chunk=tile)
     tiles = rows.accum(sg.fn.retile_row(), rank=1).promote()
     steps = hidden // columns
     weight = sg.linear_offchip_load(
@@ -95,8 +103,8 @@ def gnn(
     )
     kept = weight.bufferize(rank=1).streamify(tiles)
     product = tiles.promote(0).expand(count=steps).map(sg.fn.matmul(), kept)
-    wide = product.map(sg.fn.at_least(0)).accum(sg.fn.retile_col(), rank=1).flatten(0, 1)
-    result = wide.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
+    joined = product.map(sg.fn.at_least(0)).accum(sg.fn.retile_col(), rank=1).flatten(0, 1)
+    result = joined.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding)
     sg.linear_offchip_store(result, y, name="y")
 
     inputs: dict[str, Any] = {
@@ -104,8 +112,9 @@ def gnn(
         "edges": np.array(lists or [0], np.uint64).reshape(-1, 1),
     }
     if data:
-        inputs["x"] = rng.normal(size=(nodes, width)).astype(np.float32)
-        inputs["w"] = rng.normal(0, width**-0.5, (width, hidden)).astype(np.float32)
+        dtype = ml_dtypes.bfloat16 if kind is sg.bf16 else np.float32
+        inputs["x"] = rng.normal(size=(nodes, width)).astype(dtype)
+        inputs["w"] = rng.normal(0, width**-0.5, (width, hidden)).astype(dtype)
     return g, inputs
 
 

@@ -13,6 +13,7 @@ from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.program.program import load
+from stepgen.program.schedule import transformed
 from stepgen.semantics.shapes import measure
 
 SHARES = (0, 0.1, 0.4)
@@ -23,14 +24,23 @@ MOE = {"experts": 4, "top": 2, "width": 32, "inner": 64, "columns": 16, "tile": 
 ROUTING = np.array([[0, 1]] * 9 + [[0, 3]] * 5 + [[1, 3]] * 2)
 """Of 16 tokens: one expert has most of them, and one has none."""
 
+SMALL = {"tokens": 10, "experts": 4, "width": 16, "hidden": 32, "columns": 16}
+SHARED = "time_multiplex:regions={}"
+
 LENGTHS = {"attention": [0, 1, 3, 4, 37, 5], "decoder": [3, 0, 9]}
 """Rows of caches: none, one, all but one of a tile, a tile, many."""
+
+SIZED = {"gnn", "alignment"}
+"""Of what is drawn follow the sizes of tensors, so all runs of a design have the same."""
 
 QUICK: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {"rows": 16}),
     ("normalize:rms_norm", {}),
     ("matmul", {"element": "int8", "m": 16}),
     ("attention", {"rows": 2, "width": 8, "tile": 4}),
+    ("moe", SMALL | {"transform": SHARED.format(2)}),
+    ("gnn", {}),
+    ("alignment", {}),
 ]
 SLOW: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {"element": "bf16"}),
@@ -46,8 +56,13 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
     ("swiglu", SWIGLU | {"tile_inner": 32, "tile_width": 16}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static"}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic"}),
+    ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static", "transform": SHARED.format(2)}),
+    ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic", "transform": SHARED.format(1)}),
+    ("moe", {"tokens": 16, "tiling": "capped", "transform": SHARED.format(4)}),
     ("attention", {"rows": 3, "width": 10, "tile": 6, "softmax": "published"}),
     ("decoder", {"kv_heads": 1, "cache_tile": 4}),
+    ("alignment", {"columns": 30, "gap": 3, "count": 16, "batch": 16}),
+    ("gnn", {"aggregate": "sum", "nodes": 50, "width": 30, "tile": 6}),
 ]
 
 
@@ -63,7 +78,11 @@ def test_the_circuit_under_stalls(tmp_path: Path, name: str, settings: dict[str,
     runs = []
     for seed, share in enumerate(SHARES):
         text = {key: str(value) for key, value in settings.items()}
-        program = load(name, text, routing=routing, lengths=lengths, seed=seed)
+        transforms = [text.pop(key) for key in ("transform",) if key in text]
+        program = load(
+            name, text, routing=routing, lengths=lengths, seed=0 if name in SIZED else seed
+        )
+        program = transformed(program, transforms)
         stalls = Stalls(seed, dict.fromkeys(MEMORY_CHANNELS, share))
         aborts = (1 << 20,) if seed else ()  # later than the end: a whole run before
         runs.append(Experiment(program.graph, program.inputs, stalls=stalls, aborts=aborts))

@@ -33,13 +33,16 @@ def reference(inputs: dict[str, Any], aggregate: str) -> Any:
     [None, [[1, 2], [], [0, 1, 2], [3], []], [[], [], []], [[]]],
     ids=["drawn", "some isolated", "all isolated", "one node"],
 )
-def test_it_is_a_layer(neighbours: Any, aggregate: str) -> None:
-    graph, inputs = example("gnn").gnn(neighbours, tile=4, aggregate=aggregate, seed=3)
+@pytest.mark.parametrize(("element", "error"), [("f32", 1e-5), ("bf16", 0.02)])
+def test_it_is_a_layer(neighbours: Any, aggregate: str, element: str, error: float) -> None:
+    graph, inputs = example("gnn").gnn(
+        neighbours, tile=4, aggregate=aggregate, element=element, seed=3
+    )
     graph.check()
     result = run(graph, inputs)
     measure(graph, result)
     expected = reference(inputs, aggregate)
-    np.testing.assert_allclose(result.tensors["y"], expected, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(result.tensors["y"], expected, atol=error, rtol=error)
 
 
 def test_drawn_graphs_have_isolated_and_popular_nodes() -> None:
@@ -52,7 +55,7 @@ def test_drawn_graphs_have_isolated_and_popular_nodes() -> None:
 
 
 def test_traffic_counts_every_neighbour() -> None:
-    graph, _ = example("gnn").gnn([[1, 2], [], [0]], width=16, hidden=32)
+    graph, _ = example("gnn").gnn([[1, 2], [], [0]], width=16, hidden=32, element="f32")
     moved = sg.metrics(graph).evaluate({graph.node("edges").inputs[0].totals[0]: 3}).traffic
     assert moved == 3 * (8 + 16 * 4) + 3 * 16 * 4 + 16 * 32 * 4 + 3 * 32 * 4
 
@@ -61,6 +64,7 @@ def test_traffic_counts_every_neighbour() -> None:
     ("settings", "sentence"),
     [
         ({"aggregate": "max"}, 'needs aggregate "mean" or "sum", not \'max\''),
+        ({"element": "int8"}, 'needs element "bf16" or "f32", not \'int8\''),
         ({"columns": 5}, "needs hidden divisible by columns, not 32 by 5"),
         ({"neighbours": [[1], [2]]}, "needs neighbours within its 2 nodes"),
         ({"neighbours": []}, "needs neighbours within its 0 nodes"),
