@@ -51,7 +51,7 @@ class _Entry:
 
 def stubs() -> dict[Path, str]:
     """The text of every file that is generated, or has generated lines."""
-    root = (_ROOT / "__init__.py").read_text()
+    root = (_ROOT / "__init__.py").read_text(encoding="utf-8")
     imports = "".join(f"from stepgen.ir.ops.{n} import {n} as {n}\n" for n in functions())
     operators = [_of_operator(n, f) for n, f in functions().items() if hasattr(Methods, n)]
     makers = [
@@ -128,4 +128,4 @@ def _origins(signature: inspect.Signature, scope: Mapping[str, Any]) -> set[tupl
 
 if __name__ == "__main__":
     for path, text in stubs().items():
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
