@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
-PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -n $(JOBS)
+PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS)
 
 .PHONY: demo test slow fuzz lint compiled bench clean
 .DEFAULT_GOAL := demo
@@ -27,7 +27,7 @@ test: $(VENV)/.ready
 	cd $(ROOT) && $(PYTEST)
 
 slow: $(VENV)/.synth
-	cd $(ROOT) && $(PYTEST) -m slow
+	cd $(ROOT) && $(PYTEST) -m slow --timeout=7200
 
 # Drawn programs, new ones each time: MINUTES=600 for a long campaign, SEED=N for that of a number.
 MINUTES ?= 2

@@ -6,6 +6,8 @@ name (``sg.partition``) and a method of `Stream`; functions for Map and Accum ar
 
 from __future__ import annotations
 
+import typing as _typing
+
 from stepgen.tools import starting as _starting  # noqa: F401
 
 # isort: split
@@ -54,6 +56,10 @@ from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.tensor import Tensor
 from stepgen.ir.text import load, save
 
+if _typing.TYPE_CHECKING:
+    from stepgen.board.device import Device as Device
+    from stepgen.cosim.system import System as System
+
 _home("stepgen.functions")
 
 __all__ = [
@@ -88,3 +94,14 @@ __all__ = [
     "selector_counts",
     "static",
 ]
+
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """`Device` and `System` when they are first asked for: they take many modules."""
+        if name not in ("Device", "System"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from stepgen.board.device import Device
+        from stepgen.cosim.system import System
+
+        return {"Device": Device, "System": System}[name]

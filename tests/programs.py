@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import importlib.util
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 import stepgen as sg
 from stepgen.ir.function import function_types
@@ -61,6 +64,11 @@ def every_unit() -> sg.Graph:
     spans = g.input("spans", sg.address[1, 2], (3,))
     g.output(spans.flat_map(sg.fn.span(), rank=1), "numbers")
     g.output(spans.flat_map(sg.fn.span_last(), rank=1), "lasts")
+    g.output(x.map(sg.fn.running_max(2)), "decaying")
+    pairs_each = chunks.accum(sg.fn.count(), rank=1)
+    g.output(pairs_each.map(sg.fn.convert(sg.f32)), "counts")
+    one_of = g.input("one_of", sg.Selector(2, hot=1), (3,))
+    g.output(one_of.flat_map(sg.fn.tile_addresses(3), rank=1), "tiles")
     places = g.input("places", sg.address[1, 1], (3,))
     merged, order = sg.eager_merge([chunks, chunks], rank=1)
     g.output(merged, "merged")
@@ -71,6 +79,20 @@ def every_unit() -> sg.Graph:
     copy = g.tensor("copy", (4, 5), sg.int8)
     g.output(places.random_offchip_store(other, copy, tile=(1, 5)), "done")
     return g
+
+
+def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
+    """Drawn inputs of `every_unit`."""
+    return {
+        "x": rng.integers(-128, 128, (ROWS, 1, 8)).astype(np.int8),
+        "w": rng.integers(-128, 128, (8, 8)).astype(np.int8),
+        "sel": np.eye(2, dtype=bool)[rng.integers(2, size=ROWS)],
+        "places": rng.integers(0, 4, (3, 1, 1)),
+        "at": rng.integers(0, 2, (3, 1, 1)),
+        "spans": rng.integers(1, 4, (3, 1, 2)),
+        "one_of": np.eye(2, dtype=bool)[rng.integers(2, size=3)],
+        "table": rng.integers(-128, 128, (4, 5)).astype(np.int8),
+    }
 
 
 def shipped_functions() -> list[str]:

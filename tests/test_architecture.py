@@ -40,7 +40,8 @@ MAY_IMPORT = {
     "tools": (r"stepgen\.(ir|tools)", r"stepgen\.timing\.watch"),
     "program": (_CORE, _TABLE, r"stepgen\.(tools|program)"),
     "emit": (_CORE, r"stepgen\.(hw|tools|program|emit)"),
-    "cosim": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim)"),
+    "drivers": (r"stepgen\.drivers",),
+    "cosim": (_CORE, r"stepgen\.(hw|tools|program|emit|drivers|cosim)"),
     "synth": (r"stepgen\.(ir|hw|tools|emit|synth)",),
     "board": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|board)"),
     "report": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report)"),
@@ -146,6 +147,7 @@ def test_only_circuits_need_amaranth() -> None:
         ("program/x.py", "from ..cosim.experiment import Experiment"),
         ("emit/x.py", "from ..cosim.case import Case"),
         ("synth/x.py", "from ..cosim.case import Case"),
+        ("drivers/x.py", "from ..ir.stalls import Stalls"),
     ],
 )
 def test_a_wrong_import_is_seen(place: str, text: str) -> None:

@@ -6,12 +6,16 @@ import doctest
 import inspect
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import fake_tools
 import numpy as np
 import pytest
+from build_flows import FuseSoC
 
 import stepgen
 from stepgen.cli.app import execute
@@ -73,7 +77,29 @@ def test_the_readme_has_every_command():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_commands_of_a_page(page, folder, capsys):
+def test_commands_of_a_page(page, folder, capsys, monkeypatch, tmp_path_factory):
+    """Without the minutes of place and route, which `test_bitstreams_of_a_page` takes."""
+    fake_tools.install(tmp_path_factory.mktemp("tools") / "bin", monkeypatch)
+    run_page(page, folder, capsys)
+
+
+@pytest.mark.slow
+def test_bitstreams_of_a_page(folder, capsys):
+    run_page(ROOT / "docs" / "boards.md", folder, capsys)
+
+
+@pytest.mark.slow
+def test_simulations_of_a_page(folder, capsys):
+    run_page(ROOT / "docs" / "packages.md", folder, capsys, built=True)
+
+
+def exports(page) -> str:
+    """Lines for the shell that a page tells of."""
+    return "".join(body for language, body in BLOCK.findall(page.read_text()) if language == "bash")
+
+
+def run_page(page, folder, capsys, *, built=False):
+    """Run the commands of a page; simulations of others are built only if asked for."""
     for name, body in SAVED.findall(page.read_text()):
         (folder / name).write_text(body)
     for command in commands(page):
@@ -82,6 +108,12 @@ def test_commands_of_a_page(page, folder, capsys):
             # What these do is what this test suite and the demo's own test do.
             makefile = (ROOT / "Makefile").read_text()
             assert re.search(rf"^{arguments[0]}:", makefile, re.MULTILINE)
+            continue
+        if tool == "python":
+            subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+            continue
+        if tool == "fusesoc":
+            FuseSoC(folder, exports(page))(*arguments, only=None if built else "--setup")
             continue
         assert tool == "stepgen", command
         code = execute(arguments)

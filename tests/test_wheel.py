@@ -26,7 +26,7 @@ def test_the_wheel_writes_verilog_from_an_empty_folder(tmp_path):
         "stepgen/_shipped/boards/parts/ecp5-85.toml",
         "stepgen/_shipped/examples/moe.py",
         "stepgen/_shipped/sim/verilator/axi_memory.sv",
-        "stepgen/_shipped/templates/bench.py.j2",
+        "stepgen/_shipped/templates/bench/bench.py.j2",
     ):
         assert needed in names
 
