@@ -65,6 +65,7 @@ def every_unit() -> sg.Graph:
     g.output(spans.flat_map(sg.fn.span(), rank=1), "numbers")
     g.output(spans.flat_map(sg.fn.span_last(), rank=1), "lasts")
     g.output(x.map(sg.fn.running_max(2)), "decaying")
+    g.output(x.map(sg.fn.rotate_pairs()), "turned")
     pairs_each = chunks.accum(sg.fn.count(), rank=1)
     g.output(pairs_each.map(sg.fn.convert(sg.f32)), "counts")
     one_of = g.input("one_of", sg.Selector(2, hot=1), (3,))

@@ -223,6 +223,7 @@ class TileProgram(Program):
 
     def step_constant(self, x: Stream, _: str) -> Stream:
         names = (sg.fn.scale(3), sg.fn.offset(-2), sg.fn.at_least(1), sg.fn.at_most(2))
+        names += (sg.fn.rotate_pairs(),) * (int(x.dtype.cols) % 2 == 0)
         return x.map(self.pick(*names, sg.fn.running_max(1), sg.fn.shift_cols(by=1)))
 
     def step_binary(self, x: Stream, name: str) -> Stream:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import sympy
 
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.flatten.params import Flatten
@@ -14,6 +15,7 @@ from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.place_row import params as place_row
 from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.retile_col import params as retile_col
+from stepgen.hw.units.rotate_pairs import params as rotate_pairs
 from stepgen.hw.units.shift_cols import params as shift_cols
 from stepgen.ir.dims import Dim, buffer_bound, product, static
 from stepgen.ir.dtypes import DataType, Tile, address, bool_
@@ -334,3 +336,45 @@ class ShiftCols(Mapped):
     def keeps_rows(self, operand: int) -> bool:
         """Columns move."""
         return True
+
+
+class RotatePairs(Mapped):
+    """``[R, C]`` -> the same shape: of each pair of columns the second, negated, then the first.
+
+    Column 2j is minus column 2j + 1 of the operand, and column 2j + 1 is its column 2j. So
+    ``x * cos + rotate_pairs(x) * sin`` turns pairs by angles: the position embedding RoPE. 1
+    operation per element; integers wrap around.
+    """
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        self.check(call, tiles)
+        if (tiles[0].cols.static or 0) % 2:
+            call.fail(f"{self} needs an even number of columns, not {tiles[0]}")
+        return tiles[0]
+
+    def fit(self, *tiles: Array) -> None:
+        """Check that columns are even."""
+        if tiles[0].shape[1] % 2:
+            raise StepError(
+                f"{self} needs an even number of columns, not a tile of {say(tiles[0])}"
+            )
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """Pairs that changed places."""
+        first, second = x[:, 0::2], x[:, 1::2]
+        return np.stack([numbers.negate(second), first], axis=2).reshape(x.shape)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> rotate_pairs.RotatePairs | None:
+        """Lanes change places, those of pairs in two beats one beat late."""
+        return rotate_pairs.of_tile(tiles[0], lanes)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Columns move."""
+        return True
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element."""
+        return tiles[0].elements

@@ -424,6 +424,23 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
+    def rotate_pairs(self) -> Function:
+        """``[R, C]`` -> the same shape: of each pair of columns the second, negated, then the first.
+
+        Column 2j is minus column 2j + 1 of the operand, and column 2j + 1 is its column 2j. So
+        ``x * cos + rotate_pairs(x) * sin`` turns pairs by angles: the position embedding RoPE. 1
+        operation per element; integers wrap around.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def row_broadcast(self, cols: int) -> Function:
         """``[R, 1] -> [R, cols]``: broadcasts the element of each row along the row.
 

@@ -276,6 +276,11 @@ def multiply(a: Array, b: Array, out: str) -> Array:
     return elementwise(np.multiply, out, a, b)
 
 
+def negate(x: Array) -> Array:
+    """Minus a number; integers wrap around."""
+    return canonical(-x)
+
+
 def ordered(x: Array) -> npt.NDArray[np.int64]:
     """Map numbers to integers of the same order, with -0 below +0 (floats must not be NaN)."""
     if not is_float(name_of(x)):

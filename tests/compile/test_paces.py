@@ -43,6 +43,7 @@ from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.retile_col.params import RetileCol
+from stepgen.hw.units.rotate_pairs.params import RotatePairs
 from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.hw.units.span.params import SELECTORS, Span
@@ -84,13 +85,15 @@ def extents(slices: int, *dims: tuple[int, ...]) -> list[Extent]:
     return [Extent(slices, False, "slices"), *made] if slices else made
 
 
-def between(units: list[Unit], channels: list[Channel], inputs: Mapping[str, Beats]) -> Design:
+def between(
+    units: list[Unit], channels: list[Channel], inputs: Mapping[str, Beats], lanes: int = LANES
+) -> Design:
     """A design of units between ports."""
     read = {name for u in units for name in u.inputs.values()}
     made = {name for u in units for name in u.outputs.values()}
     ports = [source(c.name) for c in channels if c.name in inputs]
     ports += [sink(name) for name in made - read]
-    return Design("alone", LANES, Bus(), (*units, *ports), tuple(channels))
+    return Design("alone", lanes, Bus(), (*units, *ports), tuple(channels))
 
 
 def alone(
@@ -100,6 +103,7 @@ def alone(
     wide: str = "",
     width: int = 0,
     formats: Mapping[str, tuple[int, int]] | None = None,
+    lanes: int = LANES,
 ) -> Case:
     """A case of one unit; lanes have 1 bit for selectors and flags, 32 for `wide`, else 8.
 
@@ -108,21 +112,21 @@ def alone(
     """
     dims = {**{name: d for name, (_, d) in xs.items()}, **ys}
     rank = {name: len(d) - 1 for name, d in dims.items()}
-    lanes = {name: width or beats.data.shape[1] for name, (beats, _) in xs.items()}
+    given = {name: width or beats.data.shape[1] for name, (beats, _) in xs.items()}
     bits = {
         name: 1 if width or name in ("sel", "flags") else 32 if name == wide else 8 for name in dims
     }
-    channels = [Channel(n, lanes[n], bits[n], rank[n]) for n in xs]
-    delay = params.delay(LANES)
+    channels = [Channel(n, given[n], bits[n], rank[n]) for n in xs]
+    delay = params.delay(lanes)
     channels += [
-        Channel(n, 1 if n == "flags" else width or LANES, bits[n], rank[n], DEEP, delay) for n in ys
+        Channel(n, 1 if n == "flags" else width or lanes, bits[n], rank[n], DEEP, delay) for n in ys
     ]
     for n, channel in enumerate(channels):
         own = (formats or {}).get(channel.name, (channel.lanes, channel.bits))
         channels[n] = replace(channel, lanes=own[0], bits=own[1])
     unit = row("dut", params, tuple(xs), tuple(ys))
     inputs = {name: beats for name, (beats, _) in xs.items()}
-    return Case(between([unit], channels, inputs), inputs, dims, list(ys))
+    return Case(between([unit], channels, inputs, lanes), inputs, dims, list(ys))
 
 
 ROWS = (0, 1, 2, 3)
@@ -475,6 +479,17 @@ def shift_cols(draw: Draw) -> Case:
     return alone(ShiftCols(1, 0, 2, 8), {"x": x}, {"y": x[1]})
 
 
+def rotate_pairs(draw: Draw) -> Case:
+    x = tiles(draw, OUTER, OUTER, slices=2)
+    return alone(RotatePairs("int8", 2, straddles=False), {"x": x}, {"y": x[1]})
+
+
+def pairs_in_two_beats(draw: Draw) -> Case:
+    beats, dims = tiles(draw, OUTER, OUTER, slices=2)
+    x = blank_lanes(beats, 3), dims
+    return alone(RotatePairs("int8", 2, straddles=True), {"x": x}, {"y": dims}, lanes=3)
+
+
 def copies_added(draw: Draw) -> Case:
     """A tile that is added to itself: nothing leaves before all of it is there."""
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
@@ -573,11 +588,16 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "accumulate": (accumulate, copies_added),
     "reduce_rows": (reduce_rows,),
     "shift_cols": (shift_cols,),
+    "rotate_pairs": (rotate_pairs, pairs_in_two_beats),
     "cut_cols": (cut_cols,),
     "top_k": (top_k, top_k_scores),
     "load": (load, load_of_few_beats),
     "random_store": (random_store,),
 }
+
+
+HOLDING = (promote, flatten, drop, cap, pairs_in_two_beats)
+"""Cases of units with a holding register: a beat leaves when the next one arrives."""
 
 
 class Bench:
@@ -713,6 +733,6 @@ def test_units_keep_what_they_declare(make):
                 assert bench.out(name, end - 1)[out] <= before, where
                 found["closed"] += 1
     assert found["epochs"] > 10
-    assert bool(found["late"]) == (make in (promote, flatten, drop, cap)), found
+    assert bool(found["late"]) == (make in HOLDING), found
     assert bool(found["closed"]) == (make in (matmul, copies_side_by_side, copies_added)), found
     assert not found["prompt"] or make in (load, load_of_few_beats, reshape), found

@@ -12,6 +12,7 @@ import stepgen as sg
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.reduce_rows.params import ReduceRows
+from stepgen.hw.units.rotate_pairs.params import RotatePairs
 from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.ir.errors import StepError
@@ -38,12 +39,12 @@ def values(draw: Draw, element: sg.ElementType, rows: int, cols: int) -> np.ndar
     return np.where(zero, -0.0, tile).astype(dtype)
 
 
-def beats(draw: Draw, tile: np.ndarray) -> list:
+def beats(draw: Draw, tile: np.ndarray, lanes: int = LANES) -> list:
     """A tile as rows of beats, with junk behind the end of a row."""
-    spare = -tile.shape[1] % LANES
+    spare = -tile.shape[1] % lanes
     junk = draw.rng.integers(0, 256, (len(tile), spare * tile.itemsize), np.uint8)
     padded = np.concatenate([tile, junk.view(tile.dtype).reshape(len(tile), spare)], axis=1)
-    return [list(row.reshape(-1, LANES)) for row in padded]
+    return [list(row.reshape(-1, lanes)) for row in padded]
 
 
 def mapped(items, depth, change):
@@ -51,26 +52,29 @@ def mapped(items, depth, change):
     return [mapped(i, depth - 1, change) for i in items] if depth else change(items)
 
 
-def channel(draw: Draw, name: str, rank: int, tile: sg.Tile, delay: int = 0) -> Channel:
+def channel(
+    draw: Draw, name: str, rank: int, tile: sg.Tile, delay: int = 0, lanes: int = LANES
+) -> Channel:
     """The channel of such tiles, of drawn depth."""
     depth = draw.channel(name, rank).depth
-    tail = tile.cols.static % LANES
-    return Channel(name, LANES, tile.element.bits, rank, depth, delay, tile.element.name, tail)
+    tail = tile.cols.static % lanes
+    return Channel(name, lanes, tile.element.bits, rank, depth, delay, tile.element.name, tail)
 
 
-def agrees(draw: Draw, fn: Mapped, x: sg.Tile, y: sg.Tile) -> None:
+def agrees(draw: Draw, fn: Mapped, x: sg.Tile, y: sg.Tile, lanes: int = LANES) -> None:
     """Compare the unit of a function, for drawn tiles, with its golden model."""
-    unit = fn.unit(LANES, [x, y], [False])
+    unit = fn.unit(lanes, [x, y], [False])
     outer = [draw.one(((0,), (1, 3), (4,))), *[(0, 1, 2)] * draw.one((0, 1))]
     tiles = draw.nested(
         outer, lambda: values(draw, x.element, draw.one((0, 1, 2, 5)), x.cols.static)
     )
-    at = Setting(y, numbers.DTYPES[y.element.name], LANES)
+    at = Setting(y, numbers.DTYPES[y.element.name], lanes)
     rank = 1 + len(outer)
-    heads = [channel(draw, "x", rank, x)]
-    design = lone(unit, heads, [channel(draw, "y", rank, y, unit.delay(LANES))])
-    given = to_beats(mapped(tiles, rank - 1, lambda t: beats(draw, t)), rank, at_of(x))
-    due = mapped(tiles, rank - 1, lambda t: beats(draw, fn.compute(at, t)))
+    heads = [channel(draw, "x", rank, x, lanes=lanes)]
+    tails = [channel(draw, "y", rank, y, unit.delay(lanes), lanes)]
+    design = lone(unit, heads, tails, lanes)
+    given = to_beats(mapped(tiles, rank - 1, lambda t: beats(draw, t, lanes)), rank, at_of(x))
+    due = mapped(tiles, rank - 1, lambda t: beats(draw, fn.compute(at, t), lanes))
     verify(design, {"s_x": given}, {"d_y": to_beats(due, rank, at_of(y))}, draw.stalls(design))
 
 
@@ -95,6 +99,15 @@ def test_columns_are_shifted(seed):
     fn = sg.fn.shift_cols(by=draw.one((1, 1, 2, 3, 4, 5, 9)), fill=draw.one((-3, 0, 5)))
     tile = sg.Tile(5, cols, element)
     agrees(draw, fn, tile, tile)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_are_turned(seed, name):
+    """With odd lanes they lie in one beat, or in two."""
+    draw, element = Draw([seed, 7]), ELEMENTS[name]
+    tile = sg.Tile(5, draw.one((2, 4, 6, 8, 10, 12)), element)
+    agrees(draw, sg.fn.rotate_pairs(), tile, tile, draw.one((1, 2, 3, 3, 4, 5)))
 
 
 @pytest.mark.parametrize("name", ["int8", "int32"])
@@ -140,6 +153,20 @@ def test_a_beat_per_cycle():
     assert list(predicted.pushes["y"][:-1]) == list(predicted.pops["x"][6:-1:7])
 
 
+@pytest.mark.parametrize(("lanes", "held"), [(2, 0), (1, 1), (3, 1)])
+def test_pairs_are_turned_at_one_beat_per_cycle(lanes, held):
+    """Where a pair may lie in two beats, each is held for a cycle."""
+    draw, tile = Draw(1), sg.Tile(9, 12, sg.int8)
+    unit = sg.fn.rotate_pairs().unit(lanes, [tile, tile], [False])
+    out = Channel("y", lanes, 8, 2, unit.delay(lanes) + 4, unit.delay(lanes))
+    design = lone(unit, [Channel("x", lanes, 8, 2)], [out], lanes)
+    rows = [beats(draw, values(draw, sg.int8, 9, 12), lanes) for _ in range(3)]
+    predicted = predict(design, {"s_x": to_beats(rows, 2)})
+    pops, pushes = (np.asarray(at[:-1]) for at in (predicted.pops["x"], predicted.pushes["y"]))
+    assert pops[-1] - pops[0] == 3 * 9 * -(-12 // lanes) - 1
+    assert set(pushes - pops) == {held}
+
+
 ADD = (Operation("add", (0, 1), "int8"),)
 
 
@@ -165,6 +192,9 @@ def reduction(**changed):
         (ShiftCols(3, 0, 3, 8), 6, False),
         (ShiftCols(3, 0, 3, 8), 4, True),
         (ShiftCols(3, 0, 3, 8), 8, True),
+        (RotatePairs("int8", 3, False), 6, False),
+        (RotatePairs("int8", 3, False), 4, True),
+        (RotatePairs("int8", 3, False), 8, True),
         (RunningMax("int8", 6, 3), 6, False),
         (RunningMax("int8", 6, 3), 4, True),
         (RunningMax("int8", 6, 3), 8, True),
@@ -199,6 +229,12 @@ def test_rows_of_another_length(unit, cols, wrong):
         (ShiftCols(1, 0, 0, 8), (2, 8, 2), "shift_cols dut: columns are shifted by at least 1"),
         (ShiftCols(1, 256, 3, 8), (2, 8, 2), "shift_cols dut: 256 is no pattern of 8 bits"),
         (ShiftCols(1, 0, 3, 8), (2, 16, 2), "shift_cols dut: x must be of rank 2 with 2 lanes"),
+        (RotatePairs("int8", 3, False), (2, 8, 0), "rotate_pairs dut: x must have rows"),
+        (RotatePairs("bool", 3, False), (2, 1, 2), "rotate_pairs dut: bool is no type of numbers"),
+        (RotatePairs("int8", 0, False), (2, 8, 2), "rotate_pairs dut: a row must have at least 1"),
+        (RotatePairs("int8", 3, True), (2, 8, 2), "rotate_pairs dut: pairs in 3 beats of 2 lanes"),
+        (RotatePairs("int32", 3, False), (2, 8, 2, 2, 0, "int8"), "rotate_pairs dut: x must carry"),
+        (RotatePairs("int8", 3, False), (2, 8, 2), "rotate_pairs dut: y must be of rank 2 .* late"),
         (RunningMax("int8", 3, 1), (2, 8, 0), "running_max dut: x must have rows"),
         (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: it works on int8 or int32, not"),
         (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),

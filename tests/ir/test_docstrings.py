@@ -102,14 +102,15 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
     for element in ELEMENTS.values():
         g = sg.Graph()
         rows = 1 if name.startswith("top_k") else 3
-        xs = [g.input(f"x{i}", element[rows, 1], (2,)) for i in range(kind.arity)]
+        cols = 2 if name == "rotate_pairs" else 1
+        xs = [g.input(f"x{i}", element[rows, cols], (2,)) for i in range(kind.arity)]
         try:
             out = sg.map(getattr(sg.fn, name)(**given), *xs)
         except sg.StepError:
             assert element.name not in words
         else:
             assert element.name in words
-            assert "-> [R, C]" not in said[1] or out.tile.dims == (3, 1)
+            assert "-> [R, C]" not in said[1] or out.tile.dims == (3, cols)
 
 
 def test_what_is_missing_is_seen() -> None:

@@ -230,6 +230,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: _x(_g(), 4).map(fn.top_k_scores(9)),
         "map: top_k_scores(k=9) can't choose 9 of the 8 elements of int8 1x8",
     ),
+    (
+        lambda: _x(_g(), 4, tile=sg.int8[2, 7]).map(fn.rotate_pairs()),
+        "map: rotate_pairs() needs an even number of columns, not int8 2x7",
+    ),
     # functions in the wrong place
     (
         lambda: _x(_g(), 4).map(fn.retile_row()),

@@ -310,6 +310,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.at_least(0), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
     (fn.at_most(6), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
     (fn.shift_cols(2), [sg.int8["M", 8]], "int8 Mx8", "0"),
+    (fn.rotate_pairs(), [sg.f32["M", 8]], "f32 Mx8", "8*M"),
     (fn.running_max(3), [sg.int32[2, 8]], "int32 2x8", "32"),
     (fn.mask_cols(-1), [sg.int8["M", 8], sg.address[1, 1]], "int8 Mx8", "0"),
     (fn.mask_causal(0, 3), [sg.bf16["M", 8], *[sg.address[1, 1]] * 2], "bf16 Mx8", "0"),

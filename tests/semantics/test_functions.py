@@ -119,6 +119,32 @@ def test_columns(element: str) -> None:
     assert plain(apply(sg.fn.running_max(2), small).astype(float)) == plain(expected)
 
 
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+def test_pairs_are_turned(element: str) -> None:
+    """As complex numbers times i; four times is once around."""
+    x = tile(np.random.default_rng(13), 5, 6, element)
+    turned = apply(sg.fn.rotate_pairs(), x)
+    numbers = x.astype(float)[:, 0::2] + 1j * x.astype(float)[:, 1::2]
+    assert plain(turned[:, 0::2].astype(float)) == plain((numbers * 1j).real)
+    assert plain(turned[:, 1::2].astype(float)) == plain((numbers * 1j).imag)
+    for _ in range(3):
+        turned = apply(sg.fn.rotate_pairs(), turned)
+    assert plain(turned) == plain(x)
+
+
+def test_negated_numbers() -> None:
+    for element, given, wanted in (
+        ("int8", [-128, 127, 0], [-128, -127, 0]),
+        ("int32", [-(1 << 31), 5, -1], [-(1 << 31), -5, 1]),
+    ):
+        made = numbers.negate(numbers.as_element([given], element))
+        assert made.tolist() == [wanted]
+    x = numbers.as_element([[0.0, -0.0, np.inf, np.nan, -np.nan, 1.5]], "f32")
+    made = numbers.negate(x)
+    assert np.signbit(made).tolist() == [[True, False, True, False, False, True]]
+    np.testing.assert_array_equal(made, -x)
+
+
 def test_row_sum_adds_in_a_tree_whatever_the_lanes() -> None:
     x = np.random.default_rng(8).standard_normal((50, 7)).astype(np.float32)
     a, b, c, d, e, f, g = x.T
@@ -255,6 +281,7 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     (sg.fn.requantize(3, shift=1), "int32", [(5, 4)]),
     (sg.fn.requantize_by(), "int32 int32 int8", [(5, 4), (5, 1), (1, 4)]),
     (sg.fn.row_broadcast(3), "int8", [(5, 1)]),
+    (sg.fn.rotate_pairs(), "int8", [(5, 4)]),
     (sg.fn.running_max(1), "int8", [(5, 4)]),
     (sg.fn.shift_cols(1), "int8", [(5, 4)]),
 ]

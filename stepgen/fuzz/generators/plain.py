@@ -300,6 +300,9 @@ class Program:
         by = self.pick(1, self.lanes, self.number(1, columns_of(x) + 1))
         return x.map(sg.fn.shift_cols(by=by, fill=self.number(-2, 2)))
 
+    def step_rotate_pairs(self, x: Stream, _: str) -> Stream:
+        return x.map(sg.fn.rotate_pairs())
+
     def step_streamify(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.pick(0, 0, 1))
 
