@@ -353,7 +353,7 @@ def expand(draw: Draw) -> Case:
     count, one = draw.one((1, 2, 3)), draw.one(((1,), OUTER))
     beats, dims = tiles(draw, one, (1,))
     y = [*dims[:2], Extent(count, False, "count"), dims[3]]
-    params = Expand(count=count, capacity=6, level=3, ref_base=0, bits=8)
+    params = Expand(count, 2, 3, 0, capacity=6)
     return alone(params, {"x": (beats, dims)}, {"y": y})
 
 
@@ -362,9 +362,28 @@ def expand_by_reference(draw: Draw) -> Case:
     x = [[draw.tile(draw.one(ROWS), 2)] for _ in chosen]
     ref = to_beats(chosen, 1, bool), extents(0, OUTER, OUTER)
     beats = to_beats(x, 3), extents(2, OUTER, (1,), ROWS)
-    params = Expand(count=None, capacity=12, level=3, ref_base=0, bits=8)
+    params = Expand(None, 2, 3, 0, capacity=12)
     dims = [*beats[1][:2], *ref[1]]
     return alone(params, {"x": beats, "ref": ref}, {"y": dims})
+
+
+def expand_single_beats(draw: Draw) -> Case:
+    """Flags that are repeated a number of times."""
+    count = draw.one((1, 2, 3))
+    flags = draw.nested([OUTER, (1,)], lambda: draw.flags(2, 0.5))
+    x = to_beats(flags, 1, bool), extents(0, OUTER, (1,))
+    y = [Extent(count, False, "count"), *x[1][1:]]
+    return alone(Expand(count, 0, 1, 0, capacity=2), {"x": x}, {"y": y})
+
+
+def expand_single_beats_by_tiles(draw: Draw) -> Case:
+    """Flags that are repeated for each tile of a reference."""
+    flags = draw.nested([OUTER], lambda: draw.flags(2, 0.5))
+    x = to_beats([[f] for f in flags], 1, bool), extents(0, OUTER, (1,))
+    ref = [draw.nested([OUTER], lambda: draw.tile(draw.one(ROWS), 2)) for _ in flags]
+    beats = to_beats(ref, 3), extents(2, OUTER, OUTER, ROWS)
+    y = beats[1][2:]
+    return alone(Expand(None, 0, 1, 2, capacity=2), {"x": x, "ref": beats}, {"y": y})
 
 
 def pmu(draw: Draw) -> Case:
@@ -494,7 +513,7 @@ def copies_added(draw: Draw) -> Case:
     """A tile that is added to itself: nothing leaves before all of it is there."""
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
     twice = [*dims[:2], Extent(2, False, "2"), dims[3]]
-    first = row("dut", Expand(count=2, capacity=6, level=3, ref_base=0, bits=8), ["x"], ["m"])
+    first = row("dut", Expand(2, 2, 3, 0, capacity=6), ["x"], ["m"])
     add = (Operation("add", (0, 1), "int8"),)
     params = Accumulate(("int8", "int8"), add, 0, 3, 1, 3, fixed=False, every=False)
     second = row("next", params, ["m"], ["y"])
@@ -513,7 +532,7 @@ def copies_side_by_side(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
     wide = [*dims[:2], Extent(2, False, "2"), dims[3]]
     y = [Extent(2, False, "slices"), dims[1], dims[3]]
-    params = Expand(count=2, capacity=6, level=3, ref_base=0, bits=8)
+    params = Expand(2, 2, 3, 0, capacity=6)
     first = row("dut", params, ["x"], ["m"])
     params = RetileCol(count=2, slices=1, rows=3, level=3, buffers=2, bits=8)
     second = row("next", params, ["m"], ["y"])
@@ -581,7 +600,12 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "drop": (drop,),
     "partition": (partition,),
     "reassemble": (reassemble,),
-    "expand": (expand, expand_by_reference),
+    "expand": (
+        expand,
+        expand_by_reference,
+        expand_single_beats,
+        expand_single_beats_by_tiles,
+    ),
     "pmu": (pmu, pmu_by_reference),
     "matmul": (matmul,),
     "retile_col": (retile_col, copies_side_by_side),

@@ -23,9 +23,9 @@ def beats_of(items, depth):
     return [n for item in items for n in beats_of(item, depth - 1)]
 
 
-def parameters(draw, count, level, needed, ref_base=0):
+def parameters(draw, count, level, needed, ref_base=0, base=2):
     capacity = max(2, draw.one((needed, needed + 1, 2 * needed, 3 * needed + 40)))
-    return Expand(count, level, ref_base, capacity, bits=8)
+    return Expand(count, base, level, ref_base, capacity)
 
 
 def output(draw, rank, params):
@@ -94,6 +94,41 @@ def test_reference(seed):
     )
 
 
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_elements_of_one_beat(seed):
+    """Selectors, repeated a number of times or for each element of a reference."""
+    draw = Draw(seed)
+    outer, lanes = draw.one((0, 1)), draw.one((1, 2, 5))
+    by_reference = draw.one((False, True))
+    rank, below = (draw.one((0, 1, 2)), draw.one((0, 2))) if by_reference else (1, 0)
+    count = None if by_reference else draw.one((1, 2, 3))
+    dims = [draw.one(((0,), (1, 3), (6, 20)))] + [(0, 1, 2)] * outer
+    x = draw.nested(dims, lambda: draw.flags(lanes, 0.5))
+    levels = outer + rank
+    ones = x
+    for depth in range(outer + 1, levels + 1):
+        ones = mapped(ones, depth, lambda flags: [flags])
+    params = parameters(draw, count, rank, 1, below, base=0)
+    kinds = {"lanes": lanes, "bits": 1}
+    channels = [draw.channel("x", levels, **kinds)]
+    inputs = {"s_x": to_beats(ones, levels, bool)}
+    if by_reference:
+        inner = [(0, 1, 2, 3)] * rank
+        wide = {"lanes": LANES if below else 3, "bits": 8 if below else 1}
+
+        def element():
+            return draw.tile(draw.one((0, 1, 2)), 1) if below else draw.flags(3, 0.5)
+
+        ref = mapped(x, outer + 1, lambda _: draw.nested(inner, element))
+        y = zip_nested(x, ref, outer + 1, lambda f, r: mapped(r, rank, lambda _: f))
+        channels.append(draw.channel("ref", levels + below, **wide))
+        inputs["s_ref"] = to_beats(ref, levels + below, "int8" if below else bool)
+    else:
+        y = mapped(x, outer + 1, lambda flags: [flags] * count)
+    design = lone(params, channels, [draw.channel("y", levels, delay=params.delay(0), **kinds)])
+    verify(design, inputs, {"d_y": to_beats(y, levels, bool)}, draw.stalls(design))
+
+
 def zip_nested(a, b, depth, join):
     """Lists nested `depth` deep, joined leaf by leaf."""
     if depth == 0:
@@ -102,7 +137,7 @@ def zip_nested(a, b, depth, join):
 
 
 def lone_count(x, capacity, count=3):
-    params = Expand(count, 3, 0, capacity, bits=8)
+    params = Expand(count, 2, 3, 0, capacity)
     design = lone(params, [Channel("x", 2, 8, 3)], [Channel("y", 2, 8, 3, depth=5, delay=2)])
     return design, {"s_x": to_beats([[tile] for tile in x], 3)}
 
@@ -145,7 +180,7 @@ def test_single_pass_needs_no_memory_for_the_tile():
 def test_reference_of_another_structure(ref, wrong):
     draw = Draw(5)
     design = lone(
-        Expand(count=None, level=3, ref_base=0, capacity=8, bits=8),
+        Expand(None, 2, 3, 0, capacity=8),
         [Channel("x", 2, 8, 3), Channel("ref", 1, 1, 1)],
         [Channel("y", 2, 8, 3, depth=5, delay=2)],
     )
@@ -161,7 +196,7 @@ def test_dropped_tile_needs_no_space():
     """An empty group of the reference discards its tile while the output is full."""
     draw = Draw(6)
     design = lone(
-        Expand(count=None, level=3, ref_base=0, capacity=40, bits=8),
+        Expand(None, 2, 3, 0, capacity=40),
         [Channel("x", 2, 8, 3, depth=40), Channel("ref", 1, 1, 1, depth=9)],
         [Channel("y", 2, 8, 3, delay=2)],
     )
@@ -188,30 +223,32 @@ def test_many_small_tiles_wait_in_a_large_memory():
     [
         ({"level": 2}, (2, 8, 3), (2, 8, 3), "the level 2 of an element must be within 3..3"),
         ({"level": 4}, (2, 8, 3), (2, 8, 3), "the level 4 of an element must be within 3..3"),
-        ({"count": 0}, (2, 8, 3), (2, 8, 3), "a tile must be sent at least once, not 0 times"),
+        ({"count": 0}, (2, 8, 3), (2, 8, 3), "an element must be sent at least once, not 0 times"),
         ({"capacity": 1}, (2, 8, 3), (2, 8, 3), "the memory must hold at least 2 beats, not 1"),
         ({"ref_base": 1}, (2, 8, 3), (2, 8, 3), "the level of an element of ref must be 0 or 2"),
         ({"ref_base": 2}, (2, 8, 3), (2, 8, 3), "without ref no element of it has the level 2"),
-        ({}, (4, 8, 3), (4, 8, 3), "x must be of rank 3 with 2 lanes of 8 bits"),
-        ({"bits": 32}, (2, 8, 3), (2, 8, 3), "x must be of rank 3 with 2 lanes of 32 bits"),
+        ({"base": 1}, (2, 8, 3), (2, 8, 3), "the level of an element of x must be 0 or 2, not 1"),
+        ({"base": 0, "level": 0}, (2, 8, 3), (2, 8, 3), "the level 0 .* must be within 1..3"),
+        ({}, (4, 8, 3), (2, 8, 3), "y must be of rank 3 with 4 lanes of 8 bits"),
+        ({}, (2, 16, 3), (2, 8, 3), "y must be of rank 3 with 2 lanes of 16 bits"),
         ({}, (2, 8, 3), (2, 8, 4), "y must be of rank 3 "),
     ],
 )
 def test_what_can_not_be_built(changed, x, y, message):
-    params = {"count": 2, "level": 3, "ref_base": 0, "capacity": 8, "bits": 8, **changed}
+    params = {"count": 2, "base": 2, "level": 3, "ref_base": 0, "capacity": 8, **changed}
     with pytest.raises(StepError, match=f"^design lone: expand dut: {message}"):
         lone(Expand(**params), [Channel("x", *x)], [Channel("y", *y, delay=2)])
 
 
 @pytest.mark.parametrize(("base", "rank"), [(0, 2), (2, 1), (2, 4)])
 def test_reference_of_another_rank(base, rank):
-    params = Expand(count=None, level=3, ref_base=base, capacity=8, bits=8)
+    params = Expand(None, 2, 3, base, capacity=8)
     xs = [Channel("x", 2, 8, 3), Channel("ref", 0, 0, rank)]
     with pytest.raises(StepError, match=f"ref must be of rank {1 + base} "):
         lone(params, xs, [Channel("y", 2, 8, 3, delay=2)])
 
 
 def test_output_without_its_pipeline():
-    params = Expand(count=2, level=3, ref_base=0, capacity=8, bits=8)
+    params = Expand(2, 2, 3, 0, capacity=8)
     with pytest.raises(StepError, match=r"^design lone: expand dut: y must be .* 2 cycles late"):
         lone(params, [Channel("x", 2, 8, 3)], [Channel("y", 2, 8, 3)])

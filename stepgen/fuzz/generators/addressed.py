@@ -60,7 +60,7 @@ class Addressed(Bounded):
 
     def moved(self, at: Stream, name: str) -> Stream:
         """The same addresses, by other ways."""
-        way = self.number(0, 5)
+        way = self.number(0, 7)
         if way == 0:
             return at.promote(0).flatten(0, 1)
         if way == 1:
@@ -74,6 +74,11 @@ class Addressed(Bounded):
             return sg.reassemble(parts, sel, rank=0, order=order).flatten(0, 1)
         if way == 3:
             return at.reshape(chunk=self.number(1, 3), pad=0)[0].flatten(0, 1)
+        if way == 4:
+            return at.promote(0).expand(count=self.number(1, 3)).flatten(0, 1)
+        if way == 5:
+            ref = self.beside(f"{name}_times", self.pick(sg.Selector(2), sg.int8[2, 4]), at, 3)
+            return at.promote(0).expand(ref).flatten(0, 1)
         return at
 
     def step_tiles(self, x: Stream, name: str) -> Stream:

@@ -179,6 +179,19 @@ class Drawn(Addressed):
             self.branches(sg.partition(each, ones, rank=0)), ones, rank=0, order="index"
         )
 
+    def step_repeated_choice(self, x: Stream, name: str) -> Stream:
+        """Elements that are routed by selectors, each of which is repeated."""
+        sel, n = self.beside(f"{name}_sel", sg.Selector(self.number(1, 3)), x), self.number(1, 3)
+        if self.number(0, 1):
+            each = self.beside(name, x.dtype, x, n)
+            self.graph.output(x, f"{name}_x")
+            sel = sel.promote(0).expand(count=n)
+        else:
+            each = x.promote(0)
+            sel = sel.promote(0).expand(each, rank=1)
+        parts = self.branches(sg.partition(each, sel, rank=0))
+        return sg.reassemble(parts, sel, rank=0, order=self.pick("index", "arrival"))
+
     def step_top_k(self, x: Stream, name: str) -> Stream:
         """Elements to consumers that data choose, many of them equal; with the scores of these."""
         tile, count = tile_of(x), self.number(1, MOST_CHOSEN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....ir.wire import BARE, DONE, VALUE
 from ....timing.design_layout import DesignLayout
 from ....timing.elements import E, reduce
 from ....timing.kernel import (
@@ -32,23 +32,23 @@ from ....timing.kernel import (
 from ...design.table import Unit
 from .params import Expand
 
-W = record("x", "ring", "ends")
-R = record("ring", "ends", "y", "ref", "count", "rank", "position", "passes")
+W = record("x", "ring", "ends", "base")
+R = record("ring", "ends", "y", "ref", "count", "base", "rank", "position", "passes")
 
 LAST = -1
-"""`passes` in the last pass over a tile."""
+"""`passes` in the last pass over an element."""
 
 
 @helper
-def is_closing(beat: int) -> bool:
+def is_closing(beat: int, base: int) -> bool:
     """Whether the beat is the last of its element, or not part of one."""
-    return kind_of(beat) != VALUE or stop_of(beat) >= TILE_LEVELS
+    return kind_of(beat) != VALUE or stop_of(beat) >= base
 
 
 @helper
-def is_outer(beat: int) -> bool:
+def is_outer(beat: int, base: int) -> bool:
     """Whether the beat is an empty group above the elements or the end of the stream."""
-    return kind_of(beat) == DONE or (kind_of(beat) == BARE and low_of(beat) > TILE_LEVELS)
+    return kind_of(beat) == DONE or (kind_of(beat) == BARE and low_of(beat) > base)
 
 
 @step
@@ -58,7 +58,7 @@ def write(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     beat = head(M, x)
-    if is_closing(beat):
+    if is_closing(beat, M[a + W.base]):
         wait = room(M, ends, t)
         if wait != READY:
             return wait
@@ -69,9 +69,9 @@ def write(M: Memory, a: int, t: int) -> int:
 
 @helper
 def advance(M: Memory, a: int, t: int) -> int:
-    """Read the beat at the position; `passes` is `LAST` in a tile's last pass."""
+    """Read the beat at the position; `passes` is `LAST` in an element's last pass."""
     ring = M[a + R.ring]
-    closing = is_closing(beat_at(M, ring, M[ring + POPPED] + M[a + R.position]))
+    closing = is_closing(beat_at(M, ring, M[ring + POPPED] + M[a + R.position]), M[a + R.base])
     if M[a + R.passes] == LAST:
         pop(M, ring, t)
         if closing:
@@ -87,7 +87,7 @@ def advance(M: Memory, a: int, t: int) -> int:
 
 @step
 def repeat(M: Memory, a: int, t: int) -> int:
-    ring, y = M[a + R.ring], M[a + R.y]
+    ring, y, base = M[a + R.ring], M[a + R.y], M[a + R.base]
     wait = ready_at(M, ring, M[ring + POPPED] + M[a + R.position], t)
     if wait != READY:
         return wait
@@ -96,24 +96,25 @@ def repeat(M: Memory, a: int, t: int) -> int:
         return wait
     beat = beat_at(M, ring, M[ring + POPPED] + M[a + R.position])
     kind, stop = kind_of(beat), stop_of(beat)
-    if is_outer(beat) or M[a + R.passes] == M[a + R.count] - 1:
+    if is_outer(beat, base) or M[a + R.passes] == M[a + R.count] - 1:
         M[a + R.passes] = LAST
     if M[a + R.passes] != LAST:
-        stop = min(stop, TILE_LEVELS)
+        stop = min(stop, base)
     push(M, y, t, make_beat(kind, stop, low_of(beat), aux_of(beat)))
     return advance(M, a, t)
 
 
 @step
 def follow(M: Memory, a: int, t: int) -> int:
-    ring, y, ref, rank = M[a + R.ring], M[a + R.y], M[a + R.ref], M[a + R.rank]
+    ring, y, ref = M[a + R.ring], M[a + R.y], M[a + R.ref]
+    base, rank = M[a + R.base], M[a + R.rank]
     wait = ready(M, ref, t)
     if wait != READY:
         return wait
     element = head(M, ref)
     stop, low = stop_of(element), low_of(element)
     hole = kind_of(element) == BARE and low <= rank
-    hole_beat = make_beat(BARE, stop + TILE_LEVELS, low + TILE_LEVELS, 0)
+    hole_beat = make_beat(BARE, stop + base, low + base, 0)
     if hole and stop < rank:
         wait = room(M, y, t)
         if wait != READY:
@@ -126,7 +127,7 @@ def follow(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     beat = beat_at(M, ring, M[ring + POPPED] + M[a + R.position])
-    kind, outer, closing = kind_of(beat), is_outer(beat), is_closing(beat)
+    kind, outer, closing = kind_of(beat), is_outer(beat, base), is_closing(beat, base)
     if outer and (hole or kind != kind_of(element)):
         return NEVER
     if not outer and not hole and kind_of(element) != VALUE:
@@ -138,7 +139,7 @@ def follow(M: Memory, a: int, t: int) -> int:
         if hole:
             push(M, y, t, hole_beat)
         elif closing and kind != DONE:
-            push(M, y, t, make_beat(kind, stop + TILE_LEVELS, low_of(beat), aux_of(beat)))
+            push(M, y, t, make_beat(kind, stop + base, low_of(beat), aux_of(beat)))
         else:
             push(M, y, t, beat)
     if closing:
@@ -157,7 +158,7 @@ def build(unit: Unit, params: Expand, layout: DesignLayout) -> None:
         layout.internal(f"{name}.{c.name}", c.depth, c.latency)
         for c in params.queues(unit, layout.design)
     )
-    own = packed(W, x=x, ring=ring, ends=ends)
+    own = packed(W, x=x, ring=ring, ends=ends, base=params.base)
     layout.actor(name, "write", write, own, reads=[x], writes=[ring, ends])
     refs = [layout.channel(unit.inputs["ref"])] if params.count is None else []
     if elements:
@@ -171,7 +172,8 @@ def build(unit: Unit, params: Expand, layout: DesignLayout) -> None:
         y=y,
         ref=refs[0] if refs else 0,
         count=params.count or 0,
-        rank=params.level - TILE_LEVELS,
+        base=params.base,
+        rank=params.level - params.base,
         position=0,
         passes=0,
     )

@@ -1,10 +1,10 @@
-"""Repeats each tile, from a ring buffer."""
+"""Repeats each element, from a ring buffer."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ....ir.wire import BARE, DONE, VALUE
 from ...design import stages
 from ...elements import reduced
 from ...fifo import Fifo
@@ -13,40 +13,41 @@ from ...unit import UnitCore
 
 
 class ExpandCore(UnitCore):
-    """Sends each tile `count` times, or once per element of a reference (Expand).
+    """Sends each element `count` times, or once per element of a reference (Expand).
 
     One actor writes beats to a ring buffer, another reads them. The first pass over a tile reads it
     while it still arrives; the last pass frees its slots one by one, so the next tile can arrive
-    meanwhile. Every beat takes a slot, also an empty token. A queue beside the ring buffer holds
-    the ends of the elements, so that the reading side knows where a pass ends.
+    meanwhile. A selector, a flag and an address are elements of one beat. Every beat takes a slot,
+    also an empty token. A queue beside the ring buffer holds the ends of the elements, so that the
+    reading side knows where a pass ends.
 
-    An empty group of the reference drops its tile: it is read without being sent. A third actor
+    An empty group of the reference drops its element: it is read without being sent. A third actor
     reduces a reference of tiles to one beat per element.
 
     Parameters
     ----------
-    unit.params : count, level, ref_base, capacity, bits
+    unit.params : count, base, level, ref_base, capacity
         See `Expand`.
 
     Notes
     -----
-    One beat per cycle, across passes and tiles as well. Latency 1 in addition to the FIFOs' and the
-    memory's. Cost: the memory and four counters as wide as its address. A tile that fills the
-    memory before its end and has to be read again raises ``error`` and stops the unit; so does a
-    reference of another structure.
+    One beat per cycle, across passes and elements as well. Latency 1 in addition to the FIFOs' and
+    the memory's. Cost: the memory and four counters as wide as its address. An element that fills
+    the memory before its end and has to be read again raises ``error`` and stops the unit; so does
+    a reference of another structure.
     """
 
     def elaborate(self, platform):
         m = Module()
-        x, y = self.x, self.y
-        width = self.params.width(self.design.lanes)
+        x, y, base = self.x, self.y, self.params.base
+        width = self.params.width(self.unit, self.design)
         ends, *elements = self.params.queues(self.unit, self.design)
         ends = Fifo(ends)
         m.submodules.ring = ring = _Ring(width, self.params.capacity)
         m.submodules.ends = ends
 
         enter = Signal()
-        ending = (x.payload.kind != VALUE) | (x.payload.stop >= TILE_LEVELS)
+        ending = (x.payload.kind != VALUE) | (x.payload.stop >= base)
         low = x.payload.data[: len(x.payload.stop)]
         m.d.comb += [
             enter.eq(x.valid & ring.w_ready & (ends.w.ready | ~ending)),
@@ -67,9 +68,7 @@ class ExpandCore(UnitCore):
         whole = self.end.kind != VALUE
         m.d.comb += [
             self.closing.eq(ends.r.valid & (whole | (self.end.data == ring.r_addr))),
-            self.outer.eq(
-                ends.r.valid & ((self.end.kind == DONE) | whole & (self.end_low > TILE_LEVELS))
-            ),
+            self.outer.eq(ends.r.valid & ((self.end.kind == DONE) | whole & (self.end_low > base))),
         ]
         # Their outputs
         self.emit, self.last = Signal(), Signal()
@@ -79,8 +78,8 @@ class ExpandCore(UnitCore):
         if self.params.count is not None:
             self._count_passes(m)
         else:
-            base = self.params.ref_base
-            self._follow_reference(m, reduced(m, self.ref, base, *elements) if base else self.ref)
+            below = self.params.ref_base
+            self._follow_reference(m, reduced(m, self.ref, below, *elements) if below else self.ref)
 
         read_last = ring.r_en & self.closing & self.last
         m.d.comb += [
@@ -111,7 +110,7 @@ class ExpandCore(UnitCore):
             ring.r_en.eq(ring.r_valid & self.y.ready),
             self.explicit.eq(self.closing),
             self.kind.eq(self.end.kind),
-            self.stop.eq(Mux(self.last, self.end.stop, TILE_LEVELS)),
+            self.stop.eq(Mux(self.last, self.end.stop, self.params.base)),
             self.low.eq(self.end_low),
         ]
         m.d.sync += self.error.eq(ring.stuck)
@@ -120,8 +119,8 @@ class ExpandCore(UnitCore):
 
     def _follow_reference(self, m, ref):
         """A pass per element of the reference, which determines all stops."""
-        y, ring = self.y, self.ring
-        rank = self.params.level - TILE_LEVELS  # of the group of ref that belongs to a tile
+        y, ring, base = self.y, self.ring, self.params.base
+        rank = self.params.level - base  # of the group of ref that belongs to an element
         ref_low = ref.payload.data[: len(ref.payload.stop)]
         is_element = ref.payload.kind == VALUE
         hole = Signal()  # an empty group inside the group, or all of it
@@ -143,8 +142,8 @@ class ExpandCore(UnitCore):
             ref.ready.eq(alone & y.ready | ring.r_en & self.closing),
             self.explicit.eq(self.closing | alone),
             self.kind.eq(Mux(hole, BARE, self.end.kind)),
-            self.stop.eq(Mux(ref.payload.kind == DONE, 0, ref.payload.stop + TILE_LEVELS)),
-            self.low.eq(Mux(hole, ref_low + TILE_LEVELS, self.end_low)),
+            self.stop.eq(Mux(ref.payload.kind == DONE, 0, ref.payload.stop + base)),
+            self.low.eq(Mux(hole, ref_low + base, self.end_low)),
         ]
         other_stop = self.closing & self.last & (self.stop != self.end.stop)
         m.d.sync += self.error.eq(
