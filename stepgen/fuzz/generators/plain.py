@@ -303,6 +303,9 @@ class Program:
     def step_rotate_pairs(self, x: Stream, _: str) -> Stream:
         return x.map(sg.fn.rotate_pairs())
 
+    def step_running_max(self, x: Stream, _: str) -> Stream:
+        return x.map(sg.fn.running_max(self.pick(0, 1, 50, 1 << 20)))
+
     def step_streamify(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.pick(0, 0, 1))
 
