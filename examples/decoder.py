@@ -4,25 +4,41 @@ Figure 17 of the paper. The batch is one tile: normalised, projected to queries,
 with streamed weights, split into requests for attention, joined again for the output projection,
 added to the input, normalised, and split into tokens for the experts.
 
-Positions are not encoded (a rotation of queries and keys that moves no data off chip), the weights
-of the norms are part of the projections behind them, and which experts a token is sent to, with
-which scores, is an input.
+Queries and keys are turned by their position (RoPE, in pairs of neighbouring columns) with sines
+and cosines that are read by address. Which experts a token is sent to, with which scores, is an
+input, or decided on chip by a gate. The weights of the norms are part of the projections behind
+them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from attention import attend, declare, describe, lengths_of, tiles_of, valid_rows
-from moe_swiglu import checked_routing, draw_experts, drawn, experts_layer, selectors, sizes_of
+from moe_swiglu import (
+    checked_gate,
+    checked_routing,
+    draw_experts,
+    draw_scores,
+    drawn,
+    experts_layer,
+    gated,
+    given,
+    selectors,
+    sizes_of,
+)
 
 import stepgen as sg
 
 EPSILON = 1e-6
 """Epsilon of the norm, against division by zero."""
+
+TURNS = 10_000
+"""Base of RoPE: the first pair of columns turns almost so many times faster than the last."""
 
 
 class Heads(NamedTuple):
@@ -57,6 +73,8 @@ def decoder(
     routing: npt.NDArray[np.int64] | None = None,
     seed: int = 0,
     data: bool = True,
+    rope: bool = True,
+    gate: str = "input",
 ) -> tuple[sg.Graph, dict[str, Any]]:
     """Build the layer and its inputs.
 
@@ -88,6 +106,10 @@ def decoder(
         Seed of everything drawn.
     data : bool
         Whether to draw tensors; without them the program can be costed and timed.
+    rope : bool
+        Whether queries and keys are turned by their position, the length of the request's cache.
+    gate : {"input", "top_k"}
+        Whether routing and scores are inputs, or decided on chip by a gate, which needs `data`.
 
     Returns
     -------
@@ -97,6 +119,9 @@ def decoder(
     """
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'decoder needs tiling "static" or "dynamic", not {tiling!r}')
+    checked_gate("decoder", gate, data)
+    if gate == "top_k" and routing is not None:
+        raise sg.StepError('decoder with gate "top_k" chooses the experts itself: give no routing')
     sizes = sizes_of(model)
     heads = SMALL if model is None else MODELS[model]
     group, head = heads.query // heads.kv, head or heads.width
@@ -112,7 +137,6 @@ def decoder(
     g = sg.Graph("decoder")
     x = g.tensor("x", (batch, sizes.width), sg.bf16)
     y = g.tensor("y", (batch, sizes.width), sg.f32)
-    scores = g.tensor("scores", (batch, sizes.top), sg.bf16)
     most = int(tiles_of(lengths, cache_tile).max())
     capacity = most * cache_tile
     shapes = {"q": (sizes.width, group * head), "o": (group * head, sizes.width)}
@@ -124,14 +148,17 @@ def decoder(
         for name, shape in shapes.items()
     }
     requests = declare(g, batch, softmax, most)
-    route = g.input("route", sg.Selector(sizes.experts, hot=sizes.top), (batch,))
+    turns = _turns(g, batch, int(lengths.max()) + 1, head) if rope else ()
 
     whole = sg.linear_offchip_load(x, tile=x.shape, shape=(1,), stride=(1,), name="x")
     total = whole.map(sg.fn.convert(sg.f32))
     tokens = _narrow(_normalised(total) if norm else total)
     for h in range(kv_heads):
         query, key, value = (
-            _project(tokens, weights[f"{n}{h}"], head, name=f"{n}_of_request{h}") for n in "qkv"
+            _project(
+                tokens, weights[f"{n}{h}"], head, turns if n != "v" else (), f"{n}_of_request{h}"
+            )
+            for n in "qkv"
         )
         caches = weights[f"keys{h}"], weights[f"values{h}"]
         attended = attend(
@@ -140,27 +167,36 @@ def decoder(
         )  # fmt: skip
         total = total.map(sg.fn.add(), _joined(attended, weights[f"o{h}"]))
     rows = sg.fn.retile_streamify("row")
-    tokens = _narrow(_normalised(total) if norm else total).flat_map(rows, rank=0)
-    score = sg.linear_offchip_load(
-        scores, tile=(1, 1), shape=scores.shape, stride=(sizes.top, 1), name="scores"
-    )
+    tokens = _narrow(_normalised(total) if norm else total)
+    route, score = gated(tokens, sizes) if gate == "top_k" else given(g, batch, sizes)
+    tokens = tokens.flat_map(rows, rank=0)
+    if gate == "top_k":
+        tokens = tokens.fifo(max(2, batch))  # they wait for what the gate has chosen
     rows_of_tile = tile if tiling == "static" else None
     mixed = experts_layer(
         tokens.promote(0), route, score, sizes, tile=rows_of_tile, columns=columns
     )
     sg.linear_offchip_store(mixed.map(sg.fn.add(), total.flat_map(rows, rank=0)), y, name="y")
 
-    inputs: dict[str, Any] = {"route": selectors(routing, sizes.experts)}
-    inputs |= describe(lengths, cache_tile, softmax)
+    inputs: dict[str, Any] = describe(lengths, cache_tile, softmax)
+    if rope:
+        inputs["position"] = lengths.reshape(batch, 1, 1)
+    if gate == "input":
+        inputs["route"] = selectors(routing, sizes.experts)
     if data:
         rng = np.random.default_rng(seed)
         inputs["x"] = drawn(rng, x.shape, 1)
-        inputs["scores"] = rng.dirichlet(np.full(sizes.top, 4.0), batch).astype(ml_dtypes.bfloat16)
+        if gate == "top_k":
+            inputs["router"] = drawn(rng, (sizes.width, sizes.experts), sizes.width**-0.5)
+        else:
+            inputs["scores"] = draw_scores(rng, batch, sizes)
         filled = valid_rows(lengths, capacity).reshape(-1, 1)
         for name, tensor in weights.items():
             cached = name.startswith(("keys", "values"))
             numbers = drawn(rng, tensor.shape, 1 if cached else tensor.shape[0] ** -0.5)
             inputs[name] = np.where(filled, numbers, 0) if cached else numbers
+        if rope:
+            inputs |= _angles(int(lengths.max()) + 1, head)
         inputs |= draw_experts(rng, sizes)
     return g, inputs
 
@@ -175,11 +211,31 @@ def _normalised(x: sg.Stream) -> sg.Stream:
     return x.map(sg.fn.mul(), squares.map(sg.fn.offset(EPSILON)).map(sg.fn.rsqrt()))
 
 
-def _project(tokens: sg.Stream, weight: sg.Tensor, head: int, *, name: str) -> sg.Stream:
+def _turns(g: sg.Graph, batch: int, positions: int, head: int) -> tuple[sg.Stream, ...]:
+    """Cosines and sines ``[B, 1]`` of the requests' positions, a row of a head's columns each."""
+    at = g.input("position", sg.address[1, 1], (batch,))
+    tables = (g.tensor(name, (positions, head), sg.bf16) for name in ("cosine", "sine"))
+    return tuple(
+        sg.random_offchip_load(at, table, tile=(1, head), name=table.name).promote(0)
+        for table in tables
+    )
+
+
+def _angles(positions: int, head: int) -> dict[str, Any]:
+    """Cosines and sines for each position; the columns of a pair have the same angle."""
+    slower = TURNS ** -(np.arange(head) // 2 * 2 / head)
+    angles = np.arange(positions)[:, None] * slower
+    tables = {"cosine": np.cos(angles), "sine": np.sin(angles)}
+    return {name: table.astype(ml_dtypes.bfloat16) for name, table in tables.items()}
+
+
+def _project(
+    tokens: sg.Stream, weight: sg.Tensor, head: int, turns: Sequence[sg.Stream], name: str
+) -> sg.Stream:
     """The batch ``[1]`` times a weight, as one tile of heads x head for each request, ``[B, 1]``.
 
     Products come head by head for the whole batch; a buffer that is read in another order than
-    written gives them request by request.
+    written gives them request by request. Cosines and sines, if there are `turns`, turn them.
     """
     batch, count = int(tokens.tile.rows), weight.shape[1] // head
     tile = (weight.shape[0], head)
@@ -189,7 +245,13 @@ def _project(tokens: sg.Stream, weight: sg.Tensor, head: int, *, name: str) -> s
     products = _narrow(tokens.promote(0).expand(count=count).map(sg.fn.matmul(), load))
     rows = products.flat_map(sg.fn.retile_streamify("row"), rank=1).bufferize(rank=2)
     by_request = rows.streamify(shape=(batch, count), stride=(1, batch))
-    return by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1).promote(0, name=name)
+    tiles = by_request.accum(sg.fn.retile_row(), rank=1).flatten(0, 1)
+    if not turns:
+        return tiles.promote(0, name=name)
+    cosine, sine = turns
+    tiles = tiles.promote(0)
+    across = tiles.map(sg.fn.rotate_pairs()).map(sg.fn.mul(), sine)
+    return tiles.map(sg.fn.mul(), cosine).map(sg.fn.add(), across, name=name)
 
 
 def _joined(attended: sg.Stream, weight: sg.Tensor) -> sg.Stream:

@@ -4,6 +4,9 @@ Figures 9, 10, 12, 13, 19 and 20 of the paper, in bf16 with sums in f32. Tokens 
 experts that the routing names; each expert packs its tokens into tiles, of `tile` rows (static
 tiling) or of all of them (dynamic tiling), and reads its weights once for each tile. Results are
 weighted with the token's scores and summed.
+
+The routing is an input, or is decided on chip: a gate multiplies the tokens with its weights, and
+the largest products of a token choose its experts and, after a softmax, are its scores.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ def moe_swiglu(
     seed: int = 0,
     data: bool = True,
     queue: bool = True,
+    gate: str = "input",
 ) -> tuple[sg.Graph, dict[str, Any]]:
     """Build the layer and its inputs.
 
@@ -79,6 +83,10 @@ def moe_swiglu(
     queue : bool
         Whether the FIFO of each expert holds all tokens, so that a busy expert causes no
         head-of-line blocking; without it FIFOs have the machine's depth.
+    gate : {"input", "top_k"}
+        Whether routing and scores are inputs, or decided on chip by a gate. The weights of the gate
+        are fitted to `routing`, which it repeats if there are no more tokens than columns; this
+        needs `data`.
 
     Returns
     -------
@@ -87,31 +95,62 @@ def moe_swiglu(
         Selectors and, with `data`, activations, scores (of a token's experts in the order of their
         numbers) and weights, by name.
     """
+    checked_gate("moe_swiglu", gate, data)
     sizes = sizes_of(model, experts, top, width, inner)
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'moe_swiglu needs tiling "static" or "dynamic", not {tiling!r}')
     routing = checked_routing(routing, model, sizes, tokens, seed)
     g = sg.Graph(f"moe_swiglu_{tiling}")
     x = g.tensor("x", (tokens, sizes.width), sg.bf16)
-    scores = g.tensor("scores", (tokens, sizes.top), sg.bf16)
     y = g.tensor("y", (tokens, sizes.width), sg.f32)
-    route = g.input("route", sg.Selector(sizes.experts, hot=sizes.top), (tokens,))
     rows = sg.linear_offchip_load(
         x, tile=(1, sizes.width), shape=(tokens, 1), stride=(1, 0), name="x"
     )
-    score = sg.linear_offchip_load(
-        scores, tile=(1, 1), shape=(tokens, sizes.top), stride=(sizes.top, 1), name="scores"
-    )
+    if gate == "top_k":
+        whole = rows.flatten(0, 1).promote().accum(sg.fn.retile_row(), rank=1)
+        route, score = gated(whole, sizes)
+        rows = rows.fifo(max(2, tokens))  # they wait until the gate has seen the last one
+    else:
+        route, score = given(g, tokens, sizes)
     rows_of_tile = tile if tiling == "static" else None
     sums = experts_layer(rows, route, score, sizes, tile=rows_of_tile, columns=columns, queue=queue)
     sg.linear_offchip_store(sums, y, name="y")
-    inputs: dict[str, Any] = {"route": selectors(routing, sizes.experts)}
+    chosen = selectors(routing, sizes.experts)
+    inputs: dict[str, Any] = {} if gate == "top_k" else {"route": chosen}
     if data:
         rng = np.random.default_rng(seed)
         inputs["x"] = drawn(rng, (tokens, sizes.width), 1)
-        inputs["scores"] = rng.dirichlet(np.full(sizes.top, 4.0), tokens).astype(ml_dtypes.bfloat16)
+        if gate == "top_k":
+            inputs["router"] = _fitted(inputs["x"], chosen)
+        else:
+            inputs["scores"] = draw_scores(rng, tokens, sizes)
         inputs |= draw_experts(rng, sizes)
     return g, inputs
+
+
+def given(g: sg.Graph, tokens: int, sizes: Sizes) -> tuple[sg.Stream, sg.Stream]:
+    """Selectors ``[B]`` and scores ``[B, top]`` of tokens as inputs."""
+    scores = g.tensor("scores", (tokens, sizes.top), sg.bf16)
+    route = g.input("route", sg.Selector(sizes.experts, hot=sizes.top), (tokens,))
+    return route, sg.linear_offchip_load(
+        scores, tile=(1, 1), shape=scores.shape, stride=(sizes.top, 1), name="scores"
+    )
+
+
+def gated(tokens: sg.Stream, sizes: Sizes) -> tuple[sg.Stream, sg.Stream]:
+    """Selectors ``[B]`` and scores ``[B, top]`` that a gate decides for one tile of all tokens.
+
+    A token's scores are the softmax of its largest products with the weights of the gate.
+    """
+    weight = tokens.graph.tensor("router", (sizes.width, sizes.experts), sg.bf16)
+    load = sg.linear_offchip_load(weight, tile=weight.shape, shape=(1,), stride=(1,), name="router")
+    rows = sg.fn.retile_streamify("row")
+    products = tokens.map(sg.fn.matmul(), load).flat_map(rows, rank=0)
+    best = products.map(sg.fn.top_k_scores(sizes.top))
+    parts = best.map(sg.fn.sub(), best.map(sg.fn.row_max())).map(sg.fn.exp())
+    scores = parts.map(sg.fn.div(), parts.map(sg.fn.row_sum())).map(sg.fn.convert(sg.bf16))
+    each = scores.flat_map(sg.fn.retile_streamify("col"), rank=1)
+    return products.map(sg.fn.top_k(sizes.top)), each
 
 
 def experts_layer(
@@ -239,6 +278,16 @@ def checked_routing(
     return routing
 
 
+def checked_gate(program: str, gate: str, data: bool) -> None:
+    """Raise an error if there is no such gate, or if it has no data to decide by."""
+    if gate not in ("input", "top_k"):
+        raise sg.StepError(f'{program} needs gate "input" or "top_k", not {gate!r}')
+    if gate == "top_k" and not data:
+        raise sg.StepError(
+            f'{program} with gate "top_k" needs data: the experts are chosen by numbers'
+        )
+
+
 def selectors(routing: npt.NDArray[np.int64], experts: int) -> npt.NDArray[np.bool_]:
     """A routing as one bit vector per token."""
     bits = np.zeros((len(routing), experts), np.bool_)
@@ -255,6 +304,17 @@ def draw_experts(rng: np.random.Generator, sizes: Sizes) -> dict[str, Any]:
         for i in range(sizes.experts)
         for name, shape in shapes.items()
     }
+
+
+def draw_scores(rng: np.random.Generator, tokens: int, sizes: Sizes) -> npt.NDArray[Any]:
+    """Scores of the experts of each token, with sum 1."""
+    return rng.dirichlet(np.full(sizes.top, 4.0), tokens).astype(ml_dtypes.bfloat16)
+
+
+def _fitted(x: npt.NDArray[Any], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Weights of a gate whose products are nearest to 2 for chosen experts, and -2 for others."""
+    weights = np.linalg.lstsq(x.astype(float), np.where(chosen, 2.0, -2.0))[0]
+    return weights.astype(ml_dtypes.bfloat16)
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, int], deviation: float) -> npt.NDArray[Any]:

@@ -26,6 +26,15 @@ def example(name: str) -> ModuleType:
     return module
 
 
+def gate_of(products: Any, top: int = 2) -> dict[str, Any]:
+    """What a gate decides in plain numpy: places of the largest products, and their softmax."""
+    places = np.sort(np.argsort(-products, axis=1, kind="stable")[:, :top])
+    parts = np.exp(np.take_along_axis(products, places, axis=1))
+    route = np.zeros_like(products)
+    np.put_along_axis(route, places, 1, axis=1)
+    return {"route": route, "scores": parts / parts.sum(axis=1, keepdims=True)}
+
+
 def every_unit() -> sg.Graph:
     """A program that has all kinds of units."""
     g = sg.Graph("every_unit")

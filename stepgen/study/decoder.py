@@ -60,6 +60,7 @@ def row(traces: Traces, view: str, model_name: str, schedule: Schedule) -> Row:
         "softmax": "published" if as_published else "safe",
         "tiling": "dynamic" if schedule.tile is None else "static",
         "data": False,
+        "rope": False,
     }
     if schedule.tile is not None:
         options["tile"] = min(schedule.tile, 4) if traces.small else schedule.tile

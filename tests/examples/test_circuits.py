@@ -58,9 +58,11 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic"}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static", "transform": SHARED.format(2)}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic", "transform": SHARED.format(1)}),
+    ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic", "gate": "top_k"}),
     ("moe", {"tokens": 16, "tiling": "capped", "transform": SHARED.format(4)}),
     ("attention", {"rows": 3, "width": 10, "tile": 6, "softmax": "published"}),
     ("decoder", {"kv_heads": 1, "cache_tile": 4}),
+    ("decoder", {"kv_heads": 1, "cache_tile": 4, "gate": "top_k"}),
     ("alignment", {"columns": 30, "gap": 3, "count": 16, "batch": 16}),
     ("gnn", {"aggregate": "sum", "nodes": 50, "width": 30, "tile": 6}),
 ]

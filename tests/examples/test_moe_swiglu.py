@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import example
+from programs import example, gate_of
 from work import worked
 
 import stepgen as sg
@@ -19,8 +19,10 @@ SIZES = {"experts": 4, "top": 2, "width": 16, "inner": 32, "columns": 8}
 def reference(inputs: dict[str, Any], experts: int) -> Any:
     """Token by token: each of its experts in turn, weighted with its score."""
     tensors = {n: np.asarray(v).astype(np.float64) for n, v in inputs.items()}
+    if "router" in tensors:
+        tensors |= gate_of(tensors["x"] @ tensors["router"])
     y = np.zeros_like(tensors["x"])
-    for token, chosen in enumerate(inputs["route"]):
+    for token, chosen in enumerate(tensors["route"]):
         for place, e in enumerate(np.flatnonzero(chosen)):
             gated = tensors["x"][token] @ tensors[f"gate{e}"]
             hidden = gated / (1 + np.exp(-gated)) * (tensors["x"][token] @ tensors[f"up{e}"])
@@ -30,9 +32,10 @@ def reference(inputs: dict[str, Any], experts: int) -> Any:
 
 @pytest.mark.parametrize("tiling", ["static", "dynamic"])
 @pytest.mark.parametrize("seed", range(3))
-def test_drawn_routings(tiling: str, seed: int) -> None:
+@pytest.mark.parametrize("gate", ["input", "top_k"])
+def test_drawn_routings(tiling: str, seed: int, gate: str) -> None:
     graph, inputs = example("moe_swiglu").moe_swiglu(
-        **SIZES, tokens=11, tiling=tiling, tile=3, seed=seed
+        **SIZES, tokens=11, tiling=tiling, tile=3, seed=seed, gate=gate
     )
     graph.check()
     result = run(graph, inputs)
@@ -51,6 +54,19 @@ def test_given_routings(tiling: str, routing: list[list[int]]) -> None:
     )
     result = run(graph, inputs)
     np.testing.assert_allclose(result.tensors["y"], reference(inputs, 4), atol=0.03, rtol=0.03)
+
+
+def test_the_gate_repeats_a_routing() -> None:
+    """Which is what a benchmark with a trace needs: the gate's weights are fitted to it."""
+    routing = np.array([[0, 1]] * 9 + [[0, 3]] * 5 + [[1, 3]] * 2)
+    moe = example("moe_swiglu")
+    _, inputs = moe.moe_swiglu(
+        None, 4, 2, 16, 8, tokens=16, columns=8, routing=routing, gate="top_k"
+    )
+    assert "route" not in inputs
+    assert "scores" not in inputs
+    products = inputs["x"].astype(float) @ inputs["router"].astype(float)
+    assert (gate_of(products)["route"] == moe.selectors(routing, 4)).all()
 
 
 def test_the_full_qwen_layer_is_built_with_little_work() -> None:
@@ -72,6 +88,8 @@ def test_the_full_qwen_layer_is_built_with_little_work() -> None:
         ({"model": "gpt"}, "there is no model 'gpt', those are mixtral, qwen"),
         ({"top": 5}, "no more experts per token than there are, not experts=4, top=5, "),
         ({"tiling": "both"}, 'needs tiling "static" or "dynamic", not \'both\''),
+        ({"gate": "softmax"}, 'moe_swiglu needs gate "input" or "top_k", not \'softmax\''),
+        ({"gate": "top_k"}, 'moe_swiglu with gate "top_k" needs data'),
         ({"columns": 48}, "an inner width divisible by columns, not 128 by 48"),
         ({"routing": np.zeros((2, 2), int)}, "64 tokens need a routing to 2 experts each, not one"),
         ({"routing": np.full((64, 2), 4)}, "there are the experts 0 to 3, but the routing names 4"),
