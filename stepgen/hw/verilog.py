@@ -33,7 +33,8 @@ _PASSES = (
     "opt_clean -purge",
 )
 _INITIAL = re.compile(r"^  reg (\[\d+:\d+\] )?(\S+ ) *= (.*);$", re.MULTILINE)
-_UNINITIALIZED = ("attrmap -remove init", "delete t:$meminit_v2")
+_NO_VALUES, _NO_CONTENTS = ("attrmap -remove init",), ("delete t:$meminit_v2",)
+"""Take initial values of registers away, and contents of memories."""
 
 
 def to_verilog(
@@ -67,7 +68,9 @@ def to_verilog(
     )
 
 
-def written(name: str, circuit, *, initial: bool = True, platform=GENERIC) -> str:
+def written(
+    name: str, circuit, *, initial: bool = True, contents: bool = True, platform=GENERIC
+) -> str:
     """Verilog of a circuit that is made of units and FIFOs, each of which is written once.
 
     Parameters
@@ -78,16 +81,19 @@ def written(name: str, circuit, *, initial: bool = True, platform=GENERIC) -> st
         Makes the circuit, given what `Accelerator` takes as `part`.
     initial : bool
         As for `to_verilog`.
+    contents : bool
+        Whether memories have initial values where registers have; a line for each row.
     platform : Device
         Whose hard blocks are used.
     """
     library = Library(name, platform)
     system = circuit(library.instance)
     top = private.module(system, name, platform)
-    passes = _PASSES if initial else (*_UNINITIALIZED, *_PASSES)
-    rtlil = _yosys(f"{library.rtlil}\n{top}", *passes, "write_rtlil")
+    removed = () if initial and contents else _NO_CONTENTS
+    removed = removed if initial else (*_NO_VALUES, *removed)
+    rtlil = _yosys(f"{library.rtlil}\n{top}", *removed, *_PASSES, "write_rtlil")
     text = _yosys(explicit(rtlil), "write_verilog -norename -simple-lhs")
-    return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
+    return _plain(text)
 
 
 def pins_written(name: str, circuit, platform) -> str:
@@ -102,7 +108,12 @@ def pins_written(name: str, circuit, platform) -> str:
     platform : Device
     """
     text = private.module(circuit, name, platform, circuit.pins)
-    return _yosys(text, *_PASSES, "write_verilog -norename -simple-lhs")
+    return _plain(_yosys(text, *_PASSES, "write_verilog -norename -simple-lhs"))
+
+
+def _plain(text: str) -> str:
+    """Verilog with initial values apart from declarations, which linters ask for."""
+    return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
 
 
 def generator(design: Design) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -38,7 +39,14 @@ class Toy(wiring.Component):
         return m
 
 
-MODELS = """
+LOCKS = """
+  wire locked;
+  reg [3:0] n = 0;
+  always @(posedge clock) if (n != 9) n <= n + 1;
+  assign locked = n == 9;
+"""
+
+ECP5 = """
 module IB(input I, output O); assign O = I; endmodule
 module OB(input I, output O); assign O = I; endmodule
 module BB(inout B, input I, input T, output O); assign B = T ? 1'bz : I; assign O = B; endmodule
@@ -49,16 +57,45 @@ module EHXPLLL(input CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PH
   parameter PLLRST_ENA = "", INTFB_WAKE = "", STDBY_ENABLE = "", DPHASE_SOURCE = "";
   parameter OUTDIVIDER_MUXA = "", OUTDIVIDER_MUXB = "", OUTDIVIDER_MUXC = "";
   parameter OUTDIVIDER_MUXD = "", CLKOP_ENABLE = "", FEEDBK_PATH = "";
-  reg [3:0] n = 0;
-  always @(posedge CLKI) if (n != 9) n <= n + 1;
+  wire clock = CLKI;
+  LOCKS
   assign CLKOP = CLKI;
-  assign LOCK = n == 9;
+  assign LOCK = locked;
   initial if (CLKI_DIV != 1 || CLKFB_DIV != 2) $fatal;
 endmodule
+"""
+
+AMD = """
+module IBUF(input I, output O); assign O = I; endmodule
+module IBUFDS(input I, IB, output O); assign O = I & ~IB; endmodule
+module OBUF(input I, output O); assign O = I; endmodule
+module IOBUF(inout IO, input I, T, output O); assign IO = T ? 1'bz : I; assign O = IO; endmodule
+module BUFG(input I, output O); assign O = I; endmodule
+module ODDR(input C, CE, D1, D2, R, S, output Q); assign Q = C ? D1 : D2; endmodule
+module ODDRE1(input C, D1, D2, SR, output Q); assign Q = C ? D1 : D2; endmodule
+module MMCM(input CLKIN1, CLKFBIN, PWRDWN, RST, output CLKFBOUT, CLKOUT0, LOCKED);
+  parameter BANDWIDTH = "", CLKIN1_PERIOD = 0.0, DIVCLK_DIVIDE = 0;
+  parameter CLKFBOUT_MULT_F = 0.0, CLKOUT0_DIVIDE_F = 0.0;
+  wire clock = CLKIN1;
+  LOCKS
+  assign CLKFBOUT = CLKFBIN, CLKOUT0 = CLKIN1;
+  assign LOCKED = locked;
+  initial if (CLKIN1_PERIOD != 40.0 || CLKFBOUT_MULT_F != 2 * CLKOUT0_DIVIDE_F) $fatal;
+endmodule
+"""
+
+MODELS = {
+    "ecp5": ECP5,
+    "artix7": AMD.replace("MMCM(", "MMCME2_BASE("),
+    "ultrascale_plus": AMD.replace("MMCM(", "MMCME4_BASE("),
+}
+"""Of each family's blocks: the PLL passes its clock on, and locks after 9 cycles."""
+
+BENCH = """
 module bench;
   reg clock = 0, ask = 0, mine = 1; wire [3:0] seen, bus; wire sent, cs_n, cke;
   assign bus = mine ? 4'd12 : 4'bz;
-  toy_chip chip(.clock(clock), .ask(ask), .seen(seen), .bus(bus), .sent(sent),
+  toy_chip chip(.clock(CLOCK), .ask(ask), .seen(seen), .bus(bus), .sent(sent),
     .chip__cs_n(cs_n), .chip__cke(cke));
   integer k;
   initial begin
@@ -75,13 +112,18 @@ endmodule
 
 
 @needs_icarus
-def test_pads_reset_and_clock(tmp_path) -> None:
-    device, ecp5 = Device("ecp5"), family("ecp5")
-    pads = {CLOCK: 1, "ask": 1, "seen": 4, "bus": 4, "sent": 1, "chip__cs_n": 1, "chip__cke": 1}
-    chip = Chip("toy", Toy(), ecp5, ecp5.pll(25_000_000, 50_000_000), pads)
+@pytest.mark.parametrize(
+    ("name", "wires"), [("ecp5", 1), ("artix7", 1), ("artix7", 2), ("ultrascale_plus", 2)]
+)
+def test_pads_reset_and_clock(tmp_path, name: str, wires: int) -> None:
+    device, blocks = Device(name), family(name)
+    pads = {CLOCK: wires, "ask": 1, "seen": 4, "bus": 4, "sent": 1, "chip__cs_n": 1, "chip__cke": 1}
+    chip = Chip("toy", Toy(), blocks, blocks.pll(25_000_000, 50_000_000), pads)
     text = written("toy", lambda part: Toy(), platform=device)
     text += pins_written("toy_chip", chip, device)
-    (tmp_path / "toy.v").write_text(f"`timescale 1ns/1ns\n{text}{MODELS}")
+    models = MODELS[name].replace("LOCKS", LOCKS)
+    bench = BENCH.replace("CLOCK", "clock" if wires == 1 else "{~clock, clock}")
+    (tmp_path / "toy.v").write_text(f"`timescale 1ns/1ns\n{text}{models}{bench}")
     subprocess.run(
         ["iverilog", "-g2012", "-o", "toy", "-s", "bench", "toy.v"], cwd=tmp_path, check=True
     )

@@ -16,14 +16,15 @@ from amaranth.lib.wiring import Out
 
 from .. import private
 from .family import Family, Pll
+from .uart import ASYNCHRONOUS
 
 __all__ = ["CLOCK", "Chip", "ports"]
 
 CLOCK = "clock"
 """Name of the pin with the board's clock."""
 
-TIED = {"cke": 1, "cs_n": 0}
-"""Pads of a memory chip that never change, by the last part of their names."""
+TIED = {"cke": 1, "cs_n": 0, "cattrip": 0}
+"""Pads that never change, by the last part of their names: of a memory chip, or an alarm of one."""
 
 RESET_BITS = 6
 """The reset lasts 2 to that power cycles from the lock of the PLL on."""
@@ -74,7 +75,7 @@ class Chip(Elaboratable):
 
         # Flip-flops are 0 when the FPGA is configured: then, and while the PLL is not locked,
         # everything is in reset.
-        seen = [Signal(name=f"locked_{k}") for k in range(2)]
+        seen = [Signal(name=f"locked_{k}", attrs=ASYNCHRONOUS) for k in range(2)]
         waited, ready = Signal(RESET_BITS), Signal()
         m.d.start += [seen[0].eq(locked), seen[1].eq(seen[0])]
         with m.If(~seen[1]):

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 
 from ...ir.errors import StepError
 from ...ir.registry import classes
@@ -87,15 +88,22 @@ class Family(ABC):
         StepError
             If there is none.
         """
-        slow = [pll for pll in self.plls(source) if int(pll.hz) <= hz]
-        if not slow:
-            raise StepError(
-                f"no PLL of the family {self.name} makes a clock of at most {hz / 1e6:g} MHz "
-                f"of {source / 1e6:g} MHz"
-            )
-        return max(slow, key=lambda pll: (pll.hz, pll.vco))
+        return _fastest(self, source, hz)
 
 
+@cache
+def _fastest(family: Family, source: int, hz: int) -> Pll:
+    """See `Family.pll`; there are many to choose from."""
+    slow = [pll for pll in family.plls(source) if int(pll.hz) <= hz]
+    if not slow:
+        raise StepError(
+            f"no PLL of the family {family.name} makes a clock of at most {hz / 1e6:g} MHz "
+            f"of {source / 1e6:g} MHz"
+        )
+    return max(slow, key=lambda pll: (pll.hz, pll.vco))
+
+
+@cache
 def family(name: str) -> Family:
     """An FPGA family, from the package `families`.
 

@@ -4,10 +4,13 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["LEAST_CYCLES", "Receiver", "Sender"]
+__all__ = ["ASYNCHRONOUS", "LEAST_CYCLES", "Receiver", "Sender"]
 
 LEAST_CYCLES = 4
 """Fewest clock cycles of a bit."""
+
+ASYNCHRONOUS = {"ASYNC_REG": "TRUE"}
+"""Tells Vivado of registers whose input may change at any time: it keeps them side by side."""
 
 
 class Receiver(wiring.Component):
@@ -35,7 +38,7 @@ class Receiver(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        seen = [Signal(init=1, name=f"seen_{k}") for k in range(2)]
+        seen = [Signal(init=1, name=f"seen_{k}", attrs=ASYNCHRONOUS) for k in range(2)]
         m.d.sync += [seen[0].eq(self.wire), seen[1].eq(seen[0])]
         level = seen[1]
 
