@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,17 +21,16 @@ from ..hw.primitives import Device
 from ..hw.verilog import pins_written, top_name, written
 from ..hw.verilog_kernel.params import sources_of
 from ..ir.errors import StepError
-from ..program.design_folder import content_hash
 from ..synth import flow, report
 from ..synth.report import Placed
-from ..synth.toolchain import Target, Toolchain, toolchain
+from ..synth.toolchain import Target, toolchain
 from ..tools import external
-from ..tools.atomic import atomic_folder
-from ..tools.cache import MADE, cache_folder, digest, kept
+from ..tools.cache import cache_folder, digest, kept
 from ..tools.waiting import Progress, quiet
 from .description import Board
 from .fitting import check_room
 from .parts_of import BOARD, groups
+from .saving import content_of, found
 
 KEEP = 30
 SEED = 1
@@ -139,18 +136,19 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
     """See `build`."""
     tools = toolchain(board.chip.family)
     name = name_of(design, board)
-    key = key_of(design, board, tools)
+    versions = [str(external.find(tool).version) for tool in tools.tools]
+    key = key_of(design, board, versions)
     for place in earlier:
-        if (found := _found(place, key)) is not None:
-            return _bitstream(place, board, {**found, "there": True})
+        if (told := found(place, key)) is not None:
+            return _bitstream(place, board, {**told, "there": True})
     folder = cache_folder() / "bitstreams" / f"{name}-{key}"
 
     def make(place: Path) -> dict[str, object]:
         begun = time.monotonic()
-        sources = _write(place, name, design, board, progress)
+        sources = write_sources(place, name, design, board, progress)
         netlist = flow.synthesize(place, name, sources, tools, progress=progress)
         check_room(design, board, netlist.used)
-        target = _target(board, design)
+        target = target_of(board, design)
         flow.place(place, name, tools, target, seed=SEED, progress=progress)
         progress("packing the bitstream", 0.95)
         file = flow.pack(place, name, tools, target)
@@ -164,7 +162,7 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
             "groups": netlist.by_group(named),
             "seconds": round(time.monotonic() - begun, 1),
             "file": file,
-            "files": {path.name: _hash(path) for path in sorted(place.iterdir())},
+            "files": {path.name: content_of(path) for path in sorted(place.iterdir())},
         }
 
     made = _bitstream(folder, board, kept(folder, key, make, keep=KEEP))
@@ -184,93 +182,33 @@ def _bitstream(folder: Path, board: Board, told: Mapping[str, Any]) -> Bitstream
     )
 
 
-def _found(folder: Path, key: str) -> dict[str, Any] | None:
-    """What is told of a folder, if it holds what was made from the same, unchanged."""
-    with suppress(OSError, ValueError, AttributeError):
-        told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
-        if told["key"] == key and all(
-            _hash(folder / name) == wanted for name, wanted in told["files"].items()
-        ):
-            return told
-    return None
-
-
-def _hash(path: Path) -> str:
-    return content_hash(path.read_bytes())
-
-
-def check_place(folder: Path, board: Board) -> None:
-    """Check that what `save` replaces is what it has written.
-
-    Raises
-    ------
-    StepError
-        If the folder for a board holds something else.
-    """
-    place = folder / board.key
-    if place.is_dir() and any(place.iterdir()) and not (place / MADE).is_file():
-        raise StepError(
-            f"can't write {place}: it was not written by stepgen build: name another folder"
-        )
-
-
-def save(made: Bitstream, folder: Path) -> Path:
-    """Put a bitstream and all that was written on the way into a folder, under its board's name.
-
-    Parameters
-    ----------
-    made : Bitstream
-    folder : Path
-
-    Returns
-    -------
-    Path
-        The folder of the board in it.
-
-    Raises
-    ------
-    StepError
-        If it can't be written.
-    """
-    place = folder / made.board.key
-    if place == made.folder:
-        return place
-    files = {path.name for path in made.folder.iterdir()}
-    old = _listed(place) - files
-    with atomic_folder(place, anew=files | old, last=MADE, gone=old) as partial:
-        for name in sorted(files):
-            shutil.copyfile(made.folder / name, partial / name)
-    return place
-
-
-def _listed(place: Path) -> set[str]:
-    """Files that an earlier build has left."""
-    with suppress(OSError, ValueError, AttributeError):
-        names = json.loads((place / MADE).read_text(encoding="utf-8"))["files"]
-        return {name for name in names if Path(name).name == name and (place / name).is_file()}
-    return set()
-
-
-def key_of(design: Design, board: Board, tools: Toolchain) -> str:
-    """Hash of all that a bitstream depends on."""
+def key_of(design: Design, board: Board, more: Iterable[str]) -> str:
+    """Hash of all that a bitstream depends on, with what is not in the design and this package."""
     room = Path(flow.__file__).parent
     return digest(
         design.hash,
         made_by(design),
         json.dumps([dataclasses.asdict(board), dataclasses.asdict(board.chip)]),
         str((SEED, VERSION)),
-        *(str(external.find(tool).version) for tool in tools.tools),
+        *more,
         *(p.read_bytes() for p in sorted([Path(__file__), *room.rglob("*.py")])),
         *(text for file in sorted(sources_of(design).items()) for text in file),
     )
 
 
-def _write(place: Path, name: str, design: Design, board: Board, progress: Progress) -> list[str]:
+def write_sources(
+    place: Path, name: str, design: Design, board: Board, progress: Progress
+) -> list[str]:
     """Write the Verilog of a board with a design; names of the files."""
     progress("writing Verilog", 0.0)
     device, inner = Device(board.chip.family), f"{name}_{BOARD}"
     around = board.around(design)
-    text = written(inner, lambda part: BoardTop(design, around, part=part), platform=device)
+    text = written(
+        inner,
+        lambda part: BoardTop(design, around, part=part),
+        contents=False,  # nothing reads what was not written, and large memories are many lines
+        platform=device,
+    )
     top = BoardTop(design, around)
     pads = {pad: len(sites) for pad, sites in board.pins(memory=top.pins).items()}
     chip = Chip(inner, top, family(device.family), board.pll, pads)
@@ -283,6 +221,7 @@ def _write(place: Path, name: str, design: Design, board: Board, progress: Progr
     return [f"{name}.v", *compiled(kernels)]
 
 
-def _target(board: Board, design: Design) -> Target:
+def target_of(board: Board, design: Design) -> Target:
     pins = board.pins(memory=board.around(design).sdram is not None)
-    return Target(board.chip, board.speed, CLOCK, board.clock["hz"], board.hz, pins, board.standard)
+    standards = board.standards_of(pins)
+    return Target(board.chip, board.speed, CLOCK, board.clock["hz"], board.hz, pins, standards)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..hw.board.chip import CLOCK
@@ -44,6 +45,13 @@ class Board:
         Electrical, of its pins.
     clock, link, memory, streams, led, program : mapping
         Pins and numbers, see the files.
+    standards : dict of str to str
+        Of pads that have another one.
+    tied : dict of str to str
+        Pins that never change, see `stepgen.hw.board.chip.TIED`.
+    vivado : mapping
+        Of a board whose bitstreams only Vivado makes: names of its part there, and properties of
+        the configuration.
     """
 
     key: str
@@ -58,7 +66,10 @@ class Board:
     memory: dict[str, Any]
     streams: dict[str, Any]
     led: dict[str, Any]
-    program: dict[str, Any]
+    program: dict[str, Any] = field(default_factory=dict)
+    standards: dict[str, str] = field(default_factory=dict)
+    tied: dict[str, str] = field(default_factory=dict)
+    vivado: dict[str, Any] = field(default_factory=dict)
 
     @property
     def chip(self) -> Part:
@@ -86,10 +97,14 @@ class Board:
         Without `memory` a design uses none of the memory's.
         """
         found = {CLOCK: self.clock["pin"], "rx": self.link["rx"], "tx": self.link["tx"]}
-        found |= self.led
+        found |= self.led | self.tied
         kind, pins = self.memory["kind"], self.memory.get("pins", {}) if memory else {}
         found |= {f"{kind}__{port}": sites for port, sites in pins.items()}
         return {pad: [pins] if isinstance(pins, str) else list(pins) for pad, pins in found.items()}
+
+    def standards_of(self, pads: Iterable[str]) -> dict[str, str]:
+        """Electrical standards of some pads."""
+        return {pad: self.standards.get(pad, self.standard) for pad in pads}
 
     def at(self, hz: int) -> Board:
         """The same board with another clock for designs.

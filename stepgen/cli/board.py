@@ -22,6 +22,7 @@ def command(*, json: bool) -> None:
             "memory_bytes": board.memory_bytes,
             "luts": board.chip.luts,
             "multipliers": board.chip.multipliers,
+            "built_by": "Vivado" if board.vivado else "open tools",
             "ports": plugged_in(board.link["usb"]),
         }
         for name, board in boards().items()
@@ -38,8 +39,9 @@ def command(*, json: bool) -> None:
             row["memory_bytes"] // 1024,
             row["luts"],
             row["multipliers"],
+            row["built_by"],
         )
         for row in rows
     ]
-    columns = ("board", "", "plugged in at", "MHz", "memory KiB", "LUT", "multipliers")
+    columns = ("board", "", "plugged in at", "MHz", "memory KiB", "LUT", "multipliers", "by")
     console.show(console.table("Boards", *columns, rows=shown, left=3))

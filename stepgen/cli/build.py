@@ -1,14 +1,21 @@
-"""``stepgen build``: the bitstream of a program for a board."""
+"""``stepgen build``: the bitstream of a program for a board, or the project that makes it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import BoardOptions, HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stepgen.board.build import Bitstream
+    from stepgen.board.project import Project
 
 
 @grouped
@@ -29,8 +36,13 @@ def command(
     output: Path | None,
     json: bool,
 ) -> None:
-    """Write a design folder, and in it bitstream, constraints and reports for a board."""
-    from stepgen.board.build import build, check_clock, check_place, save
+    """Write a design folder, and in it bitstream, constraints and reports for a board.
+
+    For a board whose bitstreams only Vivado makes, its project.
+    """
+    from stepgen.board import project
+    from stepgen.board.build import build, check_clock
+    from stepgen.board.saving import check_place, save
     from stepgen.board.summary import document
     from stepgen.emit.design_writer import write
     from stepgen.report import console
@@ -44,26 +56,38 @@ def command(
     folder = output or (earlier or [Path("build")])[0]
     check_folder(folder)
     check_place(folder, board)
+    places = [place / board.key for place in (folder, *earlier)]
+    made: Project | Bitstream
     with waiting.progress(quiet=json) as progress:
-        made = build(
-            design,
-            board,
-            auto=auto,
-            earlier=[place / board.key for place in (folder, *earlier)],
-            progress=progress,
-        )
-        check_clock(design, made)
-        written = write(
-            folder, loaded, design, earlier=earlier, change=output is not None or not earlier
-        )
+        if board.vivado:
+            made = project.write(design, board, earlier=places, progress=progress)
+            told, file = project.document(made), project.BUILD
+        else:
+            made = build(design, board, auto=auto, earlier=places, progress=progress)
+            check_clock(design, made)
+            told, file = document(made, design), made.file
+        change = output is not None or not earlier
+        written = write(folder, loaded, design, earlier=earlier, change=change)
         place = save(made, folder)
+    what = "script for Vivado" if board.vivado else "bitstream"
     files = {what: str(folder / name) for what, name in written.files.items()}
-    files |= {"board": str(place), "bitstream": str(place / made.file)}
+    files |= {"board": str(place), what: str(place / file)}
     if json:
-        console.show_json({**document(made, design), "files": files, "hash": written.hash})
+        console.show_json({**told, "files": files, "hash": written.hash})
         return
     console.show(console.files_table({**files, "hash": written.hash}))
-    clock = f"{made.board.hz / 1e6:g} MHz, at most {made.placed.hz / 1e6:.1f}"
-    console.show(f"clock: {clock}")
+    console.show(*lines(made, place))
+
+
+def lines(made: Project | Bitstream, place: Path) -> Iterator[str]:
+    """What there is to say of what was made, for people."""
+    from stepgen.board import project
+
+    clock = f"clock: {made.board.hz / 1e6:g} MHz"
+    if isinstance(made, project.Project):
+        yield f"{clock}; whether it is met, Vivado tells"
+        yield f"it makes the bitstream by: {project.command(place / project.BUILD)}"
+        return
+    yield f"{clock}, at most {made.placed.hz / 1e6:.1f}"
     if made.there:
-        console.show("the bitstream of this hash was there already and is not built again")
+        yield "the bitstream of this hash was there already and is not built again"

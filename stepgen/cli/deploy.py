@@ -76,17 +76,20 @@ def command(
     from stepgen.board import programming
     from stepgen.board.build import build, check_clock
     from stepgen.board.device import VIRTUAL, Device
+    from stepgen.board.project import check_open
     from stepgen.ir.errors import StepError
     from stepgen.program import inputs
     from stepgen.report import console
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_file
 
+    board, auto = where.board(simulated=True)
+    if not where.name.startswith(VIRTUAL):
+        check_open(board, program.program)
     loaded = program.load()
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     design = hardware.experiment(loaded).design
-    board, auto = where.board(simulated=True)
     with ExitStack() as opened:
         progress = opened.enter_context(waiting.progress(quiet=json))
         target: str | Board = where.name

@@ -261,6 +261,10 @@ class BoardOptions:
         board = named(self.name.removeprefix(VIRTUAL) if simulated else self.name)
         if self.clock is not None and self.name.startswith(VIRTUAL):
             raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
+        if self.clock == "auto" and board.vivado:
+            raise StepError(
+                f"--clock auto can't be given for {self.name}: Vivado tells which clock is met"
+            )
         if self.clock in (None, "auto"):
             return board, self.clock is not None
         try:

@@ -22,14 +22,16 @@ def command(
 ) -> int:
     """Synthesize, place and route for a board: resources, clock, slowest path."""
     from stepgen.board.build import build
+    from stepgen.board.project import check_open
     from stepgen.board.summary import document
     from stepgen.report import console
     from stepgen.tools import waiting
 
+    board, auto = where.board()
+    check_open(board, program.program)
     loaded = program.load(draw=False)
     outdated = program.tell_outdated(loaded, json=json)
     design = hardware.experiment(loaded).design
-    board, auto = where.board()
     with waiting.progress(quiet=json) as progress:
         made = build(
             design, board, auto=auto, earlier=where.earlier(program.program), progress=progress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ir.errors import StepError
 from ..tools.shipped import shipped
@@ -22,7 +22,8 @@ class Part:
     luts, multipliers, block_rams : int
         Available resources.
     limits_mhz : dict of str to float
-        Fastest clock of the hard blocks at the fastest grade: ``multiplier``, ``block_ram``.
+        Fastest clock of the hard blocks at the fastest grade: ``multiplier``, ``block_ram``. None
+        where place and route knows them.
     grade_scale : dict of str to float
         Speed of a grade, the fastest being 1.
     """
@@ -35,14 +36,14 @@ class Part:
     luts: int
     multipliers: int
     block_rams: int
-    limits_mhz: dict[str, float]
-    grade_scale: dict[str, float]
+    limits_mhz: dict[str, float] = field(default_factory=dict)
+    grade_scale: dict[str, float] = field(default_factory=dict)
 
     def limit(self, multipliers: int, block_rams: int, speed: int) -> float:
         """Highest clock in MHz that the hard blocks in use allow, at a speed grade."""
         used = {"multiplier": multipliers, "block_ram": block_rams}
-        limits = [self.limits_mhz[block] for block, count in used.items() if count]
-        return min(limits, default=float("inf")) * self.grade_scale[str(speed)]
+        limits = [self.limits_mhz[b] for b, count in used.items() if count and b in self.limits_mhz]
+        return min(limits, default=float("inf")) * self.grade_scale.get(str(speed), 1.0)
 
 
 def named(name: str) -> Part:

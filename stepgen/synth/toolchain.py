@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..ir.errors import StepError
 from ..ir.registry import classes
 from .part import Part
 
@@ -28,8 +29,8 @@ class Target:
         Of the clock at that pin, and of the design.
     pins : mapping of str to sequence of str
         Sites of each pad, lowest bit first.
-    standard : str
-        Electrical, of all pins.
+    standards : mapping of str to str
+        Electrical, by pad.
     """
 
     part: Part
@@ -38,7 +39,7 @@ class Target:
     clock_hz: int
     hz: int
     pins: Mapping[str, Sequence[str]]
-    standard: str
+    standards: Mapping[str, str]
 
 
 class Toolchain(ABC):
@@ -84,8 +85,17 @@ class Toolchain(ABC):
 
 
 def toolchain(family: str) -> Toolchain:
-    """The tools for a family."""
-    return classes(f"{__package__}.toolchains", Toolchain)[family]()  # type: ignore[type-abstract]
+    """The tools for a family.
+
+    Raises
+    ------
+    StepError
+        If there are no open ones.
+    """
+    known = classes(f"{__package__}.toolchains", Toolchain)  # type: ignore[type-abstract]
+    if family not in known:
+        raise StepError(f"no open tools place parts of {family}, only those of {', '.join(known)}")
+    return known[family]()
 
 
 def sites(pad: str, pins: Sequence[str]) -> list[tuple[str, str]]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+import stepgen as sg
 from stepgen.board.description import boards
+from stepgen.compile.lower import lower
 from stepgen.hw.board.chip import CLOCK
 from stepgen.hw.board.families import ecp5
 from stepgen.hw.board.family import family
 from stepgen.ir.errors import StepError
 from stepgen.ir.registry import modules
 from stepgen.synth.toolchain import toolchain
+from stepgen.tools.shipped import shipped
 
 BOARDS = boards()
 
@@ -34,7 +39,55 @@ def keeps_the_rules_of_ecp5(pll) -> bool:
     )
 
 
-RULES = {"ecp5": keeps_the_rules_of_ecp5}
+def keeps_the_rules_of_an_mmcm(pll, vco: tuple[int, int], most: int, fastest: int) -> bool:
+    """The data sheets' limits, from the dividers alone."""
+    divider, factor, output = (pll.settings[name] for name in ("DIVCLK", "CLKFBOUT", "CLKOUT0"))
+    inner = pll.source / divider
+    hz = inner * factor
+    return (
+        1 <= divider <= 106
+        and 2 <= factor <= most
+        and 1 <= output <= 128
+        and 10_000_000 <= inner <= 450_000_000
+        and vco[0] <= hz <= vco[1]
+        and hz / output <= fastest
+        and (hz / output, hz) == (pll.hz, pll.vco)
+    )
+
+
+def keeps_the_rules_of_artix7(pll) -> bool:
+    return keeps_the_rules_of_an_mmcm(pll, (600_000_000, 1_200_000_000), 64, 464_000_000)
+
+
+def keeps_the_rules_of_ultrascale_plus(pll) -> bool:
+    return keeps_the_rules_of_an_mmcm(pll, (800_000_000, 1_600_000_000), 128, 667_000_000)
+
+
+RULES = {
+    "ecp5": keeps_the_rules_of_ecp5,
+    "artix7": keeps_the_rules_of_artix7,
+    "ultrascale_plus": keeps_the_rules_of_ultrascale_plus,
+}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", ["artix7", "ultrascale_plus"])
+def test_an_mmcm_keeps_all_rules(name: str, seed: int) -> None:
+    """For drawn clocks; and no other setting within the rules is nearer from below."""
+    rng = random.Random(seed)
+    source = rng.choice([25_000_000, 100_000_000, 125_000_000, 300_000_000])
+    source += rng.choice([0, rng.randrange(1_000_000)])
+    asked = rng.randrange(7_000_000, 400_000_000)
+    blocks = family(name)
+    pll = blocks.pll(source, asked)
+    assert RULES[name](pll)
+    assert int(pll.hz) <= asked
+    for divider in range(1, source // 10_000_000 + 1):
+        for factor in range(2, blocks.most_factor + 1):
+            hz = Fraction(source * factor, divider)
+            if blocks.vco_hz[0] <= hz <= blocks.vco_hz[1] and Fraction(source, divider) <= 450e6:
+                output = -(-hz // asked)
+                assert output > 128 or hz / output <= pll.hz
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -77,6 +130,14 @@ def test_a_board_makes_the_clock_of_its_file(name: str) -> None:
         assert slower.at(slower.hz) == slower
 
 
+def test_the_page_lists_all_boards() -> None:
+    page = (shipped("docs") / "boards.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|.*\| (.*?) \|$", page, re.MULTILINE)
+    built = {name: by for names, by in rows for name in re.findall(r"`([\w-]+)`", names)}
+    wanted = {name: "Vivado" if b.vivado else "open tools" for name, b in BOARDS.items()}
+    assert {name: built.get(name) for name in BOARDS} == wanted
+
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_pins_of_a_board(name: str) -> None:
     board = BOARDS[name]
@@ -84,15 +145,34 @@ def test_pins_of_a_board(name: str) -> None:
     assert len(set(sites)) == len(sites)
     assert {CLOCK, "rx", "tx"} <= board.pins(memory=False).keys()
     assert board.speed in board.chip.speed_grades
-    assert set(toolchain(board.chip.family).bels) == {"lut", "ff", "multiplier", "block_ram"}
+    assert set(board.standards_of(board.pins())) == set(board.pins())
+    assert set(board.standards) <= set(board.pins())
+    if not board.vivado:
+        assert set(toolchain(board.chip.family).bels) == {"lut", "ff", "multiplier", "block_ram"}
+
+
+def test_what_stands_around_a_design_is_the_same_on_every_board() -> None:
+    """Of block RAM: so the simulated board shows what is behind the pins of all of them."""
+    graph = sg.Graph("small")
+    weights = graph.tensor("w", (4, 8), sg.int8)
+    loaded = sg.linear_offchip_load(weights, tile=(4, 8), shape=(1,), stride=(1,))
+    graph.output(loaded, "y")
+    design = lower(graph, lanes=4)
+    found = {name: board.around(design) for name, board in BOARDS.items() if board.sdram is None}
+    same = replace(found["ulx3s-85f"], bit_cycles=0x7F)
+    assert all(replace(around, bit_cycles=0x7F) == same for around in found.values())
 
 
 def test_a_family_has_hard_blocks_and_tools() -> None:
     names = {board.chip.family for board in BOARDS.values()}
     assert names == set(modules("stepgen.hw.board.families"))
-    assert names == set(modules("stepgen.synth.toolchains"))
+    placed = {board.chip.family for board in BOARDS.values() if not board.vivado}
+    assert placed == set(modules("stepgen.synth.toolchains"))
+    told = f"no open tools place parts of artix7, only those of {', '.join(sorted(placed))}"
+    with pytest.raises(StepError, match=told):
+        toolchain("artix7")
 
 
 def test_an_unknown_family_is_named() -> None:
-    with pytest.raises(StepError, match="there is no family of parts 'abacus', only ecp5"):
+    with pytest.raises(StepError, match="there is no family of parts 'abacus', only artix7, "):
         family("abacus")

@@ -36,7 +36,7 @@ class Ecp5(Toolchain):
         for pad, pins in target.pins.items():
             for wire, site in sites(pad, pins):
                 lines.append(f'LOCATE COMP "{wire}" SITE "{site}";')
-                lines.append(f'IOBUF PORT "{wire}" IO_TYPE={target.standard};')
+                lines.append(f'IOBUF PORT "{wire}" IO_TYPE={target.standards[pad]};')
         lines.append(f'FREQUENCY PORT "{target.clock}" {target.clock_hz / 1e6:g} MHZ;')
         return "\n".join(lines) + "\n"
 
