@@ -313,7 +313,8 @@ def draw_scores(rng: np.random.Generator, tokens: int, sizes: Sizes) -> npt.NDAr
 
 def _fitted(x: npt.NDArray[Any], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
     """Weights of a gate whose products are nearest to 2 for chosen experts, and -2 for others."""
-    weights = np.linalg.lstsq(x.astype(float), np.where(chosen, 2.0, -2.0))[0]
+    aims = np.where(chosen, 2.0, -2.0)
+    weights: npt.NDArray[Any] = np.linalg.lstsq(x.astype(float), aims)[0]
     return weights.astype(ml_dtypes.bfloat16)
 
 

@@ -226,6 +226,10 @@ class TileProgram(Program):
         names += (sg.fn.rotate_pairs(),) * (int(x.dtype.cols) % 2 == 0)
         return x.map(self.pick(*names, sg.fn.running_max(1), sg.fn.shift_cols(by=1)))
 
+    def step_lookup(self, x: Stream, _: str) -> Stream:
+        numbers = x if x.dtype.element == sg.int8 else x.map(sg.fn.convert(sg.int8))
+        return numbers.map(sg.fn.lookup(range(-128, 128), to=self.pick("int8", "bf16", "f32")))
+
     def step_binary(self, x: Stream, name: str) -> Stream:
         x = self.floats(x)
         rows, cols = self.pick((x.dtype.rows, x.dtype.cols), (1, x.dtype.cols), (x.dtype.rows, 1))

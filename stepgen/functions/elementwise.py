@@ -13,7 +13,7 @@ from stepgen.functions.bases import Unary, of_products
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.pcu import params as pcu
-from stepgen.hw.units.pcu.params import Lane
+from stepgen.hw.units.pcu.params import LOOKUP_ROWS, Lane
 from stepgen.ir.dtypes import DataType, ElementType, Tile, address, bool_, element, int8, int32
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import FLOATS, NUMBERS, Mapped
@@ -195,6 +195,56 @@ class Square(Unary):
     def lane(self, x: Lane) -> Lane:
         """One element."""
         return x * x
+
+
+@dataclass(frozen=True)
+class Lookup(Unary):
+    """Any function of an int8, from a table of its 256 results, 1 operation per element.
+
+    Parameters
+    ----------
+    table : sequence of number
+        The result for -128, for -127, and so on up to 127. Floats are rounded to their type,
+        integers must be numbers of it.
+    to : ElementType or its name
+        Type of the results.
+    """
+
+    table: tuple[float, ...]
+    to: ElementType | Literal["int8", "int32", "bf16", "f32"] = "int8"
+
+    elements: ClassVar = (int8,)
+    converts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "to", element(self.to))
+        if self.to not in NUMBERS:
+            self.refuse(f"it makes {', '.join(str(e) for e in NUMBERS)}, not {self.to}")
+        if len(self.table) != LOOKUP_ROWS:
+            self.refuse(f"table must have {LOOKUP_ROWS} numbers, not {len(self.table)}")
+        try:
+            self._results()
+        except StepError as error:
+            self.refuse(str(error))
+
+    def __str__(self) -> str:
+        return f"lookup(table of {len(self.table)}, to={self.to})"
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape."""
+        self.check(call, tiles)
+        return Tile(tiles[0].rows, tiles[0].cols, element(self.to))
+
+    def _results(self) -> Array:
+        return numbers.as_element(self.table, element(self.to).name, "table")
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """All elements."""
+        return np.asarray(self._results()[x.astype(np.int64) + LOOKUP_ROWS // 2])
+
+    def lane(self, x: Lane) -> Lane:
+        """One element."""
+        return x.lookup(self.table, element(self.to))
 
 
 class Tabulated(Unary, abstract=True):

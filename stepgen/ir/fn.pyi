@@ -167,6 +167,27 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def lookup(self, table: tuple[float, ...], to: ElementType | Literal['int8', 'int32', 'bf16', 'f32'] = 'int8') -> Function:
+        """Any function of an int8, from a table of its 256 results, 1 operation per element.
+
+        Parameters
+        ----------
+        table : sequence of number
+            The result for -128, for -127, and so on up to 127. Floats are rounded to their type,
+            integers must be numbers of it.
+        to : ElementType or its name
+            Type of the results.
+
+        Returns
+        -------
+        Function
+            For Map, ``[R, C] -> [R, C]`` of int8.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
     def mask_causal(self, value: float, window: int | None = None) -> Function:
         """``[R, C]`` and scalar addresses p and q -> elements are `value` where q + j > p + i.
 

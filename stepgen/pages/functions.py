@@ -11,8 +11,9 @@ from typing import Any
 
 from ..hw.design.params import UnitParams
 from ..ir.about import about
+from ..ir.arguments import shown
 from ..ir.dims import Dim
-from ..ir.dtypes import DataType, Selector, Tile
+from ..ir.dtypes import DataType, ElementType, Selector, Tile
 from ..ir.function import Cut, Folded, Function, function_types
 from ..ir.setting import Setting
 from ..ir.wire import LANES
@@ -151,7 +152,7 @@ def element(dtype: DataType) -> str:
 def _given(use: Use) -> str:
     """The parameters that a function was tried with."""
     return ", ".join(
-        f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}"
+        f"{name}={value}" if isinstance(value, ElementType) else f"{name}={shown(value)}"
         for name, value in use.parameters.items()
     )
 

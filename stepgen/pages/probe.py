@@ -17,6 +17,7 @@ import sympy
 
 from ..compile.lower import Lowering
 from ..compile.memory_map import place_tensors
+from ..hw.arithmetic.operations import LOOKUP_ROWS
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Bus
 from ..ir.about import appliers
@@ -41,7 +42,7 @@ Shape = tuple[int | str, int | str]
 _FIRST: tuple[Shape, ...] = (("R", "C"), ("R", 1), (1, "C"))
 _OTHERS: tuple[Shape, ...] = (("C", "N"), ("N", "C"), ("R", "C"), (1, "C"))
 _OF_ADDRESSES: tuple[Shape, ...] = ((1, 1), (1, 2))
-_ANY_INTEGER, _ANY_NUMBER, _OWN = 8, 2, {"k": 2}
+_ANY_INTEGER, _ANY_NUMBER, _OWN = 8, 2, {"k": 2, "table": [0] * LOOKUP_ROWS}
 
 
 def parameters(kind: type[Function]) -> list[dict[str, Any]]:

@@ -117,6 +117,42 @@ def test_every_function_of_every_type(name, tmp_path):
     assert verdict.good, verdict.outcome.faults
 
 
+def test_tables_of_every_type(tmp_path):
+    """All 256 operands, and results that are special numbers among others."""
+    rng = np.random.default_rng(2)
+    x = rng.permutation(np.arange(-128, 128)).astype(np.int8)
+    g = sg.Graph("tables")
+    port = g.input("x", sg.int8[1, ROW], (len(x) // ROW,))
+    tables = {}
+    for to in ("int8", "int32", "bf16", "f32"):
+        numbers = np.concatenate([special(to), drawn(rng, to, 256)]).astype(np.float64)
+        tables[to] = rng.permutation(numbers[np.isfinite(numbers)][:256])
+        g.output(port.map(sg.fn.lookup(tables[to], to=to)), to)
+    inputs = {"x": x.reshape(-1, 1, ROW)}
+    experiment = Experiment(g, inputs, lanes=LANES, stalls=Stalls(1, {"d_f32": 0.3}))
+    for to, table in tables.items():
+        row = np.ravel(experiment.reference.nested(to))
+        assert (row.astype(np.float64) == table[x.astype(int) + 128]).all()
+    verdict = experiment.test(tmp_path, driver="cpp")
+    assert verdict.good, verdict.outcome.faults
+
+
+@pytest.mark.parametrize(
+    ("table", "to", "message"),
+    [
+        ([1, 2], "int8", "table must have 256 numbers, not 2"),
+        ([300] * 256, "int8", "table holds 300, which does not fit into int8"),
+        ([0.5] * 256, "int32", "table holds fractions, but its element type is int32"),
+        ([0] * 256, "bool", "to must be an element type or one of int8, int32, bf16, f32, not"),
+        ([0] * 256, sg.bool_, "it makes int8, int32, bf16, f32, not bool"),
+        ("no", "int8", "table must be a sequence, each of them a number, not 'no'"),
+    ],
+)
+def test_tables_that_are_none(table, to, message):
+    with pytest.raises(StepError, match=f"^lookup at .*: {message}"):
+        sg.fn.lookup(table, to=to)
+
+
 @pytest.mark.parametrize(
     ("operands", "operations", "message"),
     [

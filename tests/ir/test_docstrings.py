@@ -79,7 +79,7 @@ def test_an_operator_says_where_it_is_from(name: str) -> None:
 
 
 REQUIRED = {"convert": {"to": "f32"}, "compare": {"op": "lt"}, "row_broadcast": {"cols": 2}}
-REQUIRED |= {"top_k": {"k": 1}, "top_k_scores": {"k": 1}}
+REQUIRED |= {"lookup": {"table": [0] * 256}, "top_k": {"k": 1}, "top_k_scores": {"k": 1}}
 
 
 @pytest.mark.parametrize("name", [n for n, k in function_types().items() if issubclass(k, Mapped)])

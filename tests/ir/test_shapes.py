@@ -309,6 +309,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.top_k_scores(3), [sg.bf16[1, 8]], "bf16 1x3", "8"),
     (fn.at_least(0), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
     (fn.at_most(6), [sg.bf16["M", 8]], "bf16 Mx8", "8*M"),
+    (fn.lookup([0.5] * 256, "f32"), [sg.int8["M", 8]], "f32 Mx8", "8*M"),
     (fn.shift_cols(2), [sg.int8["M", 8]], "int8 Mx8", "0"),
     (fn.rotate_pairs(), [sg.f32["M", 8]], "f32 Mx8", "8*M"),
     (fn.running_max(3), [sg.int32[2, 8]], "int32 2x8", "32"),

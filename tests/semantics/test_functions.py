@@ -276,6 +276,7 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     *((getattr(sg.fn, name)(), "int8", [(5, 4)]) for name in ("row_max", "row_sum", "square")),
     (sg.fn.compare("lt"), "int8", [(5, 4), (1, 4)]),
     (sg.fn.convert(sg.bf16), "f32", [(5, 4)]),
+    (sg.fn.lookup(range(256), to="int32"), "int8", [(5, 4)]),
     (sg.fn.matmul(), "int8", [(5, 4), (4, 5)]),
     (sg.fn.matmul(transpose=True), "int8", [(5, 4), (5, 4)]),
     (sg.fn.requantize(3, shift=1), "int32", [(5, 4)]),

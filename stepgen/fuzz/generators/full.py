@@ -11,6 +11,7 @@ import stepgen as sg
 
 from ...compile.circuit import circuits
 from ...functions import Binary, Unary
+from ...hw.arithmetic.operations import LOOKUP_ROWS
 from ...hw.design.table import Bus
 from ...ir.affine import last_tile
 from ...ir.dims import Dim, product_bound
@@ -392,6 +393,8 @@ class Drawn(Addressed):
     def parameter(self, hint: Any) -> Any:
         """A parameter of a type."""
         kinds = (hint, *get_args(hint))
+        if hint == tuple[float, ...]:
+            return [float(self.number(-100, 100)) for _ in range(LOOKUP_ROWS)]
         choices = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
         if choices:
             return self.pick(*choices)

@@ -17,6 +17,8 @@ NARROW_BITS = 16
 """Most bits that are compared and selected in one stage."""
 MANTISSA_BITS = {bf16: 7, f32: 23}
 """Stored mantissa bits of the floating-point formats."""
+LOOKUP_ROWS = 1 << int8.bits
+"""Rows of a table of results: one for each int8, -128 first."""
 COMPARISONS = ("lt", "le", "eq", "ne", "ge", "gt")
 
 
@@ -212,6 +214,12 @@ OPERATIONS: dict[str, Kind] = {
         lambda of, to: (*of, to) == (int32, int32, int8, int8),
         lambda *_: product_stages(IN_BITS, MULTIPLIER_BITS) + SELECT + ROUND,
         lambda *_: product_multipliers(IN_BITS, MULTIPLIER_BITS),
+    ),
+    "lookup": Kind(
+        1,
+        LOOKUP_ROWS,
+        lambda of, to: of[0] == int8 and to in NUMBERS,
+        lambda o, _: stages.rom(LOOKUP_ROWS * o.to.bits),
     ),
     **{
         relation: Kind(2, 0, lambda of, to: to == bool_ and _numbers(of, of[0]), lambda *_: 1)

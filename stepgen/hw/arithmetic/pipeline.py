@@ -194,6 +194,10 @@ class Lane:
         """The number as one of another type: the nearest, ties to even, integers saturate."""
         return self if to == self.element else self._do("convert", to=to)
 
+    def lookup(self, table: Sequence[float], to: ElementType) -> Lane:
+        """The entry of a table of 256 numbers of a type, of int8: that of -128 comes first."""
+        return self._made("lookup", (self._number,), to, *(pattern(n, to) for n in table))
+
     def requantize(self, multiplier: int | Lane, shift: int | Lane) -> Lane:
         """``saturate(round(self * multiplier / 2**shift))`` as int8, ties to even; of int32.
 

@@ -2,11 +2,13 @@
 
 from amaranth.hdl import Cat, Mux
 
+from ...design import stages
+from ...primitives import Rom
 from ..operations import NARROW_BITS
 from .product import product
 from .stages import Stages
 
-__all__ = ["RELATIONS", "add", "compare", "exceeds", "multiply", "saturated", "select"]
+__all__ = ["RELATIONS", "add", "compare", "exceeds", "lookup", "multiply", "saturated", "select"]
 
 
 def add(m, a, b, *, negate=False):
@@ -48,6 +50,15 @@ def compare(m, relation, a, b):
     s = Stages(m)
     s.then(holds=RELATIONS[relation](a < b, a == b))
     return s.holds, s.count
+
+
+def lookup(m, x, results, bits):
+    """The result for `x`, the lowest number of which comes first in the table."""
+    half, mask = len(results) // 2, (1 << bits) - 1
+    rows = [result & mask for result in (*results[half:], *results[:half])]
+    m.submodules += (rom := Rom(bits, rows))
+    m.d.comb += rom.addr.eq(x)
+    return rom.data, stages.rom(bits * len(rows))
 
 
 def exceeds(x, bits):

@@ -75,6 +75,8 @@ def _result(m, operation, of, operands, made):
     if name == "requantize_by":
         return scaling.requantize_by(m, operands[0].as_signed(), *operands[1:])
     element = of[0].element
+    if name == "lookup":
+        return integer.lookup(m, operands[0], operation.constants, made.element.bits)
     if name in STAGES:
         return tabulated.tabulated(m, name, element, *(x[: element.bits] for x in operands))
     operands = [x[: element.bits] for x in operands] if name != "multiply" else operands
