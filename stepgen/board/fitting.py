@@ -30,7 +30,7 @@ def available(part: Part) -> dict[str, int]:
     """What a part has, by resource."""
     return {
         "lut": part.luts,
-        "ff": part.luts,
+        "ff": part.ffs or part.luts,
         "multiplier": part.multipliers,
         "block_ram": part.block_rams,
     }

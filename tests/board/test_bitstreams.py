@@ -11,8 +11,17 @@ from stepgen.board import build as builder
 from stepgen.board.build import build
 from stepgen.board.description import boards
 from stepgen.board.saving import save
+from stepgen.synth.toolchain import toolchain
+from stepgen.tools import external
 
 BOARDS = {name: board for name, board in boards().items() if not board.vivado}
+
+
+CLOCK = {
+    "ecp5": "Derived frequency constraint of {:.1f} MHz",
+    "gowin": "(PASS at {:.2f} MHz)",
+}
+"""What place and route says of the clock that the design has."""
 
 
 @pytest.mark.slow
@@ -21,15 +30,19 @@ def test_the_first_program_on_every_board(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It fits, meets its clock, and its PLL makes the clock that the link counts on."""
+    chip = BOARDS[name].chip
+    there = {tool.name for tool in external.find_all() if tool.found}
+    if missing := set(toolchain(chip.family).tools) - there:
+        pytest.skip(f"{missing} are not installed")
     monkeypatch.setattr(builder, "cache_folder", lambda: tmp_path / "cache")
     made = build(gated(), BOARDS[name])
     assert made.met, made.placed.path
     place = save(made, tmp_path)
     assert (place / made.file).stat().st_size > 10_000
     log = next(place.glob("*.nextpnr.log")).read_text()
-    assert f"Derived frequency constraint of {made.board.hz / 1e6:.1f} MHz" in log
+    assert CLOCK[chip.family].format(made.board.hz / 1e6) in log
     assert sum(takes["multiplier"] for takes in made.groups.values()) == 16
     whole = {what: sum(takes[what] for takes in made.groups.values()) for what in made.placed.used}
     assert whole["ff"] == made.placed.used["ff"]
     assert whole["block_ram"] == made.placed.used["block_ram"]
-    assert 0 <= made.placed.used["lut"] - whole["lut"] < 0.15 * whole["lut"]
+    assert 0 <= made.placed.used["lut"] - whole["lut"] < 0.2 * whole["lut"]

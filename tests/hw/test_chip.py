@@ -84,8 +84,25 @@ module MMCM(input CLKIN1, CLKFBIN, PWRDWN, RST, output CLKFBOUT, CLKOUT0, LOCKED
 endmodule
 """
 
+GOWIN = """
+module IBUF(input I, output O); assign O = I; endmodule
+module OBUF(input I, output O); assign O = I; endmodule
+module IOBUF(inout IO, input I, OEN, output O); assign IO = OEN ? 1'bz : I; assign O = IO; endmodule
+module ODDR(input CLK, D0, D1, TX, output Q0, Q1); assign Q0 = CLK ? D0 : D1; endmodule
+module rPLL(input CLKIN, CLKFB, RESET, RESET_P, input [5:0] FBDSEL, IDSEL, ODSEL,
+    input [3:0] PSDA, FDLY, DUTYDA, output CLKOUT, LOCK);
+  parameter FCLKIN = "", IDIV_SEL = 0, FBDIV_SEL = 0, ODIV_SEL = 0, DEVICE = "";
+  parameter DYN_IDIV_SEL = "", DYN_FBDIV_SEL = "", DYN_ODIV_SEL = "", CLKFB_SEL = "";
+  wire clock = CLKIN;
+  LOCKS
+  assign CLKOUT = CLKIN, LOCK = locked;
+  initial if (IDIV_SEL != 0 || FBDIV_SEL != 1 || FCLKIN != "25") $fatal;
+endmodule
+"""
+
 MODELS = {
     "ecp5": ECP5,
+    "gowin": GOWIN,
     "artix7": AMD.replace("MMCM(", "MMCME2_BASE("),
     "ultrascale_plus": AMD.replace("MMCM(", "MMCME4_BASE("),
 }
@@ -113,7 +130,8 @@ endmodule
 
 @needs_icarus
 @pytest.mark.parametrize(
-    ("name", "wires"), [("ecp5", 1), ("artix7", 1), ("artix7", 2), ("ultrascale_plus", 2)]
+    ("name", "wires"),
+    [("ecp5", 1), ("gowin", 1), ("artix7", 1), ("artix7", 2), ("ultrascale_plus", 2)],
 )
 def test_pads_reset_and_clock(tmp_path, name: str, wires: int) -> None:
     device, blocks = Device(name), family(name)

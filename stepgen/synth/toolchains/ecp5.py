@@ -20,10 +20,10 @@ class Ecp5(Toolchain):
         "DP16KD": {"block_ram": 1},
     }
     bels = {  # noqa: RUF012
-        "lut": "TRELLIS_COMB",
-        "ff": "TRELLIS_FF",
-        "multiplier": "MULT18X18D",
-        "block_ram": "DP16KD",
+        "lut": {"TRELLIS_COMB": 1},
+        "ff": {"TRELLIS_FF": 1},
+        "multiplier": {"MULT18X18D": 1},
+        "block_ram": {"DP16KD": 1},
     }
 
     def synthesis(self, top: str) -> str:
