@@ -18,6 +18,7 @@ NAMES = (
     "frontier",
     "regions",
     "resources",
+    "units",
     "bitstreams",
     "mirror",
     "points",

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+from json import loads
+from typing import TYPE_CHECKING
+
 import click
 
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
+if TYPE_CHECKING:
+    from stepgen.hw.design.table import Design
+
 
 @grouped
-@click.option("--design", is_flag=True, help="Show units and channels of the circuit.")
+@click.option("--design", is_flag=True, help="Show units and channels of the circuit, their cost.")
 @json_option
 def command(
     program: ProgramOptions, hardware: HardwareOptions, *, design: bool, json: bool
 ) -> None:
-    """Print a program's operators with their types, or the circuit's units and channels."""
+    """Print operators with their types, or the circuit's units, channels and estimated cost."""
     loaded = program.load(draw=False)
     program.tell_outdated(loaded)
     if design:
-        table = hardware.experiment(loaded).design
-        if json:
-            print(table.to_json())
-            return
-        from stepgen.report import console
-
-        console.show(*console.design_tables(table))
+        _design(hardware.experiment(loaded).design, json=json)
     elif json:
         from stepgen.ir.text import dumps
 
         print(dumps(loaded.graph))
     else:
         print(loaded.graph)
+
+
+def _design(table: Design, *, json: bool) -> None:
+    """Print a design table, and what it takes of an FPGA by estimate."""
+    from stepgen.hw.design.table import ESTIMATE
+    from stepgen.ir.errors import StepError
+    from stepgen.report import console, resources
+    from stepgen.synth.estimate import estimate
+
+    try:
+        found, missing = estimate(table), ""
+    except StepError as error:  # a unit of one's own may have no circuit yet
+        found, missing = None, f"resources can't be estimated: {error}"
+    if json:
+        told = {} if found is None else {ESTIMATE: resources.document(table, found)}
+        console.show_json({**loads(table.to_json()), **told})
+        return
+    shown = (missing,) if found is None else resources.tables(table, found)
+    console.show(*console.design_tables(table), *shown)

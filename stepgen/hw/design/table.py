@@ -29,6 +29,9 @@ from .params import UnitParams, params_class
 FORMAT = 1
 """Version of the table's text form."""
 
+ESTIMATE = "estimate"
+"""Field beside those of a table for what its design takes, which reading passes over."""
+
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
 MOST_DEPTH = 1 << 20
 """Greatest depth of a FIFO in beats: more than the on-chip memory of any FPGA holds."""
@@ -379,7 +382,8 @@ class Design:
             If the text is not a design table or of a newer format, or the table is inconsistent.
         """
         with unstamped(parsed(text, "the design"), FORMAT, "the design") as fields:
-            return record(fields, cls, "the design")
+            own = {name: value for name, value in fields.items() if name != ESTIMATE}
+            return record(own, cls, "the design")
 
 
 def record_hash(fields: Mapping[str, Any]) -> str:

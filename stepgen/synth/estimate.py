@@ -1,0 +1,114 @@
+"""What a design takes of an FPGA, estimated without synthesis.
+
+Multipliers, block RAM and registers are counted in the circuits. LUTs are a weighted sum of the
+logic in them. The weights are fitted to units that were synthesized one by one; together they take
+fewer LUTs, by a share that whole designs showed. ``python -m benchmarks units`` measures it all and
+writes ``measured.json``: units, whole designs, and by how much the estimate of these was wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..hw.design.table import Design
+from .circuits import FOREIGN, LOGIC, counted
+from .measuring import LUT_RAM, MEASURED
+from .netlist import Used
+from .out_of_context import FAMILY
+from .toolchain import toolchain
+
+FILE = Path(__file__).with_name("measured.json")
+"""Of what ``python -m benchmarks units`` has measured."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a design takes, by part.
+
+    Attributes
+    ----------
+    units, channels : dict of str to dict of str to int
+        Numbers by resource (`stepgen.synth.measuring.MEASURED`) of each unit, and of the FIFO of
+        each channel, by name.
+    control : dict of str to int
+        Of control registers, counters, and the logic that starts and ends a run.
+    foreign : tuple of str
+        Names of units whose modules in Verilog are not counted.
+    """
+
+    units: Mapping[str, Used]
+    channels: Mapping[str, Used]
+    control: Used
+    foreign: tuple[str, ...]
+
+    @property
+    def total(self) -> Used:
+        """All together."""
+        return total([*self.units.values(), *self.channels.values(), self.control])
+
+
+def total(parts: Iterable[Mapping[str, int]]) -> Used:
+    """The sum of what several parts take."""
+    parts = list(parts)
+    return {what: sum(part[what] for part in parts) for what in MEASURED}
+
+
+def estimate(design: Design) -> Estimate:
+    """Estimate what a design takes of an ECP5.
+
+    Parameters
+    ----------
+    design : Design
+
+    Raises
+    ------
+    StepError
+        Where a unit's circuit can't be made.
+    """
+    found = counted(design, FAMILY)
+    together = measurements()["together"]
+    weights = {kind: together * weight for kind, weight in measurements()["weights"].items()}
+    return Estimate(
+        {name: weighed(counts, weights) for name, counts in found.units.items()},
+        {name: weighed(counts, weights) for name, counts in found.channels.items()},
+        weighed(found.control, weights),
+        tuple(name for name, counts in found.units.items() if counts[FOREIGN]),
+    )
+
+
+def weighed(counts: Counter[str], weights: Mapping[str, float]) -> Used:
+    """What a circuit takes, by what is in it.
+
+    Parameters
+    ----------
+    counts : Counter
+        From `stepgen.synth.circuits.contents`.
+    weights : mapping of str to float
+        LUTs of a bit, by kind of logic.
+    """
+    memory = counts["lut_ram"] * toolchain(FAMILY).cells[LUT_RAM]["lut"]
+    logic = sum(weights[kind] * counts[kind] for kind in LOGIC)
+    exact = {what: counts[what] for what in ("ff", "multiplier", "block_ram")}
+    return {"lut": round(logic) + memory, **exact, "lut_ram": memory}
+
+
+@functools.cache
+def measurements() -> dict[str, Any]:
+    """What was measured: the contents of `FILE`.
+
+    Returns
+    -------
+    dict
+        ``yosys`` (version), ``weights`` (LUTs of a bit by kind of logic in a unit by itself),
+        ``together`` (what of these LUTs remains in a design), ``units`` (each with the program and
+        lanes it is from, its name, its kind, and `MEASURED`), ``designs`` (whole ones, with what
+        was measured and estimated), ``errors`` (of the estimated LUTs, in per cent).
+    """
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found

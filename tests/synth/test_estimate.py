@@ -1,0 +1,111 @@
+"""What units take of an FPGA, against what was measured, and estimates without synthesis."""
+
+from collections import Counter, defaultdict
+
+import pytest
+
+import stepgen as sg
+from benchmarks.units import CHECKED, WHOLE, design_of, distinct, synthesized
+from stepgen.compile.lower import lower
+from stepgen.hw.units import load_all
+from stepgen.report import resources
+from stepgen.synth.circuits import FIFO
+from stepgen.synth.estimate import estimate, measurements, weighed
+from stepgen.synth.measuring import MEASURED, TOOL, measured
+from stepgen.tools import external
+
+AGAIN = "measure again: python -m benchmarks units"
+EXACT = ("ff", "multiplier", "block_ram", "lut_ram")
+MOST = 2
+"""Circuits of a kind that are synthesized."""
+SAME_YOSYS, OTHER_YOSYS = 0.03, 0.1
+"""Share by which LUTs may differ from those measured, with the Yosys of then and with another."""
+WRONG = 0.15
+"""Share by which the estimate of a whole design may be wrong."""
+
+
+def told():
+    """What was measured of units and FIFOs, by program, lanes, kind and name."""
+    return {(r["program"], r["lanes"], r["kind"], r["name"]): r for r in measurements()["units"]}
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """Some circuits of each kind, named as in `told`; those with block RAM first."""
+    kinds, seen, was = defaultdict(list), set(), told()
+    for program in CHECKED:
+        for circuit in distinct(design_of(*program), seen):
+            one = (*program, circuit.kind, circuit.name)
+            blocks = was[one]["block_ram"] if one in was else 0
+            kinds[circuit.kind].append((-blocks, one, circuit.text))
+    assert kinds.keys() == {FIFO, *load_all()}
+    return {one: text for found in kinds.values() for _, one, text in sorted(found)[:MOST]}
+
+
+def test_units_take_what_was_measured(chosen, tmp_path):
+    """Of each kind, in one process of Yosys."""
+    was = told()
+    same = external.find(TOOL).version == measurements()["yosys"]
+    most = SAME_YOSYS if same else OTHER_YOSYS
+    assert chosen.keys() <= was.keys(), AGAIN
+    for name, takes in measured(chosen, tmp_path).items():
+        old = was[name]
+        exact = {what: old[what] for what in EXACT}
+        assert {what: takes[what] for what in EXACT} == exact, f"{name}: {AGAIN}"
+        assert abs(takes["lut"] - old["lut"]) <= most * old["lut"], f"{name}: {AGAIN}"
+
+
+def test_multipliers_and_block_ram_are_counted_exactly():
+    designs = {one: estimate(design_of(*one)) for one in CHECKED}
+    for (program, lanes, kind, name), row in told().items():
+        if (program, lanes) in designs:
+            found = designs[program, lanes]
+            takes = (found.channels if kind == FIFO else found.units)[name]
+            for what in ("multiplier", "block_ram"):
+                assert takes[what] == row[what], (program, name, what)
+
+
+def test_the_parts_of_an_estimate_add_up():
+    g = sg.Graph("one")
+    x = g.input("x", sg.int8[1, 8], (4,))
+    g.output(x.fifo(600).map(sg.fn.row_sum()), "y")
+    design = lower(g, lanes=8)
+    found = estimate(design)
+    assert found.units.keys() == {u.name for u in design.units}
+    assert found.channels.keys() == {c.name for c in design.channels}
+    parts = [*found.units.values(), *found.channels.values(), found.control]
+    assert found.total == {what: sum(p[what] for p in parts) for what in MEASURED}
+    (deep,) = (c for c in design.channels if c.depth == 600)
+    assert found.channels[deep.name]["block_ram"] == -(-deep.width // 18)  # 1024 rows of 18 bits
+    assert not found.foreign
+    document = resources.document(design, found)
+    assert document["total"] == found.total
+    assert [row["unit"] for row in document["units"]] == [u.name for u in design.units]
+
+
+def test_what_is_told_of_the_error_is_what_was_measured():
+    data = measurements()
+    assert {(d["program"], d["lanes"]) for d in data["designs"]} <= set(WHOLE)
+    wrong = [abs(d["lut_estimated"] / d["lut"] - 1) for d in data["designs"]]
+    assert data["errors"]["design_lut"] == round(100 * max(wrong), 1)
+    assert max(wrong) < WRONG
+    assert {kind["kind"] for kind in data["units"]} == {FIFO, *load_all()}, AGAIN
+
+
+def test_logic_is_weighed():
+    weights = measurements()["weights"]
+    nothing = dict.fromkeys(MEASURED, 0)
+    assert weighed(Counter(), weights) == nothing
+    assert weighed(Counter(add=100), weights)["lut"] == round(100 * weights["add"])
+    assert weighed(Counter(lut_ram=2), weights) == nothing | {"lut": 12, "lut_ram": 12}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "lanes"), WHOLE)
+def test_whole_designs_are_estimated(program, lanes):
+    design = design_of(program, lanes)
+    found, takes = estimate(design).total, synthesized(design)
+    assert abs(found["lut"] - takes["lut"]) <= WRONG * takes["lut"]
+    assert abs(found["ff"] - takes["ff"]) <= WRONG * takes["ff"]
+    for what in ("multiplier", "block_ram"):
+        assert found[what] == takes[what]
