@@ -23,6 +23,9 @@ CLOCK = {
 }
 """What place and route says of the clock that the design has."""
 
+LUTS = {"ecp5": (0, 0.15), "gowin": (-0.1, 0.2)}
+"""What placement may add to those of the netlist, as a share: ends of carry chains, and such."""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOARDS)
@@ -45,4 +48,5 @@ def test_the_first_program_on_every_board(
     whole = {what: sum(takes[what] for takes in made.groups.values()) for what in made.placed.used}
     assert whole["ff"] == made.placed.used["ff"]
     assert whole["block_ram"] == made.placed.used["block_ram"]
-    assert 0 <= made.placed.used["lut"] - whole["lut"] < 0.2 * whole["lut"]
+    low, high = LUTS[chip.family]
+    assert low <= made.placed.used["lut"] / whole["lut"] - 1 < high

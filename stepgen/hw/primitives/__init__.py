@@ -7,7 +7,7 @@ elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 from .block_ram import BlockRam
 from .counter import after, counter
 from .delay import delayed
-from .device import GENERIC, Device, is_ecp5
+from .device import GENERIC, Device, is_ecp5, is_gowin
 from .multiplier import Multiplier
 from .rom import Rom
 
@@ -21,4 +21,5 @@ __all__ = [
     "counter",
     "delayed",
     "is_ecp5",
+    "is_gowin",
 ]

@@ -9,17 +9,17 @@ from amaranth.utils import ceil_log2
 
 from ..design import stages
 from .delay import delayed
-from .device import is_ecp5
+from .device import is_ecp5, is_gowin
 
 __all__ = ["BlockRam"]
 
 SHALLOW = 32
 """Most rows that are mapped to LUT RAM."""
 
-ECP5_SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
-"""Data and address bits that a DP16KD can have."""
+SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
+"""Data and address bits that a DP16KD of ECP5 can have, and a block of Gowin."""
 
-ECP5_ADDRESS_BITS, ECP5_HALF = 14, 18
+ADDRESS_BITS, HALF = 14, 18
 MOST_ROWS = 2048
 """With contents from the start: shapes that use all 9 bits of a byte."""
 
@@ -45,8 +45,9 @@ class BlockRam(wiring.Component):
 
     Notes
     -----
-    ECP5: DP16KD with their output registers, which no tool packs by itself; up to 32 rows LUT RAM.
-    Elsewhere a memory for the tool to map.
+    ECP5: DP16KD with their output registers, which no tool packs by itself; Gowin: SDPB and SDPX9B
+    likewise, but where there are contents. Up to 32 rows, and elsewhere, a memory for the tool to
+    map.
     """
 
     def __init__(self, width: int, depth: int, init: Sequence[int] = ()):
@@ -66,8 +67,12 @@ class BlockRam(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        if is_ecp5(platform) and SHALLOW < self.depth <= 1 << ECP5_ADDRESS_BITS:
-            self._ecp5(m)
+        fits = SHALLOW < self.depth <= 1 << ADDRESS_BITS
+        if is_ecp5(platform) and fits:
+            self._blocks(m, self._ecp5)
+            return m
+        if is_gowin(platform) and fits and not self.init:
+            self._blocks(m, self._gowin)
             return m
         style = "distributed" if self.depth <= SHALLOW else "block"
         m.submodules.rows = rows = memory.Memory(
@@ -83,13 +88,13 @@ class BlockRam(wiring.Component):
         ]
         return m
 
-    def _ecp5(self, m):
+    def _blocks(self, m, block):
         """Blocks in parallel, each of the widest shape that has enough rows."""
-        bits, address_bits = next(s for s in ECP5_SHAPES if self.depth <= 1 << s[1])
+        bits, address_bits = next(s for s in SHAPES if self.depth <= 1 << s[1])
         w_addr, r_addr = (
             self._address(address, address_bits) for address in (self.w_addr, self.r_addr)
         )
-        if bits >= ECP5_HALF:
+        if bits >= HALF:
             enables = bits // 9
             w_addr = Cat(Const(-1, enables), w_addr[enables:])
         for start in range(0, self.width, bits):
@@ -98,26 +103,53 @@ class BlockRam(wiring.Component):
             unused = Signal(36 - count, name=f"unused_{start}")
             seen = Cat(self.r_data[start : start + count], unused)
             rows = [row >> start & (1 << count) - 1 for row in self.init]
-            m.submodules[f"block_{start}"] = Instance(
-                "DP16KD",
-                **self._ports(bits, written, w_addr, r_addr, seen),
-                **_contents(bits, rows),
-            )
+            m.submodules[f"block_{start}"] = block(bits, written, w_addr, r_addr, seen, rows)
 
     def _address(self, address, bits):
         """`address` in the upper of a port's address bits."""
         padded = Cat(address, Const(0, bits - len(address)))
-        return Cat(Const(0, ECP5_ADDRESS_BITS - bits), padded)
+        return Cat(Const(0, ADDRESS_BITS - bits), padded)
+
+    def _ecp5(self, bits, written, w_addr, r_addr, seen, rows):
+        ports = self._ports(bits, written, w_addr, r_addr, seen)
+        return Instance("DP16KD", **ports, **_contents(bits, rows))
+
+    def _gowin(self, bits, written, w_addr, r_addr, seen, rows):
+        """Port A writes, port B reads; only the larger block has the ninth bit of a byte."""
+        kind, size = ("SDPX9B", 36) if bits >= 9 else ("SDPB", 32)
+        zero, one, none = Const(0, 1), Const(1, 1), Const(0, 3)
+        return Instance(
+            kind,
+            p_READ_MODE=one,
+            p_BIT_WIDTH_0=bits,
+            p_BIT_WIDTH_1=bits,
+            p_BLK_SEL_0=none,
+            p_BLK_SEL_1=none,
+            p_RESET_MODE="SYNC",
+            i_CLKA=ClockSignal(),
+            i_CEA=self.w_en,
+            i_RESETA=zero,
+            i_BLKSELA=none,
+            i_ADA=w_addr,
+            i_DI=written[:size],
+            i_CLKB=ClockSignal(),
+            i_CEB=one,
+            i_OCE=one,
+            i_RESETB=zero,
+            i_BLKSELB=none,
+            i_ADB=r_addr,
+            o_DO=seen[:size],
+        )
 
     def _ports(self, bits, written, w_addr, r_addr, seen):
         """Port A writes, port B reads. With 36 bits each side uses both halves of the data."""
         zero, one = Const(0, 1), Const(1, 1)
-        low, high = range(ECP5_HALF), range(ECP5_HALF, 36)
+        low, high = range(HALF), range(HALF, 36)
         # A word of up to 18 bits leaves at B; a word of 36 leaves with its lower half at A.
-        first = "A" if bits > ECP5_HALF else "B"
+        first = "A" if bits > HALF else "B"
         outputs = {f"o_DO{first}{k}": seen[k] for k in low}
-        if bits > ECP5_HALF:
-            outputs |= {f"o_DOB{k - ECP5_HALF}": seen[k] for k in high}
+        if bits > HALF:
+            outputs |= {f"o_DOB{k - HALF}": seen[k] for k in high}
         return dict(
             p_DATA_WIDTH_A=bits,
             p_DATA_WIDTH_B=bits,
@@ -142,7 +174,7 @@ class BlockRam(wiring.Component):
             **{f"i_ADA{k}": bit for k, bit in enumerate(w_addr)},
             **{f"i_ADB{k}": bit for k, bit in enumerate(r_addr)},
             **{f"i_DIA{k}": written[k] for k in low},
-            **{f"i_DIB{k - ECP5_HALF}": written[k] for k in high},
+            **{f"i_DIB{k - HALF}": written[k] for k in high},
             **outputs,
         )
 
@@ -151,8 +183,8 @@ def _contents(bits, rows):
     """Parameters of a DP16KD that holds these rows: 16 halves of 18 bits in each of 320."""
     whole = sum(row << n * bits for n, row in enumerate(rows))
     parameters = {}
-    for n in range(-(-len(rows) * bits // (16 * ECP5_HALF))):
-        halves = (whole >> (n * 16 + k) * ECP5_HALF & (1 << ECP5_HALF) - 1 for k in range(16))
+    for n in range(-(-len(rows) * bits // (16 * HALF))):
+        halves = (whole >> (n * 16 + k) * HALF & (1 << HALF) - 1 for k in range(16))
         parameters[f"p_INITVAL_{n:02X}"] = Const(
             sum(h << 20 * k for k, h in enumerate(halves)), 320
         )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["GENERIC", "Device", "is_ecp5"]
+__all__ = ["GENERIC", "Device", "is_ecp5", "is_gowin"]
 
 
 @dataclass(frozen=True)
@@ -19,3 +19,8 @@ GENERIC = Device("generic")
 def is_ecp5(platform) -> bool:
     """Whether `platform` (an Amaranth platform, a `Device` or None) is a Lattice ECP5."""
     return getattr(platform, "family", None) == "ecp5"
+
+
+def is_gowin(platform) -> bool:
+    """Whether `platform` is a Gowin GW2A or GW2AR."""
+    return getattr(platform, "family", None) == "gowin"

@@ -7,9 +7,12 @@ from amaranth.lib.wiring import In, Out
 from ..design import stages
 from ..design.stages import MULTIPLIER_BITS
 from .delay import delayed
-from .device import is_ecp5
+from .device import is_ecp5, is_gowin
 
 __all__ = ["Multiplier"]
+
+GOWIN_BITS = 9
+"""Of the factors of the smaller of two blocks."""
 
 
 class Multiplier(wiring.Component):
@@ -29,8 +32,9 @@ class Multiplier(wiring.Component):
 
     Notes
     -----
-    Latency 3, one product per cycle. ECP5: one MULT18X18D with all its registers for factors of up
-    to 18 bits, which no tool packs by itself; elsewhere what the tool makes of ``a * b``.
+    Latency 3, one product per cycle. For factors of up to 18 bits one block with all its registers,
+    which no tool packs by itself: MULT18X18D of ECP5, MULT9X9 or MULT18X18 of Gowin; elsewhere what
+    the tool makes of ``a * b``.
     """
 
     def __init__(self, a_bits: int, b_bits: int, *, a_signed: bool = True, b_signed: bool = True):
@@ -47,6 +51,9 @@ class Multiplier(wiring.Component):
         if is_ecp5(platform) and max(len(self.a), len(self.b)) <= MULTIPLIER_BITS:
             m.submodules.dsp = self._ecp5()
             return m
+        if is_gowin(platform) and max(len(self.a), len(self.b)) <= MULTIPLIER_BITS:
+            m.submodules.dsp = self._gowin()
+            return m
         a = delayed(m, self.a, 1, reset_less=True)
         b = delayed(m, self.b, 1, reset_less=True)
         product = Signal.like(self.product)
@@ -61,10 +68,7 @@ class Multiplier(wiring.Component):
             for name in ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT")
             for what, value in (("CLK", "CLK0"), ("CE", "CE0"), ("RST", "RST0"))
         }
-        a, b = (
-            Cat(x, (x[-1] & x.shape().signed).replicate(MULTIPLIER_BITS - len(x)))
-            for x in (self.a, self.b)
-        )
+        a, b = (_extended(x, MULTIPLIER_BITS) for x in (self.a, self.b))
         unused = Signal(2 * MULTIPLIER_BITS - len(self.product))
         product = Cat(self.product, unused)
         return Instance(
@@ -85,3 +89,31 @@ class Multiplier(wiring.Component):
             **{f"i_C{k}": zero for k in range(MULTIPLIER_BITS)},
             **{f"o_P{k}": bit for k, bit in enumerate(product)},
         )
+
+    def _gowin(self):
+        bits = GOWIN_BITS if max(len(self.a), len(self.b)) <= GOWIN_BITS else MULTIPLIER_BITS
+        zero, one = Const(0, 1), Const(1, 1)
+        unused = Signal(2 * bits - len(self.product))
+        registers = ("AREG", "BREG", "ASIGN_REG", "BSIGN_REG", "PIPE_REG", "OUT_REG")
+        return Instance(
+            f"MULT{bits}X{bits}",
+            **{f"p_{name}": one for name in registers},
+            p_MULT_RESET_MODE="SYNC",
+            i_CLK=ClockSignal(),
+            i_CE=one,
+            i_RESET=zero,
+            i_A=_extended(self.a, bits),
+            i_B=_extended(self.b, bits),
+            i_SIA=Const(0, bits),
+            i_SIB=Const(0, bits),
+            i_ASIGN=Const(self.a.shape().signed, 1),
+            i_BSIGN=Const(self.b.shape().signed, 1),
+            i_ASEL=zero,
+            i_BSEL=zero,
+            o_DOUT=Cat(self.product, unused),
+        )
+
+
+def _extended(factor, bits):
+    """A factor with more bits of the same value."""
+    return Cat(factor, (factor[-1] & factor.shape().signed).replicate(bits - len(factor)))
