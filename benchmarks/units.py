@@ -40,7 +40,7 @@ FITTED = (
 """Programs and lanes whose units the weights are fitted to."""
 WHOLE = (
     *(("alignment", 4), ("attention", 4), ("gnn", 4), ("moe", 4), ("swiglu", 4)),
-    *(("matmul", 4), ("matvec", 8), ("moe_swiglu", 8), ("normalize:softmax", 4)),
+    *(("matmul", 4), ("matvec", 8), ("normalize:softmax", 4), ("perceptron", 4)),
 )
 """Programs and lanes that are synthesized as a whole; units of the last ones were not fitted to."""
 SMALL = 20

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from ..hw.design.params import UnitParams, params_class
 from ..hw.units import load_all
+from ..report.resources import COLUMNS, measured
 from .docstrings import first, of, table
 
 _WITH_A_BUS = ("axi", "load", "memory", "random_store", "store")
 _PORTS = ("sink", "source")
 
 
+COST = COLUMNS[:4]
+"""Without LUT RAM, which is part of the LUTs."""
+
+
 def alone() -> str:
     """Module, ports and what it does, of each."""
     kinds = [kind for kind in load_all() if kind not in (*_WITH_A_BUS, *_PORTS)]
-    heads = ("`stepgen.hw.units.….params`", "inputs", "outputs", "what it does")
+    own = ("`stepgen.hw.units.….params`", "inputs", "outputs", "what it does")
+    heads = (*own, *COST)
     return "\n".join(table(heads, (_row(params_class(kind)) for kind in kinds)))
 
 
-def _row(params: type[UnitParams]) -> tuple[str, str, str, str]:
+def _row(params: type[UnitParams]) -> tuple[str, ...]:
     name = f"`{params.kind}.params.{params.__name__}`"
-    return name, _ports(params, "inputs"), _ports(params, "outputs"), first(of(params)["Summary"])
+    ports = (_ports(params, "inputs"), _ports(params, "outputs"))
+    return (name, *ports, first(of(params)["Summary"]), *measured(params.kind)[: len(COST)])
 
 
 def _ports(params: type[UnitParams], side: str) -> str:

@@ -51,5 +51,12 @@ def tables(design: Design, found: Estimate) -> Iterator[RenderableType]:
         yield f"not counted: the modules in Verilog of {', '.join(found.foreign)}"
 
 
+def measured(kind: str) -> tuple[str, ...]:
+    """What units of a kind took that were synthesized by themselves, least and most, by column."""
+    rows = [row for row in measurements()["units"] if row["kind"] == kind]
+    ranges = ((min(r[what] for r in rows), max(r[what] for r in rows)) for what in MEASURED)
+    return tuple(str(low) if low == high else f"{low} to {high}" for low, high in ranges)
+
+
 def _row(name: str, takes: Mapping[str, int]) -> tuple[Any, ...]:
     return (name, *(takes[what] for what in MEASURED))

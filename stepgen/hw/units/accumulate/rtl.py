@@ -28,7 +28,7 @@ class AccumulateCore(UnitCore):
     the memory, and in a Scan the pipeline. Cost: the memory, the pipelines, and where tiles may be
     small a comparator of addresses per stage. Tiles of other sizes than the chunk's first, tiles
     with too many rows, and empty chunks of tiles whose rows are not static raise ``error``.
-    Resources and clock: ``benchmarks/RESULTS.md``, d.
+    Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
     def elaborate(self, platform):

@@ -22,6 +22,7 @@ class AsTileCore(UnitCore):
     -----
     One beat per cycle. Latency 5 to floats, 1 to integers; of flags 0. A conversion per lane. An
     address that is all ones, and so may be any larger one, raises ``error`` and stays where it is.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

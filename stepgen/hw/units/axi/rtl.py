@@ -27,6 +27,7 @@ class AxiCore(UnitCore):
     Notes
     -----
     Latency 0 in addition to the FIFOs', one word per cycle and direction, no logic.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def extra_ports(self):

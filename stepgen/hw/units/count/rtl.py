@@ -19,6 +19,7 @@ class CountCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs'; a counter.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -18,6 +18,7 @@ class CutColsCore(UnitCore):
     -----
     An element per cycle. Latency 0 in addition to the FIFOs', a counter and a multiplexer of the
     lanes. A row of another number of beats raises ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

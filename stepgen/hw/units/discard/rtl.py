@@ -7,7 +7,12 @@ from ...unit import UnitCore
 
 
 class DiscardCore(UnitCore):
-    """Accepts a beat in every cycle; the run lasts until its ``DONE``."""
+    """Accepts a beat in every cycle; the run lasts until its ``DONE``.
+
+    Notes
+    -----
+    Resources: ``benchmarks/RESULTS.md``, u1.
+    """
 
     finishes = True
 

@@ -23,6 +23,7 @@ class DropCore(UnitCore):
     One beat per cycle, also while dropping. Latency 0 in addition to the FIFOs' and a handful of
     LUTs; with ``hold`` one cycle and one beat of registers. Flags that end before x does, or after
     it, raise ``error`` and stop the unit.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -24,6 +24,7 @@ class EagerMergeCore(UnitCore):
     One beat per cycle, across chunks as well, also if all come from one input. Latency 0 in
     addition to the FIFOs'. A prefix tree over the inputs for the choice, and an AND-OR tree of the
     payload's width; the depth of logic grows with the logarithm of their number.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -35,6 +35,7 @@ class ExpandCore(UnitCore):
     the memory's. Cost: the memory and four counters as wide as its address. An element that fills
     the memory before its end and has to be read again raises ``error`` and stops the unit; so does
     a reference of another structure.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

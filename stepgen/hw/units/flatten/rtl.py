@@ -21,6 +21,7 @@ class FlattenCore(UnitCore):
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs' and a handful of LUTs; with ``hold``
     one cycle and one beat of registers.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

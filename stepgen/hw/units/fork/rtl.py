@@ -11,6 +11,7 @@ class ForkCore(UnitCore):
     Notes
     -----
     Latency 0 in addition to the FIFOs', one beat per cycle, a few gates.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -18,6 +18,7 @@ class GroupCore(UnitCore):
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs', a counter and a handful of LUTs. A
     group that ends within a chunk raises ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -18,6 +18,7 @@ class LinkCore(UnitCore):
     One beat per cycle on the side with fewer lanes. Latency 0 in addition to the FIFOs'. Beats of
     equal lanes take wires; wide beats a counter and a multiplexer of their parts; narrow ones
     registers for all but the last of those that become one.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

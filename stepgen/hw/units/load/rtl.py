@@ -47,6 +47,7 @@ class LoadCore(UnitCore):
     words one cycle more. From a reference's head to the head of ``req`` 3 cycles, without a
     reference 2 cycles from the start, and from an address 4, or 7 where a start takes a
     multiplication; from a word's head to the beat's head 1 cycle.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def __init__(self, unit, design):

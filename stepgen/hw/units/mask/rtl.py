@@ -23,6 +23,7 @@ class MaskCore(UnitCore):
     One beat per cycle. Latency 3; two adders as wide as numbers, and a comparator for each lane.
     Operands of different structure raise ``error``; so do positions that are too large, which stay
     where they are.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -34,7 +34,7 @@ class MatmulCore(UnitCore):
     sum can step again after 4 cycles, so N should be 4 L there at least; with less it waits between
     slices of a row. From the step that completes a slice of results to its payload: of integers 7
     cycles and one per level of the adder tree, of floats 15 and two per level.
-    Resources and clock: ``benchmarks/RESULTS.md``, d.
+    Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
     def elaborate(self, platform):

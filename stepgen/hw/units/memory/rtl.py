@@ -37,6 +37,7 @@ class MemoryCore(UnitCore):
     requester. Latency 1 cycle for requests, 0 for words, in addition to the FIFOs'; more than 8
     units take a register stage per factor of 8 on the way to the bus (the channels' ``delay``), so
     that the clock frequency does not depend on their number.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

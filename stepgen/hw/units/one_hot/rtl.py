@@ -21,6 +21,7 @@ class OneHotCore(UnitCore):
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs', a register per bit, and a prefix tree
     over the bits.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

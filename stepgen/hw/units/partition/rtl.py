@@ -22,6 +22,7 @@ class PartitionCore(UnitCore):
     One beat per cycle. Latency 0 in addition to the FIFOs'. Per output an AND of space and mask in
     a balanced tree; the payload is wired through. A stream and a selector of different structure
     raise ``error`` and the unit stops; so do selectors that are left, unless `surplus` allows them.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     finishes = True

@@ -23,8 +23,8 @@ class PcuCore(UnitCore):
     -----
     One result per cycle, across rows and tiles too. Latency and hardware multipliers are those of
     the pipeline (`stepgen.hw.arithmetic.operations`), and the memory's if there is one. ``error``
-    rises when beats that meet differ in kind or stop. Resources and clock:
-    ``benchmarks/RESULTS.md``, d.
+    rises when beats that meet differ in kind or stop.
+    Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
     def elaborate(self, platform):

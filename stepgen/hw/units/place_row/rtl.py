@@ -22,6 +22,7 @@ class PlaceRowCore(UnitCore):
     One beat per cycle. Latency 0 in addition to the FIFOs'. A row that the tile does not have
     raises ``error``, and the tile's last beat stays where it is; so do operands of different
     structure.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

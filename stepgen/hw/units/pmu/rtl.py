@@ -37,6 +37,7 @@ class PmuCore(UnitCore):
     memory, four with several outputs; the memory's latency follows. Cost: the memory, the queue of
     free pages, copies of the table that links pages, and the counts. Streams of different
     structure raise ``error``, and so does a chunk that needs more than all pages.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     @property

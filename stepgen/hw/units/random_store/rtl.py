@@ -34,6 +34,7 @@ class RandomStoreCore(UnitCore):
     One beat or one word per cycle, whichever is wider, and one cycle more for a tile whose last
     beat lies across words. Latency 1 from an address to its start, and 3 more where that takes a
     multiplication.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     finishes = True

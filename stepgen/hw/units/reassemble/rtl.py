@@ -29,6 +29,7 @@ class ReassembleCore(UnitCore):
     tree of the payload's width over the inputs; the depth of logic grows with the logarithm of
     their number. An input that ends where the selector names it raises ``error`` and stops the
     unit, so does one that goes on after the selector's end.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     finishes = True

@@ -22,7 +22,8 @@ class ReduceRowsCore(UnitCore):
     -----
     One beat per cycle. Latency is a pair's at each level of the tree over a row. Cost: L - 1 pairs
     for the lanes of a beat, and one for each further level. A row of another number of beats raises
-    ``error``. Resources and clock: ``benchmarks/RESULTS.md``, d.
+    ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
     def elaborate(self, platform):

@@ -23,6 +23,7 @@ class ReshapeCore(UnitCore):
     -----
     One beat per cycle, also while padding. Latency 0 in addition to the FIFOs'. No holding
     register: a few counters and comparators.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -26,6 +26,7 @@ class RetileColCore(UnitCore):
     the last tile to the joined row 1 in addition to the FIFOs' and the memory's. Cost: the memory
     and two counters of its address width. A chunk of another number of tiles, tiles with more than
     `rows` rows or with different numbers of rows raise ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -26,6 +26,7 @@ class RotatePairsCore(UnitCore):
     One beat per cycle. Latency 1, and 1 more if pairs straddle beats. Cost: the register, and for
     every other lane a negation, which of floats is that of the sign. A row of another number of
     beats raises ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

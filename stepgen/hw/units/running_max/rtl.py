@@ -23,6 +23,7 @@ class RunningMaxCore(UnitCore):
     One beat per cycle. Latency 5, and 2 for each level of the network. Cost: an adder
     and a subtraction per lane, about log2(L) + 2 comparators. A row of another number of beats
     raises ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

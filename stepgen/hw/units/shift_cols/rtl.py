@@ -19,8 +19,8 @@ class ShiftColsCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs'. Cost: registers for the elements by
-    which columns move. A row of another number of beats raises ``error``. Resources and clock:
-    ``benchmarks/RESULTS.md``, d.
+    which columns move. A row of another number of beats raises ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
     def elaborate(self, platform):

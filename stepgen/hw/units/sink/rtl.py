@@ -15,6 +15,10 @@ class SinkCore(UnitCore):
     -------
     port : ``Out(stream)``
         The port; appears at the top under the unit's name.
+
+    Notes
+    -----
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     finishes = True

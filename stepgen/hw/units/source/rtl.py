@@ -17,6 +17,10 @@ class SourceCore(UnitCore):
     -------
     port : ``In(stream)``
         The port; appears at the top under the unit's name.
+
+    Notes
+    -----
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def extra_ports(self):

@@ -23,6 +23,7 @@ class SpanCore(UnitCore):
     One beat per cycle. Latency 0 in addition to the FIFOs'; a counter, an adder and two
     comparators. A range that is too long, or empty where it must not be, raises ``error`` and stays
     where it is.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

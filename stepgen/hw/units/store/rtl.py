@@ -29,6 +29,7 @@ class StoreCore(UnitCore):
     One beat or one word per cycle, whichever is wider; a beat wider than a word takes a cycle per
     word of the bytes that it has. Latency 0 in addition to the FIFOs', and the time that a burst
     takes to fill.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     finishes = True

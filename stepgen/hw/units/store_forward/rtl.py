@@ -19,6 +19,7 @@ class StoreForwardCore(UnitCore):
     One beat per cycle, across chunks as well. Latency 0 in addition to that of the FIFO, from a
     chunk's last beat on. Cost: the FIFO and a counter of complete chunks. A chunk that fills the
     FIFO before its end raises ``error`` and stops the unit.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -24,6 +24,7 @@ class TileAddressesCore(UnitCore):
     One beat per cycle. Latency 0 in addition to the FIFOs', or 3 where numbers are multiplied by
     a count that is no power of two; a counter and an adder. A selector that has not one bit set
     raises ``error`` and stays where it is.
+    Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
     def elaborate(self, platform):

@@ -25,8 +25,8 @@ class TopKCore(UnitCore):
     -----
     An element per cycle, and a cycle for each beat of the result but the first. Latency 4. Cost:
     for each element that is chosen a comparator, and registers for it, its column and its rank. A
-    row of another number of beats raises ``error``. Resources and clock:
-    ``benchmarks/RESULTS.md``, d.
+    row of another number of beats raises ``error``.
+    Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
     def elaborate(self, platform):
