@@ -165,9 +165,10 @@ class Lowering:
         for one in units if many else [units]:
             if said := unfinished(one):
                 raise self.fail(node, f"the unit that {node.attrs['fn']} chooses {said}")
-        if many != in_chain:
-            takes = "a list of units" if in_chain else "one unit"
-            raise self.fail(node, f"{node.attrs['fn']} must choose {takes}, not {shown(units)}")
+        if in_chain and not many:
+            raise self.fail(
+                node, f"{node.attrs['fn']} must choose a list of units, not {shown(units)}"
+            )
         x, y = node.inputs[0], node.outputs[0]
         lowered = sum(one.lowered for one in (units if many else [units]))
         if wire_levels(x.dtype) - lowered != wire_levels(y.dtype):
@@ -179,7 +180,7 @@ class Lowering:
         return units
 
     def function_unit(self, node: Node, choose: Callable[[], Any]) -> None:
-        """Add the one unit that the function of a node chooses, without contents that it ignores.
+        """Add the unit that the function of a node chooses, without contents that it ignores.
 
         Raises
         ------
@@ -187,6 +188,8 @@ class Lowering:
             If it has none, or one with other ports.
         """
         params = self.chosen(node, choose)
+        if isinstance(params, list | tuple):
+            return self.chain(node, params, node.inputs[0])
         kind, count = type(params).__name__, len(node.inputs)
         if len(params.inputs) != count:
             raise self.fail(
@@ -246,6 +249,35 @@ class Lowering:
         assert isinstance(stream.dtype, Tile)
         slices = self.slices(node, stream.dtype)
         return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
+
+    def chain(self, node: Node, units: Sequence[UnitParams], carried: Stream, **last: str) -> None:
+        """Add units of one input and output, one behind the other, from a node's first input on.
+
+        Channels between them have the format of the stream `carried`. The last unit also reads the
+        channels `last`, by port.
+
+        Raises
+        ------
+        StepError
+            If a unit has other ports.
+        """
+        channel, dims = self.input(node, 0), self.extents(node, node.inputs[0])
+        for params in units:
+            is_last = params is units[-1]
+            if len(params.inputs) != 1 + is_last * len(last) or len(params.outputs) != 1:
+                raise self.fail(
+                    node, f"the unit {type(params).__name__} must have one input and one output"
+                )
+            delay = params.delay(self.lanes)
+            if is_last:
+                name, target, inputs = node.name, self.output(node, delay=delay), last
+            else:
+                dims, inputs = params.extents(dims), {}
+                name = f"{node.name}_{params.kind}"
+                target = self.link(node, params.kind, carried, dims, delay=delay)
+            ports = {params.inputs[0]: channel, **inputs, params.outputs[0]: target}
+            self.unit(name, params, **ports)
+            channel = target
 
     def link(
         self, node: Node, label: str, stream: Stream, extents: Extents, *, delay: int = 0
