@@ -75,6 +75,8 @@ def every_unit() -> sg.Graph:
     g.output(spans.flat_map(sg.fn.span_last(), rank=1), "lasts")
     g.output(x.map(sg.fn.running_max(2)), "decaying")
     g.output(x.map(sg.fn.rotate_pairs()), "turned")
+    two = scores.promote(0).expand(count=3)
+    g.output(two.accum(sg.fn.retile_col(), rank=1), "joined")
     pairs_each = chunks.accum(sg.fn.count(), rank=1)
     g.output(pairs_each.map(sg.fn.convert(sg.f32)), "counts")
     one_of = g.input("one_of", sg.Selector(2, hot=1), (3,))

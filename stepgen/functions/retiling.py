@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -11,6 +12,7 @@ import sympy
 
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.pack_cols.params import PackCols
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.place_row import params as place_row
 from stepgen.hw.units.promote.params import Promote
@@ -113,30 +115,30 @@ class RetileCol(_Joining):
         """Each row becomes wider."""
         return True
 
-    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> retile_col.RetileCol:
-        """A memory of a chunk, read row by row."""
+    def fold_unit(
+        self, lanes: int, streams: Sequence[Stream], rank: int
+    ) -> Sequence[retile_col.RetileCol | PackCols]:
+        """A memory of a chunk, read row by row; rows with gaps are packed behind it."""
         x = streams[0]
         assert isinstance(x.dtype, Tile)
-        count, cols = x.dim(0).static, x.dtype.cols.static
-        if rank != 1 or count is None or cols is None:
+        dims = [x.dim(level).static for level in range(rank)]
+        cols = x.dtype.cols.static
+        if None in dims or cols is None:
             raise StepError(
-                f"{x.name} is {x}; joining tiles by columns takes a chunk of rank 1 and static "
-                f"length"
+                f"{x.name} is {x}; joining tiles by columns takes chunks of static dims"
             )
-        if cols % lanes:
-            raise StepError(
-                f"{x.name} is {x}; joining tiles by columns takes tiles whose columns are a "
-                f"multiple of {lanes} lanes yet"
-            )
-        chunks = buffer_bound(f"the number of chunks of {x.name}", x.shape[:-1])
-        return retile_col.RetileCol(
+        count = math.prod(n for n in dims if n is not None)
+        bits = x.dtype.element.bits
+        chunks = buffer_bound(f"the number of chunks of {x.name}", x.shape[: len(x.shape) - rank])
+        joined = retile_col.RetileCol(
             count=count,
-            slices=cols // lanes,
+            slices=-(-cols // lanes),
             rows=max(1, buffer_bound(f"the number of rows of {x.dtype}", [x.dtype.rows])),
             level=wire_levels(x.dtype) + rank,
             buffers=min(2, max(1, chunks)),
-            bits=x.dtype.element.bits,
+            bits=bits,
         )
+        return [joined, PackCols(count, cols, bits)] if cols % lanes and count > 1 else [joined]
 
 
 @dataclass(frozen=True)

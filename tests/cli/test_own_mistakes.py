@@ -83,8 +83,8 @@ MISTAKES = {
         ),
         (
             "Rectifier(bits=tiles[0].element.bits)",
-            "[Rectifier(8)]",
-            "map_0 .* must choose one unit",
+            "[Rectifier(8), Rectifier]",
+            "is a class where one of it is needed",
         ),
         ("tiles[0].element.bits)", "tiles[0].elem.bits)", "Relu.unit at relu.py:24"),
         (", without_stops)", ")", r"Relu.unit at .*:23 must take \(self, lanes, tiles, without_st"),

@@ -33,6 +33,7 @@ from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.one_hot.params import OneHot
+from stepgen.hw.units.pack_cols.params import PackCols
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.place_row.params import PlaceRow
@@ -509,6 +510,14 @@ def pairs_in_two_beats(draw: Draw) -> Case:
     return alone(RotatePairs("int8", 2, straddles=True), {"x": x}, {"y": dims}, lanes=3)
 
 
+def pack_cols(draw: Draw) -> Case:
+    """Rows of two parts with 4 columns each, in beats of 3 lanes."""
+    beats, dims = tiles(draw, OUTER, OUTER, slices=4)
+    x = blank_lanes(beats, 3), dims
+    y = [Extent(3, False, "slices"), *dims[1:]]
+    return alone(PackCols(2, 4, 8), {"x": x}, {"y": y}, lanes=3)
+
+
 def copies_added(draw: Draw) -> Case:
     """A tile that is added to itself: nothing leaves before all of it is there."""
     beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
@@ -612,6 +621,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "accumulate": (accumulate, copies_added),
     "reduce_rows": (reduce_rows,),
     "shift_cols": (shift_cols,),
+    "pack_cols": (pack_cols,),
     "rotate_pairs": (rotate_pairs, pairs_in_two_beats),
     "cut_cols": (cut_cols,),
     "top_k": (top_k, top_k_scores),

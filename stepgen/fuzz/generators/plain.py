@@ -256,7 +256,10 @@ class Program:
         return x.accum(sg.fn.retile_row(), rank=self.number(1, max(1, x.rank)))
 
     def step_retile_col(self, x: Stream, _: str) -> Stream:
-        return x.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
+        rank = self.number(1, 2)
+        for _ in range(rank):
+            x = x.promote(0).expand(count=self.number(1, 3))
+        return x.accum(sg.fn.retile_col(), rank=rank)
 
     def weights(self, x: Stream, name: str, element: ElementType) -> tuple[Function, Stream]:
         """A matrix for each tile, transposed or not."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.dims import static
 from ....ir.wire import TILE_LEVELS
 from ...design import stages
 from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part, Queue, copied
+from ...design.pace import Extent, Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
 from ...design.table import Channel, Design, Unit
 
@@ -84,6 +85,10 @@ class RetileCol(UnitParams):
     def delay(self, lanes: int) -> int:
         """Pipeline of ``y`` in cycles."""
         return stages.BLOCK_RAM
+
+    def extents(self, x: Extents) -> Extents:
+        """A row has the beats of all tiles."""
+        return [Extent.of(static(self.row_beats)), x[1], *x[self.level :]]
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """From the writing to the reading side: a beat per complete row."""
