@@ -257,7 +257,7 @@ class Program:
 
     def step_retile_col(self, x: Stream, _: str) -> Stream:
         rank = self.number(1, 2)
-        for _ in range(rank):
+        for _level in range(rank):
             x = x.promote(0).expand(count=self.number(1, 3))
         return x.accum(sg.fn.retile_col(), rank=rank)
 
