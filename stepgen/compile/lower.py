@@ -189,6 +189,12 @@ class Lowering:
         """
         params = self.chosen(node, choose)
         if isinstance(params, list | tuple):
+            if len(node.inputs) != 1:
+                raise self.fail(
+                    node,
+                    f"{node.attrs['fn']} has {len(node.inputs)} operands and chooses "
+                    f"{shown(params)}: units in a chain take one",
+                )
             return self.chain(node, params, node.inputs[0])
         kind, count = type(params).__name__, len(node.inputs)
         if len(params.inputs) != count:
@@ -262,8 +268,8 @@ class Lowering:
             If a unit has other ports.
         """
         channel, dims = self.input(node, 0), self.extents(node, node.inputs[0])
-        for params in units:
-            is_last = params is units[-1]
+        for left, params in enumerate(units, 1 - len(units)):
+            is_last = left == 0
             if len(params.inputs) != 1 + is_last * len(last) or len(params.outputs) != 1:
                 raise self.fail(
                     node, f"the unit {type(params).__name__} must have one input and one output"

@@ -256,7 +256,7 @@ class Folded(Function, abstract=True):
         return None
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> Any:
-        """The unit of an Accum; None if the function has no circuit.
+        """The unit of an Accum, or units in a chain; None if the function has no circuit.
 
         Parameters
         ----------
@@ -269,8 +269,9 @@ class Folded(Function, abstract=True):
 
         Returns
         -------
-        stepgen.hw.design.params.UnitParams or None
-            Its inputs are the operands in order, its output is ``y``.
+        stepgen.hw.design.params.UnitParams, list of them, or None
+            The inputs of one are the operands in order, its output is ``y``; units in a chain have
+            one input and one output each.
 
         Raises
         ------

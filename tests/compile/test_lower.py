@@ -7,6 +7,7 @@ from stepgen.compile.lower import lower
 from stepgen.hw.design.table import Bus, Channel, Design
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.shift_cols.params import ShiftCols
 
 
 def one_expert(cols=8, element=sg.int8, **tensor):
@@ -170,3 +171,29 @@ def test_memories_that_no_chip_has_are_refused(op):
     g.output(y, "y")
     with pytest.raises(sg.StepError, match=rf"^{op} {op}_0 at test_lower.py:\d+: .* bits"):
         lower(g)
+
+
+def chosen_by(fn, choose, monkeypatch):
+    """A program of one function, which chooses its circuit so."""
+    monkeypatch.setattr(type(fn), "unit", lambda self, *given: choose(given[0]))
+    g = sg.Graph("chosen")
+    streams = [g.input(f"x{n}", sg.int8[1, 8], (3,)) for n in range(fn.arity)]
+    g.output(streams[0].map(fn, *streams[1:]), "y")
+    return g
+
+
+def test_units_in_a_chain(monkeypatch):
+    """The same unit twice, one behind the other: each has channels of its own."""
+    fn = sg.fn.shift_cols(1)
+    unit = fn.unit(4, [sg.int8[1, 8]] * 2, [False])
+    design = lower(chosen_by(fn, lambda lanes: [unit, unit], monkeypatch))
+    first, last = design.of_kind(ShiftCols)
+    assert first.outputs["y"] == last.inputs["x"]
+    assert (first.inputs, last.outputs) == ({"x": "x0"}, {"y": "map_0"})
+
+
+def test_units_in_a_chain_take_one_operand(monkeypatch):
+    fn = sg.fn.add()
+    unit = sg.fn.shift_cols(1).unit(4, [sg.int8[1, 8]] * 2, [False])
+    with pytest.raises(sg.StepError, match=r"add\(\) has 2 operands and chooses .* take one"):
+        lower(chosen_by(fn, lambda lanes: [unit], monkeypatch))
