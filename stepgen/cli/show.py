@@ -39,9 +39,12 @@ def _design(table: Design, *, json: bool) -> None:
     from stepgen.ir.errors import StepError
     from stepgen.report import console, resources
     from stepgen.synth.estimate import estimate
+    from stepgen.tools import waiting
 
     try:
-        found, missing = estimate(table), ""
+        with waiting.progress(quiet=json) as progress:
+            progress("estimating resources", 0)
+            found, missing = estimate(table), ""
     except StepError as error:  # a unit of one's own may have no circuit yet
         found, missing = None, f"resources can't be estimated: {error}"
     if json:

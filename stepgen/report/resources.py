@@ -28,6 +28,7 @@ def document(design: Design, found: Estimate) -> dict[str, Any]:
             "designs": len(data["designs"]),
             "largest_percent_of_designs": data["errors"]["design_lut"],
             "median_percent_of_units": data["errors"]["unit_lut"],
+            "tenth_percent_of_units": data["errors"]["tenth_unit_lut"],
             "yosys": data["yosys"],
         },
     }
@@ -45,7 +46,8 @@ def tables(design: Design, found: Estimate) -> Iterator[RenderableType]:
     yield (
         f"estimated without synthesis; LUT RAM is part of LUT. Against Yosys {data['yosys']}, LUTs "
         f"were wrong by at most {errors['design_lut']} % in {len(data['designs'])} whole designs, "
-        f"by {errors['unit_lut']} % in the median unit by itself"
+        f"by {errors['unit_lut']} % in the median unit by itself, by more than "
+        f"{errors['tenth_unit_lut']} % in one of ten"
     )
     if found.foreign:
         yield f"not counted: the modules in Verilog of {', '.join(found.foreign)}"

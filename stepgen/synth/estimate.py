@@ -17,11 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from ..hw.design.table import Design
-from .circuits import FOREIGN, LOGIC, counted
+from ..hw.verilog import generator
+from ..tools.cache import cache_folder, digest, kept
+from . import circuits
+from .circuits import FOREIGN, LOGIC, Counted, counted
 from .measuring import LUT_RAM, MEASURED
 from .netlist import Used
 from .out_of_context import FAMILY
 from .toolchain import toolchain
+
+KEEP = 100
+"""Designs whose contents stay in the cache."""
 
 FILE = Path(__file__).with_name("measured.json")
 """Of what ``python -m benchmarks units`` has measured."""
@@ -71,7 +77,7 @@ def estimate(design: Design) -> Estimate:
     StepError
         Where a unit's circuit can't be made.
     """
-    found = counted(design, FAMILY)
+    found = _counted(design)
     together = measurements()["together"]
     weights = {kind: together * weight for kind, weight in measurements()["weights"].items()}
     return Estimate(
@@ -80,6 +86,25 @@ def estimate(design: Design) -> Estimate:
         weighed(found.control, weights),
         tuple(name for name, counts in found.units.items() if counts[FOREIGN]),
     )
+
+
+def _counted(design: Design) -> Counted:
+    """What `counted` finds, kept in the cache: it takes seconds."""
+    key = digest(design.hash, generator(design), Path(circuits.__file__).read_bytes(), FAMILY)
+
+    def make(_: Path) -> dict[str, Any]:
+        found = counted(design, FAMILY)
+        return {"units": found.units, "channels": found.channels, "control": found.control}
+
+    try:
+        told: dict[str, Any] = kept(cache_folder() / "contents" / key, key, make, keep=KEEP)
+    except OSError:  # without a cache it is counted each time
+        told = make(Path())
+    units, channels = (
+        {name: Counter(counts) for name, counts in told[part].items()}
+        for part in ("units", "channels")
+    )
+    return Counted(units, channels, Counter(told["control"]))
 
 
 def weighed(counts: Counter[str], weights: Mapping[str, float]) -> Used:

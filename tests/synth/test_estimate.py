@@ -9,6 +9,7 @@ from benchmarks.units import CHECKED, WHOLE, design_of, distinct, synthesized
 from stepgen.compile.lower import lower
 from stepgen.hw.units import load_all
 from stepgen.report import resources
+from stepgen.synth import estimate as estimates
 from stepgen.synth.circuits import FIFO
 from stepgen.synth.estimate import estimate, measurements, weighed
 from stepgen.synth.measuring import MEASURED, TOOL, measured
@@ -90,6 +91,23 @@ def test_what_is_told_of_the_error_is_what_was_measured():
     assert data["errors"]["design_lut"] == round(100 * max(wrong), 1)
     assert max(wrong) < WRONG
     assert {kind["kind"] for kind in data["units"]} == {FIFO, *load_all()}, AGAIN
+
+
+def test_contents_are_counted_once(tmp_path, monkeypatch):
+    """They are kept in the cache; where none can be written, they are counted again."""
+    g = sg.Graph("one")
+    g.output(g.input("x", sg.int8[1, 8], (4,)).map(sg.fn.row_sum()), "y")
+    design, calls = lower(g, lanes=8), []
+    count = estimates.counted
+    monkeypatch.setattr(estimates, "counted", lambda *a: calls.append(a) or count(*a))
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path))
+    first = estimate(design)
+    assert estimate(design) == first
+    assert len(calls) == 1
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "file" / "below"))
+    assert estimate(design) == first
+    assert len(calls) == 2
 
 
 def test_logic_is_weighed():
