@@ -59,10 +59,6 @@ MISTAKES = [
     # The circuit
     ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* has no circuit yet for bf16 1x8, .*"),
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
-    (
-        "verilog moe --set hidden=24 --set columns=12 --lanes 8",
-        ".*columns are a multiple of 8 lanes yet",
-    ),
     ("time p.py:layer --bus-bits 48", "bus: data width must be a power of two.*not 48"),
     ("time p.py:layer --burst 3", "bus: a burst must be a power of two.*not 3 beats.*"),
     ("time p.py:layer --outstanding 0", "bus: at least 1 read must be in flight, not 0"),
