@@ -258,7 +258,7 @@ def test_what_a_board_can_not_hold_is_refused() -> None:
     g.output(sg.linear_offchip_load(w, tile=(64, 64), shape=(64,), stride=(1,), ref=x), "y")
     with pytest.raises(sg.StepError, match=r"end at 262,144 bytes, but ULX3S .* has 131,072"):
         Device("virtual:ulx3s-85f", g)
-    with pytest.raises(sg.StepError, match="there is no board 'abacus', only alveo-u55c, .*colorlight-i5, "):
+    with pytest.raises(sg.StepError, match="there is no board 'abacus', only alveo-u55c, "):
         Device("virtual:abacus", g)
 
 
