@@ -22,7 +22,7 @@ from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.timing.model import predict
 
-PROGRAMS = 60
+PROGRAMS = 72
 LOOPS = 16
 REGIONS = 8
 
