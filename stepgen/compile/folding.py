@@ -9,6 +9,7 @@ from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.stream import Node
 from ..ir.wire import TILE_LEVELS
+from .choosing import add_chosen, chosen
 from .lower import Lowering
 
 
@@ -37,12 +38,12 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any]) -> None:
     except StepError as error:
         raise to.fail(node, str(error)) from None
     if terms is None:
-        to.function_unit(node, lambda: choose(to.lanes, streams, node.attrs["rank"]))
+        add_chosen(node, to, lambda: choose(to.lanes, streams, node.attrs["rank"]))
         return
     dims = [*to.extents(node, y)[:TILE_LEVELS], *to.extents(node, node.inputs[0])[TILE_LEVELS:]]
     made = to.link(node, terms.kind, y, dims, delay=terms.delay(to.lanes))
     inputs = {port: to.input(node, index) for index, port in enumerate(terms.inputs)}
     to.unit(f"{node.name}_{terms.kind}", terms, **inputs, **{terms.outputs[0]: made})
-    params = to.chosen(node, lambda: choose(to.lanes, streams, node.attrs["rank"]))
+    params = chosen(node, to, lambda: choose(to.lanes, streams, node.attrs["rank"]), in_chain=False)
     out = to.output(node, delay=params.delay(to.lanes))
     to.unit(node.name, params, **{params.inputs[0]: made}, **{params.outputs[0]: out})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..hw.design.pace import Extent, Extents
 from ..hw.design.params import UnitParams, unfinished
@@ -147,75 +146,6 @@ class Lowering:
         except StepError as error:
             raise self.fail(node, str(error)) from None
 
-    def chosen(self, node: Node, choose: Callable[[], Any], *, in_chain: bool = False) -> Any:
-        """What the function of a node chooses as its circuit: a unit, or units in a chain.
-
-        Raises
-        ------
-        StepError
-            If it has none, or `choose` raises it.
-        """
-        try:
-            units = choose()
-        except StepError as error:
-            raise self.fail(node, str(error)) from None
-        if not units:
-            raise self.fail(node, f"{node.attrs['fn']} has no circuit yet")
-        many = isinstance(units, list | tuple)
-        for one in units if many else [units]:
-            if said := unfinished(one):
-                raise self.fail(node, f"the unit that {node.attrs['fn']} chooses {said}")
-        if in_chain and not many:
-            raise self.fail(
-                node, f"{node.attrs['fn']} must choose a list of units, not {shown(units)}"
-            )
-        x, y = node.inputs[0], node.outputs[0]
-        lowered = sum(one.lowered for one in (units if many else [units]))
-        if wire_levels(x.dtype) - lowered != wire_levels(y.dtype):
-            raise self.fail(
-                node,
-                f"{x.name} is {x} and {y.name} is {y}: circuits make no tiles of flags and no "
-                f"flags of tiles yet",
-            )
-        return units
-
-    def function_unit(self, node: Node, choose: Callable[[], Any]) -> None:
-        """Add the unit that the function of a node chooses, without contents that it ignores.
-
-        Raises
-        ------
-        StepError
-            If it has none, or one with other ports.
-        """
-        params = self.chosen(node, choose)
-        if isinstance(params, list | tuple):
-            if len(node.inputs) != 1:
-                raise self.fail(
-                    node,
-                    f"{node.attrs['fn']} has {len(node.inputs)} operands and chooses "
-                    f"{shown(params)}: units in a chain take one",
-                )
-            return self.chain(node, params, node.inputs[0])
-        kind, count = type(params).__name__, len(node.inputs)
-        if len(params.inputs) != count:
-            raise self.fail(
-                node,
-                f"the unit {kind} has the inputs {', '.join(params.inputs)}, but "
-                f"{node.attrs['fn']} has {count}: name one for each operand, in order",
-            )
-        if params.outputs != ("y",):
-            raise self.fail(
-                node,
-                f"the unit {kind} of {node.attrs['fn']} has the outputs "
-                f"{', '.join(params.outputs)}: the output of a function is called y",
-            )
-        structural = node.attrs["fn"].structural
-        inputs = {
-            name: self.input(node, index, structure_only=structural)
-            for index, name in enumerate(params.inputs)
-        }
-        self.unit(node.name, params, **inputs, y=self.output(node, delay=params.delay(self.lanes)))
-
     def _free(self, name: str, rows: Iterable[Unit | Channel], node: str = "") -> str:
         """A unique name for a new row of a node, if possible `name`.
 
@@ -255,35 +185,6 @@ class Lowering:
         assert isinstance(stream.dtype, Tile)
         slices = self.slices(node, stream.dtype)
         return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
-
-    def chain(self, node: Node, units: Sequence[UnitParams], carried: Stream, **last: str) -> None:
-        """Add units of one input and output, one behind the other, from a node's first input on.
-
-        Channels between them have the format of the stream `carried`. The last unit also reads the
-        channels `last`, by port.
-
-        Raises
-        ------
-        StepError
-            If a unit has other ports.
-        """
-        channel, dims = self.input(node, 0), self.extents(node, node.inputs[0])
-        for left, params in enumerate(units, 1 - len(units)):
-            is_last = left == 0
-            if len(params.inputs) != 1 + is_last * len(last) or len(params.outputs) != 1:
-                raise self.fail(
-                    node, f"the unit {type(params).__name__} must have one input and one output"
-                )
-            delay = params.delay(self.lanes)
-            if is_last:
-                name, target, inputs = node.name, self.output(node, delay=delay), last
-            else:
-                dims, inputs = params.extents(dims), {}
-                name = f"{node.name}_{params.kind}"
-                target = self.link(node, params.kind, carried, dims, delay=delay)
-            ports = {params.inputs[0]: channel, **inputs, params.outputs[0]: target}
-            self.unit(name, params, **ports)
-            channel = target
 
     def link(
         self, node: Node, label: str, stream: Stream, extents: Extents, *, delay: int = 0

@@ -2,6 +2,7 @@
 
 from ...hw.units.drop.params import Drop
 from ...ir.stream import Node
+from ..choosing import add_chain, chosen
 from ..circuit import Circuit
 from ..lower import Lowering
 
@@ -16,13 +17,13 @@ class FlatMapCircuit(Circuit):
 
     def lower(self, node: Node, to: Lowering) -> None:
         function, x, y = node.attrs["fn"], node.inputs[0], node.outputs[0]
-        units = to.chosen(
-            node, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]), in_chain=True
+        units = chosen(
+            node, to, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]), in_chain=True
         )
         if len(node.inputs) > 1:
-            to.chain(node, [*units, Drop(hold=y.rank > 0)], y, flags=to.input(node, 1))
+            add_chain(node, to, [*units, Drop(hold=y.rank > 0)], y, flags=to.input(node, 1))
         else:
-            to.chain(node, units, y)
+            add_chain(node, to, units, y)
 
     def ignores_stops(self, node: Node, index: int) -> bool:
         """`drop` counts the flags of its elements."""

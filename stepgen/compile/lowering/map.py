@@ -2,6 +2,7 @@
 
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
+from ..choosing import add_chosen
 from ..circuit import Circuit
 from ..lower import Lowering
 from ..stop_use import lacks_stops
@@ -24,8 +25,8 @@ class MapCircuit(Circuit):
         types = [s.dtype for s in (*node.inputs, *node.outputs)]
         without_stops = [lacks_stops(x) for x in node.inputs]
         of_tiles = all(isinstance(t, Tile) for t in types[:-1])
-        to.function_unit(
-            node, lambda: function.unit(to.lanes, types, without_stops) if of_tiles else None
+        add_chosen(
+            node, to, lambda: function.unit(to.lanes, types, without_stops) if of_tiles else None
         )
 
     def ignores_stops(self, node: Node, index: int) -> bool:
