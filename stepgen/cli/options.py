@@ -132,6 +132,11 @@ class HardwareOptions:
     cover: int | None = _circuit(
         "Cycles of the memory's latency that loads by address cover.", type=int, show_default="16"
     )
+    onchip: float | None = _circuit(
+        "On-chip memory that the circuit may take; memories hold less where it is scarce.",
+        type=float,
+        metavar="KIB",
+    )
     depths: Sequence[str] = _circuit(
         "Beats that the FIFO of a channel holds; repeatable.",
         "--depth",
@@ -164,9 +169,12 @@ class HardwareOptions:
             self._check(program.design, program.name, depths)
             return Experiment(program.graph, program.inputs, built=program.design, **more)
         more |= {"bus": self.bus(), "depths": depths, "fuse": not self.no_fuse}
+        more |= {"onchip": self.onchip}
         return Experiment(program.graph, program.inputs, lanes=lanes, **more)
 
     def _check(self, design: Design, folder: str, depths: dict[str, int]) -> None:
+        from stepgen.compile.cost import on_chip_bits
+        from stepgen.compile.needs import KIB
         from stepgen.ir.errors import StepError
 
         design.with_depths(depths)
@@ -174,6 +182,11 @@ class HardwareOptions:
         _agree("--burst", self.burst, design.bus.burst, folder)
         _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
         _agree("--cover", self.cover, design.bus.latency, folder)
+        if self.onchip is not None and on_chip_bits(design) > self.onchip * KIB:
+            raise StepError(
+                f"--onchip can't be {self.onchip:g}: the design in {folder} is finished, with "
+                f"{on_chip_bits(design) / KIB:,.1f} KiB on chip"
+            )
         if self.no_fuse and design.fused:
             raise StepError(
                 f"--no-fuse can't be given: the design in {folder} is finished, with fused units"

@@ -34,6 +34,8 @@ class Connected:
         Channels that are read before they are written.
     loads, stores, within : sequence
         As `memory.join` takes them.
+    paced : bool
+        Whether FIFOs are deep enough for full rate, and not for progress alone.
     """
 
     units: Sequence[Unit]
@@ -46,6 +48,7 @@ class Connected:
     loads: Sequence[tuple[str, str]] = ()
     stores: Sequence[tuple[str, str, str]] = ()
     within: Sequence[int] = field(default_factory=list)
+    paced: bool = True
 
     def design(
         self,
@@ -115,4 +118,6 @@ class Connected:
             raise self.nodes[origin[found.unit]].failure(said) from None
         design = design.with_depths(stored)
         design = design.with_depths(circulating(design, self.extents, fed_back))
+        if not self.paced:
+            return design
         return design.with_depths(balanced(design, self.extents, fed_back))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from ..hw.design.pace import Extent, Extents
+from ..hw.design.pace import Extent, Extents, span
 from ..hw.design.params import UnitParams, unfinished
 from ..hw.design.table import Bus, Channel, Design, Region, Unit
 from ..hw.units.discard.params import Discard
@@ -18,12 +19,15 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, wire_levels
+from .allocation import allocated
 from .circuit import circuits
 from .connected import Connected
 from .fusion import fuse as fuse_units
-from .memories import Stored, lowered
+from .memories import Choice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
 from .unzip import unzipped
+
+P = TypeVar("P", bound=UnitParams)
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,26 @@ class Lowering:
         self.channels[channel.name] = channel.pipelined(channel.delay)
         return channel.name
 
+    def sized(self, params: P, lean: P, stream: Stream | None = None) -> P:
+        """One of both parameters of a unit of the current node, by how much memory it may take.
+
+        Parameters
+        ----------
+        params, lean : UnitParams
+            With the memory for full rate, and with the least with which all runs end.
+        stream : Stream, optional
+            What is stored; by default the node's first input.
+        """
+        if params == lean:
+            return params
+        node = self._nodes[self._node]
+        stored = node.inputs[0] if stream is None else stream
+        extents = self.extents(node, stored)
+        origin = self.stands_for.get(node.name, node.name)
+        choice = Choice(params, lean, span(extents, 0, len(extents)), origin)
+        chosen: P = self.stored.chosen(node, choice)
+        return chosen
+
     def unit(self, name: str, params: UnitParams, **channels: str) -> None:
         """Add a unit to the table, with the channel of every port.
 
@@ -224,6 +248,9 @@ class Lowering:
         if said:
             kind = params if isinstance(params, type) else type(params)
             raise StepError(f"{name}: the unit {kind.__qualname__} of {kind.__module__} {said}")
+        if self._node and (lean := params.lean()) != params:
+            kept = params.inputs.index(params.weights) if params.weights else 0
+            params = self.sized(params, lean, self._nodes[self._node].inputs[kept])
         for port, channel in channels.items():
             if channel not in self.channels and not str(channel).startswith("<"):
                 raise StepError(
@@ -285,6 +312,7 @@ class Lowering:
             self.loads,
             self.stores,
             self.within,
+            self.stored.paced,
         )
 
     def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
@@ -314,6 +342,7 @@ def lower(
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
+    onchip: float | None = None,
 ) -> Design:
     """Lower a graph to a design table.
 
@@ -330,6 +359,9 @@ def lower(
     fuse : bool
         Whether element-wise functions that follow each other become one unit, if nothing else
         uses the streams between them.
+    onchip : float, optional
+        KiB that all on-chip memories may take together. Those that need not hold as much as full
+        rate takes get less where it is scarce.
 
     Returns
     -------
@@ -338,7 +370,8 @@ def lower(
     Raises
     ------
     StepError
-        If the graph is incomplete, or an operator has no circuit as it is used.
+        If the graph is incomplete, an operator has no circuit as it is used, or on-chip memory
+        does not suffice.
     """
     graph.check()
     check_lanes(lanes)
@@ -352,4 +385,4 @@ def lower(
             lowering.lower(node)
         return lowering
 
-    return lowered(rows).design(depths or {}, fuse=fuse)
+    return allocated(rows, depths or {}, fuse=fuse, onchip=onchip)

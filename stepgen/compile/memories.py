@@ -1,17 +1,38 @@
-"""Memories that references lead to: which of them hold all that a run stores."""
+"""Memories of several sizes, and which of those that references lead to hold all of a run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..hw.design.table import Design
 from ..ir.dims import Dim, product_bound
 from ..ir.errors import StepError
+from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from .cost import on_chip_bits
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Sizes that the memory of a unit may have.
+
+    Attributes
+    ----------
+    full, lean : UnitParams
+        With the memory for full rate, and with the least.
+    beats : float
+        Most beats that go through it in a run; infinite where no bound is known.
+    origin : str
+        The unit's, in the design table.
+    """
+
+    full: Any
+    lean: Any
+    beats: float
+    origin: str
 
 
 @dataclass
@@ -22,6 +43,10 @@ class Stored:
     ----------
     reused : collection of str
         Nodes whose memory is used again in a run, also where it could hold all of it.
+    lean : collection of str
+        Which of `choices` are the least with which all runs end.
+    paced : bool
+        Whether FIFOs are deep enough for full rate, and not for progress alone.
     bits : dict of Node to int
         By Bufferize, the bits of its references.
     shares : dict of Stream to int
@@ -30,13 +55,24 @@ class Stored:
         Channel on which an operator gives back references that it does not pass on.
     kept : list of str
         Nodes whose memory holds all of a run.
+    choices : dict of str to Choice
+        What memories may be, where there is a choice, by node and kind of unit.
     """
 
     reused: Collection[str] = ()
+    lean: Collection[str] = ()
+    paced: bool = True
     bits: dict[Node, int] = field(default_factory=dict)
     shares: dict[Stream, int] = field(default_factory=dict)
     rests: dict[Node, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    choices: dict[str, Choice] = field(default_factory=dict)
+
+    def chosen(self, node: Node, choice: Choice) -> Any:
+        """The parameters of a node's unit: of its memory's sizes that which it is to have."""
+        name = f"{node.name} {choice.full.kind}"
+        self.choices[name] = choice
+        return choice.lean if name in self.lean else choice.full
 
     def keeps(self, node: Node, dims: Sequence[Dim]) -> bool:
         """Whether a node's memory is to hold all elements of these dims, which it then does."""
@@ -55,6 +91,7 @@ class Stored:
 class Rows(Protocol):
     """The rows of a design table, without the depths of its FIFOs."""
 
+    graph: Graph
     stored: Stored
 
     def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
@@ -64,25 +101,31 @@ class Rows(Protocol):
 R = TypeVar("R", bound=Rows)
 
 
-def lowered(rows: Callable[[Stored], R]) -> R:
+def lowered(rows: Callable[[Stored], R], lean: Collection[str] = (), *, paced: bool = True) -> R:
     """The rows with which a design takes the fewest bits.
 
     Where references come back in any order or several times, a memory holds all chunks of a run,
     if it has a bound, or two, if this takes fewer bits: then more waits in other places. A choice
     with which something may wait for ever has no design.
+
+    Parameters
+    ----------
+    rows : function of Stored
+    lean, paced
+        As of `Stored`.
     """
-    first = rows(Stored())
+    first = rows(Stored((), lean, paced))
     chosen: frozenset[str] = frozenset()
-    least = _bits(rows, chosen) if first.stored.kept else 0
+    least = _bits(rows(Stored((), lean, paced))) if first.stored.kept else 0
     for name in first.stored.kept:
-        bits = _bits(rows, chosen | {name})
+        bits = _bits(rows(Stored(chosen | {name}, lean, paced)))
         if bits < least:
             chosen, least = chosen | {name}, bits
-    return rows(Stored(chosen)) if chosen else first
+    return rows(Stored(chosen, lean, paced)) if chosen else first
 
 
-def _bits(rows: Callable[[Stored], Rows], reused: frozenset[str]) -> float:
+def _bits(rows: Rows) -> float:
     try:
-        return on_chip_bits(rows(Stored(reused)).design({}))
+        return on_chip_bits(rows.design({}))
     except StepError:
         return math.inf

@@ -9,6 +9,7 @@ from typing import Any
 from ..hw.design.table import Bus, Design, Region, Unit
 from ..hw.units.link.params import Link
 from ..ir.dtypes import Tile
+from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.system import SystemGraph
 from ..ir.wire import LANES, wire_levels
@@ -27,6 +28,7 @@ def lowered(
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
+    onchip: float | None = None,
 ) -> Design:
     """Lower a program, or a system of several, to one design table.
 
@@ -36,16 +38,20 @@ def lowered(
     Parameters
     ----------
     graph : Graph
-    lanes, bus, depths, fuse
+    lanes, bus, depths, fuse, onchip
         As for `stepgen.compile.lower.lower`; the parts of a system have lanes of their own.
 
     Raises
     ------
     StepError
-        As of `stepgen.compile.lower.lower`.
+        As of `stepgen.compile.lower.lower`, or if the memory of a system is to be bounded.
     """
     if not isinstance(graph, SystemGraph):
-        return lower(graph, lanes=lanes, bus=bus, depths=depths, fuse=fuse)
+        return lower(graph, lanes=lanes, bus=bus, depths=depths, fuse=fuse, onchip=onchip)
+    if onchip is not None:
+        raise StepError(
+            f"on-chip memory is bounded for one program at a time, and {graph.name} is a system"
+        )
     return _lowered(graph, bus or Bus(), depths or {}, fuse)
 
 

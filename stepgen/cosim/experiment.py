@@ -101,7 +101,7 @@ class Experiment:
         Lanes of a beat.
     bus : Bus
         The off-chip port.
-    depths, fuse : mapping of str to int, bool
+    depths, fuse, onchip : mapping of str to int, bool, float
         As for `stepgen.compile.lower.lower`.
     memory : MemoryTiming
         Timing of the off-chip memory.
@@ -138,6 +138,7 @@ class Experiment:
     max_cycles: int = MAX_CYCLES
     built: Design | None = None
     sdram: SdramTiming | None = None
+    onchip: float | None = None
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -152,9 +153,8 @@ class Experiment:
         """The design table."""
         if self.built is not None:
             return self.built
-        return lowered(
-            self.graph, lanes=self.lanes, bus=self.bus, depths=self.depths, fuse=self.fuse
-        )
+        names = ("lanes", "bus", "depths", "fuse", "onchip")
+        return lowered(self.graph, **{name: getattr(self, name) for name in names})
 
     @cached_property
     def beats(self) -> dict[str, Beats]:

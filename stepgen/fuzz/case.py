@@ -47,6 +47,8 @@ class Run:
         Depths asked for by channel; empty for the derived ones, with which nothing deadlocks.
     fuse : bool
         Whether units are fused.
+    onchip : float or None
+        KiB of on-chip memory; None for no bound.
     memory : MemoryTiming
     stalls : Stalls
     early : tuple of str
@@ -75,6 +77,7 @@ class Run:
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
     fuse: bool = True
+    onchip: float | None = None
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     stalls: Stalls = field(default_factory=Stalls)
     early: tuple[str, ...] = ()

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compile.cost import on_chip_bits
+from ..compile.needs import KIB, TooLarge
+from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
 from ..ir.operator import own_operators
@@ -27,6 +30,8 @@ LOOPS = 0.04
 """Share of programs that are loops."""
 REGIONS = 0.02
 """Share of programs whose requests go to the region that is free."""
+SCARCE = 0.3
+"""Share of designs with derived FIFOs whose on-chip memory is scarce."""
 WAITING = 0.005
 """Share of programs that deadlock, since a reference waits for what it causes."""
 
@@ -195,7 +200,19 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
             for c in design.channels
             if rng.random() < 0.5
         }
+    elif rng.random() < SCARCE:
+        drawn = replace(drawn, onchip=budget(drawn, design, float(rng.choice([0, rng.random()]))))
     return around(replace(drawn, depths=depths), rng)
+
+
+def budget(drawn: Case, design: Design, share: float) -> float:
+    """KiB of on-chip memory: what the case takes at least, and a share of what it takes more."""
+    least = most = on_chip_bits(design)
+    try:
+        assert drawn.experiment(onchip=1 / KIB).design
+    except TooLarge as error:
+        least = error.bits
+    return (least + int(share * (most - least))) / KIB
 
 
 def stall_shares(

@@ -74,6 +74,7 @@ def _circumstances(case: Case) -> Iterator[Case | None]:
         "refused": {},
         "junk": False,
         "fuse": False,
+        "onchip": None,
     }
     plain |= {"memory": MemoryTiming(), "bus": Bus()}
     for name, value in plain.items():

@@ -14,6 +14,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..compile.cost import on_chip_bits, unit_bits
+from ..compile.needs import KIB
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Channel, Design
 from ..ir.dims import show as show_extent
@@ -124,6 +126,7 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
     yield table("Units", "unit", "kind", "parameters", "reads", "writes", rows=units, left=5)
     if design.fused:
         yield table("Fused", "operator", "is part of", rows=design.fused.items(), left=2)
+    yield _memory_table(design)
     channels = [_channel_row(c) for c in design.channels]
     headings = ["carries", "memory", "depth", "latency", "bits"]
     yield table("Channels", "channel", *headings, rows=channels, left=3)
@@ -140,6 +143,16 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
         ]
         headings = ["matrix", "tiles", "address", "bytes"]
         yield table("Off-chip memory", "tensor", *headings, rows=regions, left=3)
+
+
+def _memory_table(design: Design) -> Table:
+    """What each unit got of the on-chip memory, and all FIFOs between them."""
+    inside = {(u.name, u.kind): unit_bits(u, design.seen_by(u)) for u in design.units}
+    rows: list[tuple[Any, ...]] = [(*who, bits) for who, bits in inside.items() if bits]
+    rows.append(("FIFOs", "", sum(c.memory_bits for c in design.channels)))
+    rows.append(("together", "", on_chip_bits(design)))
+    shares = [(*row, f"{row[-1] / KIB:,.2f}") for row in rows]
+    return table("On-chip memory", "unit", "kind", "bits", "KiB", rows=shares, left=2)
 
 
 def _params(params: UnitParams) -> str:

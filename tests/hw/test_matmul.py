@@ -42,7 +42,9 @@ def unit(
     transposed: bool = False,
 ):
     """A matrix unit between ports, with drawn FIFOs."""
-    params = Matmul(k, n, element=element, stops=stops, transposed=transposed)
+    params = Matmul(
+        k, n, element=element, stops=stops, transposed=transposed, buffers=draw.one((1, 2))
+    )
     wire, bits = 2 + rank, params.summing.element.bits
     y = draw.channel("y", wire, lanes=lanes, bits=32, delay=params.delay(lanes))
     return lone(
@@ -283,7 +285,16 @@ def test_sums_up_the_tiles_of_a_group(seed):
     x = each(groups, rank, lambda g: [sliced(x, lanes) for x, _ in g])
     transposed = draw.one((True, False))
     w = each(groups, rank, lambda g: [sliced(w.T if transposed else w, lanes) for _, w in g])
-    params = Matmul(k, n, "bf16", stops=True, rows=bound, fixed=fixed, transposed=transposed)
+    params = Matmul(
+        k,
+        n,
+        "bf16",
+        stops=True,
+        rows=bound,
+        fixed=fixed,
+        transposed=transposed,
+        buffers=draw.one((1, 2)),
+    )
     wire = 2 + rank
     y = draw.channel("y", wire - 1, lanes=lanes, bits=32, delay=params.delay(lanes))
     design = lone(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...hw.design.table import Channel, index_bits
 from ...hw.units.pmu.params import Pmu, Reading
 from ...ir.dtypes import Buffer
@@ -20,7 +22,7 @@ LEAST = 4
 
 
 class BufferizeCircuit(Circuit):
-    """One PMU, with memory for two of the largest chunks, or for all of a run."""
+    """One PMU, with memory for two of the largest chunks, for all of a run, or at least for one."""
 
     covers = "chunks of bounded dims; references may be forked, partitioned and merged"
 
@@ -50,10 +52,11 @@ class BufferizeCircuit(Circuit):
             page = 1 << (largest - 1).bit_length()
         else:
             page = largest
-        params = Pmu(
+        pages = -(-largest // page)
+        full = Pmu(
             level=level,
             readings=tuple(_reading(reader, to, slices, fixed) for reader in ways.readers),
-            pages=live * -(-largest // page),
+            pages=live * pages,
             page=page,
             fixed=fixed,
             largest=largest,
@@ -61,6 +64,7 @@ class BufferizeCircuit(Circuit):
             shares=shares,
             rests=len(rests),
         )
+        params = full if keeps else to.sized(full, replace(full, pages=pages))
         to.stored.bits[node] = params.page_bits
         to.stored.shares |= {} if keeps or ways.in_order else ways.shares
         ends = {}

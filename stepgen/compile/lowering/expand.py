@@ -1,5 +1,7 @@
 """Expand becomes a ring buffer that replays elements."""
 
+from dataclasses import replace
+
 from ...hw.units.expand.params import Expand
 from ...ir.dtypes import Buffer, Tile
 from ...ir.stream import Node
@@ -9,7 +11,7 @@ from ..lower import Lowering
 
 
 class ExpandCircuit(Circuit):
-    """One ring buffer, for twice the largest element."""
+    """One ring buffer, for twice the largest element, or once where memory is scarce."""
 
     covers = "all but references to buffers, by a count or a reference"
     moves = True
@@ -27,13 +29,14 @@ class ExpandCircuit(Circuit):
             rows = to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])
             beats = max(rows, 1) * to.slices(node, x.dtype)
         elements = to.bound(node, f"the number of elements of {x.name}", x.shape)
-        params = Expand(
+        one = Expand(
             count=node.attrs["count"],
-            capacity=max(2, beats * min(2, elements)),
+            capacity=max(2, beats),
             base=base,
             level=base + node.attrs["rank"],
             ref_base=wire_levels(ref.dtype) if ref else 0,
         )
+        params = to.sized(replace(one, capacity=max(2, beats * min(2, elements))), one)
         told = {"ref": to.input(node, 1, structure_only=True)} if ref else {}
         y = to.output(node, delay=params.delay(to.lanes))
         to.unit(node.name, params, x=to.input(node, 0), **told, y=y)

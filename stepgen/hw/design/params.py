@@ -118,6 +118,12 @@ class UnitParams(ABC):
         """Bits of the unit's own memories, without its queues."""
         return 0
 
+    def lean(self) -> UnitParams:
+        """The parameters with the least memory with which all runs still end; others have room to
+        write while they read.
+        """
+        return self
+
     def extents(self, x: Extents) -> Extents:
         """The dims of the output by those of the input, for units with one of each."""
         return x

@@ -26,10 +26,23 @@ from ...design.table import Unit
 from .params import Matmul
 
 # `left`: beats still missing of the tile's `beats`
-L = record("w", "tiles", "beats", "left")
+# `used`: tiles in memory, where it has room for one; -1 where `tiles` counts them
+L = record("w", "tiles", "used", "beats", "left")
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
 # `sent`: beats of the sums of an empty group
-C = record("x", "tiles", "y", "k_slices", "n_slices", "turn", "rows", "k_slice", "n_slice", "sent")
+C = record(
+    "x",
+    "tiles",
+    "used",
+    "y",
+    "k_slices",
+    "n_slices",
+    "turn",
+    "rows",
+    "k_slice",
+    "n_slice",
+    "sent",
+)
 
 
 @step
@@ -42,6 +55,11 @@ def load(M: Memory, a: int, t: int) -> int:
         wait = room(M, tiles, t)
         if wait != READY:
             return wait
+        if M[a + L.used] >= 0 and kind_of(head(M, w)) == VALUE:
+            wait = room(M, M[a + L.used], t)
+            if wait != READY:
+                return wait
+            push(M, M[a + L.used], t, 0)
     beat = pop(M, w, t)
     if kind_of(beat) == VALUE:
         M[a + L.left] -= 1
@@ -50,6 +68,14 @@ def load(M: Memory, a: int, t: int) -> int:
         M[a + L.left] = M[a + L.beats]
     push(M, tiles, t, beat)
     return acted(M, t)
+
+
+@helper
+def release(M: Memory, a: int, t: int) -> None:
+    """Pop what `tiles` shows, and free its memory if it is a tile."""
+    beat = pop(M, M[a + C.tiles], t)
+    if M[a + C.used] >= 0 and kind_of(beat) == VALUE:
+        pop(M, M[a + C.used], t)
 
 
 @helper
@@ -98,7 +124,7 @@ def compute(M: Memory, a: int, t: int) -> int:
         if sends:
             push(M, y, t, beat)
         pop(M, x, t)
-        pop(M, tiles, t)
+        release(M, a, t)
         return acted(M, t)
     final = (n_slices if last_k and not folds else M[a + C.turn]) - 1
     if sends:
@@ -115,7 +141,7 @@ def compute(M: Memory, a: int, t: int) -> int:
     M[a + C.n_slice] = 0
     M[a + C.k_slice] = 0 if last_k else M[a + C.k_slice] + 1
     if last_k and stop >= TILE_LEVELS:
-        pop(M, tiles, t)
+        release(M, a, t)
     return acted(M, t)
 
 
@@ -125,18 +151,23 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     y = layout.channel(unit.outputs["y"])
     (inside,) = params.queues(unit, layout.design)
     tiles = layout.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
+    used = -1
+    if params.buffers == 1:
+        used = layout.internal(f"{unit.name}.used", 1)
+    of_used = [used] * (used >= 0)
     lanes = layout.design.lanes
     k_slices, n_slices = params.slices(lanes)
     rows, row_beats = params.beats(lanes)
     beats = rows * row_beats
     turn = params.turn(lanes)
     layout.horizon = max(layout.horizon, turn + 2)
-    own = packed(L, w=w, tiles=tiles, beats=beats, left=beats)
-    layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles])
+    own = packed(L, w=w, tiles=tiles, used=used, beats=beats, left=beats)
+    layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles, *of_used])
     own = packed(
         C,
         x=x,
         tiles=tiles,
+        used=used,
         y=y,
         k_slices=k_slices,
         n_slices=n_slices,
@@ -146,4 +177,4 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         n_slice=0,
         sent=0,
     )
-    layout.actor(unit.name, "compute", compute, own, reads=[x, tiles], writes=[y])
+    layout.actor(unit.name, "compute", compute, own, reads=[x, tiles, *of_used], writes=[y])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -42,6 +43,9 @@ class Matmul(UnitParams):
         Whether all tiles have that many rows.
     transposed : bool
         Whether a tile of ``w`` is [n, k], instead of [k, n].
+    buffers : int
+        Tiles of ``w`` that there is memory for, 1 or 2; with 2, one is loaded while another is
+        used.
     """
 
     k: int
@@ -51,6 +55,7 @@ class Matmul(UnitParams):
     rows: int = 0
     fixed: bool = False
     transposed: bool = False
+    buffers: int = COMPLETE
 
     kind: ClassVar = "matmul"
     weights: ClassVar = "w"
@@ -72,6 +77,10 @@ class Matmul(UnitParams):
         k_slices, n_slices = self.slices(lanes)
         return (self.n, k_slices) if self.transposed else (self.k, n_slices)
 
+    def words(self, lanes: int) -> int:
+        """Blocks of ``w`` that there is memory for; a memory has two words at least."""
+        return max(2, self.buffers * math.prod(self.slices(lanes)))
+
     def turn(self, lanes: int) -> int:
         """Least cycles from a slice of ``x`` to the row's next: a step per slice of N at least."""
         return self.summing.turn(self.slices(lanes)[1])
@@ -92,6 +101,8 @@ class Matmul(UnitParams):
             return f"it sums up tiles of bf16 that both have the stops of x, not of {self.element}"
         if self.rows and rank == TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS + 1} to sum up tiles, not {rank}"
+        if self.buffers not in (1, COMPLETE):
+            return f"there must be 1 or {COMPLETE} tiles of w in memory, not {self.buffers}"
         x = Format(lanes, self.summing.element.bits, rank)
         y = Format(lanes, self.summing.to.bits, rank - bool(self.rows), self.delay(lanes))
         return misfit(unit, design, x=x, w=x, y=y)
@@ -106,11 +117,14 @@ class Matmul(UnitParams):
         return [Channel("tiles", 0, 0, rank, depth=COMPLETE)]
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of two weight tiles, and of those sums of a row that are not in registers."""
+        """Bits of the weight tiles, and of those sums of a row that are not in registers."""
         lanes, summing = design.lanes, self.summing
-        k_slices, n_slices = self.slices(lanes)
-        weights = 2 * k_slices * n_slices * lanes**2 * summing.element.bits
+        weights = self.words(lanes) * lanes**2 * summing.element.bits
         return weights + summing.kept(self.sums(lanes)) * lanes * summing.state_bits
+
+    def lean(self) -> Matmul:
+        """With memory for one tile of ``w``, which is used before the next one is loaded."""
+        return replace(self, buffers=1)
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers: a slice of ``x`` times a block of ``w`` per cycle."""
@@ -121,7 +135,7 @@ class Matmul(UnitParams):
         x, w, y = unit.inputs["x"], unit.inputs["w"], unit.outputs["y"]
         loaded = f"{unit.name}.tiles"
         dims = extents[w]
-        queue = Queue(dims, [(TILE_LEVELS, COMPLETE)])
+        queue = Queue(dims, [(TILE_LEVELS, self.buffers)])
 
         def load(paces: Paces) -> Paces:
             tile = paces[w].moved(TILE_LEVELS, 0)

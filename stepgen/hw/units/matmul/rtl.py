@@ -13,7 +13,7 @@ from ...fifo import Fifo
 from ...matrix import Accumulators, Dot
 from ...primitives import BlockRam, after, counter, delayed
 from ...unit import UnitCore
-from .params import SPREAD
+from .params import COMPLETE, SPREAD
 
 
 class MatmulCore(UnitCore):
@@ -21,8 +21,9 @@ class MatmulCore(UnitCore):
 
     In each cycle L x L multipliers take a slice of a row of x and a block of w. The loop nest is,
     from outside: rows of x, the ⌈K/L⌉ slices of a row, the ⌈N/L⌉ blocks for a slice. The weights
-    are double-buffered in L memories: one tile is loaded while the other is used. Two actors: one
-    loads, one computes; a queue of complete tiles joins them.
+    are in L memories, double-buffered: one tile is loaded while the other is used; with one buffer
+    a tile is loaded when the one before has been used. Two actors: one loads, one computes; a queue
+    of complete tiles joins them.
 
     Parameters
     ----------
@@ -39,14 +40,16 @@ class MatmulCore(UnitCore):
 
     def elaborate(self, platform):
         m = Module()
-        lanes, depth = self.design.lanes, self._blocks * 2
+        lanes, depth = self.design.lanes, self._words
         (inside,) = self.params.queues(self.unit, self.design)
         m.submodules.tiles = tiles = Fifo(inside)
         banks = [BlockRam(lanes * self._bits, depth) for _ in range(lanes)]
         for index, bank in enumerate(banks):
             m.submodules[f"bank_{index}"] = bank
-        bad_w = self._load(m, banks, tiles.w)
-        bad_x = self._compute(m, banks, tiles.r)
+        begins, frees = Signal(), Signal()
+        free = self._room(m, begins, frees)
+        bad_w = self._load(m, banks, tiles.w, free, begins)
+        bad_x = self._compute(m, banks, tiles.r, frees)
         m.d.sync += self.error.eq(bad_w | bad_x)
         return m
 
@@ -63,7 +66,23 @@ class MatmulCore(UnitCore):
         k_slices, n_slices = self._slices
         return k_slices * n_slices
 
-    def _load(self, m, banks, tiles):
+    @property
+    def _words(self):
+        """Rows of a memory."""
+        return self.params.words(self.design.lanes)
+
+    def _room(self, m, begins, frees):
+        """Whether a tile may be loaded as far as memory goes, which `begins` takes; a register.
+
+        With two buffers the queue of complete tiles tells: there is room while it is not full.
+        """
+        if self.params.buffers == COMPLETE:
+            return Const(1, 1)
+        used = Signal()
+        m.d.sync += used.eq((used | begins) & ~frees)
+        return ~used
+
+    def _load(self, m, banks, tiles, free, begins):
         """Write w's beats, row r to bank r mod L; push a beat per complete tile.
 
         What the last slice of K lacks is written as zeros: with the last row into the banks that no
@@ -72,7 +91,7 @@ class MatmulCore(UnitCore):
         w, params = self.w, self.params
         k_slices, n_slices = self._slices
         rows, row_beats = params.beats(self.design.lanes)
-        address = Signal(range(2 * self._blocks))
+        address = Signal(range(self._words))
         first_of_row = Signal.like(address)
         row = Signal(len(banks), init=1)
         inside = Signal()
@@ -83,8 +102,9 @@ class MatmulCore(UnitCore):
         _, ends = counter(m, takes, rows * row_beats)
         wraps = row[-1] | ends
         m.d.comb += [
-            fire.eq(w.valid & (inside | tiles.ready)),
+            fire.eq(w.valid & (inside | tiles.ready & (free | ~is_value))),
             takes.eq(fire & is_value),
+            begins.eq(takes & ~inside),
             w.ready.eq(fire),
             tiles.valid.eq(fire & (ends | ~is_value)),
             tiles.payload.kind.eq(w.payload.kind),
@@ -96,12 +116,12 @@ class MatmulCore(UnitCore):
         if params.transposed:
             w_data = self._unpadded(w_data, ends_row)
             start = Signal.like(address)
-            other = Mux(start == 0, self._blocks, 0)
+            other = self._other(start)
             following, next_rows = address + n_slices, Mux(ends, other, first_of_row + 1)
             with m.If(takes & ends):
                 m.d.sync += start.eq(other)
         else:
-            following = next_rows = after(address, 2 * self._blocks)
+            following = next_rows = after(address, self.params.buffers * self._blocks)
         # Delayed like the read addresses, so a tile is complete when its first block is read.
         w_addr = delayed(m, address, SPREAD, reset_less=True)
         w_data = delayed(m, w_data, SPREAD, reset_less=True)
@@ -134,12 +154,15 @@ class MatmulCore(UnitCore):
         misshapen = is_value & (((stop != 0) != ends_row) | ((stop >= TILE_LEVELS) != ends))
         return w.valid & (misshapen | empty_tile | ~is_value & inside)
 
-    def _compute(self, m, banks, tiles):
+    def _other(self, start):
+        """First row of the buffer after the one that begins at `start`."""
+        return Mux(start == 0, self._blocks, 0) if self.params.buffers > 1 else 0
+
+    def _compute(self, m, banks, tiles, frees):
         """Step through x's beats and the blocks for each; results follow `delay` later."""
         x, y = self.x, self.y
         k_slices, n_slices = self._slices
-        blocks = self._blocks
-        address = Signal(range(2 * blocks))
+        address = Signal(range(self._words))
         start = Signal.like(address)
 
         stop = x.payload.stop
@@ -171,12 +194,13 @@ class MatmulCore(UnitCore):
             ends.eq(Mux(is_value, last_k & taken & (stop >= TILE_LEVELS), ~none | blank)),
             x.ready.eq(Mux(is_value, taken, fire & ends)),
             tiles.ready.eq(fire & ends),
+            frees.eq(fire & ends & has_tile),
             y.valid.eq(fire & sends),
         ]
         with m.If(works):
             m.d.sync += address.eq(Mux(last_n & last_k, start, address + 1))
-        with m.If(fire & ends & has_tile):
-            other = Mux(start == 0, blocks, 0)
+        with m.If(frees):
+            other = self._other(start)
             m.d.sync += [start.eq(other), address.eq(other)]
 
         index, fresh = n_slice, Const(1, 1)

@@ -99,6 +99,10 @@ class RetileCol(UnitParams):
         """Bits of the tile memory."""
         return self.depth * design.lanes * self.bits
 
+    def lean(self) -> RetileCol:
+        """With memory for one chunk, which is read before the next one is written."""
+        return replace(self, buffers=1)
+
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """Two: one writes tiles, the other reads a row once the chunk's last tile has sent it."""
         x, y, rows = unit.inputs["x"], unit.outputs["y"], f"{unit.name}.rows"

@@ -1,0 +1,147 @@
+"""Memory allocation: what each memory gets of a budget of on-chip memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ..hw.design.table import Design
+from ..ir.errors import StepError
+from .cost import on_chip_bits, unit_bits
+from .memories import Choice, Rows, Stored, lowered
+from .needs import KIB, TooLarge
+
+Lowered = Callable[[Stored], Rows]
+
+
+def allocated(
+    rows: Lowered, depths: Mapping[str, int], *, fuse: bool = True, onchip: float | None = None
+) -> Design:
+    """The design of a program whose memories fit into a budget.
+
+    Without a budget, and where one suffices, all memories and FIFOs are large enough for full rate.
+    Else each has the least with which every run ends at first. What is left goes to FIFOs, then to
+    the memories through which the most beats go in a run for each bit that they take more: what is
+    written and read at the same time saves at most a cycle per beat.
+
+    Parameters
+    ----------
+    rows : function of Stored
+        Lowers the program.
+    depths, fuse
+        As for `stepgen.compile.lower.lower`.
+    onchip : float, optional
+        The budget in KiB.
+
+    Raises
+    ------
+    StepError
+        If the program has no design, or none within the budget: with the largest needs.
+    """
+    full = lowered(rows)
+    design = full.design(depths, fuse=fuse)
+    if onchip is None:
+        return design
+    if not 0 < onchip < math.inf:
+        raise StepError(f"onchip must be a positive number of KiB, not {onchip:g}")
+    if on_chip_bits(design) <= onchip * KIB:
+        return design
+    search = _Search(rows, depths, fuse, full.stored.choices)
+    lean = search.least()
+    if search.bits(lean, paced=False) > onchip * KIB:
+        raise TooLarge(search.design(lean, paced=False), full.graph, onchip)
+    return search.raised(lean, onchip * KIB)
+
+
+@dataclass
+class _Search:
+    """Chooses which memories of a program are the least.
+
+    Parameters
+    ----------
+    lower : function of Stored
+    depths, fuse
+        As for `allocated`.
+    choices : mapping of str to Choice
+        The memories that have several sizes.
+    """
+
+    lower: Lowered
+    depths: Mapping[str, int]
+    fuse: bool
+    choices: Mapping[str, Choice]
+    _made: dict[tuple[frozenset[str], bool], Design | StepError] = field(default_factory=dict)
+
+    def design(self, lean: frozenset[str], *, paced: bool) -> Design:
+        """The design in which these memories are as small as can be.
+
+        Raises
+        ------
+        StepError
+            If it may wait for ever, whatever its FIFOs.
+        """
+        key = lean, paced
+        if key not in self._made:
+            try:
+                rows = lowered(self.lower, lean, paced=paced)
+                self._made[key] = rows.design(self.depths, fuse=self.fuse)
+            except StepError as error:
+                self._made[key] = error
+        made = self._made[key]
+        if isinstance(made, StepError):
+            raise made
+        return made
+
+    def bits(self, lean: frozenset[str], *, paced: bool) -> float:
+        """On-chip bits of that design; infinite if there is none."""
+        try:
+            return on_chip_bits(self.design(lean, paced=paced))
+        except StepError:
+            return math.inf
+
+    def least(self) -> frozenset[str]:
+        """The memories that are the least where a design takes the fewest bits.
+
+        Where less memory in one place takes more in FIFOs, or can't do, it has its full size. Those
+        that are alike are decided together.
+        """
+        alike: dict[tuple[str, str, float], set[str]] = {}
+        for name, choice in self.choices.items():
+            kind = repr(choice.full), repr(choice.lean), choice.beats
+            alike.setdefault(kind, set()).add(name)
+        lean = frozenset(self.choices)
+        if math.isinf(self.bits(lean, paced=False)):
+            lean = frozenset()
+            for names in alike.values():
+                if not math.isinf(self.bits(lean | names, paced=False)):
+                    lean |= names
+        for names in alike.values():
+            if names <= lean and self.bits(lean - names, paced=False) < self.bits(
+                lean, paced=False
+            ):
+                lean -= names
+        return lean
+
+    def raised(self, lean: frozenset[str], budget: float) -> Design:
+        """The design whose memories are large again as far as the budget reaches."""
+        paced = self.bits(lean, paced=True) <= budget
+        bits = self.bits(lean, paced=paced)
+        design = self.design(lean, paced=paced)
+        more = {name: _more(self.choices[name], design) for name in sorted(lean)}
+        order = sorted(more, key=lambda name: -self.choices[name].beats / more[name])
+        large: list[str] = []
+        for name in order:
+            if bits + more[name] <= budget:
+                large.append(name)
+                bits += more[name]
+        while self.bits(lean.difference(large), paced=paced) > budget:
+            large.pop()
+        return self.design(lean.difference(large), paced=paced)
+
+
+def _more(choice: Choice, design: Design) -> int:
+    """Bits that the larger memory takes more, at least 1."""
+    units = [u for u in design.units if u.origin == choice.origin and u.params == choice.lean]
+    both = (unit_bits(replace(u, params=choice.full), design) - unit_bits(u, design) for u in units)
+    return max([1, *both])

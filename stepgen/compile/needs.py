@@ -1,0 +1,124 @@
+"""What takes the most on-chip memory of a design, and what would make it less."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..hw.design.table import Design
+from ..ir.dtypes import Tile
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.stream import Stream
+from .cost import on_chip_bits, unit_bits
+
+KIB = 8 * 1024
+"""Bits of a KiB."""
+NAMED = 3
+"""Needs that are told."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A memory.
+
+    Attributes
+    ----------
+    where, holds : str
+        The operator, and the channel that it stores.
+    place : int
+        Which of the operator's inputs that is, where its unit has an input for each.
+    bits : int
+    alike : str
+        Equal for memories of the same kind and size.
+    padded : bool
+        Whether rows end within a beat.
+    """
+
+    where: str
+    holds: str
+    place: int
+    bits: int
+    alike: str
+    padded: bool
+
+
+def needs(design: Design) -> Iterator[Need]:
+    """All memories of a design that operators need: those in units, and FIFOs."""
+    for unit in design.units:
+        bits = unit_bits(unit, design.seen_by(unit))
+        if bits and unit.origin:
+            port = unit.params.weights or unit.params.inputs[0]
+            held, place = unit.inputs[port], unit.params.inputs.index(port)
+            alike = f"{unit.kind} {unit.params}"
+            yield Need(unit.origin, held, place, bits, alike, design.channel[held].tail > 0)
+    for channel in design.channels:
+        reader = design.consumers[channel.name]
+        place = [*reader.inputs.values()].index(channel.name)
+        origin = reader.origin or design.producers[channel.name].origin
+        if origin:
+            alike, bits = f"FIFO {channel.depth} {channel.width}", channel.memory_bits
+            yield Need(origin, channel.name, place, bits, alike, channel.tail > 0)
+
+
+class TooLarge(StepError):
+    """A design does not fit into a budget of on-chip memory.
+
+    Parameters
+    ----------
+    design : Design
+        The smallest.
+    graph : Graph
+        The program.
+    onchip : float
+        The budget in KiB.
+
+    Attributes
+    ----------
+    bits : int
+        What it takes.
+    """
+
+    def __init__(self, design: Design, graph: Graph, onchip: float) -> None:
+        super().__init__(_told(design, graph, onchip))
+        self.bits = on_chip_bits(design)
+
+
+def _told(design: Design, graph: Graph, onchip: float) -> str:
+    """Its largest needs, and what helps."""
+    groups: dict[str, list[Need]] = {}
+    for need in needs(design):
+        groups.setdefault(need.alike, []).append(need)
+    largest = sorted(groups.values(), key=lambda group: -sum(n.bits for n in group))[:NAMED]
+    said = "; ".join(_said(group, graph) for group in largest)
+    least = math.ceil(10 * on_chip_bits(design) / KIB) / 10
+    return f"{design.name} needs {least:,} KiB on chip at least, not {onchip:g}: {said}"
+
+
+def _said(group: list[Need], graph: Graph) -> str:
+    first = group[0]
+    more = f", as {len(group) - 1} more do" if len(group) > 1 else ""
+    return (
+        f"{first.where} takes {first.bits:,} bits for {first.holds}{more}, less with "
+        f"{_remedy(group, graph)}"
+    )
+
+
+def _remedy(group: list[Need], graph: Graph) -> str:
+    """What makes a memory smaller."""
+    streams = _streams(group[0], graph)
+    dims = [dim for s in streams for dim in s.shape]
+    dims += [s.dtype.rows for s in streams if isinstance(s.dtype, Tile)]
+    if group[0].padded:
+        return "fewer lanes, since rows end within a beat"
+    if any(d.static is None for d in dims):
+        return "a cap on rows: reshape(chunk=..., pad=None)"
+    return "fewer regions" if len(group) > 1 else "smaller tiles"
+
+
+def _streams(need: Need, graph: Graph) -> list[Stream]:
+    """What an operator of the program reads there; where that is not known, all that it reads."""
+    node = next((node for node in graph.nodes if node.name == need.where), None)
+    inputs = [] if node is None else list(node.inputs)
+    return inputs[need.place : need.place + 1] or inputs
