@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -85,6 +85,7 @@ class Lowering:
     _carried: dict[str, Stream] = field(default_factory=dict)
     _extents: dict[str, Extents] = field(default_factory=dict)
     _fed_back: set[str] = field(default_factory=set)
+    _units: set[str] = field(default_factory=set)
     _uses: dict[Stream, list[Use]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
     _node: str = ""
@@ -150,13 +151,13 @@ class Lowering:
         except StepError as error:
             raise self.fail(node, str(error)) from None
 
-    def _free(self, name: str, rows: Iterable[Unit | Channel], node: str = "") -> str:
-        """A unique name for a new row of a node, if possible `name`.
+    def _free(self, name: str, taken: Container[str], node: str = "") -> str:
+        """A unique name for a new row of a node beside those that are `taken`, if possible `name`.
 
         An operator may have any name, also one that is generated here for another.
         """
-        taken = {row.name for row in rows} | self._nodes.keys() - {node or self._node}
-        while name in taken:
+        own = node or self._node
+        while name in taken or (name in self._nodes and name != own):
             name += "_"
         return name
 
@@ -207,7 +208,7 @@ class Lowering:
         dims on the wire. Returns the channel's name in the table.
         """
         node = stream.node.name if stream is not None else ""
-        channel = replace(channel, name=self._free(channel.name, self.channels.values(), node))
+        channel = replace(channel, name=self._free(channel.name, self.channels, node))
         if stream is not None and extents is not None:
             self._carried[channel.name], self._extents[channel.name] = stream, extents
         self.channels[channel.name] = channel.pipelined(channel.delay)
@@ -257,7 +258,8 @@ class Lowering:
                     f"{name}: {port} must be a channel, as input, output, link and add return it, "
                     f"not {shown(channel)}"
                 )
-        name = self._free(take(name, str, "unit", "its name"), self.units)
+        name = self._free(take(name, str, "unit", "its name"), self._units)
+        self._units.add(name)
         outputs = {port: channels.pop(port) for port in params.outputs}
         origin = self.stands_for.get(self._node, self._node)
         self.units.append(Unit(name, params, channels, outputs, origin))

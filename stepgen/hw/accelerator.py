@@ -97,38 +97,35 @@ class Accelerator(wiring.Component):
         m = Module()
         active = Signal()  # running and not stopping
         clear = Signal()
-        tails, heads = {}, {}
-        for index, channel in enumerate(self.design.channels):
-            fifo = Fifo(channel)
-            m.submodules[f"fifo_{channel.name}"] = self.part(fifo, "fifo", _form(channel), clear)
-            tails[channel.name], heads[channel.name] = fifo.w, fifo.r
-            m.d.comb += [
-                self.moves_in[index].eq(fifo.w.valid & fifo.w.ready),
-                self.moves_out[index].eq(fifo.r.valid & fifo.r.ready),
-                self.empty[index].eq(~fifo.r.valid),
-                self.full[index].eq(~fifo.w.ready),
-            ]
+        fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
+        for name, fifo in fifos.items():
+            m.submodules[f"fifo_{name}"] = self.part(fifo, "fifo", _form(fifo.channel), clear)
+        m.d.comb += [
+            self.moves_in.eq(Cat(fifo.w.valid & fifo.w.ready for fifo in fifos.values())),
+            self.moves_out.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in fifos.values())),
+            self.empty.eq(~Cat(fifo.r.valid for fifo in fifos.values())),
+            self.full.eq(~Cat(fifo.w.ready for fifo in fifos.values())),
+        ]
 
         finished = []
         for index, unit in enumerate(self.design.units):
             core = self.cores[unit.name]
+            # The ends of FIFOs are the ports: fewer wires to elaborate, and no assignments.
+            for port, name in unit.inputs.items():
+                setattr(core, port, wiring.flipped(fifos[name].r))
+            for port, name in unit.outputs.items():
+                setattr(core, port, wiring.flipped(fifos[name].w))
             m.submodules[verilog_name(unit.name)] = self.part(
                 core, unit.kind, self._identity(core), clear
             )
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
-            for port, name in unit.inputs.items():
-                wiring.connect(m, heads[name], getattr(core, port))
-            for port, name in unit.outputs.items():
-                wiring.connect(m, getattr(core, port), tails[name])
             if face_name(unit) in self.faces:
                 (face,) = core.extra_ports()
                 wiring.connect(
                     m, wiring.flipped(getattr(self, face_name(unit))), getattr(core, face)
                 )
             m.d.comb += core.running.eq(active)
-            with m.If(core.error):
-                m.d.sync += self.error[index].eq(1)
             if core.details:
                 place = self.telling.index(index)
                 with m.If(core.error & ~self.error[index]):
@@ -141,7 +138,10 @@ class Accelerator(wiring.Component):
             ends.eq(Cat(finished).all()),
             clean.eq(~Cat(core.under_way for core in self.cores.values()).any()),
         ]
-        m.d.sync += clear.eq(self.stopping & clean & ~clear)
+        m.d.sync += [
+            clear.eq(self.stopping & clean & ~clear),
+            self.error.eq(self.error | Cat(core.error for core in self.cores.values())),
+        ]
         with m.If(self.running):
             m.d.sync += self.cycle.eq(self.cycle + 1)
         with m.If(clear):

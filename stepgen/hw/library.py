@@ -43,6 +43,7 @@ class Library:
         self.platform = platform
         self._modules: dict[str, tuple[str, str, set[str]]] = {}
         self._numbers = itertools.count()
+        self._resets: dict[int, tuple[object, object]] = {}
 
     @property
     def rtlil(self) -> str:
@@ -65,6 +66,12 @@ class Library:
                 said = "it must return the Module"
             line = place(circuit.elaborate.__code__)
             raise StepError(f"{circuit.__name__}.elaborate at {line}: {said}") from None
+
+    def _reset(self, clear):
+        """The reset of an instance; one expression for all that `clear` resets."""
+        if clear is None:
+            return ResetSignal()
+        return self._resets.setdefault(id(clear), (clear, ResetSignal() | clear))[1]
 
     def instance(self, part: wiring.Component, kind: str, identity: object, clear=None) -> Instance:
         """An instance of the circuit of `part`, connected to its ports.
@@ -90,6 +97,5 @@ class Library:
             name = f"{self.prefix}_{kind}_{next(self._numbers)}"
             self._modules[key] = (name, *self._made(part, name))
         name, _, present = self._modules[key]
-        reset = ResetSignal() if clear is None else ResetSignal() | clear
-        ports |= {"i_clk": ClockSignal(), "i_rst": reset}
+        ports |= {"i_clk": ClockSignal(), "i_rst": self._reset(clear)}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})

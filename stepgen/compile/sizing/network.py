@@ -14,9 +14,9 @@ ROOT = -1
 """Virtual root above all sources, for dominators."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edge:
-    """A channel, or a queue inside a unit, from one part to another."""
+    """A channel, or a queue inside a unit, from one part to another; one object for each."""
 
     name: str
     tail: int
