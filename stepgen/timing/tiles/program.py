@@ -11,7 +11,7 @@ from ...ir import registry
 from ...ir.affine import affine
 from ...ir.cycles import on_cycles
 from ...ir.dims import product_bound
-from ...ir.dtypes import FLAG, Buffer, Selector, Tile, address
+from ...ir.dtypes import FLAG, Selector, Tile, address
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.operator import implementations
@@ -20,7 +20,7 @@ from ...ir.tensor import Tensor
 from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..layout import Layout, structure
-from . import costs, known
+from . import costs, known, referring
 from .actor import (
     COLS_AT,
     MAX_EXTENT,
@@ -99,6 +99,7 @@ class Program(Layout):
         self._bases: dict[str, int] = {}
         self._sources: dict[tuple[str, int], int] = {}
         self._uses: dict[tuple[str, int], int] = {}
+        self._readers: dict[Stream, list[tuple[Node, int]]] = {}
         known.check(graph, self._contents_of)
         self._channels()
         build = implementations(OPERATORS, "build")
@@ -106,13 +107,21 @@ class Program(Layout):
             build[node.op].build(node, self)
 
     def _channels(self) -> None:
-        readers: dict[Stream, list[tuple[Node, int]]] = {}
+        readers = self._readers
         for node in self.graph.nodes:
             for index, stream in enumerate(node.inputs):
                 readers.setdefault(stream.resolved(), []).append((node, index))
         for node in self.graph.nodes:
             for stream in node.outputs:
                 self._connect(stream, readers.get(stream, []))
+
+    def refers(self, stream: Stream) -> bool:
+        """Whether a buffer is kept for the references on a stream; see `referring`."""
+        return referring.refers(stream.resolved(), self._readers)
+
+    def _copied(self, stream: Stream, uses: list[tuple[Node, int]]) -> list[bool]:
+        """Of the copies of a stream, for which a buffer is kept."""
+        return [referring.refers(stream, {**self._readers, stream: [use]}) for use in uses]
 
     def _connect(self, stream: Stream, uses: list[tuple[Node, int]]) -> None:
         """One FIFO for one consumer; a fork for several; a discarding actor for none."""
@@ -129,7 +138,7 @@ class Program(Layout):
         self._sources[key] = source = self._fifo(stream.name, stream, None, contents)
         if not uses:
             drain = forks["output"]
-            own = drain.own(stream, source)
+            own = drain.own(source, refers=self.refers(stream))
             self.actor(
                 *(stream.node.name, "discard", drain.drain, own),
                 reads=[source],
@@ -143,7 +152,7 @@ class Program(Layout):
             outs.append(self._fifo(name, stream, node.inputs[index].resolved().depth))
             self._uses[node.name, index] = outs[-1]
         fork = forks["fork"]
-        own = fork.own(stream, source, outs)
+        own = fork.own(source, outs, self._copied(stream, uses))
         self.actor(stream.name, "fork", fork.copy, own, reads=[source], writes=outs)
 
     def _decided(self, stream: Stream) -> int:
@@ -385,8 +394,3 @@ def _range_words(ranges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
             f"{most[1]}, not {length} addresses from {start} on"
         )
     return ranges[:, 0] << SPAN_LENGTH_BITS | ranges[:, 1]
-
-
-def holds_buffers(stream: Stream) -> bool:
-    """Whether a stream has references to buffers."""
-    return isinstance(stream.dtype, Buffer)

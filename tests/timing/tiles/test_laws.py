@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example
+from tile_beats import Recorded
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
 from stepgen.fuzz.generators.plain import draw
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.tiles.actor import NOW
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine
 
 ANOMALY = {"bandwidth": 0.0, "tiles in flight": 0.1}
@@ -142,6 +144,43 @@ def test_buffers_are_given_back() -> None:
     # One chunk is being filled while two wait or are read; FIFOs hold two tiles each.
     assert 3 * 8 * tile <= read_back(10) <= (3 * 8 + 2 * 2) * tile
     assert read_back(10) == read_back(50)
+
+
+def test_buffers_are_given_back_that_nothing_will_read() -> None:
+    """References that only say how often something else is sent keep no buffer."""
+    tile, peaks = 16, set()
+    for chunks in (10, 50):
+        g = sg.Graph("counted")
+        x = g.input("x", sg.f32[1, 4], (chunks, 8))
+        row = g.input("row", sg.f32[1, 4], (chunks, 1))
+        g.output(row.expand(x.bufferize(rank=1).promote(0)), "y")
+        given = {
+            "x": np.zeros((chunks, 8, 1, 4), np.float32),
+            "row": np.zeros((chunks, 1, 1, 4), np.float32),
+        }
+        peaks.add(simulate(g, given, SDA).memory_peak)
+    (peak,) = peaks
+    assert peak <= (8 + 4 * 2) * tile
+
+
+@pytest.mark.parametrize("how", ["count", "reference"])
+def test_buffers_are_held_until_the_last_copy_of_a_reference_is_read(how: str) -> None:
+    copies, tile = 3, 16
+    g = sg.Graph("copied")
+    x = g.input("x", sg.f32[1, 4], (5, 8))
+    refs = x.bufferize(rank=1).promote(0)
+    given = {"x": np.zeros((5, 8, 1, 4), np.float32)}
+    if how == "count":
+        copied = refs.expand(count=copies)
+    else:
+        copied = refs.expand(g.input("times", sg.f32[1, 1], (5, copies)))
+        given["times"] = np.zeros((5, copies, 1, 1), np.float32)
+    g.output(copied.streamify(), "y")
+    for depth in (1, 2, 9):
+        run = Recorded(g, given, replace(SDA, fifo_depth=depth))
+        assert run.M[NOW] == 0
+        # One chunk is stored while others wait: their copies fill FIFOs, and one is at the head.
+        assert simulate(g, given, replace(SDA, fifo_depth=depth)).memory_peak >= 2 * 8 * tile
 
 
 @pytest.mark.parametrize("depth", [2, 5, 30])

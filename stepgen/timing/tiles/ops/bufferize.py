@@ -36,6 +36,7 @@ P = record(
     "last",
     "bytes",
     "scalars",
+    "refers",
 )
 
 
@@ -72,7 +73,9 @@ def store(M: Memory, a: int, t: int) -> int:
     if stop >= rank:
         buffer = grab(M, len(BUFFER))
         M[buffer + BUFFER.size], M[buffer + BUFFER.start] = M[a + P.bytes], M[a + P.first]
-        M[buffer + BUFFER.readers] = 1
+        M[buffer + BUFFER.readers] = M[a + P.refers]
+        if not M[a + P.refers]:
+            hold(M, -M[a + P.bytes])
         M[a + P.largest] = max(M[a + P.largest], M[a + P.scalars])
         M[a + P.first] = M[a + P.bytes] = M[a + P.scalars] = 0
         send(M, a, out, t, value(buffer, stop - rank))
@@ -80,7 +83,7 @@ def store(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The memory is freed when the buffer has been read for the last time."""
+    """The memory is freed when the buffer has been read for the last time, or if nothing will."""
     (x,), out = to.inputs(node), to.output(node)
     size = to.element_bytes(node.inputs[0])
     # Numbers and flags are stored as values, so their extents are those of the type.
@@ -97,5 +100,6 @@ def build(node: Node, to: Program) -> None:
         last=0,
         bytes=0,
         scalars=0,
+        refers=to.refers(node.outputs[0]),
     )
     to.add(node, store, own, reads=[x], writes=[out])

@@ -20,9 +20,11 @@ from ...kernel import (
     stop_of,
 )
 from ..actor import COMMON, fresh, is_done, send, take, value
+from ..buffers import share
 from ..program import Program
 
-P = record(*COMMON._fields, "out", "x", "ref", "rank", "copies", "made")
+# `refers`: whether elements are references to buffers that are kept for them
+P = record(*COMMON._fields, "out", "x", "ref", "rank", "copies", "made", "refers")
 
 
 @step
@@ -32,6 +34,8 @@ def repeat(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     beat = head(M, x)
+    if M[a + P.refers] and M[a + P.made] == 0:
+        share(M, beat, M[a + P.copies])
     if kind_of(beat) == VALUE and M[a + P.made] + 1 < M[a + P.copies]:
         M[a + P.made] += 1
         send(M, a, out, t, value(aux_of(beat), 0))
@@ -58,6 +62,9 @@ def follow(M: Memory, a: int, t: int) -> int:
         take(M, ref, t)
         return NEVER if is_done(mark) else acted(M, t)
     take(M, ref, t)
+    if M[a + P.refers]:
+        # Each copy but a last one leaves the reference itself to those that may follow.
+        share(M, item, (kind_of(mark) == VALUE) + (stop_of(mark) < rank))
     if kind_of(mark) == BARE:
         send(M, a, out, t, mark)
     elif kind_of(item) == VALUE:
@@ -72,5 +79,6 @@ def build(node: Node, to: Program) -> None:
     ins, out = to.inputs(node), to.output(node)
     counted = len(ins) == 1
     rank, copies = (0, node.attrs["count"]) if counted else (node.attrs["rank"], 0)
-    own = fresh(P, out=out, x=ins[0], ref=ins[-1], rank=rank, copies=copies, made=0)
+    refers = to.refers(node.outputs[0])
+    own = fresh(P, out=out, x=ins[0], ref=ins[-1], rank=rank, copies=copies, made=0, refers=refers)
     to.add(node, repeat if counted else follow, own, reads=ins, writes=[out])

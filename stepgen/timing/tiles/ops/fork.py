@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....ir.stream import Node, Stream
+from ....ir.stream import Node
 from ...kernel import NEVER, READY, Memory, acted, ready, record, room, step
 from .. import buffers
 from ..actor import COMMON, fresh, is_done, send, take
-from ..program import Program, holds_buffers
+from ..program import Program
 
-P = record(*COMMON._fields, "x", "count", "of_buffers", "outs")
+# `readers`: copies for which a buffer is kept, and -1 if the stream refers to none
+P = record(*COMMON._fields, "x", "count", "readers", "outs")
 
 
 @step
@@ -23,19 +24,20 @@ def copy(M: Memory, a: int, t: int) -> int:
         if wait != READY:
             return wait
     beat = take(M, M[a + P.x], t)
-    if M[a + P.of_buffers]:
-        buffers.share(M, beat, M[a + P.count])
+    if M[a + P.readers] >= 0:
+        buffers.share(M, beat, M[a + P.readers])
     for n in range(M[a + P.count]):
         send(M, a, M[a + P.outs + n], t, beat)
     return NEVER if is_done(beat) else acted(M, t)
 
 
-def own(stream: Stream, x: int, outs: Sequence[int]) -> list[int]:
-    """The fields of a fork of a stream."""
-    return fresh(P, x=x, count=len(outs), of_buffers=holds_buffers(stream), outs=outs)
+def own(x: int, outs: Sequence[int], refer: Sequence[bool]) -> list[int]:
+    """The fields of a fork; of its outputs some may refer to buffers that are kept for them."""
+    readers = sum(refer) if any(refer) else -1
+    return fresh(P, x=x, count=len(outs), readers=readers, outs=outs)
 
 
 def build(node: Node, to: Program) -> None:
     """One actor for all consumers; the slowest stalls the others."""
     x, outs = to.input(node, 0), to.outputs(node)
-    to.add(node, copy, own(node.inputs[0], x, outs), reads=[x], writes=outs)
+    to.add(node, copy, own(x, outs, [to.refers(s) for s in node.outputs]), reads=[x], writes=outs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node, Stream
+from ....ir.stream import Node
 from ...kernel import NEVER, READY, Memory, acted, finish, ready, record, step
 from .. import buffers
 from ..actor import COMMON, fresh, is_done, take
-from ..program import Program, holds_buffers
+from ..program import Program
 
-P = record(*COMMON._fields, "x", "of_buffers")
+P = record(*COMMON._fields, "x", "refers")
 
 
 @step
@@ -17,7 +17,7 @@ def drain(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     beat = take(M, M[a + P.x], t)
-    if M[a + P.of_buffers]:
+    if M[a + P.refers]:
         buffers.share(M, beat, 0)
     if is_done(beat):
         finish(M, a)
@@ -25,12 +25,12 @@ def drain(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def own(stream: Stream, x: int) -> list[int]:
-    """The fields of the actor of a stream."""
-    return fresh(P, x=x, of_buffers=holds_buffers(stream))
+def own(x: int, *, refers: bool) -> list[int]:
+    """The fields of the actor of a stream, which may refer to buffers."""
+    return fresh(P, x=x, refers=refers)
 
 
 def build(node: Node, to: Program) -> None:
     """The run lasts until the stream has ended."""
     x = to.input(node, 0)
-    to.add(node, drain, own(node.inputs[0], x), reads=[x], finishes=True)
+    to.add(node, drain, own(x, refers=to.refers(node.inputs[0])), reads=[x], finishes=True)

@@ -26,9 +26,10 @@ from ...kernel import (
 from ...selector import selected
 from .. import buffers
 from ..actor import COMMON, IDLE, area, fresh, is_done, later, send, take
-from ..program import Program, holds_buffers
+from ..program import Program
 from ..streams import holds_tiles, rests
 
+# `refers`: whether a buffer is kept for the references of any output; behind `outs`, of each
 P = record(
     *COMMON._fields,
     "x",
@@ -36,7 +37,7 @@ P = record(
     "rank",
     "ended",
     "surplus",
-    "of_buffers",
+    "refers",
     "bytes",
     "bandwidth",
     "count",
@@ -89,10 +90,11 @@ def route(M: Memory, a: int, t: int) -> int:
                 if wait != READY:
                     return wait
         sent = make_beat(kind_of(beat), min(stop_of(beat), rank), low_of(beat), aux_of(beat))
-        if M[a + P.of_buffers]:
+        if M[a + P.refers]:
             readers = 0
             for n in range(count):
-                readers += selected(M, selector, n, count)
+                if selected(M, selector, n, count):
+                    readers += M[a + P.outs + count + n]
             buffers.share(M, beat, readers)
         for n in range(count):
             if selected(M, selector, n, count):
@@ -111,7 +113,7 @@ def build(node: Node, to: Program) -> None:
     """
     x, selectors = to.inputs(node)
     outs = to.outputs(node)
-    stream = node.inputs[0]
+    stream, refer = node.inputs[0], [int(to.refers(s)) for s in node.outputs]
     reads = to.machine.crossbars_read and holds_tiles(stream) and rests(stream)
     size = to.element_bytes(stream) if reads else 0
     own = fresh(
@@ -121,11 +123,11 @@ def build(node: Node, to: Program) -> None:
         rank=node.attrs["rank"],
         ended=0,
         surplus=node.name in to.on_cycles,
-        of_buffers=holds_buffers(stream),
+        refers=any(refer),
         bytes=size,
         bandwidth=to.machine.onchip_bandwidth,
         count=len(outs),
-        outs=outs,
+        outs=[*outs, *refer],
     )
     actor = to.add(node, route, own, reads=[x, selectors], writes=outs, finishes=True)
     to.faults[actor] = StepError(
