@@ -50,6 +50,8 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
     ("normalize:softmax", {}),
     ("normalize:softmax", {"element": "f32", "tile": 1, "width": 45}),
     ("matmul", {}),
+    ("hierarchical", {}),
+    ("hierarchical", {"element": "bf16", "block_n": 32}),
     ("matvec", {"element": "int8", "tile": 3}),
     ("gelu", {}),
     ("swiglu", SWIGLU | {"tile_inner": 32}),
