@@ -7,10 +7,13 @@ from amaranth.lib.wiring import In, Out
 from ..ir.wire import BARE
 from .design import stages
 from .design.table import BLOCKRAM, READ_AHEAD, Channel
-from .primitives import BlockRam, after, delayed
+from .primitives import BlockRam, after, delayed, is_ice40
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
+
+FEW = 3
+"""Rows that are registers where a family has no LUT RAM, and block RAM beyond."""
 
 
 class Fifo(wiring.Component):
@@ -80,7 +83,8 @@ class _Store(wiring.Component):
     """Output register with registers or LUT RAM in front of it; latency 1. Does not check overflow.
 
     A beat that goes straight to the output register is written to the memory too, and ignored
-    there: so the consumer's `ready` is not on the path to the memory's write enable.
+    there: so the consumer's `ready` is not on the path to the memory's write enable. Without LUT
+    RAM, block RAM is read a cycle ahead, at the row that will be the first.
     """
 
     def __init__(self, channel: Channel, depth: int | None = None):
@@ -93,11 +97,16 @@ class _Store(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        style, ahead = self.style, False
+        if is_ice40(platform) and self.rows > 1:
+            ahead = self.rows > FEW
+            style = "block" if ahead else "registers"
         m.submodules.ram = ram = memory.Memory(
-            shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": self.style}
+            shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": style}
         )
         write = ram.write_port()
-        read = ram.read_port(domain="comb")
+        read = ram.read_port(transparent_for=[write]) if ahead else ram.read_port(domain="comb")
+        first = Signal.like(read.addr)
 
         stored = Signal(range(self.rows + 1))
         some = Signal()  # stored != 0
@@ -115,7 +124,9 @@ class _Store(wiring.Component):
         with m.If(to_ram):
             m.d.sync += write.addr.eq(after(write.addr, self.rows))
         with m.If(from_ram):
-            m.d.sync += read.addr.eq(after(read.addr, self.rows))
+            m.d.sync += first.eq(after(first, self.rows))
+        following = Mux(from_ram, after(first, self.rows), first) if ahead else first
+        m.d.comb += read.addr.eq(following)
         with m.If(load):
             m.d.sync += [
                 self.r.valid.eq(some | self.w_valid),

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .primitives import Multiplier, counter, delayed
+from .primitives import Multiplier, counter, delayed, read_at_once
 
 __all__ = ["Accumulators", "Dot"]
 
@@ -110,7 +110,7 @@ class Accumulators(wiring.Component):
             before = Signal(self.shape, reset_less=True)
             oldest = self.sums
             if self.slices > 2:
-                oldest = self._ring(m, self.slices - 2)
+                oldest = self._ring(m, self.slices - 2, platform)
             with m.If(self.step):
                 m.d.sync += before.eq(oldest)
         with m.If(self.step):
@@ -118,9 +118,9 @@ class Accumulators(wiring.Component):
                 m.d.sync += self.sums[lane].eq(Mux(self.first, 0, before[lane]) + self.term[lane])
         return m
 
-    def _ring(self, m, rows):
+    def _ring(self, m, rows, platform):
         m.submodules.ring = ring = memory.Memory(
-            shape=self.shape, depth=rows, init=[], attrs={"ram_style": "distributed"}
+            shape=self.shape, depth=rows, init=[], attrs=read_at_once(platform)
         )
         write, read = ring.write_port(), ring.read_port(domain="comb")
         turn, _ = counter(m, self.step, rows)

@@ -5,6 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from .fifo import Fifo
+from .primitives import read_at_once
 
 __all__ = ["Shares"]
 
@@ -74,7 +75,7 @@ class Shares(wiring.Component):
                     page.eq(getattr(self, f"page_{n}")),
                     amount.eq(getattr(self, f"amount_{n}")),
                 ]
-        last = self._count(m, self.valid.any(), page, amount)
+        last = self._count(m, self.valid.any(), page, amount, platform)
         closed = self._sweep(m, last, page)
 
         live, over = Signal(range(self.params.pages + 1)), Signal()
@@ -89,7 +90,7 @@ class Shares(wiring.Component):
             ]
         return m
 
-    def _count(self, m, some, page, amount):
+    def _count(self, m, some, page, amount, platform):
         """Whether the last reference to a page comes back."""
         params = self.params
         if params.shares == 1:
@@ -98,7 +99,7 @@ class Shares(wiring.Component):
             shape=params.share_bits,
             depth=params.pages,
             init=[],
-            attrs={"ram_style": "distributed"},
+            attrs=read_at_once(platform),
         )
         write, read = counts.write_port(), counts.read_port(domain="comb")
         written, total, last = Signal(params.pages), Signal(params.share_bits), Signal()

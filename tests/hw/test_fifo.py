@@ -1,17 +1,29 @@
 import numpy as np
 import pytest
+from amaranth.hdl import Elaboratable, Fragment
 from amaranth.sim import Simulator
 from junk import Junk
 
 from stepgen.hw.design.table import MEMORY_LATENCY, Channel, memory_kind
-from stepgen.hw.fifo import Fifo
+from stepgen.hw.fifo import FEW, Fifo
+from stepgen.hw.primitives import Device
 
 
-def drive(channel: Channel, offers, takes):
+class For(Elaboratable):
+    """A circuit elaborated for a family, within the simulator."""
+
+    def __init__(self, circuit, family):
+        self.circuit, self.family = circuit, family
+
+    def elaborate(self, platform):
+        return Fragment.get(self.circuit, Device(self.family))
+
+
+def drive(channel: Channel, offers, takes, family="generic"):
     """Outputs of a FIFO in each cycle, for beats offered and accepted in the given cycles."""
     fifo = Fifo(channel)
     junk = Junk(channel.depth)
-    circuit = junk.circuit(fifo)
+    circuit = junk.circuit(For(fifo, family))
     seen, pushed = [], []
 
     async def bench(ctx):
@@ -63,6 +75,20 @@ def test_follows_the_rule_in_every_cycle(depth, delay):
         for side in range(2)
     )
     assert drive(channel, offers, takes) == rule(channel, offers, takes)
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+@pytest.mark.parametrize("depth", [2, FEW + 1, FEW + 2, 9, 64, 66])
+def test_without_lut_ram_it_is_the_same(depth, delay):
+    channel = Channel("c", 0, 20, None, depth=depth, delay=delay)
+    rng = np.random.default_rng(100 * depth + delay)
+    cycles = 3 * depth + 120
+    shares = rng.choice([0.05, 0.5, 0.9, 1.0], (6, 2))
+    offers, takes = (
+        np.concatenate([rng.random(cycles // 6) < share for share in shares[:, side]])
+        for side in range(2)
+    )
+    assert drive(channel, offers, takes, "ice40") == rule(channel, offers, takes)
 
 
 @pytest.mark.parametrize("depth", [2, 4, 64, 65])

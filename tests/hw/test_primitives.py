@@ -4,6 +4,7 @@ from pathlib import Path
 
 import ecp5_models
 import gowin_models
+import ice40_models
 import numpy as np
 import pytest
 from amaranth.back import rtlil
@@ -11,11 +12,13 @@ from amaranth.hdl import Elaboratable, Fragment, Module, Signal
 from amaranth.sim import Simulator
 
 from stepgen.hw.design import stages
-from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, counter
+from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, SinglePortRam, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
+from stepgen.hw.primitives import single_port as single_port_module
 
-ECP5, GOWIN = Device("ecp5"), Device("gowin")
+ECP5, GOWIN, ICE40 = Device("ecp5"), Device("gowin"), Device("ice40")
+MODELS = {"gowin": gowin_models, "ice40": ice40_models}
 
 
 class For(Elaboratable):
@@ -29,11 +32,11 @@ class For(Elaboratable):
         return Fragment.get(self.circuit, self.device)
 
 
-@pytest.fixture(params=[None, ECP5, GOWIN], ids=["any", "ecp5", "gowin"])
+@pytest.fixture(params=[None, ECP5, GOWIN, ICE40], ids=["any", "ecp5", "gowin", "ice40"])
 def device(request, monkeypatch):
     """No device, and those whose blocks are models."""
-    models = gowin_models if request.param == GOWIN else ecp5_models
-    for module in (block_ram_module, multiplier_module):
+    models = MODELS.get(getattr(request.param, "family", None), ecp5_models)
+    for module in (block_ram_module, multiplier_module, single_port_module):
         monkeypatch.setattr(module, "Instance", models.instance)
     return request.param
 
@@ -146,6 +149,34 @@ def test_block_ram(device, width, depth):
     run(ram, device, bench)
 
 
+@pytest.mark.parametrize(("width", "depth"), [(32, 100), (16, 16384), (32, 32768), (64, 20000)])
+def test_single_port_ram(device, width, depth):
+    rng = np.random.default_rng(width * depth)
+    ram = SinglePortRam(width, depth)
+    spots = [0, depth - 1, *(int(s) for s in rng.integers(0, depth, 12))]
+    model, due = {}, None
+
+    async def bench(ctx):
+        nonlocal due
+        for _ in range(300):
+            active, writes = (bool(rng.integers(2)) for _ in range(2))
+            spot, strobes = int(rng.choice(spots)), int(rng.integers(1 << width // 8))
+            value = int.from_bytes(rng.bytes(width // 8), "little")
+            for name, what in (("active", active), ("writes", writes), ("addr", spot)):
+                ctx.set(getattr(ram, name), what)
+            ctx.set(ram.strobes, strobes)
+            ctx.set(ram.w_data, value)
+            if due is not None:
+                assert ctx.get(ram.r_data) == due
+            due = model.get(spot, 0) if active and not writes else None
+            if active and writes:
+                mask = sum(255 << 8 * k for k in range(width // 8) if strobes >> k & 1)
+                model[spot] = model.get(spot, 0) & ~mask | value & mask
+            await ctx.tick()
+
+    run(ram, device, bench)
+
+
 @pytest.mark.parametrize(
     ("depth", "style"),
     [(1, "distributed"), (31, "distributed"), (32, "distributed"), (33, "block"), (512, "block")],
@@ -186,16 +217,18 @@ class Blocks(Elaboratable):
         m = Module()
         m.submodules += [Multiplier(bits, bits) for bits in (8, 18)]
         m.submodules += [BlockRam(9, 1 << bits) for bits in range(8, 15)]
+        m.submodules += SinglePortRam(32, 1 << 15)
         return m
 
 
 CELLS = {
     ECP5: "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
     GOWIN: "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v",
+    ICE40: "read_verilog -lib +/ice40/cells_sim.v",
 }
 
 
-@pytest.mark.parametrize(("device", "cells"), CELLS.items(), ids=["ecp5", "gowin"])
+@pytest.mark.parametrize(("device", "cells"), CELLS.items(), ids=["ecp5", "gowin", "ice40"])
 def test_blocks_have_the_ports_and_parameters_that_yosys_knows(device, cells, tmp_path):
     """`Instance` takes any."""
     text = rtlil.convert(Blocks(), name="blocks", platform=device, ports=[])

@@ -7,9 +7,10 @@ elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 from .block_ram import BlockRam
 from .counter import after, counter
 from .delay import delayed
-from .device import GENERIC, Device, is_ecp5, is_gowin
+from .device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
 from .multiplier import Multiplier
 from .rom import Rom
+from .single_port import SinglePortRam
 
 __all__ = [
     "GENERIC",
@@ -17,9 +18,12 @@ __all__ = [
     "Device",
     "Multiplier",
     "Rom",
+    "SinglePortRam",
     "after",
     "counter",
     "delayed",
     "is_ecp5",
     "is_gowin",
+    "is_ice40",
+    "read_at_once",
 ]

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from ..design import stages
 from .delay import delayed
-from .device import is_ecp5, is_gowin
+from .device import is_ecp5, is_gowin, is_ice40
 
 __all__ = ["BlockRam"]
 
@@ -74,7 +74,7 @@ class BlockRam(wiring.Component):
         if is_gowin(platform) and fits and not self.init:
             self._blocks(m, self._gowin)
             return m
-        style = "distributed" if self.depth <= SHALLOW else "block"
+        style = "distributed" if self.depth <= SHALLOW and not is_ice40(platform) else "block"
         m.submodules.rows = rows = memory.Memory(
             shape=self.width, depth=self.depth, init=self.init, attrs={"ram_style": style}
         )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["GENERIC", "Device", "is_ecp5", "is_gowin"]
+__all__ = ["GENERIC", "Device", "is_ecp5", "is_gowin", "is_ice40", "read_at_once"]
 
 
 @dataclass(frozen=True)
@@ -24,3 +24,16 @@ def is_ecp5(platform) -> bool:
 def is_gowin(platform) -> bool:
     """Whether `platform` is a Gowin GW2A or GW2AR."""
     return getattr(platform, "family", None) == "gowin"
+
+
+def is_ice40(platform) -> bool:
+    """Whether `platform` is a Lattice iCE40 UltraPlus."""
+    return getattr(platform, "family", None) == "ice40"
+
+
+def read_at_once(platform) -> dict[str, str]:
+    """What tells a tool of a small memory that is read in the cycle of its address.
+
+    It becomes LUT RAM, or registers where a family has none.
+    """
+    return {"ram_style": "registers" if is_ice40(platform) else "distributed"}

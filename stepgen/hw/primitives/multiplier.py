@@ -7,12 +7,15 @@ from amaranth.lib.wiring import In, Out
 from ..design import stages
 from ..design.stages import MULTIPLIER_BITS
 from .delay import delayed
-from .device import is_ecp5, is_gowin
+from .device import is_ecp5, is_gowin, is_ice40
 
 __all__ = ["Multiplier"]
 
 GOWIN_BITS = 9
 """Of the factors of the smaller of two blocks."""
+
+ICE40_BITS = 16
+"""Of the factors of SB_MAC16."""
 
 
 class Multiplier(wiring.Component):
@@ -33,8 +36,8 @@ class Multiplier(wiring.Component):
     Notes
     -----
     Latency 3, one product per cycle. For factors of up to 18 bits one block with all its registers,
-    which no tool packs by itself: MULT18X18D of ECP5, MULT9X9 or MULT18X18 of Gowin; elsewhere what
-    the tool makes of ``a * b``.
+    which no tool packs by itself: MULT18X18D of ECP5, MULT9X9 or MULT18X18 of Gowin, SB_MAC16 of
+    iCE40 UltraPlus for those of up to 16 bits; elsewhere what the tool makes of ``a * b``.
     """
 
     def __init__(self, a_bits: int, b_bits: int, *, a_signed: bool = True, b_signed: bool = True):
@@ -53,6 +56,9 @@ class Multiplier(wiring.Component):
             return m
         if is_gowin(platform) and max(len(self.a), len(self.b)) <= MULTIPLIER_BITS:
             m.submodules.dsp = self._gowin()
+            return m
+        if is_ice40(platform) and max(len(self.a), len(self.b)) <= ICE40_BITS:
+            m.submodules.dsp = self._ice40()
             return m
         a = delayed(m, self.a, 1, reset_less=True)
         b = delayed(m, self.b, 1, reset_less=True)
@@ -111,6 +117,31 @@ class Multiplier(wiring.Component):
             i_ASEL=zero,
             i_BSEL=zero,
             o_DOUT=Cat(self.product, unused),
+        )
+
+    def _ice40(self):
+        """Registers: factors, partial products, their sum."""
+        zero, one, none = Const(0, 1), Const(1, 1), Const(0, ICE40_BITS)
+        unused = Signal(2 * ICE40_BITS - len(self.product))
+        registers = ("A_REG", "B_REG", "TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG")
+        registers += ("PIPELINE_16x16_MULT_REG1", "PIPELINE_16x16_MULT_REG2")
+        idle = ("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT")
+        idle += ("OLOADTOP", "OLOADBOT", "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT")
+        return Instance(
+            "SB_MAC16",
+            **{f"p_{name}": one for name in registers},
+            p_TOPOUTPUT_SELECT=Const(3, 2),
+            p_BOTOUTPUT_SELECT=Const(3, 2),
+            p_A_SIGNED=Const(self.a.shape().signed, 1),
+            p_B_SIGNED=Const(self.b.shape().signed, 1),
+            **{f"i_{name}": zero for name in (*idle, "CI", "ACCUMCI", "SIGNEXTIN")},
+            i_CLK=ClockSignal(),
+            i_CE=one,
+            i_A=_extended(self.a, ICE40_BITS),
+            i_B=_extended(self.b, ICE40_BITS),
+            i_C=none,
+            i_D=none,
+            o_O=Cat(self.product, unused),
         )
 
 

@@ -7,7 +7,7 @@ from ....ir.wire import BARE, DONE, VALUE
 from ...elements import reduced
 from ...fifo import Fifo
 from ...onehot import select
-from ...primitives import BlockRam, counter
+from ...primitives import BlockRam, counter, read_at_once
 from ...reader import Reader, word_address
 from ...select import RoundRobin
 from ...shares import Shares
@@ -54,7 +54,7 @@ class PmuCore(UnitCore):
             m.submodules.free = self.free = Fifo(queues["free"])
         depth = params.pages * params.page
         m.submodules.ram = self.ram = BlockRam(params.width(self.unit, self.design), depth)
-        self.written, *tables = self._tables(m)
+        self.written, *tables = self._tables(m, platform)
         wrong = [self._store(m)]
 
         granted = Signal(len(params.readings)) if len(params.readings) > 1 else Const(1, 1)
@@ -88,7 +88,7 @@ class PmuCore(UnitCore):
         m.d.sync += self.error.eq(Cat(wrong).any())
         return m
 
-    def _tables(self, m):
+    def _tables(self, m, platform):
         """The table's write port, and ports that read it in the same cycle."""
         if self.params.fixed:
             return (None,)
@@ -98,7 +98,7 @@ class PmuCore(UnitCore):
                 shape=self.params.entry_bits,
                 depth=self.params.pages,
                 init=[],
-                attrs={"ram_style": "distributed"},
+                attrs=read_at_once(platform),
             )
             writes.append(rows.write_port())
             reads.append(rows.read_port(domain="comb"))
