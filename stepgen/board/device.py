@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,7 +14,6 @@ from ..cosim.payload import unpack
 from ..cosim.scoreboard import Outcome
 from ..emit.elaborate import interface
 from ..emit.windows import Windows
-from ..hw.board.memory import BLOCK_TIMING
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.wire import LANES
@@ -150,7 +149,7 @@ class Device:
             self._graph,
             inputs,
             built=self.design,
-            memory=BLOCK_TIMING,
+            memory=self.around.memory,
             sdram=self.around.sdram,
             early=tuple(self._graph.inputs),
         )
@@ -160,6 +159,8 @@ class Device:
         if not exact:
             experiment.unpredicted = "the beats of a port do not all fit its buffer"
             case = experiment.case()
+        if not self.around.counters:
+            case = replace(case, counters=None)
         outcome = self.session.perform(case, progress=progress)
         return Report(outcome, experiment, exact, self.around.clock)
 

@@ -1,6 +1,8 @@
-"""A memory of block RAM behind the AXI4 port of a design."""
+"""Memories on the chip behind the AXI4 port of a design."""
 
-from amaranth.hdl import Cat, Module, Signal
+from dataclasses import replace
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
@@ -10,9 +12,9 @@ from ..axi import Axi4
 from ..design import stages
 from ..design.table import Channel
 from ..fifo import Fifo
-from ..primitives import BlockRam, delayed
+from ..primitives import BlockRam, SinglePortRam, delayed
 
-__all__ = ["BLOCK_TIMING", "BlockMemory"]
+__all__ = ["BLOCK_TIMING", "SINGLE_TIMING", "BlockMemory", "SingleMemory"]
 
 OPEN = 16
 """Bursts of each direction that may be open."""
@@ -21,6 +23,9 @@ BLOCK_TIMING = MemoryTiming(
     read_latency=5, read_outstanding=OPEN, write_latency=1, write_outstanding=OPEN
 )
 """When a `BlockMemory` answers, by the rules of ``docs/memory-timing.md``."""
+
+SINGLE_TIMING = replace(BLOCK_TIMING, read_interval=2, write_interval=2)
+"""When a `SingleMemory` answers."""
 
 LENGTH_BITS = 8
 DATA_DEPTH = 8
@@ -49,7 +54,15 @@ class BlockMemory(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         w_en, w_addr, r_addr = Signal(), Signal(range(self.words)), Signal(range(self.words))
-        port, found = self.port, []
+        step, found = Signal(), Signal(self.data_bits)
+        self._cells(m, w_en, w_addr, step, r_addr, found)
+        self._read(m, step, r_addr, found)
+        self._write(m, w_en, w_addr)
+        return m
+
+    def _cells(self, m, w_en, w_addr, step, r_addr, found):
+        """The memory: what is read where and when `step` is high is `found` two cycles later."""
+        port, read = self.port, []
         for k in range(self.data_bits // 8):
             # A RAM for each byte: strobes need no reading.
             m.submodules[f"byte_{k}"] = ram = BlockRam(8, self.words)
@@ -59,10 +72,12 @@ class BlockMemory(wiring.Component):
                 ram.w_data.eq(delayed(m, port.wdata.word_select(k, 8), 1, reset_less=True)),
                 ram.r_addr.eq(r_addr),
             ]
-            found.append(ram.r_data)
-        self._read(m, r_addr, Cat(found))
-        self._write(m, w_en, w_addr)
-        return m
+            read.append(ram.r_data)
+        m.d.comb += found.eq(Cat(read))
+
+    def _rests(self, m, moved):
+        """Whether no word of a direction may move, after one that has."""
+        return Const(0, 1)
 
     def _bursts(self, m, way):
         """Requests of a direction, first words and lengths, while not all possible are open."""
@@ -84,24 +99,28 @@ class BlockMemory(wiring.Component):
         m.d.sync += count.eq(count + bursts.w.valid - ends)
         return bursts.r, ends
 
-    def _read(self, m, r_addr, found):
+    def _read(self, m, step, r_addr, found):
         port = self.port
         head, ends = self._bursts(m, "r")
         m.submodules.r = words = Fifo(
             Channel("r", 0, 1 + self.data_bits, None, DATA_DEPTH, delay=stages.BLOCK_RAM)
         )
-        reading, left, last, step = Signal(), Signal(LENGTH_BITS), Signal(), Signal()
+        reading, left, last = Signal(), Signal(LENGTH_BITS), Signal()
+        given, moved = Signal(), Signal()
+        begins, holds = self._rests(m, step), self._rests(m, moved)
         m.d.comb += [
             last.eq(left == 0),
-            step.eq(reading & words.w.ready),
-            words.w.valid.eq(reading),
+            step.eq(reading & words.w.ready & ~begins),
+            words.w.valid.eq(reading & ~begins),
             words.w.payload.eq(Cat(delayed(m, last, stages.BLOCK_RAM, reset_less=True), found)),
             head.ready.eq(~reading | step & last),
-            port.rvalid.eq(words.r.valid),
-            words.r.ready.eq(port.rready),
+            given.eq(words.r.valid & ~holds),
+            moved.eq(given & port.rready),
+            port.rvalid.eq(given),
+            words.r.ready.eq(moved),
             port.rlast.eq(words.r.payload[0]),
             port.rdata.eq(words.r.payload[1:]),
-            ends.eq(port.rvalid & port.rready & port.rlast),
+            ends.eq(moved & port.rlast),
         ]
         with m.If(head.ready):
             m.d.sync += [reading.eq(head.valid), Cat(left, r_addr).eq(head.payload)]
@@ -114,7 +133,7 @@ class BlockMemory(wiring.Component):
         m.submodules.b = answers = Fifo(Channel("b", 0, 1, None, depth=OPEN))
         beat = Signal(LENGTH_BITS)
         m.d.comb += [
-            port.wready.eq(head.valid),
+            port.wready.eq(head.valid & ~self._rests(m, w_en)),
             w_en.eq(port.wvalid & port.wready),
             w_addr.eq(head.payload[LENGTH_BITS:] + beat),
             head.ready.eq(w_en & (beat == head.payload[:LENGTH_BITS])),
@@ -127,3 +146,32 @@ class BlockMemory(wiring.Component):
             m.d.sync += beat.eq(beat + 1)
         with m.If(head.ready):
             m.d.sync += beat.eq(0)
+
+
+class SingleMemory(BlockMemory):
+    """A memory with one port, which answers as `SINGLE_TIMING` says.
+
+    Each direction moves a word in two cycles at most, and a read has the port as soon as it asks.
+    So a word that is to be written, which waits in a register, has the port in one of the two
+    cycles until the next one comes: neither direction sees the other.
+    """
+
+    def _cells(self, m, w_en, w_addr, step, r_addr, found):
+        port = self.port
+        m.submodules.ram = ram = SinglePortRam(self.data_bits, self.words)
+        waits, place = Signal(), Signal.like(w_addr)
+        data, strobes = Signal.like(port.wdata), Signal.like(port.wstrb)
+        m.d.sync += waits.eq(w_en | waits & step)
+        with m.If(w_en):
+            m.d.sync += [place.eq(w_addr), data.eq(port.wdata), strobes.eq(port.wstrb)]
+        m.d.comb += [
+            ram.active.eq(step | waits),
+            ram.writes.eq(~step),
+            ram.addr.eq(Mux(step, r_addr, place)),
+            ram.strobes.eq(strobes),
+            ram.w_data.eq(data),
+            found.eq(delayed(m, ram.r_data, stages.BLOCK_RAM - 1, reset_less=True)),
+        ]
+
+    def _rests(self, m, moved):
+        return delayed(m, moved, 1)

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...ir.errors import StepError
+from ...ir.memory_timing import MemoryTiming
 from ...ir.sdram_timing import SdramTiming
 from ..design.registers import address_bits
 from ..design.table import Channel, Design
@@ -25,7 +26,7 @@ from ..units.source.params import Source
 from . import cobs, uart
 from .buffers import BufferIn, BufferOut
 from .crc import FRAME_BYTE, Closer
-from .memory import BlockMemory
+from .memory import BLOCK_TIMING, SINGLE_TIMING, BlockMemory, SingleMemory
 from .protocol import COUNT_WORDS, STREAM_BITS
 from .requests import Requests
 from .sdram import SdramMemory, SdramPins
@@ -50,7 +51,11 @@ class Surroundings:
     beats : int
         Beats in the buffer of each stream port, a power of two.
     sdram : SdramTiming or None
-        Of the memory; None for one of block RAM.
+        Of the memory; None for one on the chip.
+    single_port : bool
+        Whether a memory on the chip has one port, not two.
+    counters : bool
+        Whether channels are counted; else their counters read 0.
 
     Raises
     ------
@@ -63,6 +68,8 @@ class Surroundings:
     memory_words: int
     beats: int
     sdram: SdramTiming | None = None
+    single_port: bool = False
+    counters: bool = True
 
     def __post_init__(self) -> None:
         if self.bit_cycles < uart.LEAST_CYCLES:
@@ -70,6 +77,11 @@ class Surroundings:
                 f"a bit on the link must last {uart.LEAST_CYCLES} clock cycles or more, not "
                 f"{self.bit_cycles}: choose a slower link or a faster clock"
             )
+
+    @property
+    def memory(self) -> MemoryTiming:
+        """When a memory on the chip answers."""
+        return SINGLE_TIMING if self.single_port else BLOCK_TIMING
 
     def digest(self, design: Design) -> bytes:
         """SHA-256 of the design and what stands around it."""
@@ -83,8 +95,6 @@ class BoardTop(wiring.Component):
     ----------
     design : Design
     around : Surroundings
-    counters : bool
-        Whether channels are counted.
     part : callable
         As for `Accelerator`.
 
@@ -99,8 +109,8 @@ class BoardTop(wiring.Component):
         Of a design with a memory bus, where the memory is an SDRAM.
     """
 
-    def __init__(self, design: Design, around: Surroundings, *, counters=True, part=inline):
-        self.design, self.around, self.counters, self.part = design, around, counters, part
+    def __init__(self, design: Design, around: Surroundings, *, part=inline):
+        self.design, self.around, self.part = design, around, part
         members = {"rx": In(1, init=1), "tx": Out(1, init=1), "running": Out(1)}
         self.pins = around.sdram is not None and next(design.of_kind(Axi), None) is not None
         if self.pins:
@@ -109,7 +119,9 @@ class BoardTop(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.system = system = System(self.design, counters=self.counters, part=self.part)
+        m.submodules.system = system = System(
+            self.design, counters=self.around.counters, part=self.part
+        )
         server, bad = self._link(m)
         around = self.around
         bus_words = around.memory_words if system.bus else 0
@@ -159,7 +171,8 @@ class BoardTop(wiring.Component):
             m.d.comb += memory.running.eq(system.running)
             wiring.connect(m, memory.pins, wiring.flipped(self.sdram))
         else:
-            m.submodules.memory = memory = BlockMemory(bus.address_bits, bus.data_bits, words)
+            kind = SingleMemory if self.around.single_port else BlockMemory
+            m.submodules.memory = memory = kind(bus.address_bits, bus.data_bits, words)
         m.submodules.memory_space = space = MemorySpace(
             bus.address_bits, bus.data_bits, words * bus.bytes // 4
         )
