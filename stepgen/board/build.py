@@ -154,6 +154,8 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
         file = flow.pack(place, name, tools, target)
         named, report_file = groups(design), place / f"{name}.report.json"
         placed = report.read(report_file, tools.bels, named, board.chip, board.speed)
+        uncounted = {what: netlist.used[what] for what, bels in tools.bels.items() if not bels}
+        placed = dataclasses.replace(placed, used={**placed.used, **uncounted})
         for large in tools.intermediate(name):
             (place / large).unlink()
         return {
@@ -211,7 +213,9 @@ def write_sources(
     )
     top = BoardTop(design, around)
     pads = {pad: len(sites) for pad, sites in board.pins(memory=top.pins).items()}
-    chip = Chip(inner, top, family(device.family), board.pll, pads)
+    clock = board.sdram_clock if top.pins else None
+    step = None if clock is None else clock.step
+    chip = Chip(inner, top, family(device.family), board.pll, pads, step)
     (place / f"{name}.v").write_text(
         f"{text}\n{pins_written(name, chip, device)}", encoding="utf-8"
     )

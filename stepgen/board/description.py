@@ -14,6 +14,7 @@ from ..hw.design.table import Design
 from ..hw.units.axi.params import Axi
 from ..ir.errors import StepError
 from ..ir.records import record
+from ..ir.sdram_clock import SdramClock, sdram_clock
 from ..ir.sdram_timing import SdramTiming
 from ..synth.part import Part
 from ..synth.part import named as part_named
@@ -45,6 +46,8 @@ class Board:
         Electrical, of its pins.
     clock, link, memory, streams, led, program : mapping
         Pins and numbers, see the files.
+    counters : bool
+        Whether channels are counted.
     standards : dict of str to str
         Of pads that have another one.
     tied : dict of str to str
@@ -67,6 +70,7 @@ class Board:
     streams: dict[str, Any]
     led: dict[str, Any]
     program: dict[str, Any] = field(default_factory=dict)
+    counters: bool = True
     standards: dict[str, str] = field(default_factory=dict)
     tied: dict[str, str] = field(default_factory=dict)
     vivado: dict[str, Any] = field(default_factory=dict)
@@ -118,11 +122,26 @@ class Board:
         return replace(board, clock={**self.clock, "design_hz": board.hz})
 
     @property
-    def sdram(self) -> SdramTiming | None:
-        """The timing of its SDRAM at the design's clock; None if the memory is block RAM."""
+    def sdram_clock(self) -> SdramClock | None:
+        """How the clock of its SDRAM lies to the design's; None if the memory is block RAM.
+
+        Raises
+        ------
+        StepError
+            If the clock of the design leaves the SDRAM's pins no time.
+        """
         if self.memory["kind"] != "sdram":
             return None
-        return SdramTiming.at(self.hz, self.memory["chip"])
+        steps = family(self.chip.family).steps(self.pll)
+        return sdram_clock(float(self.pll.hz), steps, self.memory["way"])
+
+    @property
+    def sdram(self) -> SdramTiming | None:
+        """The timing of its SDRAM at the design's clock; None if the memory is block RAM."""
+        clock = self.sdram_clock
+        if clock is None:
+            return None
+        return SdramTiming.at(self.hz, self.memory["chip"], clock.late)
 
     @property
     def memory_bytes(self) -> int:
@@ -162,6 +181,8 @@ class Board:
             memory_words=words,
             beats=self.streams["beats"],
             sdram=sdram if words else None,
+            single_port=self.memory["kind"] == "spram",
+            counters=self.counters,
         )
 
 

@@ -47,6 +47,8 @@ class SdramTiming:
         Between refreshes (tREFI).
     wake : int
         From power-up to the first command.
+    late : int
+        Cycles that what is read needs on its way from the chip, see `stepgen.ir.sdram_clock`.
 
     Raises
     ------
@@ -67,6 +69,7 @@ class SdramTiming:
     mrd: int
     refi: int
     wake: int
+    late: int = 0
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -76,8 +79,9 @@ class SdramTiming:
             if item.name in allowed and value not in allowed[item.name]:
                 one, other = allowed[item.name]
                 raise StepError(f"SDRAM: {item.name} must be {one} or {other}, not {value}")
-            if value < 1:
-                raise StepError(f"SDRAM: {item.name} must be 1 or more, not {value}")
+            least = 0 if item.name == "late" else 1
+            if value < least:
+                raise StepError(f"SDRAM: {item.name} must be {least} or more, not {value}")
         if self.column_bits > ALL_BANKS:
             raise StepError(
                 f"SDRAM: column_bits must be at most {ALL_BANKS}, not {self.column_bits}"
@@ -89,7 +93,7 @@ class SdramTiming:
             )
 
     @classmethod
-    def at(cls, hz: int, chip: dict[str, Any]) -> SdramTiming:
+    def at(cls, hz: int, chip: dict[str, Any], late: int = 0) -> SdramTiming:
         """The timing at a clock, of a chip whose times are given in nanoseconds.
 
         Parameters
@@ -98,6 +102,8 @@ class SdramTiming:
         chip : dict
             ``data_bits``, ``column_bits``, ``row_bits``, ``cas`` as here, ``wake_us`` in
             microseconds, ``mrd`` in cycles, the others in nanoseconds.
+        late : int
+            As here.
         """
 
         def cycles(name: str) -> int:
@@ -107,7 +113,7 @@ class SdramTiming:
         times = {name: cycles(name) for name in ("rcd", "rp", "ras", "rc", "wr", "rfc")}
         refi = math.floor(chip["refi"] * hz / 1e9)
         wake = math.ceil(chip["wake_us"] * hz / 1e6)
-        return cls(**given, **times, mrd=chip["mrd"], refi=refi, wake=wake)
+        return cls(**given, **times, mrd=chip["mrd"], refi=refi, wake=wake, late=late)
 
     TURNS = 4
     """Bursts of one direction in a row while the other one waits."""

@@ -261,7 +261,7 @@ def build_sdram(
     queues = timing.queues(longest)
     transfers = timing.transfers(word_bits)
     queues["whole"] = queues["w"]
-    latencies = {"r": 1 + timing.cas + transfers}
+    latencies = {"r": 1 + timing.cas + transfers + timing.late}
     made = {
         name: layout.new_channel(f"{unit}.{name}", depth, latencies.get(name, 1), -1)
         for name, depth in queues.items()

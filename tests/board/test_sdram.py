@@ -43,11 +43,11 @@ AWAKE = 200
 """Cycles after which the SDRAM has been prepared."""
 
 IN, OUT = ("ar", "aw", "w"), ("r", "b")
-FAST = replace(TIMING, cas=2, rcd=2, rp=2, ras=4, rc=6, rfc=7, wr=2)
+FAST = replace(TIMING, cas=2, rcd=2, rp=2, ras=4, rc=6, rfc=7, wr=2, late=1)
 SETTINGS = {
     "16 pins, 64 bits": (TIMING, Bus(64, burst=8)),
     "16 pins, 32 bits": (FAST, Bus(32, burst=16)),
-    "32 pins, 32 bits": (replace(TIMING, data_bits=32), Bus(32, burst=16)),
+    "32 pins, 32 bits": (replace(TIMING, data_bits=32, late=2), Bus(32, burst=16)),
 }
 
 
@@ -274,7 +274,7 @@ def test_a_chip_that_is_slower_is_seen(name: str, tmp_path: Path) -> None:
     assert told in done.stderr
 
 
-@pytest.mark.parametrize("name", ["cas", "rcd", "rp", "wr", "rfc", "refi"])
+@pytest.mark.parametrize("name", ["cas", "rcd", "rp", "wr", "rfc", "refi", "late"])
 def test_a_wrong_setting_of_the_model_is_seen(name: str, tmp_path: Path) -> None:
     timing, bus = SETTINGS["16 pins, 64 bits"]
     setting = 2 if name == "cas" else getattr(timing, name) + 1

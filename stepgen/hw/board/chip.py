@@ -52,7 +52,9 @@ class Chip(Elaboratable):
         For the clock of the domain ``sync``.
     pads : dict of str to int
         Wires of each pad, which is called like its port, and of `CLOCK`. Another one for which
-        there is no port is `TIED` or gets the inverted clock; a port without a pad stays open.
+        there is no port is `TIED` or gets the second clock; a port without a pad stays open.
+    step : int, optional
+        The phase of a second clock, as of `Family.clock`.
 
     Attributes
     ----------
@@ -60,15 +62,23 @@ class Chip(Elaboratable):
         All pads.
     """
 
-    def __init__(self, name: str, top, family: Family, pll: Pll, pads: dict[str, int]):
-        self.name, self.top, self.family, self.pll = name, top, family, pll
+    def __init__(
+        self,
+        name: str,
+        top,
+        family: Family,
+        pll: Pll,
+        pads: dict[str, int],
+        step: int | None = None,
+    ):
+        self.name, self.top, self.family, self.pll, self.step = name, top, family, pll, step
         self.pads = {pad: IOPort(wires, name=pad) for pad, wires in pads.items()}
         self.pins = list(self.pads.values())
         private.reused(top)  # it is elaborated where its module is made
 
     def elaborate(self, platform):
         m = Module()
-        made, locked = self.family.clock(m, self.pads[CLOCK], self.pll)
+        made, self.second, locked = self.family.clock(m, self.pads[CLOCK], self.pll, self.step)
         m.domains.sync = ClockDomain()
         m.domains.start = ClockDomain(reset_less=True)
         m.d.comb += [ClockSignal("sync").eq(made), ClockSignal("start").eq(made)]
@@ -112,7 +122,7 @@ class Chip(Elaboratable):
         elif pad not in inner and pad.rpartition("__")[2] in TIED:
             self.family.output(m, wire, Const(TIED[pad.rpartition("__")[2]], 1))
         elif pad not in inner:
-            self.family.forwarded(m, wire)
+            self.family.forwarded(m, wire, self.second)
         elif outside[pad][1]:
             self.family.output(m, wire, inner[pad][k])
         else:

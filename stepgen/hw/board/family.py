@@ -42,7 +42,11 @@ class Family(ABC):
         """All clocks that a PLL makes of one of `source` Hz, within all limits of the block."""
 
     @abstractmethod
-    def clock(self, m, pad, pll: Pll):
+    def steps(self, pll: Pll) -> int:
+        """In how many equal steps the phase of a second clock can be chosen."""
+
+    @abstractmethod
+    def clock(self, m, pad, pll: Pll, step: int | None = None):
         """Put a PLL in.
 
         Parameters
@@ -52,11 +56,13 @@ class Family(ABC):
             The clock that comes in.
         pll : Pll
             From `pll`.
+        step : int, optional
+            How many of `steps` a second clock comes after the first; none is made without it.
 
         Returns
         -------
-        clock, locked : Signal
-            The second is not synchronous to the first.
+        clock, second, locked : Signal
+            The last is not synchronous to the first; `second` is None where there is none.
         """
 
     @abstractmethod
@@ -72,8 +78,8 @@ class Family(ABC):
         """Connect a pin that is driven with `o` while `oe` is high, and read as `i`."""
 
     @abstractmethod
-    def forwarded(self, m, pad) -> None:
-        """Put the inverted clock of the domain ``sync`` on a pin, for a memory chip."""
+    def forwarded(self, m, pad, clock) -> None:
+        """Put a clock on a pin, for a memory chip."""
 
     def pll(self, source: int, hz: int) -> Pll:
         """A PLL whose clock, in whole Hz, is the fastest that is not above `hz`.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import gcd
 
-from amaranth.hdl import ClockSignal, Const, Instance, Signal
+from amaranth.hdl import Const, Instance, Signal
 
 from .family import Family, Pll
 
@@ -58,7 +58,11 @@ class MmcmFamily(Family):
                         settings = {"DIVCLK": divider, "CLKFBOUT": factor, "CLKOUT0": output}
                         yield Pll(Fraction(source), hz, vco, settings)
 
-    def clock(self, m, pad, pll: Pll):
+    def steps(self, pll: Pll) -> int:
+        """See `Family`: eighths of a period of the VCO."""
+        return 8 * pll.settings["CLKOUT0"]
+
+    def clock(self, m, pad, pll: Pll, step: int | None = None):
         """See `Family`: a pad of two wires is a differential one, its positive wire first."""
         taken, fed, back, made, spread, locked = (
             Signal(name=name) for name in ("taken", "fed", "back", "made", "spread", "locked")
@@ -68,6 +72,15 @@ class MmcmFamily(Family):
         else:
             self.input(m, pad, taken)
         zero = Const(0, 1)
+        second, phased = None, {}
+        if step is not None:
+            shifted, second = Signal(name="shifted"), Signal(name="second")
+            phased = {
+                "p_CLKOUT1_DIVIDE": pll.settings["CLKOUT0"],
+                "p_CLKOUT1_PHASE": 360.0 * step / self.steps(pll),
+                "o_CLKOUT1": shifted,
+            }
+            m.submodules.second_line = Instance("BUFG", i_I=shifted, o_O=second)
         m.submodules.pll = Instance(
             self.block,
             p_BANDWIDTH="OPTIMIZED",
@@ -82,10 +95,11 @@ class MmcmFamily(Family):
             o_CLKFBOUT=fed,
             o_CLKOUT0=made,
             o_LOCKED=locked,
+            **phased,
         )
         m.submodules.feedback = Instance("BUFG", i_I=fed, o_O=back)
         m.submodules.global_line = Instance("BUFG", i_I=made, o_O=spread)
-        return spread, locked
+        return spread, second, locked
 
     def input(self, m, pad, signal) -> None:
         """See `Family`."""
@@ -99,13 +113,11 @@ class MmcmFamily(Family):
         """See `Family`."""
         m.submodules += Instance("IOBUF", io_IO=pad, i_I=o, i_T=~oe, o_O=i)
 
-    def forwarded(self, m, pad) -> None:
+    def forwarded(self, m, pad, clock) -> None:
         """See `Family`."""
         edges, zero, one = Signal(), Const(0, 1), Const(1, 1)
         more = (
             {"i_SR": zero} if self.double == "ODDRE1" else {"i_CE": one, "i_R": zero, "i_S": zero}
         )
-        m.submodules += Instance(
-            self.double, i_C=ClockSignal(), i_D1=zero, i_D2=one, o_Q=edges, **more
-        )
+        m.submodules += Instance(self.double, i_C=clock, i_D1=one, i_D2=zero, o_Q=edges, **more)
         self.output(m, pad, edges)

@@ -7,7 +7,7 @@ PLL timing.
 from collections.abc import Iterator
 from fractions import Fraction
 
-from amaranth.hdl import ClockSignal, Const, Instance, Signal
+from amaranth.hdl import Const, Instance, Signal
 
 from ..family import Family, Pll
 
@@ -45,10 +45,26 @@ class Ecp5(Family):
                     settings = {"CLKI_DIV": divider, "CLKFB_DIV": factor, "CLKOP_DIV": output}
                     yield Pll(Fraction(source), hz, hz * output, settings)
 
-    def clock(self, m, pad, pll: Pll):
+    def steps(self, pll: Pll) -> int:
+        """See `Family`: periods of the VCO."""
+        return pll.settings["CLKOP_DIV"]
+
+    def clock(self, m, pad, pll: Pll, step: int | None = None):
         """See `Family`."""
         taken, made, locked = Signal(), Signal(), Signal()
         self.input(m, pad, taken)
+        second, phased = None, {}
+        if step is not None:
+            second, output = Signal(), pll.settings["CLKOP_DIV"]
+            phased = {
+                "a_FREQUENCY_PIN_CLKOS": f"{float(pll.hz) / 1e6:.6f}",
+                "p_CLKOS_ENABLE": "ENABLED",
+                "p_CLKOS_DIV": output,
+                "p_CLKOS_CPHASE": output - 1 + step,
+                "p_CLKOS_FPHASE": 0,
+                "i_ENCLKOS": Const(0, 1),
+                "o_CLKOS": second,
+            }
         m.submodules.pll = Instance(
             "EHXPLLL",
             a_FREQUENCY_PIN_CLKI=f"{float(pll.source) / 1e6:.6f}",
@@ -83,8 +99,9 @@ class Ecp5(Family):
             i_ENCLKOP=Const(0, 1),
             o_CLKOP=made,
             o_LOCK=locked,
+            **phased,
         )
-        return made, locked
+        return made, second, locked
 
     def input(self, m, pad, signal) -> None:
         """See `Family`."""
@@ -98,15 +115,15 @@ class Ecp5(Family):
         """See `Family`."""
         m.submodules += Instance("BB", io_B=pad, i_I=o, i_T=~oe, o_O=i)
 
-    def forwarded(self, m, pad) -> None:
+    def forwarded(self, m, pad, clock) -> None:
         """See `Family`."""
         edges = Signal()
         m.submodules += Instance(
             "ODDRX1F",
-            i_SCLK=ClockSignal(),
+            i_SCLK=clock,
             i_RST=Const(0, 1),
-            i_D0=Const(0, 1),
-            i_D1=Const(1, 1),
+            i_D0=Const(1, 1),
+            i_D1=Const(0, 1),
             o_Q=edges,
         )
         self.output(m, pad, edges)

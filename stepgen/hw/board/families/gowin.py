@@ -7,7 +7,7 @@ on PLL switching characteristics; dividers: Gowin Clock User Guide (UG286).
 from collections.abc import Iterator
 from fractions import Fraction
 
-from amaranth.hdl import ClockSignal, Const, Instance, Signal
+from amaranth.hdl import Const, Instance, Signal
 
 from ..family import Family, Pll
 
@@ -18,6 +18,9 @@ VCO_HZ = (500_000_000, 1_250_000_000)
 OUTPUT_HZ = (3_906_250, 625_000_000)
 MOST = 64
 """Of the dividers of input and feedback."""
+
+PHASES = 16
+"""Of the second output, in a period."""
 
 OUTPUTS = (2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128)
 """Dividers of the output."""
@@ -44,11 +47,24 @@ class Gowin(Family):
                     settings = {"IDIV": divider, "FBDIV": factor, "ODIV": output}
                     yield Pll(Fraction(source), hz, hz * output, settings)
 
-    def clock(self, m, pad, pll: Pll):
+    def steps(self, pll: Pll) -> int:
         """See `Family`."""
+        return PHASES
+
+    def clock(self, m, pad, pll: Pll, step: int | None = None):
+        """See `Family`; the second clock is on for half of a period, as the first is."""
         taken, made, locked = Signal(name="taken"), Signal(name="made"), Signal(name="locked")
         self.input(m, pad, taken)
         zero = Const(0, 1)
+        second, phased = None, {}
+        if step is not None:
+            second = Signal(name="second")
+            phased = {
+                "p_PSDA_SEL": f"{step:04b}",
+                "p_DUTYDA_SEL": f"{(step + PHASES // 2) % PHASES:04b}",
+                "p_DYN_DA_EN": "false",
+                "o_CLKOUTP": second,
+            }
         m.submodules.pll = Instance(
             "rPLL",
             p_FCLKIN=f"{float(pll.source) / 1e6:g}",
@@ -68,8 +84,9 @@ class Gowin(Family):
             **{f"i_{name}": Const(0, 4) for name in ("PSDA", "FDLY", "DUTYDA")},
             o_CLKOUT=made,
             o_LOCK=locked,
+            **phased,
         )
-        return made, locked
+        return made, second, locked
 
     def input(self, m, pad, signal) -> None:
         """See `Family`."""
@@ -83,10 +100,8 @@ class Gowin(Family):
         """See `Family`."""
         m.submodules += Instance("IOBUF", io_IO=pad, i_I=o, i_OEN=~oe, o_O=i)
 
-    def forwarded(self, m, pad) -> None:
+    def forwarded(self, m, pad, clock) -> None:
         """See `Family`."""
         edges, zero, one = Signal(), Const(0, 1), Const(1, 1)
-        m.submodules += Instance(
-            "ODDR", i_CLK=ClockSignal(), i_D0=zero, i_D1=one, i_TX=zero, o_Q0=edges
-        )
+        m.submodules += Instance("ODDR", i_CLK=clock, i_D0=one, i_D1=zero, i_TX=zero, o_Q0=edges)
         self.output(m, pad, edges)

@@ -30,8 +30,8 @@ class SdramMemory(wiring.Component):
     running : ``In(1)``
         Of the design; cycle 0 is the first in which it is high.
     pins : ``Out(SdramPins)``
-        Registers drive them. The SDRAM takes a command in the middle of the cycle that shows it,
-        and what it reads is taken at the end of a cycle.
+        Registers drive them. The SDRAM takes a command within the cycle that shows it, and what
+        it reads is taken at the end of a cycle, of ``late`` cycles later.
 
     Raises
     ------
@@ -41,8 +41,8 @@ class SdramMemory(wiring.Component):
     Notes
     -----
     A word per cycle, or per as many cycles as it has transfers on the pins. From a read's address
-    to its first word, while its row is open and nothing else goes on, ``6 + cas + transfers``
-    cycles.
+    to its first word, while its row is open and nothing else goes on,
+    ``6 + cas + transfers + late`` cycles.
     """
 
     def __init__(self, timing: SdramTiming, bus: Bus):
@@ -91,7 +91,7 @@ class SdramMemory(wiring.Component):
         """From the pins to ``r``, as much as there is space for."""
         port, bits = self.port, self.timing.data_bits
         transfers, depth = self.timing.transfers(self.bus.data_bits), queues["r"]
-        way = self.timing.cas + transfers
+        way = self.timing.cas + transfers + self.timing.late
         request = self._requests(m, "r", queues["ar"], scheduler.read)
         m.submodules.r = words = Fifo(
             Channel("r", 1, 1 + self.bus.data_bits, None, depth, delay=way)

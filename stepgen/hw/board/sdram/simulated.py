@@ -1,15 +1,16 @@
 """The simulated SDRAM, ``sim/verilator/sdram.sv``."""
 
-from amaranth.hdl import ClockSignal, Instance
+from amaranth.hdl import ClockSignal, Instance, Module, Signal
 from amaranth.lib.wiring import Out
 
 from ....ir.sdram_timing import SdramTiming
+from ...primitives import delayed
 
 __all__ = ["simulated_chip"]
 
 
-def simulated_chip(timing: SdramTiming, pins, preload) -> Instance:
-    """An instance of it.
+def simulated_chip(timing: SdramTiming, pins, preload) -> Module:
+    """An instance of it, and the way from there to the controller.
 
     Parameters
     ----------
@@ -20,12 +21,14 @@ def simulated_chip(timing: SdramTiming, pins, preload) -> Instance:
     preload : Value
         Whether contents are read from the file of the argument ``+preload=FILE``.
     """
+    m, read = Module(), Signal(timing.data_bits)
     wires = {
-        f"{'i' if member.flow == Out else 'o'}_{name}": getattr(pins, name)
+        f"i_{name}": getattr(pins, name)
         for name, member in pins.signature.members.items()
-        if name not in ("cke", "cs_n")
+        if member.flow == Out and name not in ("cke", "cs_n")
     }
-    return Instance(
+    m.d.comb += pins.dq_i.eq(delayed(m, read, timing.late, reset_less=True))
+    m.submodules.chip = Instance(
         "sdram",
         p_DATA_BITS=timing.data_bits,
         p_COLUMN_BITS=timing.column_bits,
@@ -43,5 +46,7 @@ def simulated_chip(timing: SdramTiming, pins, preload) -> Instance:
         p_WAKE=timing.wake,
         i_clk=ClockSignal(),
         i_preload=preload,
+        o_dq_i=read,
         **wires,
     )
+    return m
