@@ -15,6 +15,7 @@ from ..cosim.scoreboard import Outcome, faults_of, register_addresses
 from ..emit.interface import Interface, StreamPort
 from ..hw.board.buffers import places
 from ..hw.board.protocol import (
+    COUNT_BITS,
     COUNT_WORDS,
     IDENTITY_WORDS,
     MAGIC,
@@ -239,7 +240,7 @@ class Session:
         depth, words = self.around.beats, port.words
         at = COUNT_WORDS * port.number
         (taken,) = self.link.read(Space.COUNTS, at + Count.MOVED, 1)
-        room = min(depth - (port.moved - taken), len(port.beats) - port.moved)
+        room = min(depth - _since(taken, port.moved), len(port.beats) - port.moved)
         if room <= 0:
             return False
         padded = np.zeros((room, words * WORD), np.uint8)
@@ -251,7 +252,7 @@ class Session:
             self.link.write(Space.STREAMS, port.number << STREAM_BITS | slot * words, flat)
             done += count
         port.moved += room
-        self.link.write(Space.COUNTS, at + Count.GIVEN, [port.moved])
+        self.link.write(Space.COUNTS, at + Count.GIVEN, [_count(port.moved)])
         return True
 
     def _drain(self, port: _Port) -> bool:
@@ -259,16 +260,17 @@ class Session:
         depth, words = self.around.beats, port.words
         at = COUNT_WORDS * port.number
         (stored,) = self.link.read(Space.COUNTS, at + Count.MOVED, 1)
-        if stored == port.moved:
+        fresh = _since(port.moved, stored)
+        if not fresh:
             return False
         got: list[int] = []
-        for slot, count in _pieces(port.moved, stored - port.moved, depth):
+        for slot, count in _pieces(port.moved, fresh, depth):
             place = port.number << STREAM_BITS | slot * words
             got += self.link.read(Space.STREAMS, place, count * words)
         rows = np.array(got, "<u4").view(np.uint8).reshape(-1, words * WORD)
         port.beats = np.concatenate([port.beats, rows[:, : port.port.payload_bytes]])
-        port.moved = stored
-        self.link.write(Space.COUNTS, at + Count.GIVEN, [stored])
+        port.moved += fresh
+        self.link.write(Space.COUNTS, at + Count.GIVEN, [_count(port.moved)])
         return True
 
     def _registers(self) -> dict[int, int]:
@@ -278,6 +280,16 @@ class Session:
             words = self.link.read(Space.REGISTERS, first // WORD, (last - first) // WORD + 1)
             found |= {first + WORD * k: word for k, word in enumerate(words)}
         return found
+
+
+def _count(beats: int) -> int:
+    """As a board counts."""
+    return beats % (1 << COUNT_BITS)
+
+
+def _since(earlier: int, later: int) -> int:
+    """Beats between two counts."""
+    return _count(later - earlier)
 
 
 def _pieces(first: int, count: int, depth: int) -> Iterator[tuple[int, int]]:

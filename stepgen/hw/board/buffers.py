@@ -10,14 +10,12 @@ from ..design.table import Channel
 from ..fifo import Fifo
 from ..primitives import BlockRam, delayed
 from .access import Access
-from .protocol import Count
+from .protocol import COUNT_BITS, Count
 
 __all__ = ["BufferIn", "BufferOut", "places"]
 
 AHEAD = 8
 """Beats read ahead of the design: covers the latency of block RAM."""
-
-LIMIT_BITS = 32
 
 
 def places(width: int) -> int:
@@ -62,7 +60,7 @@ class _Buffer(wiring.Component):
     def _count(self, m, moved):
         """Answer accesses to the counts; the host's count, and whether it clears the port."""
         counts = self.counts
-        given = Signal(LIMIT_BITS)
+        given = Signal(COUNT_BITS)
         clear, once = Signal(), Signal()
         asked = counts.valid & ~counts.done
         m.d.comb += once.eq(asked & counts.write)
@@ -94,7 +92,7 @@ class BufferIn(_Buffer):
     def elaborate(self, platform):
         m = Module()
         rams, slot, word, beyond = self._rams(m)
-        begun, taken = Signal(LIMIT_BITS), Signal(LIMIT_BITS)  # beats read, and gone
+        begun, taken = Signal(COUNT_BITS), Signal(COUNT_BITS)  # beats read, and gone
         given, clear = self._count(m, taken)
         ahead = Fifo(Channel("ahead", 0, self.width, None, AHEAD, delay=stages.BLOCK_RAM))
         m.submodules.ahead = ResetInserter(clear)(ahead)
@@ -108,7 +106,7 @@ class BufferIn(_Buffer):
         asked = self.beats.valid & ~self.beats.done
         m.d.sync += [self.beats.done.eq(asked), self.beats.refused.eq(beyond | ~self.beats.write)]
         some, step = Signal(), Signal()  # whether there are beats to read: a register
-        following = Signal(LIMIT_BITS, init=1)  # begun + 1
+        following = Signal(COUNT_BITS, init=1)  # begun + 1
         m.d.sync += some.eq(Mux(step, following != given, begun != given) & ~clear)
         m.d.comb += [
             step.eq(some & ahead.w.ready),
@@ -141,7 +139,7 @@ class BufferOut(_Buffer):
     def elaborate(self, platform):
         m = Module()
         rams, slot, word, beyond = self._rams(m)
-        stored = Signal(LIMIT_BITS)
+        stored = Signal(COUNT_BITS)
         taken, clear = self._count(m, stored)
         moves, moved, room = Signal(), Signal(), Signal(init=1)
         m.d.comb += [moves.eq(self.i.valid & room), self.i.ready.eq(room)]

@@ -79,8 +79,15 @@ STREAM_BITS = 20
 """Bits of an address in a port's buffer; above them is the port's number."""
 
 
+COUNT_BITS = 16
+"""Of a count of beats."""
+
+
 class Count(IntEnum):
-    """Words of a port in `Space.COUNTS`; beats are counted modulo 2**32 since its last clearing."""
+    """Words of a port in `Space.COUNTS`: beats since its last clearing, modulo 2 ** `COUNT_BITS`.
+
+    A buffer holds fewer than half of that.
+    """
 
     MOVED = 0  # beats that the design took or gave; a write of anything clears the port
     GIVEN = 1  # beats that the host has put there, or taken
