@@ -54,7 +54,8 @@ class Toolchain(ABC):
     cells : dict of str to dict of str to int
         By type of cell in a netlist, what of `RESOURCES` it takes.
     bels : dict of str to dict of str to int
-        By resource, what is counted in the report of place and route, and as how many.
+        By resource, what is counted in the report of place and route, and as how many; nothing
+        where the netlist says how many there are.
     """
 
     tools: tuple[str, str, str]
