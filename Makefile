@@ -17,7 +17,7 @@ $(VENV)/.ready: $(ROOT)pyproject.toml
 	@touch $@
 
 $(VENV)/.synth: $(VENV)/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,synth,gowin]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,synth,gowin,ice40]"
 	@touch $@
 
 demo: $(VENV)/.ready
