@@ -214,6 +214,80 @@ def test_nothing_wrong_is_taken_for_right(
     assert link.traffic.repeated > 0
 
 
+class Pulled:
+    """A wire whose cable is out for a time, in the middle of what goes over it."""
+
+    patience = 0.2
+
+    def __init__(self, wire: SerialWire, sends: range):
+        self.wire, self.sends, self.count, self.lost = wire, sends, 0, 0
+        self.name = wire.name
+
+    def send(self, data: bytes) -> None:
+        self.count += 1
+        if self.count in self.sends:
+            # Half of it has gone through.
+            data, self.lost = data[: len(data) // 2 * (self.lost == 0)], self.lost + 1
+        self.wire.send(data)
+
+    def receive(self, seconds: float) -> bytes:
+        data = self.wire.receive(seconds)
+        return b"" if self.count in self.sends else data
+
+
+def test_a_cable_that_is_put_back_in_time_goes_unnoticed(
+    wire: SerialWire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "TRIES", 30)
+    rng = random.Random(8)
+    words = [rng.getrandbits(32) for _ in range(6 * MOST_WORDS)]
+    pulled = Pulled(wire, range(4, 8))
+    link = Link(pulled)
+    link.write(Space.MEMORY, 0, words)
+    assert link.read(Space.MEMORY, 0, len(words)) == words
+    assert pulled.lost > 1
+    assert link.traffic.repeated >= pulled.lost - 1
+
+
+def test_a_port_that_is_gone_is_told_and_may_come_again(wire: SerialWire) -> None:
+    """The run is over, in one sentence; the next one finds the board as it is."""
+    link = Link(wire)
+    words = list(range(3 * MOST_WORDS))
+    link.write(Space.MEMORY, 0, words)
+    send, sent = wire.send, []
+
+    def pull(data: bytes) -> None:
+        send(data)
+        sent.append(len(data))
+        if len(sent) == 2:
+            wire.close()
+
+    link.wire.send = pull
+    with pytest.raises(LinkError, match=rf"^the serial port {wire.name} is gone: [^\n]*$"):
+        link.write(Space.MEMORY, 0, [7] * len(words))
+    again = SerialWire(wire.name, wire.baud)
+    try:
+        found = Link(again).read(Space.MEMORY, 0, len(words))
+    finally:
+        again.close()
+    assert all(word in (7, old) for word, old in zip(found, words, strict=True))
+
+
+def test_words_are_most_of_the_bytes(wire: SerialWire) -> None:
+    """Of each direction, in the frames that move them; at least four of five."""
+    link = Link(wire)
+    words = [random.Random(1).getrandbits(32) for _ in range(4 * MOST_WORDS)]
+    for move in (
+        lambda: link.write(Space.MEMORY, 0, words),
+        lambda: link.read(Space.MEMORY, 0, len(words)),
+    ):
+        sent, received = link.traffic.sent, link.traffic.received
+        move()
+        traffic = link.traffic
+        assert not traffic.repeated
+        assert 4 * len(words) >= 0.8 * max(traffic.sent - sent, traffic.received - received)
+
+
 def test_another_design_is_told(wire: SerialWire, experiment: Experiment) -> None:
     other = replace(AROUND, clock=2_000_000)
     with pytest.raises(LinkError, match="holds another design than rows"):
