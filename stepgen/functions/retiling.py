@@ -11,6 +11,7 @@ import numpy as np
 import sympy
 
 from stepgen.hw.units.cut_cols.params import CutCols
+from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pack_cols.params import PackCols
 from stepgen.hw.units.pcu import params as pcu
@@ -185,22 +186,29 @@ class RetileStreamify(Cut):
         assert isinstance(element, Tile)
         return self._number(element).may_be_empty
 
-    def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[CutCols | Promote | Flatten]:
+    def cut_units(
+        self, lanes: int, x: Stream, rank: int
+    ) -> Sequence[CutCols | CutTile | Promote | Flatten]:
         """By rows: a new dim below them; for rank 0 the rows join the dim above them.
 
-        By columns: one element after the other, of tiles of one row.
+        By columns: one element after the other; of tiles of several rows from a memory.
         """
         assert isinstance(x.dtype, Tile)
         if self.axis == "col":
-            if x.dtype.rows != 1:
-                raise StepError(f"a circuit cuts tiles of 1 row into columns yet, not {x.dtype}")
-            assert x.dtype.cols.static is not None
-            cut = CutCols(x.dtype.cols.static, x.dtype.element.bits)
+            cut = self._column_cutter(x.dtype)
             return (cut,) if rank else (cut, Flatten(lo=2, hi=3, hold=False))
         promote = Promote(level=1, outermost=False)
         if rank > 0:
             return (promote,)
         return promote, Flatten(lo=2, hi=3, hold=x.rank > 0 and x.dtype.rows.may_be_empty)
+
+    def _column_cutter(self, tile: Tile) -> CutCols | CutTile:
+        cols, bits = tile.cols.static, tile.element.bits
+        assert cols is not None
+        if tile.rows == 1:
+            return CutCols(cols, bits)
+        rows = buffer_bound(f"the number of rows of {tile}", [tile.rows])
+        return CutTile(cols, max(1, rows), bits)
 
     def _number(self, tile: Tile) -> Dim:
         return tile.rows if self.axis == "row" else tile.cols

@@ -23,6 +23,7 @@ from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.hw.units.cap.params import Cap
 from stepgen.hw.units.count.params import Count
 from stepgen.hw.units.cut_cols.params import CutCols
+from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.flatten.params import Flatten
@@ -494,6 +495,13 @@ def cut_cols(draw: Draw) -> Case:
     return alone(params, {"x": x}, {"y": params.extents(x[1])})
 
 
+def cut_tile(draw: Draw) -> Case:
+    slices = draw.one((1, 2))
+    x = tiles(draw, OUTER, OUTER, slices=slices)
+    params = CutTile(slices * LANES, max(ROWS), 8)
+    return alone(params, {"x": x}, {"y": params.extents(x[1])})
+
+
 def shift_cols(draw: Draw) -> Case:
     x = tiles(draw, OUTER, OUTER)
     return alone(ShiftCols(1, 0, 2, 8), {"x": x}, {"y": x[1]})
@@ -624,6 +632,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "pack_cols": (pack_cols,),
     "rotate_pairs": (rotate_pairs, pairs_in_two_beats),
     "cut_cols": (cut_cols,),
+    "cut_tile": (cut_tile,),
     "top_k": (top_k, top_k_scores),
     "load": (load, load_of_few_beats),
     "random_store": (random_store,),
@@ -768,5 +777,6 @@ def test_units_keep_what_they_declare(make):
                 found["closed"] += 1
     assert found["epochs"] > 10
     assert bool(found["late"]) == (make in HOLDING), found
-    assert bool(found["closed"]) == (make in (matmul, copies_side_by_side, copies_added)), found
+    waits = (matmul, cut_tile, copies_side_by_side, copies_added)
+    assert bool(found["closed"]) == (make in waits), found
     assert not found["prompt"] or make in (load, load_of_few_beats, reshape), found

@@ -60,7 +60,7 @@ def test_a_function_is_known_by_what_it_takes_and_becomes() -> None:
         ("add", ["Extents of 1 are repeated.", "starts at 0 ", "`pcu`"]),
         ("minimum", ["127 (int8)", "inf (bf16, f32)"]),
         ("mask_cols", ["`[R, C]` and address `[1, 1]`"]),
-        ("retile_streamify", ["`[R, 1]` in a stream `[C*D]`", "with `axis='row'` for int8, int32"]),
+        ("retile_streamify", ["`[R, 1]` in a stream `[C*D]`", "`cut_tile` (pipeline of 2"]),
         ("exp", ["0.52 in bf16, 0.55 in f32"]),
         ("one_hot", ["selector 4 → selector 1 of 4"]),
         ("at_least", ["ReLU", "fn.at_least(c: float)"]),

@@ -10,11 +10,6 @@ from ..lower import Lowering
 class FlatMapCircuit(Circuit):
     """The units of the function; behind them those pieces vanish that consist of padding."""
 
-    covers = (
-        "retile_streamify by rows, and by columns of one row; one_hot; ranges of addresses; "
-        "addresses of tiles"
-    )
-
     def lower(self, node: Node, to: Lowering) -> None:
         function, x, y = node.attrs["fn"], node.inputs[0], node.outputs[0]
         units = chosen(
