@@ -92,6 +92,10 @@ def every_unit() -> sg.Graph:
     g.output(places.random_offchip_store(other, copy, tile=(1, 5)), "done")
     grid = g.input("grid", sg.int8[3, 8], (2,))
     g.output(grid.flat_map(sg.fn.retile_streamify("col"), rank=1), "columns")
+    above = g.input("level", sg.int8[1, 1], (2,)).map(
+        sg.fn.compare("lt"), g.input("limit", sg.int8[1, 1], (2,))
+    )
+    g.output(above, "above")
     return g
 
 
@@ -106,6 +110,8 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "spans": rng.integers(1, 4, (3, 1, 2)),
         "one_of": np.eye(2, dtype=bool)[rng.integers(2, size=3)],
         "table": rng.integers(-128, 128, (4, 5)).astype(np.int8),
+        "level": rng.integers(-128, 128, (2, 1, 1)).astype(np.int8),
+        "limit": rng.integers(-128, 128, (2, 1, 1)).astype(np.int8),
         "grid": rng.integers(-128, 128, (2, 3, 8)).astype(np.int8),
     }
 

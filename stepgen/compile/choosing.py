@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..hw.design.params import UnitParams, unfinished
+from ..hw.units.as_flag.params import AsFlag
+from ..hw.units.as_tile.params import AsTile
 from ..ir.arguments import shown
+from ..ir.dtypes import FLAG, bool_
 from ..ir.errors import StepError
 from ..ir.stream import Node, Stream
-from ..ir.wire import wire_levels
+from ..ir.wire import TILE_LEVELS, wire_levels
 from .lower import Lowering
 
 
@@ -17,6 +20,9 @@ def chosen(
     node: Node, to: Lowering, choose: Callable[[], Any], *, in_chain: bool | None = None
 ) -> Any:
     """What the function of a node chooses as its circuit: a unit, or units in a chain.
+
+    A flag has no dims of a tile on the wire. Where units of tiles take or make flags, one that adds
+    or drops these dims stands before or behind them.
 
     Parameters
     ----------
@@ -45,14 +51,13 @@ def chosen(
     if in_chain not in (None, many):
         takes = "a list of units" if in_chain else "one unit"
         raise to.fail(node, f"{node.attrs['fn']} must choose {takes}, not {shown(units)}")
-    x, y = node.inputs[0], node.outputs[0]
-    lowered = sum(one.lowered for one in (units if many else [units]))
-    if wire_levels(x.dtype) - lowered != wire_levels(y.dtype):
-        raise to.fail(
-            node,
-            f"{x.name} is {x} and {y.name} is {y}: circuits make no tiles of flags and no "
-            f"flags of tiles yet",
-        )
+    x, y = node.inputs[0].dtype, node.outputs[0].dtype
+    chain = [*units] if many else [units]
+    more = wire_levels(x) - sum(one.lowered for one in chain) - wire_levels(y)
+    if more == -TILE_LEVELS and x == FLAG:
+        return [AsTile(bool_.name, bool_.name, 1), *chain]
+    if more == TILE_LEVELS and y == FLAG:
+        return [*chain, AsFlag()]
     return units
 
 
@@ -66,13 +71,14 @@ def add_chosen(node: Node, to: Lowering, choose: Callable[[], Any]) -> None:
     """
     params = chosen(node, to, choose)
     if isinstance(params, list | tuple):
-        if len(node.inputs) != 1:
+        if len(node.inputs) > 1 and len(params[0].inputs) == 1:
             raise to.fail(
                 node,
                 f"{node.attrs['fn']} has {len(node.inputs)} operands and chooses "
                 f"{shown(params)}: units in a chain take one",
             )
-        return add_chain(node, to, params, node.inputs[0])
+        x, y = node.inputs[0], node.outputs[0]
+        return add_chain(node, to, params, y if y.dtype == FLAG else x)
     kind, count = type(params).__name__, len(node.inputs)
     if len(params.inputs) != count:
         raise to.fail(
@@ -99,28 +105,32 @@ def add_chain(
 ) -> None:
     """Add units of one input and output, one behind the other, from a node's first input on.
 
-    Channels between them have the format of the stream `carried`. The last unit also reads the
-    channels `last`, by port.
+    The first unit may read all of the node's inputs. Channels between them have the format of the
+    stream `carried`; flags are tiles there. The last unit also reads the channels `last`, by port.
 
     Raises
     ------
     StepError
         If a unit has other ports.
     """
-    channel, dims = to.input(node, 0), to.extents(node, node.inputs[0])
+    operands = len(node.inputs) - len(last)
+    given = [to.input(node, index) for index in range(operands)]
+    dims, levels = to.extents(node, node.inputs[0]), wire_levels(node.inputs[0].dtype)
     for left, params in enumerate(units, 1 - len(units)):
         is_last = left == 0
-        if len(params.inputs) != 1 + is_last * len(last) or len(params.outputs) != 1:
+        if len(params.inputs) != len(given) + is_last * len(last) or len(params.outputs) != 1:
+            takes = "one input" if len(given) == 1 else f"{len(given)} inputs"
             raise to.fail(
-                node, f"the unit {type(params).__name__} must have one input and one output"
+                node, f"the unit {type(params).__name__} must have {takes} and one output"
             )
+        levels -= params.lowered
         delay = params.delay(to.lanes)
         if is_last:
             name, target, inputs = node.name, to.output(node, delay=delay), last
         else:
             dims, inputs = params.extents(dims), {}
             name = f"{node.name}_{params.kind}"
-            target = to.link(node, params.kind, carried, dims, delay=delay)
-        ports = {params.inputs[0]: channel, **inputs, params.outputs[0]: target}
-        to.unit(name, params, **ports)
-        channel = target
+            target = to.link(node, params.kind, carried, dims, delay=delay, tiled=levels > 0)
+        ports = {**dict(zip(params.inputs, given, strict=False)), **inputs}
+        to.unit(name, params, **ports, **{params.outputs[0]: target})
+        given = [target]

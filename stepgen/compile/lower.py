@@ -124,13 +124,13 @@ class Lowering:
         """Beats of one row of a tile; the last one may be padded."""
         return -(-self.columns(node, dtype) // self.lanes)
 
-    def format(self, node: Node, stream: Stream) -> Channel:
-        """A channel for a stream, still without a name."""
+    def format(self, node: Node, stream: Stream, *, tiled: bool = False) -> Channel:
+        """A channel for a stream, still without a name; `tiled` if flags are tiles there."""
         dtype = stream.dtype
         rank = stream.rank + wire_levels(dtype)
         if isinstance(dtype, Selector):
             return Channel("", dtype.n, 1, rank, element=bool_.name)
-        if dtype == FLAG:
+        if dtype == FLAG and not tiled:
             return Channel("", 1, 1, rank, element=bool_.name)
         if isinstance(dtype, Buffer):
             return Channel("", 1, self.stored.bits_of(node), rank)
@@ -192,11 +192,19 @@ class Lowering:
         return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
 
     def link(
-        self, node: Node, label: str, stream: Stream, extents: Extents, *, delay: int = 0
+        self,
+        node: Node,
+        label: str,
+        stream: Stream,
+        extents: Extents,
+        *,
+        delay: int = 0,
+        tiled: bool = False,
     ) -> str:
         """A channel between two units of one operator: as for `stream`, with other dims."""
         name, rank = f"{node.name}_{label}", len(extents) - 1
-        channel = replace(self.format(node, stream), name=name, rank=rank, delay=delay)
+        form = self.format(node, stream, tiled=tiled)
+        channel = replace(form, name=name, rank=rank, delay=delay)
         return self.add(channel, stream, extents)
 
     def add(

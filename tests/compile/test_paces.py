@@ -19,6 +19,7 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.units import load_all
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.as_flag.params import AsFlag
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.hw.units.cap.params import Cap
 from stepgen.hw.units.count.params import Count
@@ -248,6 +249,12 @@ def count(draw: Draw) -> Case:
     made = x[1][2 if every else level :]
     params = Count(2, level, 0, every)
     return alone(params, {"x": x}, {"y": made}, formats={"y": (1, 8)})
+
+
+def as_flag(draw: Draw) -> Case:
+    beats, dims = tiles(draw, OUTER, OUTER, rows=(1,), slices=1)
+    formats = {"x": (LANES, 1), "y": (1, 1)}
+    return alone(AsFlag(), {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
 
 
 def running_max(draw: Draw) -> Case:
@@ -609,6 +616,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "span": (span,),
     "tile_addresses": (tile_addresses,),
     "count": (count,),
+    "as_flag": (as_flag,),
     "as_tile": (as_tile,),
     "running_max": (running_max,),
     "place_row": (place_row,),

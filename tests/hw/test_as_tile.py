@@ -11,6 +11,7 @@ from hw.test_rows import beats as beats_of_rows
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
+from stepgen.hw.units.as_flag.params import AsFlag
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.ir.errors import StepError
 from stepgen.semantics import numbers
@@ -49,6 +50,38 @@ def test_numbers_are_converted(seed, operand, name):
     )
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_flags_become_tiles_of_flags_and_back(seed):
+    draw = Draw(seed)
+    rank, back = draw.one((0, 1)), bool(seed % 2)
+    flags = draw.nested([(0, 1, 2, 5)] * (rank + 1), lambda: draw.flags(1, 0.5))
+    rows = mapped(flags, rank + 1, lambda flag: beats_of_rows(draw, flag[None]))
+    depths = draw.channel("x", rank).depth, draw.channel("y", rank).depth
+    flat = Channel("y" if back else "x", 1, 1, rank, depths[back], 0, "bool")
+    tiled = Channel("x" if back else "y", LANES, 1, rank + 2, depths[not back], 0, "bool", 1)
+    single, tiles = to_beats(flags, rank, bool), to_beats(rows, rank + 2, bool)
+    if back:
+        design, given, due = lone(AsFlag(), [tiled], [flat]), tiles, single
+    else:
+        design, given, due = lone(AsTile("bool", "bool", 1), [flat], [tiled]), single, tiles
+    verify(design, {"s_x": given}, {"d_y": due}, draw.stalls(design))
+
+
+@pytest.mark.parametrize(
+    ("x", "wrong"),
+    [
+        ([([1, 0], 2), ([0, 0], 2)], False),
+        ([([1, 0], 1), ([0, 0], 2)], True),
+        ([([1, 0], 0), ([0, 0], 2)], True),
+        ([("bare", 2, 2)], True),
+    ],
+)
+def test_larger_tiles_are_no_flags(x, wrong):
+    """Types rule it out, so the stream is given to the circuit alone."""
+    design = lone(AsFlag(), [Channel("x", 2, 1, 2)], [Channel("y", 1, 1, 0)])
+    assert raises_error(design, {"s_x": beats(x, 2, bool)}, limit=40) is wrong
+
+
 @pytest.mark.parametrize(("number", "wrong"), [(14, False), (15, True)])
 def test_an_address_that_is_too_large_stops_the_unit(number, wrong):
     unit = AsTile("address", "int32", 2)
@@ -64,7 +97,7 @@ def test_an_address_that_is_too_large_stops_the_unit(number, wrong):
     ("unit", "x", "y", "message"),
     [
         (AsTile("int8", "f32", 1), (1, 4, 0), (2, 32, 2, 9, 5), "it takes addresses or flags"),
-        (AsTile("bool", "bool", 1), (1, 1, 0), (2, 1, 2), "bool is no type of numbers"),
+        (AsTile("address", "bool", 1), (1, 4, 0), (2, 1, 2), "bool is no type of numbers"),
         (AsTile("address", "f32", 0), (1, 4, 0), (2, 32, 2, 9, 5), "a row needs at least 1 column"),
         (AsTile("address", "f32", 1), (2, 4, 0), (2, 32, 2, 9, 5), "x must be of rank 0 with 1 l"),
         (AsTile("bool", "f32", 1), (1, 4, 0), (2, 32, 2), "x must be of rank 0 with 1 lane of 1 b"),

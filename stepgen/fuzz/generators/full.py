@@ -324,6 +324,25 @@ class Drawn(Addressed):
         flags = self.beside(name, sg.Tile(1, 1, sg.bool_), x, tile_of(x).rows)
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags)
 
+    def step_flags_of_data(self, x: Stream, name: str) -> Stream:
+        """Flags that data make: they drop rows, become numbers, are joined and cut again."""
+        tile = tile_of(x)
+        if tile.rows != 1:
+            raise sg.StepError("a flag for each tile drops tiles of one row")
+        other = self.beside(name, sg.Tile(1, 1, tile.element), x)
+        flags = x.map(sg.fn.row_max()).map(sg.fn.compare(self.pick("lt", "ge")), other)
+        if self.number(0, 1):
+            return x.flat_map(
+                sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags.promote(0)
+            )
+        if self.number(0, 1):
+            return flags.map(sg.fn.convert(self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)))
+        axis, join = self.pick(("row", sg.fn.retile_row()), ("col", sg.fn.retile_col()))
+        joined = flags.promote(0).expand(count=self.number(1, 3)).accum(join, rank=1)
+        cut = joined.flat_map(sg.fn.retile_streamify(axis), rank=self.number(0, 1))
+        self.graph.output(cut, f"{name}_cut")
+        return joined.map(sg.fn.convert(sg.int8))
+
     def hollow(self) -> Dim:
         """A dynamic dim, empty half of the time."""
         dim = sg.dynamic(f"D{len(self.extents)}", bound=self.bound)

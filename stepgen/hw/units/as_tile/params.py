@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.dims import static
 from ....ir.dtypes import ELEMENTS, ElementType, address, bool_, int32
 from ....ir.wire import TILE_LEVELS
 from ...arithmetic.operations import CONVERSIONS, NUMBERS
 from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
+from ...design.pace import Extent, Extents, Paces, Part
 from ...design.params import UnitParams
 from ...design.table import Design, Unit
 
@@ -24,7 +25,7 @@ class AsTile(UnitParams):
     operand : str
         What ``x`` has: address, or bool.
     element : str
-        Element type of ``y``, to which they are converted.
+        Element type of ``y``, to which they are converted; of flags it may be bool.
     columns : int
         How many there are in a beat of ``x``.
     """
@@ -53,6 +54,11 @@ class AsTile(UnitParams):
         """A tile has two dims more."""
         return -TILE_LEVELS
 
+    @property
+    def keeps(self) -> bool:
+        """Whether flags stay flags."""
+        return self.operand == self.element == bool_.name
+
     def slices(self, lanes: int) -> int:
         """Beats of a tile."""
         return -(-self.columns // lanes)
@@ -60,7 +66,7 @@ class AsTile(UnitParams):
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.operand not in (address.name, bool_.name):
             return f"it takes addresses or flags, not {self.operand}"
-        if self.element not in [e.name for e in NUMBERS]:
+        if not self.keeps and self.element not in [e.name for e in NUMBERS]:
             return f"{self.element} is no type of numbers"
         if self.columns < 1:
             return f"a row needs at least 1 column, not {self.columns}"
@@ -76,7 +82,11 @@ class AsTile(UnitParams):
         """Pipeline of ``y`` in cycles."""
         if self.of_addresses:
             return CONVERSIONS.get((int32, self.to), 1)
-        return CONVERSIONS[bool_, self.to]
+        return 0 if self.keeps else CONVERSIONS[bool_, self.to]
+
+    def extents(self, x: Extents) -> Extents:
+        """A row has at most a beat for each column."""
+        return [Extent.of(static(self.columns)), Extent.of(static(1)), *x]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; a beat becomes a tile."""

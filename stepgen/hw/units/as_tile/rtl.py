@@ -10,7 +10,7 @@ from ...unit import UnitCore
 
 
 class AsTileCore(UnitCore):
-    """Map of convert from addresses or flags.
+    """Map of convert from addresses or flags; flags as tiles, for any unit that takes these.
 
     Sends a beat for each slice of the row at the head; the last one takes it from the input.
 
@@ -49,7 +49,9 @@ class AsTileCore(UnitCore):
             words += [words[-1]] * (params.slices(lanes) - len(words))
             number = Signal(bits, name=f"number_{lane}")
             m.d.comb += number.eq(Array(words)[at] if len(words) > 1 else words[0])
-            if params.of_addresses:
+            if params.keeps:
+                one, stages = number, 0
+            elif params.of_addresses:
                 one, stages = convert_unsigned(m, number, params.to)
             else:
                 one, stages = convert(m, number, bool_, params.to)

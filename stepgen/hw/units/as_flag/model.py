@@ -1,0 +1,49 @@
+"""Cycle model of as_flag: each beat passes, two levels lower."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, TILE_LEVELS, VALUE
+from ....timing.design_layout import DesignLayout
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    can_pass,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    record,
+    step,
+    stop_of,
+)
+from ...design.table import Unit
+from .params import AsFlag
+
+P = record("x", "y", "next")
+
+
+@step
+def convert(M: Memory, a: int, t: int) -> int:
+    x, y = M[a + P.x], M[a + P.y]
+    wait = can_pass(M, x, y, t)
+    if wait != READY:
+        return wait
+    beat = pop(M, x, t)
+    stop = stop_of(beat) - TILE_LEVELS
+    if kind_of(beat) == BARE:
+        beat = make_beat(BARE, stop, low_of(beat) - TILE_LEVELS, 0)
+    elif kind_of(beat) == VALUE:
+        beat = make_beat(VALUE, stop, 0, M[M[a + P.next]])
+        M[a + P.next] += 1
+    push(M, y, t, beat)
+    return acted(M, t)
+
+
+def build(unit: Unit, params: AsFlag, layout: DesignLayout) -> None:
+    """One actor; the flags are given, as those of an input are."""
+    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    own = packed(P, x=x, y=y, next=layout.decided(unit))
+    layout.actor(unit.name, "convert", convert, own, reads=[x], writes=[y])
