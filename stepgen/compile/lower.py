@@ -25,6 +25,7 @@ from .connected import Connected
 from .fusion import fuse as fuse_units
 from .memories import Choice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
+from .rereading import reread
 from .unzip import unzipped
 
 P = TypeVar("P", bound=UnitParams)
@@ -387,6 +388,8 @@ def lower(
     check_lanes(lanes)
     regions = place_tensors(graph)
     plain, names = unzipped(graph)
+    plain, others = reread(plain)
+    names |= others
     port = widened(bus or Bus(), regions)
 
     def rows(stored: Stored) -> Lowering:

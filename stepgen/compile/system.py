@@ -18,6 +18,7 @@ from .lower import Lowering, check_lanes, lower
 from .memories import Stored
 from .memories import lowered as chosen
 from .memory_map import number_bits_of, place_tensors, widened
+from .rereading import reread
 from .unzip import unzipped
 
 
@@ -69,6 +70,8 @@ def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: boo
     lanes_of: dict[str, int] = {}
     for part, graph in system.parts.items():
         plain, stand_ins = unzipped(graph)
+        plain, others = reread(plain)
+        stand_ins |= others
 
         def rows(
             stored: Stored,

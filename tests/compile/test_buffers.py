@@ -157,7 +157,7 @@ def mixed() -> sg.Graph:
 def repeated() -> sg.Graph:
     g = sg.Graph("repeated")
     buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1, name="kept")
-    g.output(buffers.promote(0).expand(count=2).streamify(), "y")
+    g.output(buffers.promote(0).expand(count=2).flatten(0, 1).streamify(), "y")
     return g
 
 

@@ -13,13 +13,17 @@ from ..lower import Lowering
 class ExpandCircuit(Circuit):
     """One ring buffer, for twice the largest element, or once where memory is scarce."""
 
-    covers = "all but references to buffers, by a count or a reference"
+    covers = "all; references to buffers where they go to streamify alone"
     moves = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         x = node.inputs[0]
         if isinstance(x.dtype, Buffer):
-            raise to.fail(node, f"references to buffers can not be repeated in hardware: {x}")
+            raise to.fail(
+                node,
+                f"a circuit repeats references to buffers, {x}, only where they go to streamify "
+                f"without ref and count alone",
+            )
         base = wire_levels(x.dtype)
         if len(node.inputs) == 1 and x.rank < 1:
             raise to.fail(node, f"{x.name} is {x}, which has no dim to repeat over")

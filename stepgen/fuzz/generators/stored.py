@@ -113,9 +113,13 @@ def _read(program: Program, way: Way) -> Stream:
         (told,) = way.told
         if told.rank == way.refs.rank and program.number(0, 1):
             return told.promote(0).expand(way.refs.promote(0), rank=1)
+        if told.rank == way.refs.rank + 1 and program.number(0, 1):
+            return way.refs.promote(0).expand(told, rank=1).streamify()
         return way.refs.streamify(told)
-    how = program.number(0, 4)
+    how = program.number(0, 5)
     if how == 0:
         one, other = way.refs.fork(2)
         return one.streamify(other.promote(0))
+    if how == 1:
+        return way.refs.promote(0).expand(count=program.number(1, 3)).streamify()
     return way.refs.streamify(count=program.pick(None, 1, 2))

@@ -1,0 +1,55 @@
+"""References to buffers that are repeated."""
+
+import pytest
+
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.hw.units.pmu.params import Pmu
+
+ROWS = sg.int8[2, 8]
+
+
+def kept(g: sg.Graph) -> sg.Stream:
+    """References to stored chunks."""
+    return g.input("x", ROWS, (5, 3)).bufferize(rank=1)
+
+
+def pmu_of(graph: sg.Graph) -> Pmu:
+    """The parameters of the one PMU of a program."""
+    (unit,) = lower(graph).of_kind(Pmu)
+    return unit.params
+
+
+@pytest.mark.parametrize("reading", [{}, {"shape": (2,), "stride": (1,)}])
+def test_repeated_references_are_read_as_often(reading):
+    g, plain = sg.Graph("repeated"), sg.Graph("plain")
+    g.output(kept(g).promote(0).expand(count=2).streamify(**reading), "y")
+    plain.output(kept(plain).streamify(count=2, **reading), "y")
+    assert pmu_of(g) == pmu_of(plain)
+
+
+def test_references_are_repeated_for_a_stream():
+    g, plain = sg.Graph("repeated"), sg.Graph("plain")
+    ref = g.input("ref", ROWS, (5, 4))
+    g.output(kept(g).promote(0).expand(ref, rank=1).streamify(), "y")
+    plain.output(kept(plain).streamify(plain.input("ref", ROWS, (5, 4))), "y")
+    assert pmu_of(g) == pmu_of(plain)
+
+
+def test_several_readings_of_repeated_references():
+    g = sg.Graph("repeated")
+    repeated = kept(g).promote(0).expand(count=2)
+    g.output(repeated.streamify(), "y")
+    g.output(repeated.streamify(shape=(2,), stride=(0,)), "z")
+    assert [one.count for one in pmu_of(g).readings] == [2, 2]
+
+
+@pytest.mark.parametrize("more", ["count", "output"])
+def test_references_that_are_repeated_otherwise(more):
+    g = sg.Graph("repeated")
+    repeated = kept(g).promote(0).expand(count=2)
+    g.output(repeated.streamify(count=3 if more == "count" else None), "y")
+    if more == "output":
+        g.output(repeated, "z")
+    with pytest.raises(sg.StepError, match=r"go to (expand_0 as promote_0|z as expand_0)"):
+        lower(g)
