@@ -113,9 +113,9 @@ class RowSum(_OfRows):
 class RunningMax(Constant):
     """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
-    2 operations per element. With 0 the plain running maximum; with a gap penalty the row update of
-    sequence alignment by dynamic programming. Each subtraction of floats rounds; integers do not
-    wrap around, since no maximum is below x.
+    2 operations per element. With 0 the plain running maximum, in which -0 is below +0 and a NaN
+    stays; with a gap penalty the row update of sequence alignment by dynamic programming. Each
+    subtraction of floats rounds; integers do not wrap around, since no maximum is below x.
 
     Parameters
     ----------
@@ -137,7 +137,9 @@ class RunningMax(Constant):
             decay = numbers.constant(-self.c, at.element)
             columns = [x[:, :1]]
             for j in range(1, x.shape[1]):
-                last = numbers.add(columns[-1], decay, at.element)
+                last = columns[-1]
+                if self.c:
+                    last = numbers.add(last, decay, at.element)
                 columns.append(numbers.maximum(x[:, j : j + 1], last))
             return np.concatenate(columns, axis=1)
         raised = np.arange(x.shape[1]) * int(min(self.c, 1 << 32))
@@ -147,10 +149,13 @@ class RunningMax(Constant):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> running_max.RunningMax | None:
-        """A prefix network, for integers."""
+        """A prefix network, for integers, and for floats that do not decay."""
         x = tiles[0]
-        if numbers.is_float(x.element.name):
-            raise StepError(f"{self} has no circuit yet for {x}, only for int8 and int32")
+        if self.c and numbers.is_float(x.element.name):
+            raise StepError(
+                f"{self} has no circuit for {x}, whose subtractions round one after the other: "
+                f"there only integers decay"
+            )
         return running_max.of_tile(x, self.c)
 
 

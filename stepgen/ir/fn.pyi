@@ -527,9 +527,9 @@ class Functions:
     def running_max(self, c: float = 0) -> Function:
         """``y[j] = max(x[j], y[j-1] - c)`` in each row: a maximum that decays by `c` per column.
 
-        2 operations per element. With 0 the plain running maximum; with a gap penalty the row update of
-        sequence alignment by dynamic programming. Each subtraction of floats rounds; integers do not
-        wrap around, since no maximum is below x.
+        2 operations per element. With 0 the plain running maximum, in which -0 is below +0 and a NaN
+        stays; with a gap penalty the row update of sequence alignment by dynamic programming. Each
+        subtraction of floats rounds; integers do not wrap around, since no maximum is below x.
 
         Parameters
         ----------

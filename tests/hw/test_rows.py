@@ -110,11 +110,13 @@ def test_pairs_are_turned(seed, name):
     agrees(draw, sg.fn.rotate_pairs(), tile, tile, draw.one((1, 2, 3, 3, 4, 5)))
 
 
-@pytest.mark.parametrize("name", ["int8", "int32"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", ELEMENTS)
+@pytest.mark.parametrize("seed", range(7))
 def test_maxima_that_decay(seed, name):
+    """Those of floats do not."""
     draw, element = Draw([seed, 5]), ELEMENTS[name]
-    fn = sg.fn.running_max(draw.one((0, 1, 2, 77, 255, 1 << 30, 1 << 40)))
+    decay = draw.one((0, 1, 2, 77, 255, 1 << 30, 1 << 40)) if name.startswith("int") else 0
+    fn = sg.fn.running_max(decay)
     tile = sg.Tile(5, draw.one((1, 2, 3, 6, 7, 12)), element)
     agrees(draw, fn, tile, tile)
 
@@ -236,7 +238,8 @@ def test_rows_of_another_length(unit, cols, wrong):
         (RotatePairs("int32", 3, False), (2, 8, 2, 2, 0, "int8"), "rotate_pairs dut: x must carry"),
         (RotatePairs("int8", 3, False), (2, 8, 2), "rotate_pairs dut: y must be of rank 2 .* late"),
         (RunningMax("int8", 3, 1), (2, 8, 0), "running_max dut: x must have rows"),
-        (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: it works on int8 or int32, not"),
+        (RunningMax("bool", 3, 1), (2, 1, 2), "running_max dut: it works on int8, int32, bf16 or"),
+        (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: the decay of floats must be 0, n"),
         (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),
         (RunningMax("int8", 3, -1), (2, 8, 2), "running_max dut: the decay must be at least 0"),
         (RunningMax("int8", 3, 1), (2, 8, 2), "running_max dut: y must be of rank 2 .* late, not"),

@@ -14,8 +14,8 @@ class MapCircuit(Circuit):
     covers = (
         "matmul (int8 to int32, bf16 to f32); sums, products, comparisons, conversions, "
         "requantize, also per column; "
-        "rows and columns are broadcast; sums and maxima of rows, of integers "
-        "also running maxima; "
+        "rows and columns are broadcast; sums, maxima and running maxima of rows, which decay for "
+        "integers; "
         "shifts of columns; the largest of a row, also as selectors; "
         "rows placed by number; masks by number and by position; the ends of ranges"
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, ElementType, Tile, int8, int32
+from ....ir.dtypes import ELEMENTS, ElementType, Tile, bf16, f32, int8, int32
 from ...design.formats import Format, misfit
 from ...design.params import UnitParams
 from ...design.table import Design, Unit
 
-INTEGERS = (int8, int32)
+INTEGERS, FLOATS = (int8, int32), (bf16, f32)
 LEVEL = 2
 """Stages of the larger one of two numbers: compare, select."""
 
@@ -20,15 +20,16 @@ class RunningMax(UnitParams):
     """``y[j] = max(x[j], y[j - 1] - decay)`` in each row, without overflow.
 
     Adding ``j * decay`` to column j makes it a plain running maximum, of numbers that are wider.
+    Floats are compared as integers of the same order.
 
     Parameters
     ----------
     operand : str
-        Element type, of integers.
+        Element type.
     columns : int
         Elements of a row.
     decay : int
-        At least 0.
+        At least 0; 0 for floats.
     """
 
     operand: str
@@ -44,6 +45,11 @@ class RunningMax(UnitParams):
     def element(self) -> ElementType:
         """Element type."""
         return ELEMENTS[self.operand]
+
+    @property
+    def of_floats(self) -> bool:
+        """Whether it takes floats."""
+        return self.element in FLOATS
 
     def slices(self, lanes: int) -> int:
         """Beats of a row."""
@@ -64,12 +70,14 @@ class RunningMax(UnitParams):
         return (lanes - 1).bit_length()
 
     def problem(self, unit: Unit, design: Design) -> str | None:
-        if self.operand not in [e.name for e in INTEGERS]:
-            return f"it works on int8 or int32, not on {self.operand}"
+        if self.operand not in [e.name for e in (*INTEGERS, *FLOATS)]:
+            return f"it works on int8, int32, bf16 or f32, not on {self.operand}"
         if self.columns < 1:
             return f"a row needs at least 1 column, not {self.columns}"
         if self.decay < 0:
             return f"the decay must be at least 0, not {self.decay}"
+        if self.decay and self.of_floats:
+            return f"the decay of floats must be 0, not {self.decay}"
         rank = design.channel[unit.inputs["x"]].rank
         if not rank:
             return "x must have rows"
@@ -82,8 +90,8 @@ class RunningMax(UnitParams):
 
 
 def of_tile(x: Tile, decay: float) -> RunningMax | None:
-    """The unit for tiles of integers of static columns; None for others."""
-    if x.element not in INTEGERS:
+    """The unit for tiles of numbers of static columns; None for others."""
+    if x.element not in (*INTEGERS, *FLOATS):
         return None
     assert x.cols.static is not None
     return RunningMax(x.element.name, x.cols.static, int(decay))

@@ -3,16 +3,18 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
 from ....ir.wire import VALUE
+from ...arithmetic.circuits.floating import Parts
 from ...primitives import counter, delayed
 from ...unit import UnitCore
 
 
 class RunningMaxCore(UnitCore):
-    """Map of running_max, of integers.
+    """Map of running_max, of integers, and of floats that do not decay.
 
     What decays is added in advance: column j gets j times as much, counted through the beats of a
     row. Then follow a prefix network over the lanes of a beat, a register with the maximum of the
-    row's beats so far, and a subtraction.
+    row's beats so far, and a subtraction. Floats become integers of the same order, -0 below +0 and
+    NaN above all, and these become floats again.
 
     Parameters
     ----------
@@ -45,9 +47,8 @@ class RunningMaxCore(UnitCore):
         if whole:
             with m.If(fire & value):
                 m.d.sync += before.eq(Mux(last, 0, before + whole))
-        elements = [
-            x.payload.data.word_select(n, params.element.bits).as_signed() for n in range(lanes)
-        ]
+        words = [x.payload.data.word_select(n, params.element.bits) for n in range(lanes)]
+        elements = [Parts(w).key if params.of_floats else w.as_signed() for w in words]
         numbers = [self._then(m, e + (before + n * params.step)) for n, e in enumerate(elements)]
         time, reach = 1, 1
         while reach < lanes:
@@ -68,7 +69,7 @@ class RunningMaxCore(UnitCore):
 
         offset = self._late(m, before, params.delay(lanes) - 1)
         made = [
-            self._late(m, (n - (offset + k * params.step))[: params.element.bits], 1)
+            self._late(m, self._element(n - (offset + k * params.step)), 1)
             for k, n in enumerate(numbers)
         ]
         kind, stop, low = (
@@ -81,6 +82,11 @@ class RunningMaxCore(UnitCore):
             y.payload.data.eq(Mux(kind == VALUE, Cat(made), low)),
         ]
         return m
+
+    def _element(self, number):
+        """The bit pattern of a number that is an element."""
+        pattern = number[: self.params.element.bits]
+        return Parts(pattern).key if self.params.of_floats else pattern  # the key of a key
 
     @property
     def _lowest(self):
