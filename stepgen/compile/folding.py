@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..hw.units.flatten.params import Flatten
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.stream import Node
@@ -37,13 +38,29 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any]) -> None:
         terms = function.terms(to.lanes, tiles)
     except StepError as error:
         raise to.fail(node, str(error)) from None
+    rank = node.attrs["rank"]
+    if rank > 1 and function.joins_dims(*tiles):
+        params = chosen(node, to, lambda: choose(to.lanes, streams, 1), in_chain=False)
+        joined = {port: _joined(node, to, n, port) for n, port in enumerate(params.inputs)}
+        to.unit(node.name, params, **joined, y=to.output(node, delay=params.delay(to.lanes)))
+        return
     if terms is None:
-        add_chosen(node, to, lambda: choose(to.lanes, streams, node.attrs["rank"]))
+        add_chosen(node, to, lambda: choose(to.lanes, streams, rank))
         return
     dims = [*to.extents(node, y)[:TILE_LEVELS], *to.extents(node, node.inputs[0])[TILE_LEVELS:]]
     made = to.link(node, terms.kind, y, dims, delay=terms.delay(to.lanes))
     inputs = {port: to.input(node, index) for index, port in enumerate(terms.inputs)}
     to.unit(f"{node.name}_{terms.kind}", terms, **inputs, **{terms.outputs[0]: made})
-    params = chosen(node, to, lambda: choose(to.lanes, streams, node.attrs["rank"]), in_chain=False)
+    params = chosen(node, to, lambda: choose(to.lanes, streams, rank), in_chain=False)
     out = to.output(node, delay=params.delay(to.lanes))
     to.unit(node.name, params, **{params.inputs[0]: made}, **{params.outputs[0]: out})
+
+
+def _joined(node: Node, to: Lowering, index: int, port: str) -> str:
+    """The channel of an operand whose chunks have one dim."""
+    x, outermost = node.inputs[index], node.attrs["rank"] - 1
+    hold = any(x.dim(level).may_be_empty for level in range(outermost))
+    flat = Flatten(lo=TILE_LEVELS, hi=TILE_LEVELS + outermost, hold=hold)
+    made = to.link(node, f"{port}_{flat.kind}", x, flat.extents(to.extents(node, x)))
+    to.unit(f"{node.name}_{port}_{flat.kind}", flat, x=to.input(node, index), y=made)
+    return made

@@ -326,7 +326,7 @@ class Matmul(Mapped, Running):
         return self._unit(lanes, tiles, stops=not without_stops[1])
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
-        """The matrix unit for chunks of one dim of bf16 tiles, which keeps their sums.
+        """The matrix unit for chunks of bf16 tiles, which keeps their sums.
 
         Of int8 the accumulator of what `terms` makes.
         """
@@ -334,11 +334,15 @@ class Matmul(Mapped, Running):
         x, state = tiles[0], tiles[-1]
         if x.element != bf16:
             return super().fold_unit(lanes, streams, rank)
-        if rank != 1 or streams[-1].node.attrs["init"]:
-            raise StepError(f"a circuit sums up the products of {x} over 1 dim, and from zero")
+        if streams[-1].node.attrs["init"]:
+            raise StepError(f"a circuit sums up the products of {x} from zero")
         rows = buffer_bound(f"the number of rows of {state}", [state.rows])
         unit = self._unit(lanes, tiles, stops=True)
         return replace(unit, rows=max(1, rows), fixed=state.rows.static is not None)
+
+    def joins_dims(self, *tiles: Tile) -> bool:
+        """Where the matrix unit keeps the sums."""
+        return tiles[0].element == bf16
 
     def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
         """The accumulator of what `terms` makes, of int8."""

@@ -255,6 +255,10 @@ class Folded(Function, abstract=True):
         """The unit that makes the tiles that are folded; None if those are the operands."""
         return None
 
+    def joins_dims(self, *tiles: Tile) -> bool:
+        """Whether its unit folds chunks of one dim, to which the dims of others are joined."""
+        return False
+
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> Any:
         """The unit of an Accum, or units in a chain; None if the function has no circuit.
 

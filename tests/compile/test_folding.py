@@ -6,7 +6,9 @@ from harness import check
 
 import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.hw.design.table import Design
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
@@ -54,13 +56,24 @@ def test_products_without_a_circuit_are_refused(options, message):
         lower(tiled(**options))
 
 
-@pytest.mark.parametrize(("rank", "init"), [(2, None), (1, 1.0)])
-def test_bf16_products_are_summed_over_one_dim_and_from_zero(rank, init):
+def sums_of_products(rank: int, init: float | None = None) -> Design:
+    """Of bf16, over the inner dims."""
     g = sg.Graph()
     x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), (2, 3, 3)) for name in "xw")
     g.output(x.accum(sg.fn.matmul(), w, rank=rank, init=init), "y")
-    with pytest.raises(sg.StepError, match="sums up the products of bf16 4x4 over 1 dim, and from"):
-        lower(g, lanes=2)
+    return lower(g, lanes=2)
+
+
+def test_bf16_products_are_summed_from_zero():
+    with pytest.raises(sg.StepError, match="a circuit sums up the products of bf16 4x4 from zero"):
+        sums_of_products(1, 1.0)
+
+
+def test_bf16_products_are_summed_over_dims_that_are_joined_before():
+    one, two = sums_of_products(1), sums_of_products(2)
+    assert not [*one.of_kind(Flatten)]
+    assert [u.params for u in two.of_kind(Flatten)] == [Flatten(2, 3, hold=False)] * 2
+    assert [u.params for u in two.of_kind(Matmul)] == [u.params for u in one.of_kind(Matmul)]
 
 
 def test_a_scan_of_bf16_products_has_no_circuit():

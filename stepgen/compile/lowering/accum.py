@@ -11,8 +11,7 @@ class AccumCircuit(Circuit):
 
     covers = (
         "sums, products, maxima, minima, element by element; matmul (int8 to int32; bf16 to f32 "
-        "over 1 dim); count; retile_row; "
-        "retile_col over static dims"
+        "from zero); count; retile_row; retile_col over static dims"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

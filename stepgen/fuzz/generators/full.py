@@ -388,9 +388,10 @@ class Drawn(Addressed):
             raise sg.StepError("many lanes of floats take long to simulate")
         rows, n = self.pick((self.number(1, 3), self.hollow()), (self.hollow(), 2))
         outer, depth = self.number(1, 3), self.lanes * self.number(1, 2)
-        left = self.input(f"{name}_left", sg.Tile(rows, depth, sg.bf16), (outer, n))
+        dims = self.pick((n,), (n,), (self.number(1, 2), n), (n, self.number(1, 2)))
+        left = self.input(f"{name}_left", sg.Tile(rows, depth, sg.bf16), (outer, *dims))
         matmul, right = self.weights(left, f"{name}_right", sg.bf16)
-        self.graph.output(left.accum(matmul, right, rank=1), f"{name}_sums")
+        self.graph.output(left.accum(matmul, right, rank=len(dims)), f"{name}_sums")
         return x
 
     def joined(self, tile: sg.Tile) -> sg.Tile:
