@@ -163,7 +163,10 @@ class HardwareOptions:
     def experiment(self, program: Program, **more: Any) -> Experiment:
         """The program on this circuit; `more` are further arguments of `Experiment`."""
         from stepgen.cosim.experiment import Experiment
+        from stepgen.ir.errors import StepError
 
+        if self.onchip is not None and not 0 < self.onchip < math.inf:
+            raise StepError(f"--onchip takes a positive number of KiB, not {self.onchip:g}")
         depths, lanes = depths_of(self.depths, "beats"), lanes_of(self.lanes, program)
         if program.design is not None:
             self._check(program.design, program.name, depths)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..hw.design.table import Design
+from ..hw.design.table import Channel, Design
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -32,8 +32,8 @@ class Need:
     bits : int
     alike : str
         Equal for memories of the same kind and size.
-    padded : bool
-        Whether rows end within a beat.
+    less : str
+        What the format of the channel says of how to take less; empty if nothing.
     """
 
     where: str
@@ -41,7 +41,7 @@ class Need:
     place: int
     bits: int
     alike: str
-    padded: bool
+    less: str
 
 
 def needs(design: Design) -> Iterator[Need]:
@@ -52,14 +52,21 @@ def needs(design: Design) -> Iterator[Need]:
             port = unit.params.weights or unit.params.inputs[0]
             held, place = unit.inputs[port], unit.params.inputs.index(port)
             alike = f"{unit.kind} {unit.params}"
-            yield Need(unit.origin, held, place, bits, alike, design.channel[held].tail > 0)
+            yield Need(unit.origin, held, place, bits, alike, _format(design.channel[held]))
     for channel in design.channels:
         reader = design.consumers[channel.name]
         place = [*reader.inputs.values()].index(channel.name)
         origin = reader.origin or design.producers[channel.name].origin
         if origin:
             alike, bits = f"FIFO {channel.depth} {channel.width}", channel.memory_bits
-            yield Need(origin, channel.name, place, bits, alike, channel.tail > 0)
+            yield Need(origin, channel.name, place, bits, alike, _format(channel))
+
+
+def _format(channel: Channel) -> str:
+    """What makes the beats of a channel fewer or smaller."""
+    if channel.rank is None:
+        return "shorter bursts"
+    return "fewer lanes, since rows end within a beat" if channel.tail else ""
 
 
 class TooLarge(StepError):
@@ -110,8 +117,8 @@ def _remedy(group: list[Need], graph: Graph) -> str:
     streams = _streams(group[0], graph)
     dims = [dim for s in streams for dim in s.shape]
     dims += [s.dtype.rows for s in streams if isinstance(s.dtype, Tile)]
-    if group[0].padded:
-        return "fewer lanes, since rows end within a beat"
+    if group[0].less:
+        return group[0].less
     if any(d.static is None for d in dims):
         return "a cap on rows: reshape(chunk=..., pad=None)"
     return "fewer regions" if len(group) > 1 else "smaller tiles"

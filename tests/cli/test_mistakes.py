@@ -59,6 +59,11 @@ MISTAKES = [
     # The circuit
     ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* has no circuit yet for bf16 1x8, .*"),
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
+    ("time p.py:layer --onchip nan", "--onchip takes a positive number of KiB, not nan"),
+    (
+        "show p.py:layer --design --onchip 0.01",
+        r"layer needs \S+ KiB on chip at least, not 0.01: .* less with .*",
+    ),
     ("time p.py:layer --bus-bits 48", "bus: data width must be a power of two.*not 48"),
     ("time p.py:layer --burst 3", "bus: a burst must be a power of two.*not 3 beats.*"),
     ("time p.py:layer --outstanding 0", "bus: at least 1 read must be in flight, not 0"),
