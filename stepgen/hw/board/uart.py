@@ -46,7 +46,7 @@ class Receiver(wiring.Component):
         bits = Signal(range(11))  # 10: start bit, 9 to 2: data, 1: stop bit
         m.d.sync += [self.valid.eq(0), self.broken.eq(0)]
         with m.If(bits == 0):
-            m.d.sync += left.eq(self.cycles // 2)
+            m.d.sync += left.eq(self.cycles // 2 - 1)
             with m.If(~level):
                 m.d.sync += bits.eq(10)
         with m.Elif(left != 0):
