@@ -10,6 +10,21 @@ import numpy as np
 import pytest
 
 MOE = "moe --set tokens=4 --set experts=2"
+FAR = """\
+import numpy as np
+
+import stepgen as sg
+
+
+def far():
+    g = sg.Graph("far")
+    at = g.input("at", sg.address[1, 1], (2,))
+    w = g.tensor("w", (9, 8), sg.int8)
+    g.output(at.random_offchip_load(w, tile=(1, 8), name="rows"), "y")
+    return g, {"at": [[[1]], [[9]]], "w": np.zeros((9, 8), np.int8)}
+"""
+"""An access by address to the tile after the last."""
+
 MISTAKES = [
     # Which program
     ("show", "Missing argument 'PROGRAM'."),
@@ -107,6 +122,13 @@ MISTAKES = [
         "--timeline is a file that ends in .*, not x.doc",
     ),
     ("test p.py:layer -o p.py", "can't write p.py: it is a file"),
+    *(
+        (
+            f"{command} far.py:far",
+            r"rows \(far.py:10\): .* asks for tile 9 of tensor w, which has 9 .*",
+        )
+        for command in ("run", "test")
+    ),
     ("demo -o p.py", "can't write p.py: it is a file"),
     ("demo --set tokens=x", "moe.py:moe needs tokens to be an integer, not 'x'"),
 ]
@@ -115,6 +137,7 @@ MISTAKES = [
 @pytest.fixture
 def files(here):
     (here / "bad.py").write_text("def f(:\n")
+    (here / "far.py").write_text(FAR)
     evil = {"stepgen": 1, "name": "../../x", "tensors": [], "feedbacks": [], "nodes": []}
     (here / "evil.json").write_text(json.dumps(evil))
     (here / "r.csv").write_text("0,1\n3,0\n")
