@@ -32,6 +32,12 @@ class For(Elaboratable):
         return Fragment.get(self.circuit, self.device)
 
 
+BLOCKS = pytest.mark.parametrize(
+    "device", [None, ECP5, GOWIN], ids=["any", "ecp5", "gowin"], indirect=True
+)
+"""Devices whose block RAM is more than a memory for the tool."""
+
+
 @pytest.fixture(params=[None, ECP5, GOWIN, ICE40], ids=["any", "ecp5", "gowin", "ice40"])
 def device(request, monkeypatch):
     """No device, and those whose blocks are models."""
@@ -97,6 +103,7 @@ def test_multiplier_of_factors_without_sign(device, bits, others, a_signed, b_si
     run(multiply, device, bench)
 
 
+@BLOCKS
 @pytest.mark.parametrize(
     ("width", "depth"), [(9, 64), (70, 320), (36, 512), (20, 513), (40, 1025), (27, 100), (70, 58)]
 )
@@ -118,6 +125,7 @@ def test_rom(device, width, depth):
     run(rom, device, bench)
 
 
+@BLOCKS
 @pytest.mark.parametrize(
     ("width", "depth"),
     [
