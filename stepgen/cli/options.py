@@ -130,7 +130,7 @@ class HardwareOptions:
         "Outstanding bursts of the design, at most.", type=int, show_default="8"
     )
     cover: int | None = _circuit(
-        "Cycles of the memory's latency that loads by address cover.", type=int, show_default="16"
+        "Cycles of the memory's latency that loads cover.", type=int, show_default="16"
     )
     onchip: float | None = _circuit(
         "On-chip memory that the circuit may take; memories hold less where it is scarce.",

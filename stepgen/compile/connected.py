@@ -9,7 +9,9 @@ from ..hw.design.pace import Extents
 from ..hw.design.table import MOST_MEMORY_BITS, Bus, Channel, Design, Region, Unit
 from ..hw.units.memory import params as memory
 from ..ir.stream import Node, Stream
+from .sizing.bursts import gathered
 from .sizing.circulating import circulating
+from .sizing.covering import covering
 from .sizing.depths import Unbounded, derive
 from .sizing.slack import balanced
 from .sizing.unbounded import told
@@ -120,4 +122,6 @@ class Connected:
         design = design.with_depths(circulating(design, self.extents, fed_back))
         if not self.paced:
             return design
+        design = design.with_depths(covering(design, self.extents))
+        design = design.with_depths(gathered(design, self.extents, fed_back))
         return design.with_depths(balanced(design, self.extents, fed_back))

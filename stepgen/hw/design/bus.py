@@ -68,7 +68,7 @@ class Bus:
     outstanding : int
         Most bursts in flight, of reads and of writes each.
     latency : int
-        Cycles from a read's address to its first word that accesses by address are to cover.
+        Cycles from a read's address to its first word that loads and accesses by address cover.
     """
 
     data_bits: int = 64
