@@ -71,6 +71,7 @@ class Fifo(wiring.Component):
         m.submodules.store = store = kind(self.channel)
         m.d.comb += [
             store.w_valid.eq(delayed(m, push, self.channel.delay)),
+            store.w_open.eq(store.w_valid if self.channel.delay else ~full),
             store.w_payload.eq(payload),
             self.r.valid.eq(store.r.valid),
             self.r.payload.eq(store.r.payload),
@@ -83,8 +84,9 @@ class _Store(wiring.Component):
     """Output register with registers or LUT RAM in front of it; latency 1. Does not check overflow.
 
     A beat that goes straight to the output register is written to the memory too, and ignored
-    there: so the consumer's `ready` is not on the path to the memory's write enable. Without LUT
-    RAM, block RAM is read a cycle ahead, at the row that will be the first.
+    there: so the consumer's `ready` is not on the path to the memory's write enable. Nor is the
+    producer's ``valid``, where `w_open` tells ahead that the next row is free. Without LUT RAM,
+    block RAM is read a cycle ahead, at the row that will be the first.
     """
 
     def __init__(self, channel: Channel, depth: int | None = None):
@@ -92,7 +94,12 @@ class _Store(wiring.Component):
         self.rows = (channel.depth if depth is None else depth) - 1
         self.style = "registers" if self.rows == 1 else "distributed"
         super().__init__(
-            {"w_valid": In(1), "w_payload": In(self.shape), "r": Out(signature(channel))}
+            {
+                "w_valid": In(1),
+                "w_open": In(1),
+                "w_payload": In(self.shape),
+                "r": Out(signature(channel)),
+            }
         )
 
     def elaborate(self, platform):
@@ -115,7 +122,7 @@ class _Store(wiring.Component):
             load.eq(~self.r.valid | self.r.ready),
             from_ram.eq(load & some),
             to_ram.eq(self.w_valid & (some | ~load)),
-            write.en.eq(self.w_valid),
+            write.en.eq(self.w_open),
             write.data.eq(self.w_payload),
         ]
         m.d.sync += some.eq(Mux(load, some & (self.w_valid | (stored != 1)), some | self.w_valid))
@@ -143,7 +150,12 @@ class _BlockStore(wiring.Component):
         self.shape = payload_shape(channel)
         self.depth = channel.depth
         super().__init__(
-            {"w_valid": In(1), "w_payload": In(self.shape), "r": Out(signature(channel))}
+            {
+                "w_valid": In(1),
+                "w_open": In(1),
+                "w_payload": In(self.shape),
+                "r": Out(signature(channel)),
+            }
         )
 
     def elaborate(self, platform):
@@ -163,6 +175,7 @@ class _BlockStore(wiring.Component):
             ram.w_data.eq(self.w_payload),
             fetch.eq(some & credit),
             ahead.w_valid.eq(delayed(m, fetch, stages.BLOCK_RAM)),
+            ahead.w_open.eq(ahead.w_valid),
             ahead.w_payload.eq(ram.r_data),
         ]
         with m.If(self.w_valid != fetch):
