@@ -1,4 +1,4 @@
-"""Cycle model of the matrix unit: one actor loads weight tiles, the other computes."""
+"""Cycle model of the matrix unit: actors load weight tiles, take slices of x, and compute."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from .params import Matmul
 # `left`: beats still missing of the tile's `beats`
 # `used`: tiles in memory, where it has room for one; -1 where `tiles` counts them
 L = record("w", "tiles", "used", "beats", "left")
+T = record("x", "rows")
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
 # `sent`: beats of the sums of an empty group
 C = record(
@@ -43,6 +44,8 @@ C = record(
     "n_slice",
     "sent",
 )
+SLICES = 2
+"""Slices of x that are taken and not yet done."""
 
 
 @step
@@ -67,6 +70,19 @@ def load(M: Memory, a: int, t: int) -> int:
             return acted(M, t)
         M[a + L.left] = M[a + L.beats]
     push(M, tiles, t, beat)
+    return acted(M, t)
+
+
+@step
+def take(M: Memory, a: int, t: int) -> int:
+    x, rows = M[a + T.x], M[a + T.rows]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = room(M, rows, t)
+    if wait != READY:
+        return wait
+    push(M, rows, t, pop(M, x, t))
     return acted(M, t)
 
 
@@ -146,7 +162,7 @@ def compute(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
-    """Two actors, joined by a channel of complete tiles."""
+    """Three actors, joined by a channel of complete tiles, and one of slices of x."""
     x, w = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["w"])
     y = layout.channel(unit.outputs["y"])
     (inside,) = params.queues(unit, layout.design)
@@ -155,6 +171,7 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     if params.buffers == 1:
         used = layout.internal(f"{unit.name}.used", 1)
     of_used = [used] * (used >= 0)
+    slices = layout.internal(f"{unit.name}.rows", SLICES)
     lanes = layout.design.lanes
     k_slices, n_slices = params.slices(lanes)
     rows, row_beats = params.beats(lanes)
@@ -163,9 +180,11 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     layout.horizon = max(layout.horizon, turn + 2)
     own = packed(L, w=w, tiles=tiles, used=used, beats=beats, left=beats)
     layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles, *of_used])
+    own = packed(T, x=x, rows=slices)
+    layout.actor(unit.name, "take", take, own, reads=[x], writes=[slices])
     own = packed(
         C,
-        x=x,
+        x=slices,
         tiles=tiles,
         used=used,
         y=y,
@@ -177,4 +196,4 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         n_slice=0,
         sent=0,
     )
-    layout.actor(unit.name, "compute", compute, own, reads=[x, tiles, *of_used], writes=[y])
+    layout.actor(unit.name, "compute", compute, own, reads=[slices, tiles, *of_used], writes=[y])

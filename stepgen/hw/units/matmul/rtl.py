@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 
 from ....ir.dtypes import bf16
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
@@ -11,6 +11,7 @@ from ...arithmetic.circuits.sums import FloatSums
 from ...design import stages
 from ...fifo import Fifo
 from ...matrix import Accumulators, Dot
+from ...pair import Pair
 from ...primitives import BlockRam, after, counter, delayed
 from ...unit import UnitCore
 from .params import COMPLETE, SPREAD
@@ -22,8 +23,8 @@ class MatmulCore(UnitCore):
     In each cycle L x L multipliers take a slice of a row of x and a block of w. The loop nest is,
     from outside: rows of x, the ⌈K/L⌉ slices of a row, the ⌈N/L⌉ blocks for a slice. The weights
     are in L memories, double-buffered: one tile is loaded while the other is used; with one buffer
-    a tile is loaded when the one before has been used. Two actors: one loads, one computes; a queue
-    of complete tiles joins them.
+    a tile is loaded when the one before has been used. Three actors: one loads, one takes slices of
+    x, one computes; a queue of complete tiles and one of two slices join them.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class MatmulCore(UnitCore):
     M·⌈K/L⌉·⌈N/L⌉ cycles per tile without a gap; K·⌈N/L⌉ to load one, transposed N·⌈K/L⌉. A float's
     sum can step again after 4 cycles, so N should be 4 L there at least; with less it waits between
     slices of a row. From the step that completes a slice of results to its payload: of integers 7
-    cycles and one per level of the adder tree, of floats 15 and two per level.
+    cycles and one per level of the adder tree, of floats 17 and two per level.
     Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
@@ -160,7 +161,9 @@ class MatmulCore(UnitCore):
 
     def _compute(self, m, banks, tiles, frees):
         """Step through x's beats and the blocks for each; results follow `delay` later."""
-        x, y = self.x, self.y
+        m.submodules.rows = rows = Pair(self.channels["x"])
+        wiring.connect(m, wiring.flipped(self.x), rows.i)
+        x, y = rows.o, self.y
         k_slices, n_slices = self._slices
         address = Signal(range(self._words))
         start = Signal.like(address)
