@@ -27,8 +27,8 @@ ALIGN = 2
 """Coarse and fine shift of a product."""
 FEEDBACK = 4
 """From reading a float's sum to reading what became of it: two shifts, an adder, the memory."""
-ROUND = 6
-"""Sign; count zeros; normalise coarse and fine; round; pack."""
+ROUND = 7
+"""Sign; digits that are zero; count them; normalise coarse and fine; round; pack."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Summing:
     def aligned(self, lanes: int) -> int:
         """Cycles from the factors of floats to how far each product is shifted.
 
-        Exponents of the products; a stage per level of the tree for the largest, and one for that
-        of the sum; distances.
+        Exponents of the products; those of zeros; a stage per level of the tree for the largest,
+        and one for that of the sum; distances.
         """
-        return max(stages.MULTIPLIER, 1 + (lanes - 1).bit_length() + 2)
+        return max(stages.MULTIPLIER, 2 + (lanes - 1).bit_length() + 2)
 
 
 SUMMED = (int8, bf16)

@@ -12,9 +12,11 @@ from .stages import Stages
 
 __all__ = [
     "BIAS",
+    "DIGIT",
     "EXPONENT_BITS",
     "Parts",
     "add",
+    "digits",
     "infinity",
     "leading_zeros",
     "multiply",
@@ -24,12 +26,15 @@ __all__ = [
     "rounded",
     "shifted_left",
     "shifted_right",
+    "sticky",
 ]
 
 EXPONENT_BITS = 8
 HIGHEST = 2**EXPONENT_BITS - 1
 """Exponent of infinities and of NaN."""
 BIAS = 127
+DIGIT = 4
+"""Leading zeros are counted in digits of so many bits, then within the highest."""
 
 
 class Parts:
@@ -78,6 +83,12 @@ def leading_zeros(m, value):
     return Cat(reversed(count))
 
 
+def digits(value):
+    """Whether each digit of a value has a one; the highest digit ends with its highest bit."""
+    padded = Cat(C(0, -len(value) % DIGIT), value)
+    return Cat(padded[k : k + DIGIT].any() for k in range(0, len(padded), DIGIT))
+
+
 def shifted_right(value, distance, steps):
     """`value` shifted by the bits `steps` of a distance; what falls out stays in the lowest bit."""
     for step in steps:
@@ -91,6 +102,12 @@ def shifted_left(value, distance, steps):
     for step in steps:
         value = Mux(distance[step], (value << (1 << step))[: len(value)], value)
     return value
+
+
+def sticky(value, stored):
+    """A mantissa without the bits that only say whether it is exact: one stands for all of them."""
+    below = len(value) - stored - 2
+    return Cat(value[:below].any(), value[below:]) if below > 1 else value
 
 
 def add(m, a, b, *, negate=False):
@@ -115,7 +132,8 @@ def add(m, a, b, *, negate=False):
     s.then(
         sign=big.sign,
         subtract=s.x[-1] ^ s.y[-1],
-        distance=Mux(distance >= width, width, distance)[:reach],
+        # All of the smaller number is out before the distance overflows.
+        distance=distance[:reach] | distance[reach:].any().replicate(reach),
         exponent=big.exponent,
         big=big.whole,
         small=Cat(C(0, 3), small.whole),
@@ -124,20 +142,21 @@ def add(m, a, b, *, negate=False):
     )
     if coarse:
         s.then(small=shifted_right(s.small, s.distance, coarse))
-    s.then(small=shifted_right(s.small, s.distance, fine))
+    moved = shifted_right(s.small, s.distance, fine)
+    s.then(addend=moved ^ s.subtract.replicate(width))
     # The lowest bits make the adder's carry, so that it remains one adder.
-    addend = s.small ^ s.subtract.replicate(width)
-    total = (Cat(s.subtract, C(0, 3), s.big) + Cat(s.subtract, addend))[1:]
+    total = (Cat(s.subtract, C(0, 3), s.big) + Cat(s.subtract, s.addend))[1:]
     s.then(sum=Cat(total[:width], total[width] & ~s.subtract))
-    s.then(zeros=leading_zeros(m, s.sum), none=~s.sum.any())
-    steps = range(len(s.zeros) - 1, -1, -1)
-    coarse = [k for k in steps if k >= 3] if stored > 10 else []
+    s.then(digits=leading_zeros(m, digits(s.sum)), none=~s.sum.any())
+    by = Cat(C(0, 2), s.digits)
+    moved = shifted_left(s.sum, by, range(len(by) - 1, 1, -1))
     if coarse:
-        s.then(sum=shifted_left(s.sum, s.zeros, coarse))
-    top = shifted_left(s.sum, s.zeros, [k for k in steps if k not in coarse])
+        s.then(sum=moved)
+        moved = s.sum
+    rest = leading_zeros(m, moved[-DIGIT:])
     s.then(
-        top=top,
-        exponent=(s.exponent.as_unsigned() - s.zeros).as_signed(),
+        top=shifted_left(moved, rest, (1, 0)),
+        exponent=(s.exponent.as_unsigned() - Cat(rest, s.digits)).as_signed(),
         carry=C(1, 1),
         sign=s.sign & ~(s.none & s.subtract),
     )
@@ -158,7 +177,7 @@ def multiply(m, a, b):
         nan=x.nan | y.nan | (x.special & y.zero) | (y.special & x.zero),
     )
     whole = product(m, s, x.whole, y.whole)
-    normalised(s, whole, 2 * stored, 2)
+    normalised(s, whole, 2 * stored, 2, stored)
     return rounded(s, stored)
 
 
@@ -168,7 +187,7 @@ def _sum(a, b):
     return Cat(total[: EXPONENT_BITS - 1], (total[EXPONENT_BITS - 1 :] - 1)[:3]).as_signed()
 
 
-def normalised(s, value, fraction, places):
+def normalised(s, value, fraction, places, stored):
     """Register ``top``, a mantissa with its highest bit, and the ``exponent`` of the result.
 
     Parameters
@@ -177,6 +196,8 @@ def normalised(s, value, fraction, places):
         Has ``exponent``, that of a number with `fraction` bits behind the point.
     value : Value
         Its highest bit is one of the upper `places`.
+    stored : int
+        Bits of the result's mantissa.
     """
     lowest = len(value) - fraction - places
     top, carry = value << (places - 1), C(0, 1)
@@ -184,7 +205,8 @@ def normalised(s, value, fraction, places):
         here = value[-1 - place]
         top = Mux(here, value << place, top)
         carry = Mux(here, places - 1 - place, carry)
-    s.then(top=top[: len(value)], exponent=(s.exponent + lowest).as_signed(), carry=carry)
+    top = sticky(top[: len(value)], stored)
+    s.then(top=top, exponent=(s.exponent + lowest).as_signed(), carry=carry)
 
 
 def rounded(s, stored):

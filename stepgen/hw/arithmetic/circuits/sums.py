@@ -9,13 +9,11 @@ from ...design import stages
 from ...primitives import Multiplier, delayed
 from ..operations import MANTISSA_BITS
 from ..sums import ALIGN, BIAS, EXPONENT_BITS, FRACTION, PRODUCT_FRACTION, STATE_BITS
-from .floating import Parts, leading_zeros, rounded, shifted_left
+from .floating import DIGIT, Parts, digits, leading_zeros, rounded, shifted_left, sticky
 from .stages import Stages
 
 __all__ = ["FloatSums"]
 
-NIBBLE = 4
-"""Leading zeros are counted in digits of so many bits, then within the highest."""
 DISTANCE_BITS = 5
 """Of the distance of a product: it is shifted out of its window before this overflows."""
 NEAR_BITS = 3
@@ -82,20 +80,21 @@ class FloatSums(wiring.Component):
 
     def _exponents(self, m, s, factors):
         """The exponent and infinities of the sum, and how far all is shifted to it."""
-        up, down, signs, reaches = [], [], [], []
-        for a, b in factors:
-            nothing, special, sign = a.zero | b.zero, a.special | b.special, a.sign ^ b.sign
-            nan = a.nan | b.nan | (special & nothing)
-            up.append(nan | (special & ~sign))
-            down.append(nan | (special & sign))
-            signs.append(sign)
-            reach = (a.exponent + b.exponent)[:EXPONENT_BITS]
-            reaches.append(Mux(nothing | special, 0, reach))
         s.then(
-            up=Cat(up).any(),
-            down=Cat(down).any(),
-            **_named("sign", signs),
-            **_named("reach", reaches),
+            sign=Cat(a.sign ^ b.sign for a, b in factors),
+            nothing=Cat(a.zero | b.zero for a, b in factors),
+            special=Cat(a.special | b.special for a, b in factors),
+            nan=Cat(a.nan | b.nan for a, b in factors),
+            **_named("reach", [(a.exponent + b.exponent)[:EXPONENT_BITS] for a, b in factors]),
+        )
+        nan = s.nan | (s.special & s.nothing)
+        # Of infinities and NaN the exponent is of no account: the result does not show the sum.
+        pairs = zip(s.nothing, _all(s, "reach", self.lanes), strict=True)
+        s.then(
+            up=(nan | (s.special & ~s.sign)).any(),
+            down=(nan | (s.special & s.sign)).any(),
+            **_named("sign", s.sign),
+            **_named("reach", [Mux(nothing, 0, reach) for nothing, reach in pairs]),
         )
 
         largest = _all(s, "reach", self.lanes)
@@ -181,14 +180,13 @@ class FloatSums(wiring.Component):
             sign=Mux(s.up | s.down, s.down, negative),
         )
         width = len(s.magnitude)
-        padded = Cat(C(0, -width % NIBBLE), s.magnitude)
-        digits = [padded[k : k + NIBBLE] for k in range(0, len(padded), NIBBLE)]
-        s.then(digits=leading_zeros(m, Cat(digit.any() for digit in digits)))
+        s.then(some=digits(s.magnitude))
+        s.then(digits=leading_zeros(m, s.some))
         by = Cat(C(0, 2), s.digits)
         s.then(magnitude=shifted_left(s.magnitude, by, range(len(by) - 1, 1, -1)))
-        rest = leading_zeros(m, s.magnitude[-NIBBLE:])
+        rest = leading_zeros(m, s.magnitude[-DIGIT:])
         s.then(
-            top=shifted_left(s.magnitude, rest, (1, 0)),
+            top=sticky(shifted_left(s.magnitude, rest, (1, 0)), MANTISSA_BITS[f32]),
             exponent=(s.exponent + (width - 1 - FRACTION - BIAS) - Cat(rest, s.digits)).as_signed(),
             carry=C(0, 1),
         )

@@ -82,15 +82,15 @@ def _of_mantissa(m, s, of, contents, argument, places):
         s.then(number=(Cat(C(0, stored), s.exponent).as_signed() + row).as_signed())
         return packed(s, stored)
     value = polynomial(m, s, contents, *_segment(of, argument, stored))
-    _finished(s, value[: result + 1], result, places)
+    _finished(s, value[: result + 1], result, places, stored)
     return rounded(s, stored)
 
 
-def _finished(s, value, fraction, places):
+def _finished(s, value, fraction, places, stored):
     if places == 1:
         s.let(top=value, carry=C(0, 1))
     else:
-        normalised(s, value, fraction, places)
+        normalised(s, value, fraction, places, stored)
 
 
 def _divide(m, of, x, y):
@@ -116,7 +116,7 @@ def _divide(m, of, x, y):
 def _rounded(s, value, of, places):
     """The product of a mantissa and a number from a table, rounded."""
     stored = MANTISSA_BITS[of]
-    normalised(s, value, stored + precision(of).result, places)
+    normalised(s, value, stored + precision(of).result, places, stored)
     return rounded(s, stored)
 
 
