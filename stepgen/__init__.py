@@ -24,6 +24,7 @@ from stepgen.ir.dtypes import (
     bool_,
     f32,
     int8,
+    int16,
     int32,
 )
 from stepgen.ir.errors import StepError
@@ -86,6 +87,7 @@ __all__ = [
     "f32",
     "fn",
     "int8",
+    "int16",
     "int32",
     "load",
     "metrics",

@@ -20,6 +20,7 @@ Rows = npt.NDArray[np.uint8]
 
 _DTYPES: dict[str, np.dtype[np.generic]] = {
     "int8": np.dtype(np.int8),
+    "int16": np.dtype(np.int16),
     "int32": np.dtype(np.int32),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "f32": np.dtype(np.float32),

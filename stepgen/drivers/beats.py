@@ -30,7 +30,9 @@ VALUE, EMPTY, DONE = 0, 1, 2
 KIND_BITS = 2
 KIND_MASK = 3
 
-_RANGES = {"bool": (0, 1), "int8": (-128, 127), "int32": (-(1 << 31), (1 << 31) - 1)}
+_INTEGERS = {"int8": 8, "int16": 16, "int32": 32}
+_RANGES = {name: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in _INTEGERS.items()}
+_RANGES["bool"] = (0, 1)
 
 Array = npt.NDArray[Any]
 Stream = Mapping[str, Array]
@@ -69,7 +71,7 @@ class Port:
     name, signal : str
         Its own, and what its signals' names begin with.
     element : str
-        Type of an element: int8, int32, bf16, f32, bool, address, or none.
+        Type of an element: int8, int16, int32, bf16, f32, bool, address, or none.
     lanes, bits : int
         Elements of a beat, and bits of each; 0 bits where the design uses none of them.
     stop_bits, data_bits : int
@@ -202,7 +204,7 @@ def numbers_of(lanes: npt.NDArray[np.uint64], element: str, bits: int) -> Array:
     if element in ("f32", "bf16"):
         wide = lanes << np.uint64(32 - bits)
         return wide.astype(np.uint32).view(np.float32)
-    if element in ("int8", "int32"):
+    if element in _INTEGERS:
         return lanes.astype(f"uint{bits}").view(element)
     return lanes.astype(np.bool_) if element == "bool" else lanes
 

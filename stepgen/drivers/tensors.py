@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .beats import bits_of, numbers_of
 
 Array = npt.NDArray[Any]
-_BITS = {"bool": 8, "int8": 8, "bf16": 16, "int32": 32, "f32": 32, "address": 64}
+_BITS = {"bool": 8, "int8": 8, "int16": 16, "bf16": 16, "int32": 32, "f32": 32, "address": 64}
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Tensor:
     Parameters
     ----------
     name, element : str
-        Its own, and the type of an element: bool, int8, bf16, int32, f32 or address.
+        Its own, and the type of an element: bool, int8, int16, bf16, int32, f32 or address.
     base : int
         Address of its first byte.
     rows, cols : int

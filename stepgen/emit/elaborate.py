@@ -8,13 +8,14 @@ from ..hw.units.axi.params import Axi
 from ..hw.units.sink.params import Sink
 from ..hw.units.source.params import Source
 from ..hw.verilog import generator, to_verilog, top_name
+from ..ir.dtypes import INTEGERS, bool_
 from ..ir.errors import StepError
 from ..ir.versions import version
 from ..program.design_folder import hash_words
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
 from .windows import windows_of
 
-_ELEMENTS = {1: "bool", 8: "int8", 32: "int32"}
+_ELEMENTS = {e.bits: e.name for e in (bool_, *INTEGERS)}
 """Element types by the bits of a lane, where a channel names none."""
 
 

@@ -14,7 +14,8 @@ from stepgen.functions import (
 )
 from stepgen.functions.bases import Binary, Constant, Folding, Running, Unary
 from stepgen.hw.units.pcu.params import Lane
-from stepgen.ir.function import FLOATS, NUMBERS, Cut, Folded, Mapped, Scanned
+from stepgen.ir.dtypes import FLOATS, NUMBERS
+from stepgen.ir.function import Cut, Folded, Mapped, Scanned
 from stepgen.ir.pieces import Pieces
 from stepgen.ir.setting import Setting
 

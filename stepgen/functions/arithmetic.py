@@ -16,9 +16,9 @@ from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dims import buffer_bound
-from stepgen.ir.dtypes import Tile, bf16, bool_, f32, int8, wide
+from stepgen.ir.dtypes import FLOATS, Tile, bf16, bool_, f32, int8, int16, wide
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import FLOATS, Mapped
+from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
@@ -54,7 +54,7 @@ class Sub(Binary):
 
 
 class Mul(Folding):
-    """``a * b`` element by element, 1 operation each; int8 multiplies into int32.
+    """``a * b`` element by element, 1 operation each; int8 and int16 multiply into int32.
 
     Integers wrap around, floats round.
     """
@@ -221,7 +221,7 @@ class Offset(Constant):
 
 @dataclass(frozen=True)
 class Scale(Constant):
-    """``x * c``, 1 operation per element; int8 multiplies into int32.
+    """``x * c``, 1 operation per element; int8 and int16 multiply into int32.
 
     The constant is rounded to the element type first; integers wrap around.
 
@@ -249,7 +249,7 @@ class Scale(Constant):
 
 @dataclass(frozen=True)
 class Matmul(Mapped, Running):
-    """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
+    """``[M, K] x [K, N] -> [M, N]``; int8 and int16 multiply into int32, bf16 into f32.
 
     Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
     accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
@@ -265,7 +265,7 @@ class Matmul(Mapped, Running):
     transpose: bool = False
 
     arity: ClassVar[int] = 2
-    elements: ClassVar = (int8, bf16, f32)
+    elements: ClassVar = (int8, int16, bf16, f32)
     counted: ClassVar = frozenset({1})
     extents_of: ClassVar[Literal["product"]] = "product"
 
@@ -322,13 +322,13 @@ class Matmul(Mapped, Running):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> matmul.Matmul:
-        """The matrix unit, for int8 or bf16 and a weight tile of static extents."""
+        """The matrix unit, for integers or bf16 and a weight tile of static extents."""
         return self._unit(lanes, tiles, stops=not without_stops[1])
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
         """The matrix unit for chunks of bf16 tiles, which keeps their sums.
 
-        Of int8 the accumulator of what `terms` makes.
+        Of integers the accumulator of what `terms` makes.
         """
         tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
         x, state = tiles[0], tiles[-1]
@@ -345,7 +345,7 @@ class Matmul(Mapped, Running):
         return tiles[0].element == bf16
 
     def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
-        """The accumulator of what `terms` makes, of int8."""
+        """The accumulator of what `terms` makes, of integers."""
         x = streams[0].dtype
         if isinstance(x, Tile) and x.element == bf16:
             raise StepError(f"{self} has no circuit yet that sends every sum of products of {x}")
@@ -354,7 +354,9 @@ class Matmul(Mapped, Running):
     def _unit(self, lanes: int, tiles: Sequence[Tile], *, stops: bool) -> matmul.Matmul:
         x, w, _ = tiles
         if x.element not in matmul.SUMMED:
-            raise StepError(f"{self} has no circuit yet for {x}, only for int8 and bf16")
+            raise StepError(
+                f"{self} has no circuit yet for {x}, only for {', '.join(map(str, matmul.SUMMED))}"
+            )
         inner, cols = w.dims[::-1] if self.transpose else w.dims
         k, n = inner.static, cols.static
         if not k or not n:

@@ -13,7 +13,7 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.accumulate import params as accumulate
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import Tile, int8, int32
+from stepgen.ir.dtypes import INTEGERS, Tile, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function, Mapped, Scanned
 from stepgen.ir.operator import Call
@@ -193,8 +193,8 @@ class Folding(Binary, Running, abstract=True):
 
 
 def of_products(tile: Tile) -> Tile:
-    """The type of products of this tile's elements: int8 multiplies into int32."""
-    return Tile(tile.rows, tile.cols, int32) if tile.element == int8 else tile
+    """The type of products of this tile's elements: integers multiply into int32."""
+    return Tile(tile.rows, tile.cols, wide(tile.element)) if tile.element in INTEGERS else tile
 
 
 def broadcast(call: Call, function: Function, what: str, a: Dim, b: Dim, x: Tile, y: Tile) -> Dim:

@@ -10,19 +10,44 @@ import numpy as np
 import sympy
 
 from stepgen.functions.bases import Unary, of_products
+from stepgen.hw.arithmetic.operations import SCALED
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.pcu.params import LOOKUP_ROWS, Lane
-from stepgen.ir.dtypes import DataType, ElementType, Tile, address, bool_, element, int8, int32
+from stepgen.ir.dtypes import (
+    FLOATS,
+    NUMBERS,
+    DataType,
+    ElementType,
+    Tile,
+    address,
+    bool_,
+    element,
+    int8,
+    int32,
+)
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import FLOATS, NUMBERS, Mapped
+from stepgen.ir.function import Function, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.wire import ANY_NUMBER, wire_levels
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
+
+
+def scaled(fn: Function, to: ElementType | str) -> ElementType:
+    """The element type that a function scales to.
+
+    Raises
+    ------
+    StepError
+        If it is none of those that sums are scaled to.
+    """
+    if element(to) not in SCALED:
+        fn.refuse(f"it makes {', '.join(map(str, SCALED))}, not {to}")
+    return element(to)
 
 
 @dataclass(frozen=True)
@@ -35,7 +60,7 @@ class Convert(Unary):
         The resulting type; 1 operation per element.
     """
 
-    to: ElementType | Literal["int8", "int32", "bf16", "f32"]
+    to: ElementType | Literal["int8", "int16", "int32", "bf16", "f32"]
 
     elements: ClassVar = (*NUMBERS, bool_, address)
     converts: ClassVar[bool] = True
@@ -84,10 +109,13 @@ class Requantize(Unary):
         1 to 32767.
     shift : int
         0 to 31.
+    to : ElementType or its name
+        Type of the results, int8 or int16.
     """
 
     multiplier: int = 1
     shift: int = 0
+    to: ElementType | Literal["int8", "int16"] = "int8"
 
     elements: ClassVar = (int32,)
 
@@ -96,11 +124,12 @@ class Requantize(Unary):
             self.refuse(f"multiplier must be within 1..32767, not {self.multiplier}")
         if not 0 <= self.shift <= 31:
             self.refuse(f"shift must be within 0..31, not {self.shift}")
+        object.__setattr__(self, "to", scaled(self, self.to))
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """A tile of int8."""
+        """A tile of the same shape."""
         self.check(call, tiles)
-        return Tile(tiles[0].rows, tiles[0].cols, int8)
+        return Tile(tiles[0].rows, tiles[0].cols, element(self.to))
 
     def compute(self, at: Setting, x: Array) -> Array:
         """In integers."""
@@ -109,9 +138,10 @@ class Requantize(Unary):
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
-        return x.requantize(self.multiplier, self.shift)
+        return x.requantize(self.multiplier, self.shift, element(self.to))
 
 
+@dataclass(frozen=True)
 class RequantizeBy(Mapped):
     """``saturate(round(x * multiplier / 2**shift))`` of three tiles: per column, row or element.
 
@@ -119,14 +149,24 @@ class RequantizeBy(Mapped):
     to even. A row of multipliers and a row of shifts scale each column by its own fraction. A
     multiplier must lie within 0..32767 and a shift within 0..31: the reference refuses others, of
     which circuits take the lower 15 and 5 bits.
+
+    Parameters
+    ----------
+    to : ElementType or its name
+        Type of the results, int8 or int16.
     """
+
+    to: ElementType | Literal["int8", "int16"] = "int8"
 
     arity: ClassVar[int] = 3
     elements: ClassVar = (int32, int8)
     extents_of: ClassVar[Literal["first"]] = "first"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "to", scaled(self, self.to))
+
     def tile(self, call: Call, *tiles: Tile) -> Tile:
-        """A tile of int8 of the extents of the first."""
+        """A tile of the extents of the first."""
         self.check(call, tiles)
         x, *scales = tiles
         if [t.element for t in tiles] != [int32, int32, int8]:
@@ -135,7 +175,7 @@ class RequantizeBy(Mapped):
         for scale in scales:
             if not all(a.same(b) or b == 1 for a, b in zip(x.dims, scale.dims, strict=True)):
                 call.fail(f"{self} can't scale {x} by {scale}: it needs its extents, or 1")
-        return Tile(x.rows, x.cols, int8)
+        return Tile(x.rows, x.cols, element(self.to))
 
     def fit(self, *tiles: Array) -> None:
         """Check that extents are those of the first, or 1."""
@@ -161,7 +201,7 @@ class RequantizeBy(Mapped):
 
     def lane(self, x: Lane, multiplier: Lane, shift: Lane) -> Lane:
         """One element."""
-        return x.requantize(multiplier, shift)
+        return x.requantize(multiplier, shift, element(self.to))
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
@@ -179,7 +219,7 @@ class RequantizeBy(Mapped):
 
 
 class Square(Unary):
-    """``x * x``, 1 operation per element; int8 multiplies into int32.
+    """``x * x``, 1 operation per element; int8 and int16 multiply into int32.
 
     Integers wrap around, floats round.
     """
@@ -211,7 +251,7 @@ class Lookup(Unary):
     """
 
     table: tuple[float, ...]
-    to: ElementType | Literal["int8", "int32", "bf16", "f32"] = "int8"
+    to: ElementType | Literal["int8", "int16", "int32", "bf16", "f32"] = "int8"
 
     elements: ClassVar = (int8,)
     converts: ClassVar[bool] = True

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from stepgen.hw.units.mask import params as mask
-from stepgen.ir.dtypes import DataType, Tile, address
-from stepgen.ir.function import NUMBERS, Mapped
+from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address
+from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.wire import ANY_NUMBER

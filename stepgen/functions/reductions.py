@@ -83,7 +83,7 @@ class RowMax(_OfRows):
 
 
 class RowSum(_OfRows):
-    """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
+    """``[R, C] -> [R, 1]``, 1 operation per element; sums of integers are int32, of bf16 f32.
 
     A balanced tree of adjacent pairs over the row, in the result's type; where a number is left
     over it goes up a level. A row without columns gives 0.

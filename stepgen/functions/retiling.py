@@ -21,9 +21,9 @@ from stepgen.hw.units.retile_col import params as retile_col
 from stepgen.hw.units.rotate_pairs import params as rotate_pairs
 from stepgen.hw.units.shift_cols import params as shift_cols
 from stepgen.ir.dims import Dim, buffer_bound, product, static
-from stepgen.ir.dtypes import DataType, Tile, address, bool_
+from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import NUMBERS, Cut, Folded, Mapped
+from stepgen.ir.function import Cut, Folded, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting

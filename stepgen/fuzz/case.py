@@ -29,7 +29,7 @@ from ..ir.versions import stamped, unstamped
 from ..ir.wire import LANES
 
 FORMAT = 1
-_NUMBERS = (np.int8, np.int32, np.int64, np.float32, ml_dtypes.bfloat16, np.bool_)
+_NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.float32, ml_dtypes.bfloat16, np.bool_)
 MAX_CYCLES = 30_000
 MOST_ABORTED = 2
 """The latest abort of a run, as a share of its length."""

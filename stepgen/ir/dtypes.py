@@ -55,22 +55,30 @@ class ElementType:
 
 
 int8 = ElementType("int8", 8, 1)
+int16 = ElementType("int16", 16, 2)
 int32 = ElementType("int32", 32, 4)
 bf16 = ElementType("bf16", 16, 2)
 f32 = ElementType("f32", 32, 4)
 bool_ = ElementType("bool", 1, 1)
 address = ElementType("address", 64, 8)
 
-ElementName = Literal["int8", "int32", "bf16", "f32", "bool", "address"]
+ElementName = Literal["int8", "int16", "int32", "bf16", "f32", "bool", "address"]
 """How element types are written in texts."""
 
-ELEMENTS: dict[str, ElementType] = {e.name: e for e in (int8, int32, bf16, f32, bool_, address)}
+INTEGERS: tuple[ElementType, ...] = (int8, int16, int32)
+"""Element types of whole numbers with a sign, narrow ones first."""
+FLOATS: tuple[ElementType, ...] = (bf16, f32)
+"""Element types of floating-point numbers."""
+NUMBERS: tuple[ElementType, ...] = (*INTEGERS, *FLOATS)
+"""Element types of numbers."""
+
+ELEMENTS: dict[str, ElementType] = {e.name: e for e in (*NUMBERS, bool_, address)}
 """Every element type by its name."""
 
 
 def wide(narrow: ElementType) -> ElementType:
     """The element type of sums: int32 for integers, f32 for floats."""
-    return {int8: int32, bf16: f32}.get(narrow, narrow)
+    return int32 if narrow in INTEGERS else f32 if narrow in FLOATS else narrow
 
 
 def element(value: ElementType | str) -> ElementType:

@@ -11,8 +11,8 @@ class Functions:
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
-            repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
+            of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -32,7 +32,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -52,7 +52,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -72,15 +72,15 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are repeated as in
-            numpy.
+            For Map, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents of 1 are repeated
+            as in numpy.
 
         Raises
         ------
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def convert(self, to: ElementType | Literal['int8', 'int32', 'bf16', 'f32']) -> Function:
+    def convert(self, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32']) -> Function:
         """Each number as one of another type: the nearest, ties to even, integers saturate.
 
         Parameters
@@ -91,7 +91,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16, f32, bool or address.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16, f32, bool or address.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def lookup(self, table: tuple[float, ...], to: ElementType | Literal['int8', 'int32', 'bf16', 'f32'] = 'int8') -> Function:
+    def lookup(self, table: tuple[float, ...], to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32'] = 'int8') -> Function:
         """Any function of an int8, from a table of its 256 results, 1 operation per element.
 
         Parameters
@@ -234,7 +234,7 @@ class Functions:
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def matmul(self, transpose: bool = False) -> Function:
-        """``[M, K] x [K, N] -> [M, N]``; int8 multiplies into int32, bf16 into f32.
+        """``[M, K] x [K, N] -> [M, N]``; int8 and int16 multiply into int32, bf16 into f32.
 
         Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
         accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
@@ -262,8 +262,8 @@ class Functions:
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
-            repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
+            of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -276,8 +276,8 @@ class Functions:
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
-            repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
+            of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -285,15 +285,15 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def mul(self) -> Function:
-        """``a * b`` element by element, 1 operation each; int8 multiplies into int32.
+        """``a * b`` element by element, 1 operation each; int8 and int16 multiply into int32.
 
         Integers wrap around, floats round.
 
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are
-            repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
+            of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -313,7 +313,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -363,7 +363,7 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def requantize(self, multiplier: int = 1, shift: int = 0) -> Function:
+    def requantize(self, multiplier: int = 1, shift: int = 0, to: ElementType | Literal['int8', 'int16'] = 'int8') -> Function:
         """``saturate(round(x * multiplier / 2**shift))``, to the nearest, ties to even.
 
         Parameters
@@ -372,6 +372,8 @@ class Functions:
             1 to 32767.
         shift : int
             0 to 31.
+        to : ElementType or its name
+            Type of the results, int8 or int16.
 
         Returns
         -------
@@ -383,13 +385,18 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def requantize_by(self) -> Function:
+    def requantize_by(self, to: ElementType | Literal['int8', 'int16'] = 'int8') -> Function:
         """``saturate(round(x * multiplier / 2**shift))`` of three tiles: per column, row or element.
 
         x and the multiplier are int32, the shift is int8; 1 operation per element, to the nearest, ties
         to even. A row of multipliers and a row of shifts scale each column by its own fraction. A
         multiplier must lie within 0..32767 and a shift within 0..31: the reference refuses others, of
         which circuits take the lower 15 and 5 bits.
+
+        Parameters
+        ----------
+        to : ElementType or its name
+            Type of the results, int8 or int16.
 
         Returns
         -------
@@ -399,7 +406,7 @@ class Functions:
         Raises
         ------
         StepError
-            Where it is applied, if it does not take such elements.
+            If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def retile_col(self) -> Function:
         """Accum only: cols add up, rows must be the same; an empty chunk gives a tile without cols.
@@ -455,7 +462,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -473,7 +480,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of tiles of int8, int32, bf16 or f32.
+            For Map, of tiles of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -488,7 +495,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of tiles of int8, int32, bf16 or f32.
+            For Map, of tiles of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -496,7 +503,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def row_sum(self) -> Function:
-        """``[R, C] -> [R, 1]``, 1 operation per element; int8 sums are int32, bf16 sums f32.
+        """``[R, C] -> [R, 1]``, 1 operation per element; sums of integers are int32, of bf16 f32.
 
         A balanced tree of adjacent pairs over the row, in the result's type; where a number is left
         over it goes up a level. A row without columns gives 0.
@@ -504,7 +511,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of tiles of int8, int32, bf16 or f32.
+            For Map, of tiles of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -539,7 +546,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -547,7 +554,7 @@ class Functions:
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
     def scale(self, c: float) -> Function:
-        """``x * c``, 1 operation per element; int8 multiplies into int32.
+        """``x * c``, 1 operation per element; int8 and int16 multiply into int32.
 
         The constant is rounded to the element type first; integers wrap around.
 
@@ -559,7 +566,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -581,7 +588,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -691,14 +698,14 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def square(self) -> Function:
-        """``x * x``, 1 operation per element; int8 multiplies into int32.
+        """``x * x``, 1 operation per element; int8 and int16 multiply into int32.
 
         Integers wrap around, floats round.
 
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -711,8 +718,8 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of 2 tiles ``[R, C]`` of int8, int32, bf16 or f32; extents of 1 are repeated as in
-            numpy.
+            For Map, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents of 1 are repeated
+            as in numpy.
 
         Raises
         ------
@@ -768,7 +775,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of tiles of int8, int32, bf16 or f32.
+            For Map, of tiles of int8, int16, int32, bf16 or f32.
 
         Raises
         ------
@@ -789,7 +796,7 @@ class Functions:
         Returns
         -------
         Function
-            For Map, of tiles of int8, int32, bf16 or f32.
+            For Map, of tiles of int8, int16, int32, bf16 or f32.
 
         Raises
         ------

@@ -21,7 +21,7 @@ import sympy
 from stepgen.ir import registry
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import DataType, ElementType, Selector, Tile, bf16, f32, int8, int32
+from stepgen.ir.dtypes import NUMBERS, DataType, ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.operator import Call
 from stepgen.ir.pieces import Parts, Pieces
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from stepgen.ir.stream import Stream
 
 Array = npt.NDArray[Any]
-
-NUMBERS: tuple[ElementType, ...] = (int8, int32, bf16, f32)
-FLOATS: tuple[ElementType, ...] = (bf16, f32)
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from ..hw.arithmetic.operations import LOOKUP_ROWS
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Bus
 from ..ir.about import appliers
-from ..ir.dtypes import ELEMENTS, DataType, ElementType, Selector, Tile, address, int8
+from ..ir.dtypes import ELEMENTS, NUMBERS, DataType, ElementType, Selector, Tile, address, int8
 from ..ir.errors import StepError
-from ..ir.function import NUMBERS, Function, maker
+from ..ir.function import Function, maker
 from ..ir.graph import Graph
 from ..ir.operator import functions, operators
 from ..ir.stream import Node, Stream

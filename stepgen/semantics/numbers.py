@@ -2,7 +2,7 @@
 
 Floating point rounds to nearest even; a result that is subnormal *after* rounding to the format's
 width is flushed to zero with its sign; subnormal operands count as zero; there is one NaN.
-``int32`` wraps around (two's complement). Sums run in a fixed order: a balanced tree of adjacent
+Integers wrap around (two's complement). Sums run in a fixed order: a balanced tree of adjacent
 pairs over the L lanes of a slice, then the slices one after the other onto an accumulator. Products
 of bf16 are added up as `stepgen.semantics.sums` describes.
 """
@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 bfloat16: Final = np.dtype(ml_dtypes.bfloat16)
 DTYPES: Final[dict[str, np.dtype[Any]]] = {
     "int8": np.dtype(np.int8),
+    "int16": np.dtype(np.int16),
     "int32": np.dtype(np.int32),
     "bf16": bfloat16,
     "f32": np.dtype(np.float32),
@@ -333,7 +334,7 @@ def matmul(a: Array, b: Array, lanes: int, start: Array) -> Array:
     lanes : int
         Lanes L of a slice along K.
     start : array of shape [M, N]
-        ``int32`` where `a` and `b` are ``int8``; ``f32`` where they are ``f32``.
+        ``int32`` where `a` and `b` are integers; ``f32`` where they are ``f32``.
 
     Returns
     -------
@@ -341,8 +342,8 @@ def matmul(a: Array, b: Array, lanes: int, start: Array) -> Array:
         In the type of `start`.
     """
     if not is_float(name_of(a)):
-        # int8 products summed in doubles are exact (2**14 each), and BLAS is fast.
-        if a.dtype == b.dtype == np.int8 and a.shape[1] < 2**38:
+        # Sums of products of up to 2**30 are exact in doubles, and BLAS is fast.
+        if a.itemsize == b.itemsize <= 2 and a.shape[1] < 2**23:
             exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
         else:
             exact = a.astype(np.int64) @ b.astype(np.int64)

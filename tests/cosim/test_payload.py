@@ -15,6 +15,7 @@ from stepgen.ir.wire import BARE, DONE, VALUE, Beats, stop_bits
 
 ELEMENTS = {
     "int8": (8, np.int8),
+    "int16": (16, np.int16),
     "int32": (32, np.int32),
     "bf16": (16, ml_dtypes.bfloat16),
     "f32": (32, np.float32),
@@ -106,7 +107,7 @@ def test_a_port_without_lanes_carries_the_structure(rank: int, n: int, seed: int
 
 
 @given(
-    element=st.sampled_from(["int8", "int32", "bf16", "f32", "bool"]),
+    element=st.sampled_from(["int8", "int16", "int32", "bf16", "f32", "bool"]),
     lanes=st.sampled_from([2, 3, 8]),
     data=st.data(),
 )

@@ -12,13 +12,14 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.pcu.params import Pcu
+from stepgen.ir.dtypes import ELEMENTS
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 
 LANES = 2
 ROW = 32
 FLOATS = {"bf16": (ml_dtypes.bfloat16, np.uint16), "f32": (np.float32, np.uint32)}
-INTEGERS = {"int8": np.int8, "int32": np.int32}
+INTEGERS = {"int8": np.int8, "int16": np.int16, "int32": np.int32}
 PAIRS = {
     "add": sg.fn.add(),
     "sub": sg.fn.sub(),
@@ -27,9 +28,8 @@ PAIRS = {
     "minimum": sg.fn.minimum(),
     **{op: sg.fn.compare(op) for op in ("lt", "le", "eq", "ne", "ge", "gt")},
 }
-OTHERS = {"int8": ("int32", "bf16", "f32"), "int32": ("int8", "bf16", "f32")}
-OTHERS |= {"bf16": ("int8", "int32", "f32"), "f32": ("int8", "int32", "bf16")}
-CONSTANTS = {"int8": 37, "int32": -123_457, "bf16": -1.7, "f32": 0.1}
+ALL = (*INTEGERS, *FLOATS)
+CONSTANTS = {"int8": 37, "int16": -12_345, "int32": -123_457, "bf16": -1.7, "f32": 0.1}
 
 
 def special(name: str) -> np.ndarray:
@@ -86,13 +86,12 @@ def pairs(rng: np.random.Generator, name: str, rows: int) -> tuple[np.ndarray, n
 def program(name: str, a: np.ndarray, b: np.ndarray) -> tuple[sg.Graph, dict[str, np.ndarray]]:
     """All functions of two operands, of one and a constant, and all conversions, of one type."""
     g = sg.Graph(f"arithmetic_{name}")
-    element = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}[name]
-    tile = sg.Tile(1, ROW, element)
+    tile = sg.Tile(1, ROW, ELEMENTS[name])
     x, y = (g.input(port, tile, (len(a),)) for port in ("a", "b"))
     constant = CONSTANTS[name]
     for label, fn in PAIRS.items():
         g.output(x.map(fn, y), label)
-    for to in OTHERS[name]:
+    for to in (to for to in ALL if to != name):
         g.output(x.map(sg.fn.convert(to)), f"to_{to}")
     g.output(x.map(sg.fn.square()), "square")
     for label, one in {
@@ -103,12 +102,12 @@ def program(name: str, a: np.ndarray, b: np.ndarray) -> tuple[sg.Graph, dict[str
     }.items():
         g.output(x.map(one), label)
     flags = x.map(sg.fn.compare("lt"), y)
-    for to in ("int8", "int32", "bf16", "f32"):
+    for to in ALL:
         g.output(flags.map(sg.fn.convert(to)), f"flag_{to}")
     return g, {"a": a, "b": b}
 
 
-@pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
+@pytest.mark.parametrize("name", ALL)
 def test_every_function_of_every_type(name, tmp_path):
     rng = np.random.default_rng(1)
     graph, inputs = program(name, *pairs(rng, name, 400))
@@ -124,7 +123,7 @@ def test_tables_of_every_type(tmp_path):
     g = sg.Graph("tables")
     port = g.input("x", sg.int8[1, ROW], (len(x) // ROW,))
     tables = {}
-    for to in ("int8", "int32", "bf16", "f32"):
+    for to in ALL:
         numbers = np.concatenate([special(to), drawn(rng, to, 256)]).astype(np.float64)
         tables[to] = rng.permutation(numbers[np.isfinite(numbers)][:256])
         g.output(port.map(sg.fn.lookup(tables[to], to=to)), to)
@@ -143,8 +142,12 @@ def test_tables_of_every_type(tmp_path):
         ([1, 2], "int8", "table must have 256 numbers, not 2"),
         ([300] * 256, "int8", "table holds 300, which does not fit into int8"),
         ([0.5] * 256, "int32", "table holds fractions, but its element type is int32"),
-        ([0] * 256, "bool", "to must be an element type or one of int8, int32, bf16, f32, not"),
-        ([0] * 256, sg.bool_, "it makes int8, int32, bf16, f32, not bool"),
+        (
+            [0] * 256,
+            "bool",
+            "to must be an element type or one of int8, int16, int32, bf16, f32,",
+        ),
+        ([0] * 256, sg.bool_, "it makes int8, int16, int32, bf16, f32, not bool"),
         ("no", "int8", "table must be a sequence, each of them a number, not 'no'"),
     ],
 )

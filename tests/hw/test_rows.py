@@ -15,19 +15,19 @@ from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.hw.units.rotate_pairs.params import RotatePairs
 from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
+from stepgen.ir.dtypes import INTEGERS, NUMBERS, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped
 from stepgen.ir.setting import Setting
 from stepgen.semantics import numbers
 from stepgen.timing.model import predict
 
-WIDE = {"int8": sg.int32, "int32": sg.int32, "bf16": sg.f32, "f32": sg.f32}
-ELEMENTS = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
+ELEMENTS = {element.name: element for element in NUMBERS}
 
 
 def values(draw: Draw, element: sg.ElementType, rows: int, cols: int) -> np.ndarray:
     """A tile whose sums round, with special numbers among floats."""
-    if element in (sg.int8, sg.int32):
+    if element in INTEGERS:
         info = np.iinfo(element.name)
         return draw.rng.integers(info.min, info.max + 1, (rows, cols)).astype(element.name)
     dtype = ml_dtypes.bfloat16 if element is sg.bf16 else np.float32
@@ -88,7 +88,7 @@ def test_rows_are_reduced(seed, name):
     draw, element = Draw(seed), ELEMENTS[name]
     cols = draw.one((1, 2, 3, 4, 5, 7, 8, 11, 14))
     fn = draw.one((sg.fn.row_sum(), sg.fn.row_sum(), sg.fn.row_max()))
-    made = WIDE[name] if fn == sg.fn.row_sum() else element
+    made = wide(ELEMENTS[name]) if fn == sg.fn.row_sum() else element
     agrees(draw, fn, sg.Tile(5, cols, element), sg.Tile(5, 1, made))
 
 
@@ -121,7 +121,7 @@ def test_maxima_that_decay(seed, name):
     agrees(draw, fn, tile, tile)
 
 
-@pytest.mark.parametrize("name", ["int8", "int32"])
+@pytest.mark.parametrize("name", map(str, INTEGERS))
 def test_maxima_that_decay_are_those_of_whole_numbers(name):
     """Column by column, in Python's integers."""
     draw, element = Draw([1, len(name)]), ELEMENTS[name]
@@ -238,7 +238,7 @@ def test_rows_of_another_length(unit, cols, wrong):
         (RotatePairs("int32", 3, False), (2, 8, 2, 2, 0, "int8"), "rotate_pairs dut: x must carry"),
         (RotatePairs("int8", 3, False), (2, 8, 2), "rotate_pairs dut: y must be of rank 2 .* late"),
         (RunningMax("int8", 3, 1), (2, 8, 0), "running_max dut: x must have rows"),
-        (RunningMax("bool", 3, 1), (2, 1, 2), "running_max dut: it works on int8, int32, bf16 or"),
+        (RunningMax("bool", 3, 1), (2, 1, 2), "running_max dut: it works on int8, int16, int32, bf"),
         (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: the decay of floats must be 0, n"),
         (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),
         (RunningMax("int8", 3, -1), (2, 8, 2), "running_max dut: the decay must be at least 0"),

@@ -209,8 +209,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: (lambda x: x.map(fn.requantize_by(), x, x))(_x(_g(), 4, tile=sg.int32[2, 8])),
-        "map: requantize_by() needs tiles of int32, int32 and int8, not int32 2x8, int32 2x8 and "
-        "int32 2x8",
+        "map: requantize_by(to=int8) needs tiles of int32, int32 and int8, not int32 2x8, int32 "
+        "2x8 and int32 2x8",
     ),
     (
         lambda: (
@@ -220,7 +220,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
                 g.input("shift", sg.int8[1, 8], (4,)),
             )
         )(_g()),
-        "map: requantize_by() can't scale int32 2x8 by int32 1x4: it needs its extents, or 1",
+        "map: requantize_by(to=int8) can't scale int32 2x8 by int32 1x4: it needs its "
+        "extents, or 1",
     ),
     (
         lambda: _x(_g(), 4, tile=sg.int8[2, 8]).map(fn.top_k(2)),

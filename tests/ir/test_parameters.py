@@ -21,9 +21,15 @@ fn = sg.fn
         (lambda: fn.compare("<"), "compare: op must be one of lt, le, eq, ne, ge, gt, not '<'"),
         (
             lambda: fn.convert("int4"),
-            "convert: to must be an element type or one of int8, int32, bf16, f32, not 'int4'",
+            "convert: to must be an element type or one of int8, int16, int32, bf16, f32, not "
+            "'int4'",
         ),
-        (lambda: fn.convert(sg.bool_), "convert: it makes int8, int32, bf16, f32, not bool"),
+        (lambda: fn.requantize(to=sg.int32), "requantize: it makes int8, int16, not int32"),
+        (
+            lambda: fn.requantize_by("int32"),
+            "requantize_by: to must be an element type or one of int8",
+        ),
+        (lambda: fn.convert(sg.bool_), "convert: it makes int8, int16, int32, bf16, f32, not bool"),
         (
             lambda: fn.retile_streamify("tile"),
             "retile_streamify: axis must be one of row, col, not 'tile'",

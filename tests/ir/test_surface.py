@@ -169,7 +169,7 @@ def test_help_shows_signature_and_docstring(name: str) -> None:
 
 def test_help_shows_the_parameters_of_functions() -> None:
     text = pydoc.render_doc(sg.fn.requantize, renderer=pydoc.plaintext)
-    assert "requantize(multiplier: int = 1, shift: int = 0) -> Requantize" in text
+    assert "requantize(multiplier: int = 1, shift: int = 0, to: " in text
     assert "1 to 32767" in text
     assert set(function_types()) <= set(dir(sg.fn))
 

@@ -151,7 +151,7 @@ def test_bits_of_selectors_are_routed_as_the_selectors_are(data: st.DataObject) 
         assert numbers_of(result, f"y{i}") == expected
 
 
-@pytest.mark.parametrize("element", ["int8", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "bf16", "f32"])
 def test_rows_are_placed_and_columns_masked(element: str) -> None:
     rng = np.random.default_rng(0)
     kind = {"int8": sg.int8, "bf16": sg.bf16, "f32": sg.f32}[element]
@@ -171,7 +171,7 @@ def test_rows_are_placed_and_columns_masked(element: str) -> None:
         assert (placed == np.where((np.arange(5) == i)[:, None], row, x)).all()
 
 
-KINDS = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
+KINDS = {"int8": sg.int8, "int16": sg.int16, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
 
 
 @pytest.mark.parametrize("element", KINDS)

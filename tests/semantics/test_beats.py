@@ -107,9 +107,9 @@ def test_selectors_and_flags_are_one_beat_each(content: list[Any]) -> None:
     assert from_beats(to_beats(tokens, kind, 8), kind) == tokens
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32"])
 def test_element_types(element: str) -> None:
-    kinds = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
+    kinds = {"int8": sg.int8, "int16": sg.int16, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32}
     kind = StreamType(dims(3), sg.Tile(2, 4, kinds[element]))
     rng = np.random.default_rng(0)
     tokens = encode([tile(rng, 2, 4, element) for _ in range(3)], 0)
@@ -120,7 +120,7 @@ def test_an_empty_stream_is_done_alone() -> None:
     assert unrolled(to_beats([END], ragged_tiles(2, 4), 2)) == [(DONE, 0, 0, 0, 0)]
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32", "bool"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32", "bool"])
 @pytest.mark.parametrize("columns", [1, 3, 5])
 def test_the_last_beat_of_a_row_is_padded(element: str, columns: int) -> None:
     """With zeros, or with drawn bits of the element type."""

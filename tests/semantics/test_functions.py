@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,10 +14,10 @@ import stepgen as sg
 from semantics.drawn import floats, plain, tile
 from semantics.programs import execute
 from stepgen.functions.bases import Binary
+from stepgen.ir.dtypes import ELEMENTS
 from stepgen.ir.function import function_types
 from stepgen.semantics import numbers, tables
 
-KINDS = {"int8": sg.int8, "int32": sg.int32, "bf16": sg.bf16, "f32": sg.f32, "bool": sg.bool_}
 EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
     "sub": np.subtract,
@@ -32,7 +32,7 @@ def apply(fn: Any, *tiles: Any, lanes: int = 4) -> Any:
     g = sg.Graph()
     names = [f"x{i}" for i in range(len(tiles))]
     streams = [
-        g.input(name, sg.Tile(*x.shape, KINDS[numbers.name_of(x)]), (1,))
+        g.input(name, sg.Tile(*x.shape, ELEMENTS[numbers.name_of(x)]), (1,))
         for name, x in zip(names, tiles, strict=True)
     ]
     g.output(sg.map(fn, *streams), "y")
@@ -44,7 +44,7 @@ def apply(fn: Any, *tiles: Any, lanes: int = 4) -> Any:
     return y
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32"])
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("sizes", [((3, 4), (3, 4)), ((3, 4), (1, 4)), ((3, 1), (3, 4))])
 def test_pairs(name: str, element: str, sizes: Any) -> None:
@@ -54,7 +54,7 @@ def test_pairs(name: str, element: str, sizes: Any) -> None:
     assert plain(y.astype(float)) == plain(EXACT[name](a.astype(float), b.astype(float)))
 
 
-@pytest.mark.parametrize("element", ["int8", "int32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32"])
 @pytest.mark.parametrize("name", ["add", "sub"])
 def test_integers_wrap_around(name: str, element: str) -> None:
     low, high = numbers.lowest(element), numbers.highest(element)
@@ -79,7 +79,7 @@ def test_quotients(element: str) -> None:
     assert apply(sg.fn.div(), x, y).tobytes() == tables.div(x, y).tobytes()
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32"])
 def test_constants_and_squares(element: str) -> None:
     x = tile(np.random.default_rng(6), 4, 4, element)
     wide = x.astype(float)
@@ -94,7 +94,7 @@ def test_a_constant_is_rounded_before_it_multiplies() -> None:
     assert apply(sg.fn.scale(1 / 3), x)[0, 0] == numbers.multiply(x, third, "bf16")[0, 0]
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32"])
 def test_rows(element: str) -> None:
     x = tile(np.random.default_rng(7), 5, 6, element)
     total = apply(sg.fn.row_sum(), x)
@@ -104,7 +104,7 @@ def test_rows(element: str) -> None:
     assert plain(wide) == plain(np.repeat(x[:, :1], 3, 1))
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32"])
 def test_columns(element: str) -> None:
     x = tile(np.random.default_rng(12), 5, 6, element)
     assert plain(apply(sg.fn.at_least(2), x).astype(float)) == plain(np.maximum(x, 2).astype(float))
@@ -119,7 +119,7 @@ def test_columns(element: str) -> None:
     assert plain(apply(sg.fn.running_max(2), small).astype(float)) == plain(expected)
 
 
-@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "int32", "bf16", "f32"])
 def test_pairs_are_turned(element: str) -> None:
     """As complex numbers times i; four times is once around."""
     x = tile(np.random.default_rng(13), 5, 6, element)
@@ -135,6 +135,7 @@ def test_pairs_are_turned(element: str) -> None:
 def test_negated_numbers() -> None:
     for element, given, wanted in (
         ("int8", [-128, 127, 0], [-128, -127, 0]),
+        ("int16", [-(1 << 15), 5, -1], [-(1 << 15), -5, 1]),
         ("int32", [-(1 << 31), 5, -1], [-(1 << 31), -5, 1]),
     ):
         made = numbers.negate(numbers.as_element([given], element))
@@ -155,14 +156,14 @@ def test_row_sum_adds_in_a_tree_whatever_the_lanes() -> None:
 
 
 @pytest.mark.parametrize("transpose", [False, True])
-@pytest.mark.parametrize("element", ["int8", "bf16", "f32"])
+@pytest.mark.parametrize("element", ["int8", "int16", "bf16", "f32"])
 def test_products(element: str, transpose: bool) -> None:
     rng = np.random.default_rng(9)
     for rows in (0, 1, 5):
         x, w = tile(rng, rows, 8, element), tile(rng, 8, 3, element)
         given = np.ascontiguousarray(w.T) if transpose else w
         y = apply(sg.fn.matmul(transpose=transpose), x, given)
-        assert y.dtype == (np.int32 if element == "int8" else np.float32)
+        assert y.dtype == (np.int32 if element.startswith("int") else np.float32)
         assert plain(y.astype(float)) == plain(x.astype(float) @ w.astype(float))
 
 
@@ -185,6 +186,10 @@ def test_comparisons(element: str, op: str) -> None:
     [
         ([200, -200, 5], "int32", "int8", [127, -128, 5]),
         ([-3, 7], "int8", "int32", [-3, 7]),
+        ([-3, 300], "int16", "int8", [-3, 127]),
+        ([40000, -40000, 5], "int32", "int16", [32767, -32768, 5]),
+        ([1e5, -2.5, np.nan, -np.inf], "f32", "int16", [32767, -2, 0, -32768]),
+        ([257, 259, -32768], "int16", "bf16", [256, 260, -32768]),
         ([0.5, 1.5, -2.5, 300, np.nan, -np.inf], "f32", "int8", [0, 2, -2, 127, 0, -128]),
         ([3e9, -3e9, 1e30], "f32", "int32", [2**31 - 1, -(2**31), 2**31 - 1]),
         ([2**24 + 1, 2**24 + 3, 5], "int32", "f32", [2**24, 2**24 + 4, 5]),
@@ -195,29 +200,33 @@ def test_comparisons(element: str, op: str) -> None:
 )
 def test_conversions(x: Any, element: str, to: str, expected: Any) -> None:
     given = np.array([x], numbers.DTYPES[element])
-    assert apply(sg.fn.convert(KINDS[to]), given).astype(float).tolist() == [expected]
+    assert apply(sg.fn.convert(ELEMENTS[to]), given).astype(float).tolist() == [expected]
 
 
+@pytest.mark.parametrize("to", ["int8", "int16"])
 @pytest.mark.parametrize(("multiplier", "shift"), [(1, 0), (1, 7), (3, 4), (32767, 31)])
-def test_requantize(multiplier: int, shift: int) -> None:
+def test_requantize(multiplier: int, shift: int, to: Literal["int8", "int16"]) -> None:
     rng = np.random.default_rng(11)
     x = rng.integers(-(2**31), 2**31, (8, 8)).astype(np.int32) >> rng.integers(0, 31, (8, 8))
     x[0, :4] = [-(2**31), 2**31 - 1, 64, 192]
     x = x.astype(np.int32)
-    y = apply(sg.fn.requantize(multiplier=multiplier, shift=shift), x)
-    exact = [max(-128, min(127, round(Fraction(int(v) * multiplier, 2**shift)))) for v in x.flat]
+    y = apply(sg.fn.requantize(multiplier=multiplier, shift=shift, to=to), x)
+    low, high = numbers.lowest(to), numbers.highest(to)
+    exact = [max(low, min(high, round(Fraction(int(v) * multiplier, 2**shift)))) for v in x.flat]
+    assert y.dtype == to
     assert y.ravel().tolist() == exact
 
 
-def test_requantize_by_rows() -> None:
+@pytest.mark.parametrize("to", ["int8", "int16"])
+def test_requantize_by_rows(to: Literal["int8", "int16"]) -> None:
     rng = np.random.default_rng(12)
     x = (rng.integers(-(2**31), 2**31, (8, 6)) >> rng.integers(0, 31, (8, 6))).astype(np.int32)
     x[:4, 0] = [-(2**31), 2**31 - 1, 64, 192]
     by = np.array([[0, 1, 77, 19661, 32767, 32766]], np.int32)
     shift = np.array([[0, 1, 7, 22, 31, 15]], np.int8)
-    y = apply(sg.fn.requantize_by(), x, by, shift)
+    y = apply(sg.fn.requantize_by(to=to), x, by, shift)
     for n, (multiplier, places) in enumerate(zip(by[0, 1:], shift[0, 1:], strict=True), 1):
-        one = sg.fn.requantize(multiplier=int(multiplier), shift=int(places))
+        one = sg.fn.requantize(multiplier=int(multiplier), shift=int(places), to=to)
         assert y[:, n : n + 1].tolist() == apply(one, x[:, n : n + 1]).tolist()
     assert not y[:, 0].any()
 
@@ -225,10 +234,10 @@ def test_requantize_by_rows() -> None:
 @pytest.mark.parametrize(
     ("by", "shift", "says"),
     [
-        (-1, 0, "requantize_by(): a multiplier must be within 0..32767, not -1"),
-        (32768, 31, "requantize_by(): a multiplier must be within 0..32767, not 32768"),
-        (5, 32, "requantize_by(): a shift must be within 0..31, not 32"),
-        (5, -3, "requantize_by(): a shift must be within 0..31, not -3"),
+        (-1, 0, "requantize_by(to=int8): a multiplier must be within 0..32767, not -1"),
+        (32768, 31, "requantize_by(to=int8): a multiplier must be within 0..32767, not 32768"),
+        (5, 32, "requantize_by(to=int8): a shift must be within 0..31, not 32"),
+        (5, -3, "requantize_by(to=int8): a shift must be within 0..31, not -3"),
     ],
 )
 def test_scales_that_circuits_do_not_have_are_refused(by: int, shift: int, says: str) -> None:
@@ -252,7 +261,7 @@ def test_scales_that_circuits_do_not_have_are_refused(by: int, shift: int, says:
 def test_the_largest_of_a_row(row: Any, element: str, k: int, chosen: list[int]) -> None:
     x = np.array([row], numbers.DTYPES[element])
     g = sg.Graph()
-    tile_type = sg.Tile(1, len(row), KINDS[element])
+    tile_type = sg.Tile(1, len(row), ELEMENTS[element])
     g.output(g.input("x", tile_type, (1,)).map(sg.fn.top_k(k)), "y")
     (selector,) = execute(g, {"x": [x]}).nested("y")
     assert np.flatnonzero(selector).tolist() == chosen

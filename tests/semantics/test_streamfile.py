@@ -24,7 +24,7 @@ few = settings(max_examples=30)
 @given(data=st.data())
 def test_streams_come_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     rank = data.draw(st.integers(0, 2))
-    element = data.draw(st.sampled_from(["int8", "int32", "bf16", "f32", "bool", "address"]))
+    element = data.draw(st.sampled_from([*numbers.DTYPES]))
     content = data.draw(scalars(rank))
     rng = np.random.default_rng(0)
     ragged = data.draw(st.booleans())

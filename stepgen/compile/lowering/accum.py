@@ -10,8 +10,8 @@ class AccumCircuit(Circuit):
     """The units of the function, if it has a circuit."""
 
     covers = (
-        "sums, products, maxima, minima, element by element; matmul (int8 to int32; bf16 to f32 "
-        "from zero); count; retile_row; retile_col over static dims"
+        "sums, products, maxima, minima, element by element; matmul (int8 and int16 to int32; "
+        "bf16 to f32 from zero); count; retile_row; retile_col over static dims"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

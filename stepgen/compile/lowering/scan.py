@@ -9,7 +9,10 @@ from ..lower import Lowering
 class ScanCircuit(Circuit):
     """One unit, if the function has a circuit; a matmul has two."""
 
-    covers = "sums, products, maxima, minima, element by element; count; matmul (int8 to int32)"
+    covers = (
+        "sums, products, maxima, minima, element by element; count; "
+        "matmul (int8 and int16 to int32)"
+    )
 
     def lower(self, node: Node, to: Lowering) -> None:
         fold(node, to, node.attrs["fn"].scan_unit)

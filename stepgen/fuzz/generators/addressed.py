@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import stepgen as sg
 
+from ...hw.arithmetic.sums import SUMMED
 from ...ir.dims import product_bound
+from ...ir.dtypes import NUMBERS
 from ...ir.stream import Stream
 from .plain import columns_of, tile_of
 from .reconvergent import Bounded
@@ -21,7 +23,7 @@ class Addressed(Bounded):
     def step_gather(self, x: Stream, name: str) -> Stream:
         """Tiles of any size by address, one for each element of a stream."""
         rows, columns, tiles = self.number(1, 3), self.columns(), self.pick(1, 2, 5, 16, 33)
-        element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32, sg.bool_)
+        element = self.pick(*NUMBERS, sg.bool_)
         tensor = self.graph.tensor(name, (rows * tiles, columns), element)
         at = self.moved(self.looked_up(x, name, tiles), name)
         self.graph.output(x, f"{name}_x")
@@ -85,7 +87,7 @@ class Addressed(Bounded):
         """As many tiles for each number, or for each branch in the order in which they arrive."""
         count, rows, columns = self.number(1, 5), self.number(1, 3), self.columns()
         bits, rank = self.number(1, 3), self.number(0, 1)
-        element = self.pick(sg.int8, sg.bf16)
+        element = self.pick(*SUMMED)
         tensor = self.graph.tensor(name, (rows * count * bits, columns), element)
         way = self.pick("numbers", "selectors", "arrivals")
         if way == "numbers":
@@ -114,7 +116,7 @@ class Addressed(Bounded):
             return sg.random_offchip_load(at, tensor, tile=(1, columns))
         if self.number(0, 2) == 0:
             self.graph.output(at, f"{name}_numbers")
-        return at.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
+        return at.map(sg.fn.convert(self.pick(*NUMBERS)))
 
     def step_told(self, x: Stream, name: str) -> Stream:
         """Rows of addresses, or flags, as tiles of numbers."""
@@ -122,7 +124,7 @@ class Addressed(Bounded):
         self.graph.output(x, f"{name}_x")
         dtype = self.pick(sg.address[1, self.number(1, 9)], sg.bool_[1, 1])
         told = self.beside(name, dtype, x)
-        return told.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
+        return told.map(sg.fn.convert(self.pick(*NUMBERS)))
 
     def step_span(self, x: Stream, name: str) -> Stream:
         """Tiles of ranges of addresses; the first or the last of each may go another way."""
@@ -131,7 +133,7 @@ class Addressed(Bounded):
         self.ranges[name] = range(least, most + 1)
         ranges = self.beside(name, sg.address[1, 2], x)
         bound = self.pick(None, most)
-        rows, columns, element = self.number(1, 2), self.columns(), self.pick(sg.int8, sg.bf16)
+        rows, columns, element = self.number(1, 2), self.columns(), self.pick(*SUMMED)
         tensor = self.graph.tensor(f"{name}_table", (rows * 2 * most, columns), element)
         at = ranges.flat_map(sg.fn.span(bound), rank=1)
         self.graph.output(x, f"{name}_x")

@@ -11,13 +11,13 @@ import stepgen as sg
 
 from ...compile.circuit import circuits
 from ...functions import Binary, Unary
-from ...hw.arithmetic.operations import LOOKUP_ROWS
+from ...hw.arithmetic.operations import LOOKUP_ROWS, SCALED
+from ...hw.arithmetic.sums import SUMMED
 from ...hw.design.table import Bus
 from ...ir.affine import last_tile
 from ...ir.dims import Dim, product_bound
-from ...ir.dtypes import ElementType
+from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS, ElementType
 from ...ir.function import (
-    FLOATS,
     Cut,
     Function,
     Mapped,
@@ -107,7 +107,7 @@ class Drawn(Addressed):
             return super().first()
         dims = [self.dim(ragged=n > 0) for n in range(self.number(0, 2) + 1)]
         rows = self.pick(1, 2, 3, self.dim(ragged=False))
-        return self.input("x", sg.Tile(rows, self.columns(), self.pick(sg.int8, sg.int32)), dims)
+        return self.input("x", sg.Tile(rows, self.columns(), self.pick(*INTEGERS)), dims)
 
     def columns(self) -> int:
         """Columns of a tile."""
@@ -120,7 +120,7 @@ class Drawn(Addressed):
         stride = [self.number(0, 3) for _ in shape]
         last = last_tile(shape, stride)
         across = self.number(1, 2)
-        element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32, sg.bool_)
+        element = self.pick(*NUMBERS, sg.bool_)
         tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
         ref = x if self.number(0, 2) else None
         loaded = sg.linear_offchip_load(
@@ -143,7 +143,7 @@ class Drawn(Addressed):
 
     def step_far(self, x: Stream, name: str) -> Stream:
         """Tiles on both sides of a border of 4 KiB, and some KiB behind, beside the program."""
-        rows, columns, element = self.number(1, 3), self.columns(), self.pick(sg.int8, sg.bf16)
+        rows, columns, element = self.number(1, 3), self.columns(), self.pick(*SUMMED)
         size = rows * columns * element.bytes
         apart = self.pick(4096, 4096, 12288) // size + self.number(-1, 0)
         tensor = self.graph.tensor(name, (rows * (apart + 3), columns), element)
@@ -200,7 +200,7 @@ class Drawn(Addressed):
             count, scores = columns_of(x), x
         else:
             self.ranges[name] = range(-1, 2)
-            element = self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)
+            element = self.pick(*NUMBERS)
             scores = self.beside(name, sg.Tile(1, count, element), x)
         k = self.number(1, count)
         chosen = scores.map(sg.fn.top_k(k))
@@ -245,7 +245,7 @@ class Drawn(Addressed):
             others = [self.other(f"{name}_{n}", x) for _ in range(1, fn.arity)]
             x = x.map(fn, *others) if self.number(0, 1) or not others else others[0].map(fn, x)
             if tile_of(x).element == sg.bool_ and self.number(0, 3):
-                x = x.map(sg.fn.convert(self.pick("int8", "int32", "bf16", "f32")))
+                x = x.map(sg.fn.convert(self.pick(*NUMBERS)))
         return x
 
     def other(self, name: str, x: Stream) -> Stream:
@@ -277,7 +277,7 @@ class Drawn(Addressed):
             rows, cols = (self.pick(dim, 1) for dim in tile_of(x).dims)
             self.ranges[f"{name}_{what}"] = range(count)
             scales.append(self.beside(f"{name}_{what}", sg.Tile(rows, cols, element), x))
-        return x.map(sg.fn.requantize_by(), *scales)
+        return x.map(sg.fn.requantize_by(to=self.pick(*SCALED)), *scales)
 
     def step_spread(self, x: Stream, name: str) -> Stream:
         """A row or a column broadcast against tiles that are made of it."""
@@ -336,7 +336,7 @@ class Drawn(Addressed):
                 sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags.promote(0)
             )
         if self.number(0, 1):
-            return flags.map(sg.fn.convert(self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)))
+            return flags.map(sg.fn.convert(self.pick(*NUMBERS)))
         axis, join = self.pick(("row", sg.fn.retile_row()), ("col", sg.fn.retile_col()))
         joined = flags.promote(0).expand(count=self.number(1, 3)).accum(join, rank=1)
         cut = joined.flat_map(sg.fn.retile_streamify(axis), rank=self.number(0, 1))
@@ -419,7 +419,7 @@ class Drawn(Addressed):
         if choices:
             return self.pick(*choices)
         if ElementType in kinds:
-            return self.pick(sg.int8, sg.int32, sg.bf16, sg.f32)
+            return self.pick(*NUMBERS)
         return bool(self.number(0, 1)) if hint is bool else self.number(0, 6)
 
     def step_own(self, x: Stream, _: str) -> Stream:

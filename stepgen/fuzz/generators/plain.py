@@ -13,8 +13,8 @@ import stepgen as sg
 from ...compile.lower import lower
 from ...hw.design.table import Bus
 from ...ir.dims import Dim
-from ...ir.dtypes import ElementType
-from ...ir.function import FLOATS, Function
+from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS, ElementType
+from ...ir.function import Function
 from ...ir.stream import Stream
 from ...semantics import numbers
 from . import stored
@@ -95,7 +95,7 @@ class Program:
 
     def first(self) -> Stream:
         """The input that the steps begin with."""
-        element = self.pick(sg.int8, sg.int32, sg.int8, sg.int32, sg.bf16, sg.f32)
+        element = self.pick(*INTEGERS, *NUMBERS)
         rank = self.number(0, 2)
         dims = [self.dim(ragged=n > 0) for n in range(rank + 1)]
         rows = self.pick(1, 2, self.dim(ragged=False))
@@ -164,7 +164,8 @@ class Program:
             return self.rng.random(size) < 0.5
         if dtype.element in FLOATS:
             return self.floats(size).astype(numbers.DTYPES[dtype.element.name])
-        low, high = (-128, 128) if dtype.element is sg.int8 else (-40000, 40000)
+        lowest, highest = dtype.element.limits or (0, 0)
+        low, high = max(-40000, lowest), min(40000, highest + 1)
         if self.allowed:
             low, high = self.allowed.start, self.allowed.stop
         if dtype.element is sg.address:

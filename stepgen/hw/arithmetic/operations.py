@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...ir.arguments import shown, take_fields
-from ...ir.dtypes import ELEMENTS, ElementType, bf16, bool_, f32, int8, int32
+from ...ir.dtypes import (
+    ELEMENTS,
+    INTEGERS,
+    NUMBERS,
+    ElementType,
+    bf16,
+    bool_,
+    f32,
+    int8,
+    int16,
+    int32,
+)
 from ...ir.errors import StepError
 from ..design import stages
 from . import tabulated
@@ -127,13 +138,12 @@ pack."""
 FLOAT_FINISH = 3
 """Normalise; round; pack."""
 CONVERSIONS: dict[tuple[ElementType, ElementType], int] = {
-    (int8, int32): 0,
-    (int32, int8): 1,
+    **{(of, to): int(of.bits > to.bits) for of in INTEGERS for to in INTEGERS if of != to},
     (bf16, f32): 0,
     (f32, bf16): 1,
-    **{(bool_, to): 0 for to in (int8, int32, bf16, f32)},
-    **{(of, to): 5 for of in (int8, int32) for to in MANTISSA_BITS},
-    **{(of, to): 5 for of in MANTISSA_BITS for to in (int8, int32)},
+    **{(bool_, to): 0 for to in NUMBERS},
+    **{(of, to): 5 for of in INTEGERS for to in MANTISSA_BITS},
+    **{(of, to): 5 for of in MANTISSA_BITS for to in INTEGERS},
 }
 """Stages from one element type to another; those that only lay bits out anew have none."""
 
@@ -184,10 +194,11 @@ def _tabulated(operands: int, name: str) -> Kind:
 
 
 def _product(types: Sequence[ElementType], to: ElementType) -> bool:
-    return _numbers(types, to) or (to == int32 and all(t in (int8, int32) for t in types))
+    return _numbers(types, to) or (to == int32 and all(t in INTEGERS for t in types))
 
 
-NUMBERS = (int8, int32, bf16, f32)
+SCALED = (int8, int16)
+"""Element types that sums are scaled to."""
 OPERATIONS: dict[str, Kind] = {
     "constant": Kind(0, 1, _numbers, lambda *_: 0),
     "add": Kind(2, 0, _numbers, _add_stages),
@@ -204,14 +215,14 @@ OPERATIONS: dict[str, Kind] = {
     "requantize": Kind(
         1,
         2,
-        lambda of, to: (of[0], to) == (int32, int8),
-        lambda o, _: plan(*o.constants).stages,
-        lambda o, _: plan(*o.constants).multipliers,
+        lambda of, to: of[0] == int32 and to in SCALED,
+        lambda o, _: plan(*o.constants, o.to.bits).stages,
+        lambda o, _: plan(*o.constants, o.to.bits).multipliers,
     ),
     "requantize_by": Kind(
         3,
         0,
-        lambda of, to: (*of, to) == (int32, int32, int8, int8),
+        lambda of, to: tuple(of) == (int32, int32, int8) and to in SCALED,
         lambda *_: product_stages(IN_BITS, MULTIPLIER_BITS) + SELECT + ROUND,
         lambda *_: product_multipliers(IN_BITS, MULTIPLIER_BITS),
     ),

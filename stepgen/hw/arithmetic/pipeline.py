@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir.dtypes import ELEMENTS, ElementType, Tile, bool_, int8, wide
+from ...ir.dtypes import ELEMENTS, INTEGERS, ElementType, Tile, bool_, int8, wide
 from ...ir.errors import StepError
 from ...semantics import numbers
 from .operations import MANTISSA_BITS, Operation, Value
@@ -166,8 +166,8 @@ class Lane:
         return self._do("subtract", other)
 
     def __mul__(self, other: Lane | float) -> Lane:
-        """The product; of int8 it is int32, which wraps around."""
-        to = wide(self.element) if self.element == int8 else self.element
+        """The product; of integers it is int32, which wraps around."""
+        to = wide(self.element) if self.element in INTEGERS else self.element
         return self._do("multiply", other, to=to)
 
     def __truediv__(self, other: Lane | float) -> Lane:
@@ -198,17 +198,18 @@ class Lane:
         """The entry of a table of 256 numbers of a type, of int8: that of -128 comes first."""
         return self._made("lookup", (self._number,), to, *(pattern(n, to) for n in table))
 
-    def requantize(self, multiplier: int | Lane, shift: int | Lane) -> Lane:
-        """``saturate(round(self * multiplier / 2**shift))`` as int8, ties to even; of int32.
+    def requantize(self, multiplier: int | Lane, shift: int | Lane, to: ElementType = int8) -> Lane:
+        """``saturate(round(self * multiplier / 2**shift))`` of int32, ties to even.
 
-        Multiplier and shift are two numbers, or lanes of int32 and int8.
+        The result is int8 or int16. Multiplier and shift are two numbers, or lanes of int32 and
+        int8.
         """
         if isinstance(multiplier, Lane) and isinstance(shift, Lane):
             of = (self._number, multiplier._number, shift._number)
-            return self._made("requantize_by", of, int8)
+            return self._made("requantize_by", of, to)
         if isinstance(multiplier, Lane) or isinstance(shift, Lane):
             raise StepError("requantize takes two numbers or two lanes, not one of each")
-        return self._made("requantize", (self._number,), int8, multiplier, shift)
+        return self._made("requantize", (self._number,), to, multiplier, shift)
 
 
 def written(function: Callable[..., Lane | None], tiles: Sequence[Tile]) -> Pipeline | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...ir.errors import StepError
 from ..design import stages
 
-IN_BITS, OUT_BITS = 32, 8
+IN_BITS = 32
 FACTOR_BITS = 18
 """Width of a hardware multiplier's signed factors."""
 LOW_BITS = FACTOR_BITS - 1
@@ -47,8 +47,8 @@ class Plan:
         return 1 + stages.MULTIPLIER + (self.multipliers - 1) + ROUND
 
 
-def plan(multiplier: int, shift: int) -> Plan:
-    """The constants for a multiplier of at least 1 and a shift of at least 0."""
+def plan(multiplier: int, shift: int, bits: int) -> Plan:
+    """The constants for a multiplier of at least 1, a shift of at least 0, and bits of a result."""
     if multiplier < 1:
         raise StepError(f"the multiplier must be at least 1, not {multiplier}")
     if shift < 0:
@@ -58,6 +58,6 @@ def plan(multiplier: int, shift: int) -> Plan:
         factor, shift = factor // 2, shift - 1
     if factor & (factor - 1) == 0:
         return Plan(factor, shift, IN_BITS, 0)
-    saturates = ((2 ** (OUT_BITS - 1) + 1) << shift) // factor + 1
+    saturates = ((2 ** (bits - 1) + 1) << shift) // factor + 1
     clamp_bits = min(IN_BITS, saturates.bit_length() + 1)
     return Plan(factor, shift, clamp_bits, 1 if clamp_bits <= FACTOR_BITS else 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.dtypes import ElementType, bf16, int8, wide
+from ...ir.dtypes import ElementType, bf16, int8, int16, wide
 from ...semantics.sums import BIAS, FRACTION, PRODUCT_FRACTION
 from ..design import stages
 
@@ -92,5 +92,5 @@ class Summing:
         return max(stages.MULTIPLIER, 2 + (lanes - 1).bit_length() + 2)
 
 
-SUMMED = (int8, bf16)
+SUMMED = (int8, int16, bf16)
 """Element types that the matrix unit multiplies."""

@@ -71,9 +71,11 @@ def _result(m, operation, of, operands, made):
     if name == "convert":
         return conversion.convert(m, operands[0], of[0].element, made.element)
     if name == "requantize":
-        return scaling.requantize(m, operands[0].as_signed(), *operation.constants)
+        return scaling.requantize(
+            m, operands[0].as_signed(), *operation.constants, made.element.bits
+        )
     if name == "requantize_by":
-        return scaling.requantize_by(m, operands[0].as_signed(), *operands[1:])
+        return scaling.requantize_by(m, operands[0].as_signed(), *operands[1:], made.element.bits)
     element = of[0].element
     if name == "lookup":
         return integer.lookup(m, operands[0], operation.constants, made.element.bits)

@@ -3,20 +3,20 @@
 from amaranth.hdl import C, Cat, Mux
 
 from ...primitives import Multiplier
-from ..scaling import LOW_BITS, MULTIPLIER_BITS, OUT_BITS, SHIFT_BITS, plan
+from ..scaling import LOW_BITS, MULTIPLIER_BITS, SHIFT_BITS, plan
 from .integer import exceeds, saturated
 from .product import product
 from .stages import Stages
 
 __all__ = ["requantize", "requantize_by"]
 
-WINDOW_BITS = 1 + 7 + OUT_BITS
-"""A result, half of its last place, and what shifts of up to 7 drop."""
+WINDOW_BITS = 1 + 7
+"""Beside a result: half of its last place, and what shifts of up to 7 drop."""
 
 
-def requantize(m, x, multiplier, shift):
-    """``saturate(round(x * multiplier / 2**shift))``, ties to even."""
-    how = plan(multiplier, shift)
+def requantize(m, x, multiplier, shift, bits):
+    """``saturate(round(x * multiplier / 2**shift))`` in so many bits, ties to even."""
+    how = plan(multiplier, shift, bits)
     s = Stages(m)
     if how.multipliers:
         s.then(clamped=saturated(x, how.clamp_bits))
@@ -26,9 +26,9 @@ def requantize(m, x, multiplier, shift):
     value, shift = s.scaled, how.shift
     whole = (value >> shift).as_signed()
     up = value[shift - 1] & (value[: shift - 1].any() | whole[0]) if shift else C(0, 1)
-    s.then(kept=saturated(whole, OUT_BITS), up=up, limited=exceeds(whole, OUT_BITS))
-    most = s.kept == 2 ** (OUT_BITS - 1) - 1
-    s.then(y=(s.kept + (s.up & ~s.limited & ~most))[:OUT_BITS])
+    s.then(kept=saturated(whole, bits), up=up, limited=exceeds(whole, bits))
+    most = s.kept == 2 ** (bits - 1) - 1
+    s.then(y=(s.kept + (s.up & ~s.limited & ~most))[:bits])
     return s.y, s.count
 
 
@@ -51,7 +51,7 @@ def _multiplied(m, s, how):
         s.let(scaled=products[0])
 
 
-def requantize_by(m, x, multiplier, shift):
+def requantize_by(m, x, multiplier, shift, bits):
     """The same of a multiplier and a shift that are no constants: their lower bits, without sign.
 
     The shift passes on a window of the product, its lowest bit half of the result's last place. Of
@@ -59,14 +59,15 @@ def requantize_by(m, x, multiplier, shift):
     one is set.
     """
     s = Stages(m, shift=shift[:SHIFT_BITS])
+    width = WINDOW_BITS + bits
     value = product(m, s, x, multiplier[:MULTIPLIER_BITS])
     halves = Cat(C(0, 1), value)
-    w0, w8, w16, w24 = (halves[k:][:WINDOW_BITS] for k in (0, 8, 16, 24))
-    above = [value[k + WINDOW_BITS - 2 :][:9] for k in (0, 8, 16, 24)]
+    w0, w8, w16, w24 = (halves[k:][:width] for k in (0, 8, 16, 24))
+    above = [value[k + width - 2 :][:9] for k in (0, 8, 16, 24)]
     s.then(
         window=Mux(s.shift[4], Mux(s.shift[3], w24, w16), Mux(s.shift[3], w8, w0)),
-        above=Cat(bits.any() & ~bits.all() for bits in above),
-        below=Cat(bits.any() for bits in (value[:7], value[7:15], value[15:23])),
+        above=Cat(part.any() & ~part.all() for part in above),
+        below=Cat(part.any() for part in (value[:7], value[7:15], value[15:23])),
         sign=value[-1],
     )
     passed = Cat(s.shift[3:5].any(), s.shift[4], s.shift[3:5].all())  # 8, 16, 24 places
@@ -80,13 +81,13 @@ def requantize_by(m, x, multiplier, shift):
     _narrowed(s, 0)
     s.then(window=s.window, over=s.over, inexact=s.inexact)
     whole = s.window[1:]
-    limit = Cat((~s.sign).replicate(OUT_BITS - 1), s.sign)
+    limit = Cat((~s.sign).replicate(bits - 1), s.sign)
     s.then(
         kept=Mux(s.over, limit, whole),
         up=s.window[0] & (s.inexact | whole[0]) & ~s.over,
     )
-    most = s.kept == 2 ** (OUT_BITS - 1) - 1
-    s.then(y=(s.kept + (s.up & ~most))[:OUT_BITS])
+    most = s.kept == 2 ** (bits - 1) - 1
+    s.then(y=(s.kept + (s.up & ~most))[:bits])
     return s.y, s.count
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.dims import static
-from ....ir.dtypes import ELEMENTS, ElementType, address, bool_, int32
+from ....ir.dtypes import ELEMENTS, NUMBERS, ElementType, address, bool_, int32
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.operations import CONVERSIONS, NUMBERS
+from ...arithmetic.operations import CONVERSIONS
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part
 from ...design.params import UnitParams

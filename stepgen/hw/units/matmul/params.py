@@ -33,7 +33,7 @@ class Matmul(UnitParams):
     k, n : int
         A tile of ``x`` is [M, k] with any M, one of ``y`` [M, n].
     element : str
-        Element type of ``x`` and ``w``, int8 or bf16; that of ``y`` is wide enough for sums.
+        Element type of ``x`` and ``w``, int8, int16 or bf16; that of ``y`` is wide enough for sums.
     stops : bool
         Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
     rows : int

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, ElementType, Tile
-from ...arithmetic.operations import NUMBERS
+from ....ir.dtypes import ELEMENTS, NUMBERS, ElementType, Tile
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, ElementType, Tile, bf16, f32, int8, int32
+from ....ir.dtypes import ELEMENTS, FLOATS, NUMBERS, ElementType, Tile
 from ...design.formats import Format, misfit
 from ...design.params import UnitParams
 from ...design.table import Design, Unit
 
-INTEGERS, FLOATS = (int8, int32), (bf16, f32)
 LEVEL = 2
 """Stages of the larger one of two numbers: compare, select."""
 
@@ -70,8 +69,8 @@ class RunningMax(UnitParams):
         return (lanes - 1).bit_length()
 
     def problem(self, unit: Unit, design: Design) -> str | None:
-        if self.operand not in [e.name for e in (*INTEGERS, *FLOATS)]:
-            return f"it works on int8, int32, bf16 or f32, not on {self.operand}"
+        if self.operand not in [e.name for e in NUMBERS]:
+            return f"it works on {', '.join(map(str, NUMBERS))}, not on {self.operand}"
         if self.columns < 1:
             return f"a row needs at least 1 column, not {self.columns}"
         if self.decay < 0:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, ElementType
+from ....ir.dtypes import ELEMENTS, NUMBERS, ElementType
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.operations import NUMBERS
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams
