@@ -7,6 +7,10 @@ value are placed in the last tile of their cache, which is then written back.
 The softmax is either the published one, ``exp(s) / sum(exp(s))`` over whole tiles, which overflows
 for large scores and includes the empty rows of the last tile; or a safe one: scores are scaled and
 masked, and kept on chip until their maximum is known.
+
+In int8, queries, keys and values stand for ``q * 2**-PLACES``. Scores are int32, and f32 from their
+scaling on; the exponential of a score minus the maximum becomes an integer of 0 to 127, so products
+with values, and the sum of a row by which they are divided, are exact in int32.
 """
 
 from __future__ import annotations
@@ -24,6 +28,12 @@ AHEAD = 16
 
 WRITE_BACK = 4
 """Tiles that may wait to be written back: depth of a FIFO."""
+
+PLACES = 5
+"""Binary places of queries, keys and values in int8."""
+
+MOST = 127
+"""The weight in int8 of the largest score."""
 
 NOTHING = -3e38
 """Score of an empty row: below all others, and finite, since JSON has no infinity."""
@@ -59,7 +69,7 @@ def attention(
     width: int = 64,
     tile: int = 32,
     softmax: str = "safe",
-    element: Literal["bf16", "f32"] = "bf16",
+    element: Literal["bf16", "f32", "int8"] = "bf16",
     seed: int = 0,
     data: bool = True,
 ) -> tuple[sg.Graph, dict[str, Any]]:
@@ -79,9 +89,9 @@ def attention(
     tile : int
         Rows of a tile of the caches.
     softmax : {"safe", "published"}
-        How scores become weights.
-    element : {"bf16", "f32"}
-        Element type of queries, keys and values; sums and the result are f32.
+        How scores become weights; of int8 the safe way.
+    element : {"bf16", "f32", "int8"}
+        Element type of queries, keys and values; the result is f32.
     seed : int
         Seed of everything drawn.
     data : bool
@@ -95,8 +105,10 @@ def attention(
     """
     if softmax not in ("safe", "published"):
         raise sg.StepError(f'attention needs softmax "safe" or "published", not {softmax!r}')
-    if element not in ("f32", "bf16"):
-        raise sg.StepError(f"attention works on f32 or bf16, not on {element}")
+    if element not in ("f32", "bf16", "int8"):
+        raise sg.StepError(f"attention works on f32, bf16 or int8, not on {element}")
+    if element == "int8" and softmax != "safe":
+        raise sg.StepError(f'attention in int8 needs softmax "safe", not {softmax!r}')
     if tile < 1:
         raise sg.StepError(f"attention needs cache tiles of at least 1 row, not {tile}")
     lengths = lengths_of("attention", lengths, batch, mean, stdev, seed)
@@ -122,7 +134,13 @@ def attention(
         inputs |= {n: rng.normal(size=shapes[n]) for n in ("query", "key", "value")}
         filled = valid_rows(lengths, capacity * tile).ravel()[:, None]
         inputs |= {n: filled * rng.normal(size=shapes[n]) for n in ("keys", "values")}
+        if element == "int8":
+            inputs |= {n: _rounded(inputs[n]) for n in shapes}
     return g, inputs
+
+
+def _rounded(x: npt.NDArray[np.float64]) -> npt.NDArray[np.int8]:
+    return np.clip(np.rint(x * 2.0**PLACES), -128, 127).astype(np.int8)
 
 
 def lengths_of(
@@ -201,13 +219,28 @@ def attend(
     keys = _cache(key, requests, caches[0], tile)
     values = _cache(value, requests, caches[1], tile)
     scores = query.expand(keys).map(sg.fn.matmul(transpose=True), keys)
+    factor = int(query.tile.cols) ** -0.5
+    whole = values.tile.element == sg.int8
+    if whole:
+        scores, factor = scores.map(sg.fn.convert(sg.f32)), factor * 4.0**-PLACES
     if softmax == "safe":
-        scores = _below_maximum(scores, requests, int(query.tile.cols))
+        scores = _below_maximum(scores, requests, factor)
     weights = scores.map(sg.fn.exp())
+    if whole:
+        return _of_integers(weights, values, name)
     total = weights.accum(sg.fn.add(), rank=1).map(sg.fn.row_sum())
     if values.tile.element == sg.bf16:
         weights = weights.map(sg.fn.convert(sg.bf16))
     return weights.accum(sg.fn.matmul(), values, rank=1).map(sg.fn.div(), total, name=name)
+
+
+def _of_integers(weights: sg.Stream, values: sg.Stream, name: str | None) -> sg.Stream:
+    """The mean of int8 values by weights of at most 1, which are rounded to int8."""
+    rounded = weights.map(sg.fn.scale(MOST)).map(sg.fn.convert(sg.int8))
+    each = rounded.map(sg.fn.convert(sg.int32)).accum(sg.fn.add(), rank=1)
+    total = each.map(sg.fn.row_sum()).map(sg.fn.convert(sg.f32))
+    sums = rounded.accum(sg.fn.matmul(), values, rank=1).map(sg.fn.convert(sg.f32))
+    return sums.map(sg.fn.scale(2.0**-PLACES)).map(sg.fn.div(), total, name=name)
 
 
 def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> sg.Stream:
@@ -225,14 +258,14 @@ def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> s
     return sg.reassemble([placed, others], is_last, rank=0).flatten(0, 1)
 
 
-def _below_maximum(scores: sg.Stream, requests: Requests, width: int) -> sg.Stream:
+def _below_maximum(scores: sg.Stream, requests: Requests, factor: float) -> sg.Stream:
     """Scores ``[B, L]``, scaled, empty rows masked, minus their maximum.
 
     Only the last tile has empty rows. The maximum is known only after all tiles, so scores are
     kept on chip until then.
     """
     is_last = requests.spans.fifo(AHEAD).flat_map(sg.fn.span_last(requests.most), rank=1)
-    last, others = sg.partition(scores.map(sg.fn.scale(width**-0.5)), is_last, rank=0)
+    last, others = sg.partition(scores.map(sg.fn.scale(factor)), is_last, rank=0)
     assert requests.filled is not None
     masked = last.map(sg.fn.mask_cols(NOTHING), requests.filled.fifo(AHEAD))
     valid = sg.reassemble([masked, others], is_last, rank=0).flatten(0, 1)

@@ -19,6 +19,7 @@ SIZES = {
     "moe": "tokens=4 experts=2 top=1 width=8 hidden=8 columns=8",
     "moe_swiglu": "experts=2 top=1 width=8 inner=8 tokens=4 tile=2 columns=4",
     "perceptron": "rows=2 width=4 inner=4 tile=2",
+    "quantized": "batch=2 width=4 inner=4 tile_batch=2 tile_inner=4",
     "swiglu": "batch=2 width=8 inner=8 tile_batch=2 tile_inner=4",
 }
 """Small parameters of the shipped examples."""

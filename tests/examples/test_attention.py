@@ -67,6 +67,20 @@ def test_results_and_caches(softmax: str, element: str, lengths: list[int]) -> N
         np.testing.assert_allclose(kept, cache, atol=0, rtol=2**-8)
 
 
+@pytest.mark.parametrize("lengths", [LENGTHS, [6]], ids=str)
+def test_integers(lengths: list[int]) -> None:
+    """Scores exactly those of integers, and weights rounded to one of 127."""
+    module = example("attention")
+    result, inputs = ran(**SIZE, element="int8", lengths=lengths, seed=1)
+    names = ("query", "key", "value", "keys", "values")
+    assert all(inputs[n].dtype == np.int8 for n in names)
+    whole = {n: inputs[n] * 2.0**-module.PLACES for n in names}
+    expected = reference(whole, lengths, "safe")
+    np.testing.assert_allclose(result.tensors["y"], expected, atol=0.03)
+    for name, cache in caches(inputs, lengths).items():
+        assert (result.tensors[name].reshape(cache.shape) == cache).all()
+
+
 def test_what_lies_behind_a_request_does_not_matter_to_the_safe_softmax() -> None:
     graph, inputs = example("attention").attention(**SIZE, lengths=LENGTHS, element="f32")
     clean = run(graph, inputs).tensors["y"]
@@ -113,7 +127,8 @@ def test_traffic_follows_from_the_lengths(softmax: str) -> None:
     ("settings", "sentence"),
     [
         ({"softmax": "hard"}, 'needs softmax "safe" or "published", not \'hard\''),
-        ({"element": "int8"}, "works on f32 or bf16, not on int8"),
+        ({"element": "int16"}, "works on f32, bf16 or int8, not on int16"),
+        ({"element": "int8", "softmax": "published"}, 'in int8 needs softmax "safe", not'),
         ({"lengths": []}, "needs a list of lengths of at least 0"),
         ({"lengths": [3, -1]}, "needs a list of lengths of at least 0"),
         ({"tile": 0}, "needs cache tiles of at least 1 row, not 0"),

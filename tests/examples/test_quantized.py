@@ -1,0 +1,46 @@
+"""The SwiGLU layer in integers against numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from programs import example
+
+import stepgen as sg
+from stepgen.semantics.executor import run
+from stepgen.semantics.shapes import measure
+
+UNEVEN = {"batch": 6, "width": 13, "inner": 18, "tile_batch": 3, "tile_inner": 9}
+
+
+def weights(inputs: dict[str, Any], name: str, places: int) -> Any:
+    """Weights with the scales of their columns, as numbers."""
+    scale = inputs[f"{name}_by"] / 2.0 ** inputs[f"{name}_shift"]
+    return inputs[name] * scale / 2.0**places
+
+
+@pytest.mark.parametrize("sizes", [{}, UNEVEN], ids=["even", "uneven"])
+def test_it_is_a_swiglu_layer(sizes: dict[str, int]) -> None:
+    """Of real numbers: what integers lose is a small part of what is added."""
+    module = example("quantized")
+    graph, inputs = module.quantized(**sizes, seed=4)
+    graph.check()
+    result = run(graph, inputs)
+    measure(graph, result)
+    at = module.PLACES
+    x, residual = (inputs[name] * 2.0 ** -at[name] for name in ("x", "residual"))
+    gate = x @ weights(inputs, "gate", at["gate"] - at["x"])
+    up = x @ weights(inputs, "up", at["up"] - at["x"])
+    hidden = gate / (1 + np.exp(-gate)) * up
+    added = hidden @ weights(inputs, "down", at["residual"] - at["hidden"])
+    y = result.tensors["y"] * 2.0 ** -at["residual"]
+    assert np.sqrt(np.mean((y - residual - added) ** 2)) < 0.06 * added.std()
+
+
+def test_tiles_that_do_not_divide_are_refused() -> None:
+    with pytest.raises(sg.StepError, match="quantized needs inner divisible by its tile, not 64"):
+        example("quantized").quantized(tile_inner=48)
+    with pytest.raises(sg.StepError, match="quantized needs batch divisible by its tile, not 16 b"):
+        example("quantized").quantized(tile_batch=5)
