@@ -1,17 +1,20 @@
-"""The SwiGLU layer in integers (W8A8), in a residual stream of int16.
+"""The SwiGLU layer in integers, W8A8 or W4A8, in a residual stream of int16.
 
 ``y = residual + (silu(x @ gate) * (x @ up)) @ down``. Activations and weights are int8, sums int32.
 Each sum is scaled by a fraction of its column, which stands for the scale of the column of weights:
 what gate gives to int8, of which a table of 256 entries makes SiLU as int16; what up gives to
 int16; their product, an int32, to int8; and what down gives to int16, as the residual is.
 
-A number q stands for ``q * 2**-n``, n being that of `PLACES`; a weight for q times the scale of its
-column.
+Weights of int4 have a scale for each column of a group of rows: the int32 sums of a group become
+f32 and are multiplied by it, and groups are added up. SiLU and its product are bf16 then, and the
+result is rounded to int8 again.
+
+A number q stands for ``q * 2**-n``, n being that of `PLACES`; a weight for q times its scale.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +35,8 @@ def quantized(
     inner: int = 64,
     tile_batch: int = 8,
     tile_inner: int = 32,
+    weights: Literal["int8", "int4"] = "int8",
+    group: int = 16,
     seed: int = 0,
 ) -> tuple[sg.Graph, dict[str, Any]]:
     """Build the layer and its inputs.
@@ -44,6 +49,10 @@ def quantized(
         Columns of gate and up, rows of down.
     tile_batch, tile_inner : int
         Rows of a tile of activations, columns of a tile of gate and up.
+    weights : {"int8", "int4"}
+        Element type of weights.
+    group : int
+        Rows of gate and up that share scales, for int4; of down it is the rows of a tile.
     seed : int
         Seed of everything drawn.
 
@@ -53,18 +62,24 @@ def quantized(
     inputs : dict
         Activations, weights and scales, by name.
     """
-    for what, whole, part in (("batch", batch, tile_batch), ("inner", inner, tile_inner)):
+    if weights not in ("int8", "int4"):
+        raise sg.StepError(f"quantized has weights of int8 or int4, not of {weights}")
+    parts = [("batch", batch, tile_batch), ("inner", inner, tile_inner)]
+    for what, whole, part in (*parts, *([("width", width, group)] if weights == "int4" else [])):
         if part < 1 or whole % part:
             raise sg.StepError(
                 f"quantized needs {what} divisible by its tile, not {whole} by {part}"
             )
     g = sg.Graph("quantized")
-    blocks, slices = batch // tile_batch, inner // tile_inner
+    inputs = _drawn((batch, width, inner), (group, tile_inner) if weights == "int4" else None, seed)
+    blocks, slices, groups = batch // tile_batch, inner // tile_inner, width // group
     rows = (tile_batch, width)
 
-    def load(name: str, element: sg.ElementType, tile: tuple[int, int], *stride: int) -> sg.Stream:
-        shape = (blocks, slices)[: len(stride)]
-        tensor = g.tensor(name, _shapes(batch, width, inner)[name], element)
+    def load(
+        name: str, element: sg.ElementType | str, tile: tuple[int, int], *stride: int
+    ) -> sg.Stream:
+        shape = (blocks, slices, groups)[: len(stride)]
+        tensor = g.tensor(name, inputs[name].shape, element)
         return sg.linear_offchip_load(tensor, tile=tile, shape=shape, stride=stride, name=name)
 
     def scaled(sums: sg.Stream, name: str, to: sg.ElementType, *stride: int) -> sg.Stream:
@@ -74,6 +89,23 @@ def quantized(
         fractions = load(by, sg.int32, tile, *stride), load(shift, sg.int8, tile, *stride)
         return sums.map(sg.fn.requantize_by(to=to), *fractions)
 
+    def summed(x: sg.Stream, name: str, tile: tuple[int, int], *stride: int) -> sg.Stream:
+        """Products over groups, each with its scales, in f32."""
+        product = x.map(sg.fn.matmul(), load(name, sg.int4, tile, *stride))
+        scale = load(f"{name}_scale", sg.f32, (1, tile[1]), *stride)
+        return product.map(sg.fn.convert(sg.f32)).map(sg.fn.mul(), scale).accum(sg.fn.add(), rank=1)
+
+    if weights == "int4":
+        x = load("x", sg.int8, (tile_batch, group), groups, 0, 1)
+        gate, up = (
+            summed(x, name, (group, tile_inner), 0, 1, slices).map(sg.fn.convert(sg.bf16))
+            for name in ("gate", "up")
+        )
+        product = gate.map(sg.fn.silu()).map(sg.fn.mul(), up)
+        hidden = product.map(sg.fn.scale(2.0 ** PLACES["hidden"])).map(sg.fn.convert(sg.int8))
+        result = summed(hidden, "down", (tile_inner, width), 0, 1)
+        added = result.map(sg.fn.scale(2.0 ** PLACES["residual"])).map(sg.fn.convert(sg.int16))
+        return g, _finished(g, added, load("residual", sg.int16, rows, 1), inputs)
     x = load("x", sg.int8, rows, 1, 0)
     gate, up = (
         scaled(
@@ -85,20 +117,17 @@ def quantized(
     places = PLACES["silu"] + PLACES["up"] - PLACES["hidden"]
     hidden = product.map(sg.fn.requantize(shift=places))
     sums = hidden.accum(sg.fn.matmul(), load("down", sg.int8, (tile_inner, width), 0, 1), rank=1)
-    result = scaled(sums, "down", sg.int16, 0).map(sg.fn.add(), load("residual", sg.int16, rows, 1))
-    sg.linear_offchip_store(result, g.tensor("y", (batch, width), sg.int16), name="y")
-    return g, _drawn(batch, width, inner, seed)
+    added = scaled(sums, "down", sg.int16, 0)
+    return g, _finished(g, added, load("residual", sg.int16, rows, 1), inputs)
 
 
-def _shapes(batch: int, width: int, inner: int) -> dict[str, tuple[int, int]]:
-    weights = {"gate": (width, inner), "up": (width, inner), "down": (inner, width)}
-    columns = {name: (1, shape[1]) for name, shape in weights.items()}
-    return {
-        **{"x": (batch, width), "residual": (batch, width)},
-        **weights,
-        **{f"{name}_by": shape for name, shape in columns.items()},
-        **{f"{name}_shift": shape for name, shape in columns.items()},
-    }
+def _finished(
+    g: sg.Graph, added: sg.Stream, residual: sg.Stream, inputs: dict[str, Any]
+) -> dict[str, Any]:
+    """The inputs, once the layer's result is added to the residual and written."""
+    y = g.tensor("y", inputs["residual"].shape, sg.int16)
+    sg.linear_offchip_store(added.map(sg.fn.add(), residual), y, name="y")
+    return inputs
 
 
 def _silu() -> list[float]:
@@ -107,19 +136,35 @@ def _silu() -> list[float]:
     return [*np.rint(x / (1 + np.exp(-x)) * 2.0 ** PLACES["silu"]).tolist()]
 
 
-def _drawn(batch: int, width: int, inner: int, seed: int) -> dict[str, Any]:
-    """Normal numbers, rounded to integers with their scales."""
-    rng, found = np.random.default_rng(seed), {}
-    shapes = _shapes(batch, width, inner)
-    for name in ("x", "residual"):
-        element = np.int8 if name == "x" else np.int16
-        found[name] = _nearest(rng.normal(size=shapes[name]) * 2.0 ** PLACES[name], element)
+def _drawn(
+    sizes: tuple[int, int, int], groups: tuple[int, int] | None, seed: int
+) -> dict[str, Any]:
+    """Normal numbers, rounded to integers with their scales.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Rows and columns of activations, and inner columns.
+    groups : tuple of int or None
+        Rows of groups of gate and up, and of down, in int4; None for int8.
+    seed : int
+    """
+    (batch, width, inner), found = sizes, {}
+    rng = np.random.default_rng(seed)
+    for name, element in (("x", np.int8), ("residual", np.int16)):
+        found[name] = _nearest(rng.normal(size=(batch, width)) * 2.0 ** PLACES[name], element)
     for name, of, to in (("gate", "x", "gate"), ("up", "x", "up"), ("down", "hidden", "residual")):
-        weights = rng.normal(0, shapes[name][0] ** -0.5, shapes[name])
-        scale = np.abs(weights).max(axis=0, keepdims=True) / 127
-        found[name] = _nearest(weights / scale, np.int8)
-        by, shift = _fractions(scale * 2.0 ** (PLACES[to] - PLACES[of]))
-        found[f"{name}_by"], found[f"{name}_shift"] = by, shift
+        rows, columns = (inner, width) if name == "down" else (width, inner)
+        weights = rng.normal(0, rows**-0.5, (rows, columns))
+        count = 1 if groups is None else rows // groups[name == "down"]
+        grouped = weights.reshape(count, -1, columns)
+        scale = np.abs(grouped).max(axis=1) / (127 if groups is None else 7)
+        found[name] = _nearest(grouped / scale[:, None], np.int8).reshape(rows, columns)
+        if groups is None:
+            by, shift = _fractions(scale * 2.0 ** (PLACES[to] - PLACES[of]))
+            found |= {f"{name}_by": by, f"{name}_shift": shift}
+        else:
+            found[f"{name}_scale"] = (scale * 2.0 ** -PLACES[of]).astype(np.float32)
     return found
 
 

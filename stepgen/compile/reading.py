@@ -53,13 +53,17 @@ def add_load(node: Node, to: Lowering, depth: int, ref: str | None, **params: An
     assert isinstance(tile, Tile)
     rows, columns = region.tile
     numbers = tile.element == address
+    stored = node.graph.tensors[node.attrs["tensor"]].element
+    if to.lanes < stored.packed:
+        raise to.fail(node, f"a beat of 1 lane of {stored} ends within a byte")
     load = Load(
         region=node.attrs["tensor"],
         base=region.base,
-        tile_bytes=rows * columns * tile.element.bytes,
+        tile_bytes=rows * columns * tile.element.bytes // stored.packed,
         rows=rows,
-        beat_bytes=(columns if numbers else to.lanes) * tile.element.bytes,
+        beat_bytes=(columns if numbers else to.lanes) * tile.element.bytes // stored.packed,
         addresses=numbers,
+        packed=stored.packed,
         **params,
     )
     if problem := load.access_problem(to.bus, region):

@@ -33,6 +33,7 @@ from ..semantics import system as systems
 from ..semantics.beats import to_beats
 from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
+from ..semantics.memory import as_bytes
 from ..timing.drive import MAX_CYCLES
 from ..timing.model import Prediction, predict
 from ..tools.waiting import Progress, quiet
@@ -258,7 +259,7 @@ class Experiment:
             defined = np.ones(tensor.shape[0] * tensor.shape[1], np.bool_)
             if name in stored and name not in self.inputs:
                 defined = stored[name]
-            holes[name] = (~defined).repeat(tensor.element.bytes)
+            holes[name] = (255 * ~defined).astype(np.uint8).repeat(tensor.element.bytes)
         image = self.image(holes)
         return None if image is None else image.astype(np.bool_)
 
@@ -268,7 +269,7 @@ class Experiment:
         if not regions:
             return None
         return Windows(windows_of(self.design)).image(
-            (region.base, np.ascontiguousarray(contents[name]).view(np.uint8).reshape(-1))
+            (region.base, as_bytes(contents[name], self.graph.tensors[name].element))
             for name, region in regions.items()
         )
 

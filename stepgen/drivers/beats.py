@@ -30,7 +30,7 @@ VALUE, EMPTY, DONE = 0, 1, 2
 KIND_BITS = 2
 KIND_MASK = 3
 
-_INTEGERS = {"int8": 8, "int16": 16, "int32": 32}
+_INTEGERS = {"int4": 4, "int8": 8, "int16": 16, "int32": 32}
 _RANGES = {name: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in _INTEGERS.items()}
 _RANGES["bool"] = (0, 1)
 
@@ -205,7 +205,9 @@ def numbers_of(lanes: npt.NDArray[np.uint64], element: str, bits: int) -> Array:
         wide = lanes << np.uint64(32 - bits)
         return wide.astype(np.uint32).view(np.float32)
     if element in _INTEGERS:
-        return lanes.astype(f"uint{bits}").view(element)
+        signs = np.uint64(1 << bits - 1)
+        whole = (lanes ^ signs).astype(np.int64) - (1 << bits - 1)
+        return whole.astype("int8" if element == "int4" else element)
     return lanes.astype(np.bool_) if element == "bool" else lanes
 
 

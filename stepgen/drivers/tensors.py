@@ -11,7 +11,8 @@ import numpy.typing as npt
 from .beats import bits_of, numbers_of
 
 Array = npt.NDArray[Any]
-_BITS = {"bool": 8, "int8": 8, "int16": 16, "bf16": 16, "int32": 32, "f32": 32, "address": 64}
+_BITS = {"int4": 4, "bool": 8, "int8": 8, "int16": 16, "bf16": 16, "int32": 32, "f32": 32}
+_BITS["address"] = 64
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Tensor:
     Parameters
     ----------
     name, element : str
-        Its own, and the type of an element: bool, int8, int16, bf16, int32, f32 or address.
+        Its own, and the type of an element: bool, int4, int8, int16, bf16, int32, f32 or address.
     base : int
         Address of its first byte.
     rows, cols : int
@@ -68,17 +69,21 @@ class Tensor:
         return made.reshape(self.rows, self.cols)
 
     def pack(self, matrix: Array) -> bytes:
-        """A matrix as bytes of memory; bf16 from float32."""
+        """A matrix as bytes of memory; bf16 from float32, two of int4 to a byte, the first low."""
         bits = _BITS[self.element]
-        packed: bytes = (
-            bits_of(self.in_order(matrix), self.element, bits).astype(_word(bits)).tobytes()
-        )
+        lanes = bits_of(self.in_order(matrix), self.element, bits)
+        if bits < 8:
+            lanes, bits = lanes[::2] | lanes[1::2] << np.uint64(bits), 8
+        packed: bytes = lanes.astype(_word(bits)).tobytes()
         return packed
 
     def unpack(self, data: bytes) -> Array:
         """The matrix of bytes of memory; bf16 as float32."""
         bits = _BITS[self.element]
-        lanes = np.frombuffer(data, _word(bits)).astype(np.uint64)
+        lanes = np.frombuffer(data, _word(max(8, bits))).astype(np.uint64)
+        if bits < 8:
+            both = lanes & np.uint64((1 << bits) - 1), lanes >> np.uint64(bits)
+            lanes = np.stack(both, axis=1).ravel()
         return self.matrix(numbers_of(lanes, self.element, bits))
 
 

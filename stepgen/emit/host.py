@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from ..hw.design.registers import COUNTERS
-from ..hw.design.table import Design
+from ..hw.design.table import Design, Region
 from ..hw.names import verilog_name
-from ..ir.dtypes import ELEMENTS
+from ..ir.dtypes import STORED
 from ..ir.errors import StepError
 from ..tools.filling import fill
 
@@ -39,9 +40,14 @@ def host_library(design: Design) -> dict[str, str]:
         "prefix": name.upper(),
         "header": f"{design.name}_registers.h",
         "counters": COUNTERS,
-        "tensors": [
-            {"name": tensor, "bytes": ELEMENTS[region.element].bytes} | dataclasses.asdict(region)
-            for tensor, region in design.regions.items()
-        ],
+        "tensors": [_tensor(tensor, region) for tensor, region in design.regions.items()],
     }
     return {f"{design.name}_host.{end}": fill(f"host/host.{end}.j2", **values) for end in "hc"}
+
+
+def _tensor(name: str, region: Region) -> dict[str, Any]:
+    """What the library knows of a tensor; columns of which several share a byte count as one."""
+    element, told = STORED[region.element], dataclasses.asdict(region)
+    rows, cols = region.tile
+    told |= {"cols": region.cols // element.packed, "tile": (rows, cols // element.packed)}
+    return {"name": name, "bytes": element.bytes} | told

@@ -110,8 +110,13 @@ class Emit(wiring.Component):
         return m
 
     def _lane(self, value, start):
-        """A lane out of the bytes in memory; an address that is too large becomes all ones."""
-        lane = value[start : start + self.bits]
+        """A lane out of the bytes in memory; an address that is too large becomes all ones.
+
+        What has fewer bits in memory is widened with its sign.
+        """
+        lane = value[start : start + min(self.bits, self.stored_bits)]
+        if self.params.packed > 1:
+            return Cat(lane, lane[-1].replicate(self.bits - len(lane)))
         if not self.params.addresses:
             return lane
         above = value[start + self.bits : start + self.stored_bits]

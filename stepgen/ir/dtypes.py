@@ -25,11 +25,20 @@ class ElementType:
         Width on a wire.
     bytes : int
         Size in memory.
+    packed : int
+        Elements of so many bytes in memory. Those of which there are several are in tensors alone:
+        loads widen them.
     """
 
     name: str
     bits: int
     bytes: int
+    packed: int = 1
+
+    @property
+    def on_chip(self) -> ElementType:
+        """The element type of tiles that a load makes of it."""
+        return self if self.packed == 1 else int8
 
     @property
     def limits(self) -> tuple[int, int] | None:
@@ -54,6 +63,7 @@ class ElementType:
         return Tile(*shape, self)
 
 
+int4 = ElementType("int4", 4, 1, packed=2)
 int8 = ElementType("int8", 8, 1)
 int16 = ElementType("int16", 16, 2)
 int32 = ElementType("int32", 32, 4)
@@ -62,7 +72,7 @@ f32 = ElementType("f32", 32, 4)
 bool_ = ElementType("bool", 1, 1)
 address = ElementType("address", 64, 8)
 
-ElementName = Literal["int8", "int16", "int32", "bf16", "f32", "bool", "address"]
+ElementName = Literal["int4", "int8", "int16", "int32", "bf16", "f32", "bool", "address"]
 """How element types are written in texts."""
 
 INTEGERS: tuple[ElementType, ...] = (int8, int16, int32)
@@ -73,7 +83,9 @@ NUMBERS: tuple[ElementType, ...] = (*INTEGERS, *FLOATS)
 """Element types of numbers."""
 
 ELEMENTS: dict[str, ElementType] = {e.name: e for e in (*NUMBERS, bool_, address)}
-"""Every element type by its name."""
+"""Every element type of tiles by its name."""
+STORED: dict[str, ElementType] = {int4.name: int4, **ELEMENTS}
+"""Every element type of tensors by its name."""
 
 
 def wide(narrow: ElementType) -> ElementType:
@@ -81,14 +93,14 @@ def wide(narrow: ElementType) -> ElementType:
     return int32 if narrow in INTEGERS else f32 if narrow in FLOATS else narrow
 
 
-def element(value: ElementType | str) -> ElementType:
-    """The element type, from a type or its name."""
+def element(value: ElementType | str, among: dict[str, ElementType] = ELEMENTS) -> ElementType:
+    """The element type, from a type or its name: by default of tiles."""
     if isinstance(value, ElementType):
         return value
-    if not isinstance(value, str) or value not in ELEMENTS:
-        some = ", ".join(ELEMENTS)
+    if not isinstance(value, str) or value not in among:
+        some = ", ".join(among)
         raise StepError(f"{shown(value)} at {user_line()} is no element type, those are {some}")
-    return ELEMENTS[value]
+    return among[value]
 
 
 MOST_CONSUMERS = 1 << 14
@@ -143,6 +155,11 @@ class Tile(DataType):
         object.__setattr__(self, "rows", as_dim(rows))
         object.__setattr__(self, "cols", as_dim(cols))
         object.__setattr__(self, "element", take(element, ElementType, "Tile", "element"))
+        if element.packed > 1:
+            raise StepError(
+                f"a tile at {user_line()}: {element} is for tensors alone, loads make "
+                f"{element.on_chip} of it"
+            )
 
     @property
     def dims(self) -> tuple[Dim, Dim]:

@@ -10,7 +10,7 @@ import sympy
 from stepgen.ir import operator
 from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown, take
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
-from stepgen.ir.dtypes import DataType, ElementName, ElementType, Selector
+from stepgen.ir.dtypes import STORED, DataType, ElementName, ElementType, Selector
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
@@ -175,7 +175,7 @@ class Graph:
             raise StepError(f"{prefix} its shape must be 2 positive extents, not {shape}")
         if base is not None and base < 0:
             raise StepError(f"{prefix} its address can't be {base}")
-        tensor = Tensor(self, name, shape, as_element(element), base)
+        tensor = Tensor(self, name, shape, as_element(element, STORED), base)
         if (base or 0) + tensor.bytes > 1 << ADDRESS_BITS:
             where = "" if base is None else f" at {base}"
             raise StepError(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sympy
+
 from stepgen.ir.dtypes import Tile, address
 from stepgen.ir.operator import Call
-from stepgen.ir.stream import Stream
+from stepgen.ir.stream import Node, Stream
 
 
 def tensor_tile(call: Call) -> Tile:
@@ -25,7 +27,31 @@ def tensor_tile(call: Call) -> Tile:
                 f"a tile of shape {[rows, cols]} does not divide tensor {tensor.name} of shape "
                 f"{list(tensor.shape)}, {whole} {what} by {part}"
             )
-    return Tile(rows, cols, tensor.element)
+    if cols % tensor.element.packed:
+        call.fail(
+            f"rows of a tile of {cols} columns of tensor {tensor.name} end within a byte, which "
+            f"holds {tensor.element.packed} elements of {tensor.element}"
+        )
+    return Tile(rows, cols, tensor.element.on_chip)
+
+
+def tile_bytes(node: Node) -> sympy.Expr:
+    """Bytes in memory of a tile that a load reads."""
+    tile, tensor = node.outputs[0].dtype, node.graph.tensors[node.attrs["tensor"]]
+    return tile.bytes / tensor.element.packed
+
+
+def check_stored(call: Call) -> None:
+    """Check that elements of the node's tensor can be written one by one.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if several share a byte.
+    """
+    tensor = call.graph.tensors[call.attrs["tensor"]]
+    if tensor.element.packed > 1:
+        call.fail(f"tensor {tensor.name} of {tensor.element} can only be loaded, not written")
 
 
 def check_addresses(call: Call, stream: Stream) -> None:

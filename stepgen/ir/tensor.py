@@ -38,10 +38,17 @@ class Tensor:
     element: ElementType
     base: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.shape[1] % self.element.packed:
+            raise StepError(
+                f"tensor {self.name} at {user_line()}: rows of {self.shape[1]} columns of "
+                f"{self.element} end within a byte"
+            )
+
     @property
     def bytes(self) -> int:
         """Size in bytes."""
-        return self.shape[0] * self.shape[1] * self.element.bytes
+        return self.shape[0] * self.shape[1] * self.element.bytes // self.element.packed
 
     @checked
     def grid(self, tile: tuple[int, int]) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..ir.dims import dynamic, ragged, static
-from ..ir.dtypes import ELEMENTS, FLAG, Buffer, DataType, Selector, Tile, TupleType, address
+from ..ir.dtypes import FLAG, STORED, Buffer, DataType, Selector, Tile, TupleType, address
 from ..ir.feedback import Feedback
 from ..ir.graph import Graph
 from ..ir.stream import Stream
@@ -20,16 +20,20 @@ _TYPES: tuple[type[DataType], ...] = (Tile, Selector, Buffer, TupleType)
 def elements() -> Iterator[str]:
     """The element types as a table."""
     rows = []
-    for name, element in ELEMENTS.items():
+    for name, element in STORED.items():
         low, high = element.limits or ("float", "")
         limits = f"{low}..{high}" if element.limits else "floating point"
         spelled = f"`sg.{name}_`" if name == "bool" else f"`sg.{name}`"
-        built = "yes" if travels(element[1, 8]) else "no"
+        size = str(element.bytes) if element.packed == 1 else f"1/{element.packed}"
+        if element.packed > 1:
+            built = f"in tensors, of which loads make {element.on_chip}"
+        else:
+            built = "yes" if travels(element[1, 8]) else "no"
         if element == FLAG.element:
             built = "as a flag, `[1, 1]`" if travels(FLAG) else "no"
         if element == address:
             built = "as a row, `[1, k]`" if travels(element[1, 2]) else "no"
-        rows.append((spelled, str(element.bits), str(element.bytes), limits, built))
+        rows.append((spelled, str(element.bits), size, limits, built))
     yield from docstrings.table(("element type", "bits", "bytes", "numbers", "in circuits"), rows)
 
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.dtypes import ELEMENTS, DataType, Selector, Tile, address
+from ..ir.dtypes import STORED, DataType, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
@@ -22,6 +22,7 @@ from ..semantics.arrays import ALONE, read
 from ..semantics.host import check_memory
 from ..semantics.inputs import to_tokens
 from ..semantics.memory import as_matrix
+from ..semantics.numbers import DTYPES
 from ..semantics.tokens import Token
 from ..tools.atomic import atomic_file
 
@@ -134,9 +135,9 @@ def _numbers(rng: np.random.Generator, name: str, shape: tuple[int, ...], elemen
     if element == "address":
         return np.zeros(shape, np.int64)
     # Small numbers, so that products of them do not all saturate.
-    most = 16 if element == "int8" else 1000
-    whole: Array = rng.integers(-most, most + 1, shape).astype(np.dtype(element))
-    low, high = ELEMENTS[element].limits or (-most, most)
+    low, high = STORED[element].limits or (0, 0)
+    most = min(high, 16 if element == "int8" else 1000)
+    whole: Array = rng.integers(-most, most + 1, shape).astype(DTYPES[STORED[element].on_chip.name])
     at = np.flatnonzero(rng.random(shape) < CORNERS)
     whole.flat[at] = rng.choice([low, low + 1, high - 1, high], len(at))
     return whole

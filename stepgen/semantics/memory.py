@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from stepgen.ir.dtypes import Tile
+from stepgen.ir.dtypes import ElementType, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
@@ -33,13 +34,32 @@ def as_matrix(tensor: Tensor, contents: Any) -> Array:
     StepError
         If a shape or an element does not fit.
     """
-    matrix = as_element(contents, tensor.element.name, f"tensor {tensor.name}")
+    element = tensor.element
+    matrix = as_element(contents, element.on_chip.name, f"tensor {tensor.name}")
+    if element.packed > 1 and matrix.size:
+        low, high = element.limits or (0, 0)
+        strange = matrix[(matrix < low) | (matrix > high)]
+        if strange.size:
+            raise StepError(
+                f"tensor {tensor.name} holds {strange[0]}, which does not fit into {element}"
+            )
     if matrix.shape != tensor.shape:
         raise StepError(
             f"tensor {tensor.name} has shape {list(tensor.shape)}, "
             f"but its contents have shape {list(matrix.shape)}"
         )
     return matrix
+
+
+def as_bytes(elements: Array, element: ElementType) -> npt.NDArray[np.uint8]:
+    """Return elements in memory order as bytes; of several in a byte the first is lowest."""
+    raw = np.ascontiguousarray(elements).view(np.uint8).reshape(-1, element.packed)
+    if element.packed == 1:
+        return raw.ravel()
+    places = np.arange(element.packed, dtype=np.uint8) * np.uint8(element.bits)
+    mask = np.uint8((1 << element.bits) - 1)
+    joined: npt.NDArray[np.uint8] = np.bitwise_or.reduce((raw & mask) << places, axis=1)
+    return joined
 
 
 def to_image(matrix: Array, layout: Layout) -> Array:
@@ -144,7 +164,7 @@ class Memory:
                     f"tensor {name} is read by {users[name][0].name} but has no contents"
                 )
             else:
-                self.images[name] = np.zeros(self._size(name), DTYPES[tensor.element.name])
+                self.images[name] = np.zeros(self._size(name), DTYPES[tensor.element.on_chip.name])
 
     def _size(self, name: str) -> int:
         rows, cols = self.tensors[name].shape

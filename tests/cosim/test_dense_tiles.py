@@ -19,15 +19,20 @@ def experiment(lanes: int, bus: Bus, seed: int) -> Experiment:
     """Tensors of every element type, read in part and in another order, and written whole."""
     g, inputs = sg.Graph("dense"), {}
     rng = np.random.default_rng(seed)
+    ranges = {sg.bool_: (0, 2), sg.int4: (-8, 8)}
     tiles = {sg.bf16: (1, 1), sg.int8: (3, 5), sg.int32: (2, lanes + 1), sg.bool_: (1, 3)}
+    tiles[sg.int4] = (3, 6)
     for element, (rows, width) in tiles.items():
         source = g.tensor(f"x_{element.name}", (6 * rows, 2 * width), element)
         x = sg.linear_offchip_load(
             source, tile=(rows, width), shape=(3, 2, 2), stride=(2, int(rng.integers(6)), 1)
         )
-        sg.linear_offchip_store(x, g.tensor(f"y_{element.name}", (12 * rows, width), element))
-        drawn = rng.integers(0, 2 if element is sg.bool_ else 100, source.shape)
-        inputs[source.name] = drawn.astype(DTYPES[element.name])
+        sg.linear_offchip_store(
+            x, g.tensor(f"y_{element.name}", (12 * rows, width), x.tile.element)
+        )
+        low, high = ranges.get(element, (0, 100))
+        drawn = rng.integers(low, high, source.shape)
+        inputs[source.name] = drawn.astype(DTYPES[x.tile.element.name])
     return Experiment(g, inputs, lanes=lanes, bus=bus, stalls=Stalls(seed, SHARES))
 
 
@@ -37,6 +42,14 @@ def test_they_are_read_and_written_to_the_byte(tmp_path, lanes, data_bits):
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
     assert verdict.good, verdict.outcome.faults
     assert hardware(one.graph, one.design).traffic == sum(one.traffic)
+
+
+def test_two_elements_of_a_byte_are_two_lanes():
+    g = sg.Graph("packed")
+    w = g.tensor("w", (4, 6), sg.int4)
+    g.output(sg.linear_offchip_load(w, tile=(2, 6), shape=(2,), stride=(1,)), "y")
+    with pytest.raises(sg.StepError, match="a beat of 1 lane of int4 ends within a byte"):
+        lower(g, lanes=1)
 
 
 @pytest.mark.parametrize("way", ["loaded", "stored"])

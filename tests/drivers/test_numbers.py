@@ -15,7 +15,7 @@ from stepgen.emit.elaborate import interface
 from stepgen.semantics import streamfile
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
-from stepgen.semantics.memory import from_image, to_image
+from stepgen.semantics.memory import as_bytes, from_image, to_image
 from stepgen.semantics.numbers import as_element
 
 LANES = 4
@@ -71,7 +71,8 @@ def test_beats_are_those_of_stepgen(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "tile"), [("int8", (2, 3)), ("bf16", (4, 2)), ("int32", (3, 6)), ("f32", (1, 6))]
+    ("element", "tile"),
+    [("int8", (2, 3)), ("bf16", (4, 2)), ("int16", (2, 2)), ("int32", (3, 6)), ("f32", (1, 6))],
 )
 def test_tensors_lie_as_those_of_stepgen(element: str, tile: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
@@ -83,6 +84,17 @@ def test_tensors_lie_as_those_of_stepgen(element: str, tile: tuple[int, int]) ->
     assert tensor.pack(plain) == image.tobytes()
     assert np.array_equal(tensor.unpack(image.tobytes()), plain)
     assert np.array_equal(from_image(image, (4, 6), layout), matrix)
+
+
+@pytest.mark.parametrize("tile", [(2, 2), (4, 6), (3, 4)])
+def test_tensors_of_int4_lie_as_those_of_stepgen(tile: tuple[int, int]) -> None:
+    matrix = np.random.default_rng(1).integers(-8, 8, (4, 6)).astype(np.int8)
+    layout = None if tile[1] == 6 or 4 % tile[0] else tile
+    tensor = Tensor("w", "int4", 0, 4, 6, tile)
+    data = as_bytes(to_image(matrix, layout), sg.int4).tobytes()
+    assert len(data) == tensor.size == 12
+    assert tensor.pack(matrix) == data
+    assert np.array_equal(tensor.unpack(data), matrix)
 
 
 def test_a_prediction_holds_while_what_decides_is_the_same() -> None:

@@ -58,6 +58,7 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
     ("swiglu", SWIGLU | {"tile_inner": 32}),
     ("swiglu", SWIGLU | {"tile_inner": 32, "tile_width": 16}),
     ("quantized", {}),
+    ("quantized", {"weights": "int4"}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static"}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "dynamic"}),
     ("moe_swiglu", MOE | {"tokens": 16, "tiling": "static", "transform": SHARED.format(2)}),

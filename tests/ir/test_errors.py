@@ -161,6 +161,24 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: _x(_g(), 4).map(fn.scale(0.5)),
         "map: scale(c=0.5) needs a whole number of -2147483648 to 2147483647 for int32, not 0.5",
     ),
+    (lambda: sg.int4[1, 8], "a tile: int4 is for tensors alone, loads make int8 of it"),
+    (
+        lambda: _g().tensor("t", (2, 3), sg.int4),
+        "tensor t: rows of 3 columns of int4 end within a byte",
+    ),
+    (
+        lambda: (
+            lambda g: sg.linear_offchip_load(
+                g.tensor("t", (2, 6), "int4"), tile=(2, 3), shape=(1,), stride=(1,)
+            )
+        )(_g()),
+        "linear_offchip_load: rows of a tile of 3 columns of tensor t end within a byte, which "
+        "holds 2 elements of int4",
+    ),
+    (
+        lambda: (lambda g: sg.linear_offchip_store(_x(g, 4), _t(g, sg.int4)))(_g()),
+        "linear_offchip_store: tensor t of int4 can only be loaded, not written",
+    ),
     (
         lambda: (lambda g: sg.linear_offchip_store(_x(g, 4), _t(g, sg.int32)))(_g()),
         "linear_offchip_store: x.0 is Stream[int8 1x8; 4], but tensor t is made of int32",

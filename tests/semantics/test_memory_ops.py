@@ -11,7 +11,7 @@ import stepgen as sg
 from semantics import models
 from semantics.drawn import plain
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
-from stepgen.semantics.memory import from_image, to_image
+from stepgen.semantics.memory import as_bytes, from_image, to_image
 
 few = settings(max_examples=60)
 MATRIX = np.arange(6 * 8).reshape(6, 8).astype(np.int8)
@@ -344,6 +344,32 @@ def test_references_that_do_not_match_the_buffers() -> None:
     x.streamify(g.input("ref", SCALAR, ("N", sg.ragged("R"))), name="again")
     with pytest.raises(sg.StepError, match=r"again .*bufferize_0\.0 gives the end .*ref\.0"):
         execute(g, {"x": [[1, 2]], "ref": [[1], [2]]})
+
+
+@pytest.mark.parametrize("tile", [(2, 2), (3, 4), (1, 8)])
+def test_packed_elements_are_widened(tile: tuple[int, int]) -> None:
+    g = sg.Graph()
+    m, count = g.tensor("m", (6, 8), sg.int4), 48 // (tile[0] * tile[1])
+    matrix = np.arange(48).reshape(6, 8) * 7 % 16 - 8
+    assert m.bytes == 24
+    load = sg.linear_offchip_load(m, tile=tile, shape=(count,), stride=(1,))
+    assert load.tile == sg.Tile(*tile, sg.int8)
+    assert sg.metrics(g).traffic == 24
+    g.output(load, "y")
+    tiles = np.array(execute(g, {"m": matrix}).nested("y"))
+    image = to_image(matrix.astype(np.int8), None if tile[1] == 8 else tile)
+    assert tiles.ravel().tolist() == image.tolist()
+    twos = [low & 15 | (high & 15) << 4 for low, high in image.reshape(-1, 2).tolist()]
+    assert as_bytes(image, sg.int4).tolist() == twos
+
+
+@pytest.mark.parametrize("number", [8, -9, 100])
+def test_numbers_of_more_than_four_bits(number: int) -> None:
+    g = sg.Graph()
+    m = g.tensor("m", (2, 2), sg.int4)
+    g.output(sg.linear_offchip_load(m, tile=(2, 2), shape=(1,), stride=(1,)), "y")
+    with pytest.raises(sg.StepError, match=f"tensor m holds {number}, .* not fit into int4"):
+        execute(g, {"m": [[0, 1], [number, 2]]})
 
 
 @pytest.mark.parametrize(

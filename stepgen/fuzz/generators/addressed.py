@@ -6,7 +6,7 @@ import stepgen as sg
 
 from ...hw.arithmetic.sums import SUMMED
 from ...ir.dims import product_bound
-from ...ir.dtypes import NUMBERS
+from ...ir.dtypes import NUMBERS, ElementType, bool_, int4
 from ...ir.stream import Stream
 from .plain import columns_of, tile_of
 from .reconvergent import Bounded
@@ -20,10 +20,16 @@ class Addressed(Bounded):
         self.ranges[name] = range(tiles)
         return self.beside(name, sg.address[1, 1], x)
 
+    def stored(self) -> tuple[ElementType, int]:
+        """An element type of a tensor that is loaded, and columns of its tiles."""
+        packed = [int4] if self.lanes >= int4.packed else []
+        element, columns = self.pick(*NUMBERS, bool_, *packed), self.columns()
+        return element, columns + columns % element.packed
+
     def step_gather(self, x: Stream, name: str) -> Stream:
         """Tiles of any size by address, one for each element of a stream."""
-        rows, columns, tiles = self.number(1, 3), self.columns(), self.pick(1, 2, 5, 16, 33)
-        element = self.pick(*NUMBERS, sg.bool_)
+        rows, tiles = self.number(1, 3), self.pick(1, 2, 5, 16, 33)
+        element, columns = self.stored()
         tensor = self.graph.tensor(name, (rows * tiles, columns), element)
         at = self.moved(self.looked_up(x, name, tiles), name)
         self.graph.output(x, f"{name}_x")

@@ -115,12 +115,11 @@ class Drawn(Addressed):
 
     def step_load(self, x: Stream, name: str) -> Stream:
         """Tiles of several dims for each element of a stream, some of them read twice."""
-        rows, columns = self.number(1, 3), self.columns()
+        rows, (element, columns) = self.number(1, 3), self.stored()
         shape = [self.number(1, 3) for _ in range(self.number(1, 3))]
         stride = [self.number(0, 3) for _ in shape]
         last = last_tile(shape, stride)
         across = self.number(1, 2)
-        element = self.pick(*NUMBERS, sg.bool_)
         tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
         ref = x if self.number(0, 2) else None
         loaded = sg.linear_offchip_load(

@@ -10,7 +10,7 @@ import sympy
 from stepgen.ir.affine import last_tile
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.graph import build
-from stepgen.ir.offchip import tensor_tile
+from stepgen.ir.offchip import tensor_tile, tile_bytes
 from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -49,11 +49,11 @@ class LinearOffchipLoad(Operator):
 
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every tile, in the bytes of its type."""
-        return node.outputs[0].totals[0] * node.outputs[0].dtype.bytes
+        return node.outputs[0].totals[0] * tile_bytes(node)
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
-        held = node.outputs[0].dtype.bytes * policy.buffering
+        held = tile_bytes(node) * policy.buffering
         if policy.idle_loads_are_free and node.inputs:
             held *= sympy.Mul(*(f for d in node.inputs[0].shape for f in indicators(d.expr)))
         return held
@@ -62,7 +62,7 @@ class LinearOffchipLoad(Operator):
         """0 for a load that reads nothing, if the policy does not count those."""
         if sizes.policy.idle_loads_are_free and sizes.tokens == 0:
             return 0
-        return int(node.outputs[0].dtype.bytes) * sizes.policy.buffering
+        return int(tile_bytes(node)) * sizes.policy.buffering
 
 
 def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:

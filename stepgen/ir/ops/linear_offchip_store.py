@@ -9,6 +9,7 @@ import sympy
 
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.graph import build
+from stepgen.ir.offchip import check_stored
 from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -27,6 +28,7 @@ class LinearOffchipStore(Operator):
         """Check the element type, and the size if it is known."""
         tensor, x = call.graph.tensors[call.attrs["tensor"]], call.inputs[0]
         tile = call.tile(x)
+        check_stored(call)
         if tile.element != tensor.element:
             call.fail(f"{x.name} is {x}, but tensor {tensor.name} is made of {tensor.element}")
         room = tensor.shape[0] * tensor.shape[1]

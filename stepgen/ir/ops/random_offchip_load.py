@@ -8,7 +8,7 @@ from typing import ClassVar
 import sympy
 
 from stepgen.ir.graph import build
-from stepgen.ir.offchip import check_addresses, tensor_tile
+from stepgen.ir.offchip import check_addresses, tensor_tile, tile_bytes
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -41,11 +41,11 @@ class RandomOffchipLoad(Operator):
 
     def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
         """Every tile, in the bytes of its type."""
-        return node.outputs[0].totals[0] * node.outputs[0].dtype.bytes
+        return node.outputs[0].totals[0] * tile_bytes(node)
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
-        return node.outputs[0].dtype.bytes * policy.buffering
+        return tile_bytes(node) * policy.buffering
 
 
 @public

@@ -9,7 +9,7 @@ import sympy
 
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import build
-from stepgen.ir.offchip import check_addresses, tensor_tile
+from stepgen.ir.offchip import check_addresses, check_stored, tensor_tile
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
@@ -32,6 +32,7 @@ class RandomOffchipStore(Operator):
         addresses, data = call.inputs
         check_addresses(call, addresses)
         tile = tensor_tile(call)
+        check_stored(call)
         call.same_shape(addresses, data)
         if data.dtype != tile:
             call.fail(

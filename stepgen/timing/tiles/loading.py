@@ -98,7 +98,7 @@ def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
     """Add the actor that delivers; returns the queue, and fields of the actor that requests."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     rows, cols = node.attrs["tile"]
-    row_bytes = cols * tensor.element.bytes
+    row_bytes = cols * tensor.element.bytes // tensor.element.packed
     places = to.machine.tiles_in_flight
     mask = (1 << (places - 1).bit_length()) - 1
     arrivals = to.reserve([0] * (mask + 1))

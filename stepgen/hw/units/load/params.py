@@ -116,6 +116,9 @@ class Load(UnitParams):
     addresses : bool
         Whether what is read are rows of addresses. They have no levels of a tile; of their 64 bits
         in memory those stay that the wire has, and a number that needs more becomes all ones.
+    packed : int
+        Elements of a byte in memory; where there are several, each is widened to a lane with its
+        sign.
     prompt : bool
         Whether the last beat of a pass is sent without waiting for the end of its element, for
         consumers that ignore stops: it then closes only the pass.
@@ -133,6 +136,7 @@ class Load(UnitParams):
     prompt: bool = False
     tiles: int = 0
     addresses: bool = False
+    packed: int = 1
 
     kind: ClassVar = "load"
     main: ClassVar = "emit"
@@ -210,6 +214,8 @@ class Load(UnitParams):
             return f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows"
         if problem := beat_problem(8 * self.beat_bytes):
             return problem
+        if self.packed not in (1, 2):
+            return f"a byte of {self.region} holds 1 or 2 elements, not {self.packed}"
         if self.addresses and (self.rows, self.slices) != (1, 1):
             return f"a row of addresses of {self.region} is one beat, not {self.rows * self.slices}"
         if self.base != region.base:
@@ -260,7 +266,7 @@ class Load(UnitParams):
 
     def stored_bits(self, bits: int) -> int:
         """Bits of a lane in off-chip memory."""
-        return address.bits if self.addresses else stored_bits(bits)
+        return address.bits if self.addresses else stored_bits(bits) // self.packed
 
     @property
     def walk(self) -> Walk:
