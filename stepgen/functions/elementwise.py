@@ -10,11 +10,10 @@ import numpy as np
 import sympy
 
 from stepgen.functions.bases import Unary, of_products
-from stepgen.hw.arithmetic.operations import SCALED
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.pcu import params as pcu
-from stepgen.hw.units.pcu.params import LOOKUP_ROWS, Lane
+from stepgen.hw.units.pcu.params import LOOKUP_ROWS, SCALED, Lane
 from stepgen.ir.dtypes import (
     FLOATS,
     NUMBERS,

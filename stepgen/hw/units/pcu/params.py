@@ -10,7 +10,7 @@ from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.wire import TILE_LEVELS
 from ...arithmetic.formulas import formula
-from ...arithmetic.operations import LOOKUP_ROWS, Operation
+from ...arithmetic.operations import LOOKUP_ROWS, SCALED, Operation
 from ...arithmetic.pipeline import Lane, Pipeline, written
 from ...design import stages
 from ...design.formats import Format, misfit
@@ -18,7 +18,7 @@ from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams, numbered
 from ...design.table import Design, Unit
 
-__all__ = ["LOOKUP_ROWS", "Lane", "Pcu", "joined", "of_function"]
+__all__ = ["LOOKUP_ROWS", "SCALED", "Lane", "Pcu", "joined", "of_function"]
 
 Broadcast = Literal["", "cols", "rows", "both"]
 """How an operand is broadcast: its one column, its one row, or its one element."""
