@@ -238,7 +238,11 @@ def test_rows_of_another_length(unit, cols, wrong):
         (RotatePairs("int32", 3, False), (2, 8, 2, 2, 0, "int8"), "rotate_pairs dut: x must carry"),
         (RotatePairs("int8", 3, False), (2, 8, 2), "rotate_pairs dut: y must be of rank 2 .* late"),
         (RunningMax("int8", 3, 1), (2, 8, 0), "running_max dut: x must have rows"),
-        (RunningMax("bool", 3, 1), (2, 1, 2), "running_max dut: it works on int8, int16, int32, bf"),
+        (
+            RunningMax("bool", 3, 1),
+            (2, 1, 2),
+            "running_max dut: it works on int8, int16, int32, bf",
+        ),
         (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: the decay of floats must be 0, n"),
         (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),
         (RunningMax("int8", 3, -1), (2, 8, 2), "running_max dut: the decay must be at least 0"),

@@ -90,7 +90,7 @@ class RunningMax(UnitParams):
 
 def of_tile(x: Tile, decay: float) -> RunningMax | None:
     """The unit for tiles of numbers of static columns; None for others."""
-    if x.element not in (*INTEGERS, *FLOATS):
+    if x.element not in NUMBERS:
         return None
     assert x.cols.static is not None
     return RunningMax(x.element.name, x.cols.static, int(decay))
