@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 import networkx as nx
+from networkx.algorithms.flow import edmonds_karp
 
 from ...hw.design.pace import RUN, Extents
 from ...hw.design.table import Channel, Design
@@ -118,12 +119,12 @@ class Sizing:
             return 0 if pace and edge.queue.takes(pace, choice.epochs) else math.inf
         depth = self.depth(need, choice, edge)
         channel = self.channels[edge.name]
-        now = replace(channel, depth=self.depths.get(edge.name, channel.depth))
-        if depth <= now.depth:
+        now = self.depths.get(edge.name, channel.depth)
+        if depth <= now:
             return 0
         if math.isinf(depth):
             return math.inf
-        return replace(channel, depth=int(depth)).memory_bits - now.memory_bits
+        return channel.memory_bits_of(int(depth)) - channel.memory_bits_of(now)
 
     def _closes(self, need: Requirement, choice: Choice, edge: Edge) -> bool:
         """Whether a queue between the starts and an edge holds an epoch back until it is complete.
@@ -167,7 +168,8 @@ def _cut(need: Requirement, choice: Choice, cost: Cost) -> Cut:
     if not need.starts:
         return Cut(0, choice, [])
     try:
-        bits, (near, far) = nx.minimum_cut(graph, SOURCE, SINK)
+        # The paths are short and few. Whatever finds the flow, the cut is the one next to the sink.
+        bits, (near, far) = nx.minimum_cut(graph, SOURCE, SINK, flow_func=edmonds_karp)
     except nx.NetworkXUnbounded:
         return Cut(math.inf, choice, [])
     crossing = [e for e in edges if e.tail in near and (e == need.full or e.head in far)]

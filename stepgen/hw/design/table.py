@@ -150,8 +150,12 @@ class Channel:
     @property
     def memory_bits(self) -> int:
         """Bits of memory of the FIFO; the beat at the head is in a separate register."""
-        ahead = READ_AHEAD if self.memory == BLOCKRAM else 0
-        return (self.depth + ahead - 1) * self.width
+        return self.memory_bits_of(self.depth)
+
+    def memory_bits_of(self, depth: int) -> int:
+        """Bits of memory if the FIFO were so deep."""
+        ahead = READ_AHEAD if memory_kind(depth) == BLOCKRAM else 0
+        return (depth + ahead - 1) * self.width
 
 
 K = TypeVar("K", bound=UnitParams)
