@@ -13,7 +13,7 @@ import sympy
 from stepgen.hw.units.one_hot import params as one_hot
 from stepgen.hw.units.span import params as span
 from stepgen.hw.units.tile_addresses import params as tile_addresses
-from stepgen.ir.dims import Dim, regular, static
+from stepgen.ir.dims import Dim, product_bound, regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Cut, Function, Mapped
@@ -255,8 +255,9 @@ class _OneOfEach(_OfRanges, abstract=True):
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, L]`` selectors, with L as for `span`; consumer 0 is selected once per range."""
         ranges, length, total = self.length(call, rank)
-        count = ranges.totals[0]
-        routing = Routing((regular(count, None), regular(total - count, None)), {})
+        count, most = ranges.totals[0], product_bound(ranges.shape)
+        rest = None if most is None or length.bound is None else most * (length.bound - 1)
+        routing = Routing((regular(count, most), regular(total - count, rest)), {})
         return Pieces((static(1), length), Selector(2, hot=1), total, routing)
 
     @abstractmethod
