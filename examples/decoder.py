@@ -64,6 +64,10 @@ def decoder(
     stdev: float = 32,
     kv_heads: int | None = None,
     head: int | None = None,
+    experts: int | None = None,
+    top: int | None = None,
+    width: int | None = None,
+    inner: int | None = None,
     cache_tile: int = 32,
     softmax: str = "safe",
     norm: bool = True,
@@ -81,7 +85,7 @@ def decoder(
     Parameters
     ----------
     model : {"mixtral", "qwen"}, optional
-        Model with the sizes of the layer; a small layer if not given.
+        Model with the sizes that are not given; a small layer without it.
     lengths : sequence of int, optional
         Rows in the cache of each request, without the new one.
     batch, mean, stdev : int, float, float
@@ -90,6 +94,10 @@ def decoder(
         Number of the model's key-value heads in the program, each with its query heads.
     head : int, optional
         Columns of a head, if not the model's.
+    experts, top : int, optional
+        Number of experts, and of those that a token is sent to.
+    width, inner : int, optional
+        Columns of a token, and of an expert's gate and up weights.
     cache_tile : int
         Rows of a tile of the caches.
     softmax : {"safe", "published"}
@@ -122,7 +130,7 @@ def decoder(
     checked_gate("decoder", gate, data)
     if gate == "top_k" and routing is not None:
         raise sg.StepError('decoder with gate "top_k" chooses the experts itself: give no routing')
-    sizes = sizes_of(model)
+    sizes = sizes_of(model, experts, top, width, inner)
     heads = SMALL if model is None else MODELS[model]
     group, head = heads.query // heads.kv, head or heads.width
     kv_heads = heads.kv if kv_heads is None else kv_heads
