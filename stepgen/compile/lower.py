@@ -384,6 +384,14 @@ def lower(
         If the graph is incomplete, an operator has no circuit as it is used, or on-chip memory
         does not suffice.
     """
+    rows = rows_of(graph, lanes=lanes, bus=bus)
+    return allocated(rows, depths or {}, fuse=fuse, onchip=onchip)
+
+
+def rows_of(
+    graph: Graph, *, lanes: int = LANES, bus: Bus | None = None
+) -> Callable[[Stored], Lowering]:
+    """What makes the rows of a design from what is known of its memories, as for `lower`."""
     graph.check()
     check_lanes(lanes)
     regions = place_tensors(graph)
@@ -398,4 +406,4 @@ def lower(
             lowering.lower(node)
         return lowering
 
-    return allocated(rows, depths or {}, fuse=fuse, onchip=onchip)
+    return rows
