@@ -14,6 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from stepgen.compile.lower import rows_of
+from stepgen.compile.memories import lowered
 from stepgen.hw import private
 from stepgen.hw.design.pace import Extent
 from stepgen.hw.design.table import Channel, Design
@@ -134,7 +135,7 @@ def measure() -> Table:
 def _rows(folder: Path) -> list[tuple[object, ...]]:
     """The units of the design by kind, and all together."""
     graph, _ = moe(tiling="capped", tile=ROWS)
-    rows = rows_of(graph, lanes=LANES)
+    rows = lowered(rows_of(graph, lanes=LANES))
     connected = rows.connected()
     extents = connected.extents
     design = connected.design(graph.name, LANES, rows.bus, rows.regions, {})

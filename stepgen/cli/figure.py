@@ -15,7 +15,8 @@ from stepgen.cli.outputs import INPUT, Output
 @grouped
 @click.argument(
     "figure",
-    help="8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, combined, or all.",
+    help="8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, combined, or all; on generated circuits "
+    "rtl-tiles, rtl-regions, rtl-attention, rtl-decoder, or rtl for these.",
 )
 @click.option(
     "-o",
@@ -33,6 +34,12 @@ from stepgen.cli.outputs import INPUT, Output
     "traces are drawn.",
 )
 @click.option("--view", default="both", help="published (the paper's settings), fair, or both.")
+@click.option("--small", is_flag=True, help="Small programs, drawn, to see a figure in seconds.")
+@click.option(
+    "--rtl",
+    is_flag=True,
+    help="Simulate the Verilog of some points under Verilator, too, and compare everything.",
+)
 @click.option("--claims", is_flag=True, help="Print the claims about the results, in markdown.")
 @click.option(
     "--page",
@@ -49,6 +56,8 @@ def command(
     out: Path,
     data: Path | None,
     view: str,
+    small: bool,
+    rtl: bool,
     claims: bool,
     page: Path | None,
     json: bool,
@@ -64,7 +73,7 @@ def command(
     wanted, views = study.chosen(figure), study.views(view)
     claiming = names(wanted, views) if claims or page is not None else []
     carrier = Page.read(page, claiming) if page is not None else None
-    workers, inputs = who.workers(), traces.found(data)
+    workers, inputs = who.workers(), traces.found(data, small=small)
     unused = list(inputs.unused())
     for sentence in unused:
         console.warn(sentence)
@@ -77,6 +86,7 @@ def command(
             inputs,
             out,
             views=views,
+            rtl=rtl,
             workers=workers,
             progress=progress,
             evaluate=functools.partial(evaluate.evaluate, limit=limit.cycles),

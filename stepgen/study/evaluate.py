@@ -15,7 +15,8 @@ from ..program.tiles import simulate
 from ..timing.drive import MAX_CYCLES
 from ..timing.tiles.machines import SDA
 from ..timing.tiles.variants import variant
-from .point import Point
+from . import circuit
+from .point import CIRCUIT, Point
 
 Numbers = dict[str, int | float]
 """What a run is measured by, by name."""
@@ -36,7 +37,7 @@ COPIED = (
 
 
 def evaluate(point: Point, limit: int = MAX_CYCLES) -> Numbers:
-    """Time one point.
+    """Time one point, on its machine or its circuit.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def evaluate(point: Point, limit: int = MAX_CYCLES) -> Numbers:
         ``compute_allocated``, the FLOPs per cycle of all operators that compute, used
         or not; ``compute_utilization`` and ``compute_occupancy``, the shares of it that did useful
         work, and any work; ``nodes``, how many operators the program has; and the wall time in
-        seconds.
+        seconds. Of a circuit, those of `circuit.measured`.
 
     Raises
     ------
@@ -61,6 +62,8 @@ def evaluate(point: Point, limit: int = MAX_CYCLES) -> Numbers:
     begin = time.perf_counter()
     try:
         graph, inputs = build(point)
+        if point.machine == CIRCUIT:
+            return circuit.measured(graph, inputs, point.changes, limit=limit)
         machine = variant(point.machine, point.changes)
         run = simulate(graph, inputs, machine, limit=limit)
     except StepError as error:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .evaluate import SECONDS, Numbers
-from .point import DRAWN, PUBLISHED, Point, Value
+from .point import CIRCUIT, DRAWN, PUBLISHED, VIEWS, Point, Value
 from .traces import Traces
 
 Labels = Mapping[str, Value]
@@ -24,11 +24,14 @@ class Row:
     point : Point
     known : mapping of str to number
         Published numbers, by the names of stepgen's.
+    sample : bool
+        Whether it is one of those that are simulated in RTL where some are to be.
     """
 
     labels: Labels
     point: Point
     known: Mapping[str, float] = field(default_factory=dict)
+    sample: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,10 @@ class Figure:
         Label that has a table of its own for each of its values.
     size : pair of float
         Inches of the picture of one view.
+    views : sequence of str
+        The views that there are.
+    group : str
+        Name that means all figures of the group.
     """
 
     name: str
@@ -116,3 +123,12 @@ class Figure:
     claims: Callable[[Views], Iterable[str]] | None = None
     by: str = ""
     size: tuple[float, float] = (9.0, 3.6)
+    views: Sequence[str] = VIEWS
+    group: str = "all"
+
+    def sampled(self, row: Row) -> Row:
+        """The row, with its RTL simulated if it is one of those."""
+        if not row.sample or row.point.machine != CIRCUIT:
+            return row
+        point = replace(row.point, changes={**row.point.changes, "rtl": True})
+        return replace(row, point=point)

@@ -34,12 +34,14 @@ def names(figures: Sequence[Figure], views: Sequence[str]) -> list[str]:
     """
     if set(views) != set(VIEWS):
         raise StepError("claims compare the views, so they need --view both")
-    return [SUMMARY] * (len(figures) > 1) + [f.name for f in figures if f.claims is not None]
+    compared = [f for f in figures if PUBLISHED in f.views]
+    return [SUMMARY] * (len(compared) > 1) + [f.name for f in figures if f.claims is not None]
 
 
 def claims(outcomes: Sequence[Outcome]) -> Claims:
     """The claims about results in both views."""
-    found = {SUMMARY: list(_summary(outcomes))} if len(outcomes) > 1 else {}
+    compared = [outcome for outcome in outcomes if PUBLISHED in outcome.results]
+    found = {SUMMARY: list(_summary(compared))} if len(compared) > 1 else {}
     for outcome in outcomes:
         if outcome.figure.claims is not None:
             found[outcome.figure.name] = list(outcome.figure.claims(outcome.results))

@@ -14,6 +14,9 @@ COLORS = {
 }
 """The same thing has the same colour in all figures."""
 
+TILES = {"static": COLORS["static"], "capped": "#2ca02c", "dynamic": COLORS["dynamic"]}
+"""Of tiles, by how they are made."""
+
 CYCLE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#17becf")
 
 Point = tuple[float, float]
@@ -79,6 +82,15 @@ def logarithmic(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if wide else (1, 1.5, 2, 3, 4, 6, 8)))
     axis.set_minor_formatter(NullFormatter())
     engineering(axis)
+
+
+def factors(axis: Any) -> None:
+    """Ticks of a logarithmic axis of ratios, which are powers of 2."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(2))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def engineering(axis: Any) -> None:

@@ -24,6 +24,9 @@ PUBLISHED, FAIR = "published", "fair"
 VIEWS = (PUBLISHED, FAIR)
 """The paper's own settings, unequal where they were unequal; and equal ones."""
 
+CIRCUIT = "circuit"
+"""View of the figures that are measured on generated circuits, and machine of their points."""
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -79,10 +82,11 @@ class Point:
     transforms : tuple of Transform
         Applied in order.
     machine : str
-        A machine of `stepgen.timing.tiles.machines`, in small letters.
+        A machine of `stepgen.timing.tiles.machines`, in small letters, or ``"circuit"``.
     changes : mapping of str to Value
-        Fields of the machine that differ, nested ones with dots: ``{"compute.flops": 6400}``.
-    view : {"published", "fair"}
+        Fields of the machine that differ, nested ones with dots: ``{"compute.flops": 6400}``; of a
+        circuit, those of `stepgen.study.circuit.Settings`.
+    view : {"published", "fair", "circuit"}
         Whose rules the settings follow.
     """
 

@@ -13,15 +13,16 @@ from rich.console import RenderableType
 from ..report.console import table
 from ..tools.atomic import atomic_file
 from .figure import Figure, Result
-from .point import FAIR, PUBLISHED, VIEWS
+from .point import CIRCUIT, FAIR, PUBLISHED
 
 SUFFIXES = (".csv", ".png", ".pdf")
 
-VIEW_NAMES = {"published": "as published", "fair": "fair"}
+VIEW_NAMES = {PUBLISHED: "as published", FAIR: "fair", CIRCUIT: "on circuits"}
 
 SETTINGS = {
-    "published": "as published: the paper's settings, unequal where they were",
-    "fair": "fair: the same machine and rules for all",
+    PUBLISHED: "as published: the paper's settings, unequal where they were",
+    FAIR: "fair: the same machine and rules for all",
+    CIRCUIT: "on generated circuits: cycles of the RTL, predicted by the exact model",
 }
 
 HEADINGS = {
@@ -38,6 +39,11 @@ HEADINGS = {
     "bandwidth_utilization": "bandwidth used",
     "flops_useful": "useful FLOPs",
     "flops_padding": "padding FLOPs",
+    "onchip_bits": "on-chip bits",
+    "lut": "LUT",
+    "ff": "FF",
+    "block_ram": "block RAM",
+    "rtl_cycles": "cycles of the RTL",
 }
 
 _MEMORY_OF = {"memory_allocated": PUBLISHED, "memory_used": PUBLISHED, "memory_peak": FAIR}
@@ -195,7 +201,7 @@ def picture(figure: Figure, results: Mapping[str, Sequence[Result]]) -> Any:
     from matplotlib.figure import Figure as Picture
 
     width, height = figure.size
-    views = [view for view in VIEWS if view in results]
+    views = [view for view in figure.views if view in results]
     made = Picture(figsize=(width, (height + 0.5) * len(views)), layout="constrained")
     parts = made.subfigures(len(views), 1, squeeze=False)[:, 0]
     for view, part in zip(views, parts, strict=True):

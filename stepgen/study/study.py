@@ -19,11 +19,9 @@ from .report import Outcome, write
 from .sweep import sweep
 from .traces import Traces
 
-ALL = "all"
-
 
 def chosen(name: str) -> list[Figure]:
-    """The figures that a name means: a number, the name of a study, or ``all``.
+    """The figures that a name means: a number, the name of a study, or of a group, such as ``all``.
 
     Raises
     ------
@@ -31,15 +29,14 @@ def chosen(name: str) -> list[Figure]:
         If there is no such figure.
     """
     known = figures()
-    if name == ALL:
-        return list(known.values())
-    if name not in known:
-        raise StepError(f"there is no figure {name!r}, only {', '.join([*known, ALL])}")
-    return [known[name]]
+    groups = list(dict.fromkeys(figure.group for figure in known.values()))
+    if name not in known and name not in groups:
+        raise StepError(f"there is no figure {name!r}, only {', '.join([*known, *groups])}")
+    return [figure for figure in known.values() if name in (figure.name, figure.group)]
 
 
 def views(name: str) -> tuple[str, ...]:
-    """The views that a name means: one of them, or ``both``.
+    """The views of figures of the paper that a name means: one of them, or ``both``.
 
     Raises
     ------
@@ -58,6 +55,7 @@ def measured(
     traces: Traces,
     *,
     views: Sequence[str] = VIEWS,
+    rtl: bool = False,
     workers: Workers = ALONE,
     progress: Progress = quiet,
     evaluate: Callable[[Point], Numbers] = timing.evaluate,
@@ -70,7 +68,9 @@ def measured(
     traces : Traces
         Where their inputs come from.
     views : sequence of str
-        Of `VIEWS`.
+        Of `VIEWS`; a figure that has none of them is made in its own.
+    rtl : bool
+        Whether to simulate the RTL of samples of the figures that are measured on circuits.
     workers : Workers
         Who evaluates points.
     progress : Progress
@@ -82,7 +82,11 @@ def measured(
     StepError
         If a trace does not fit, or a point can't be run.
     """
-    rows = [(figure, view, figure.rows(traces, view)) for figure in wanted for view in views]
+    rows = [
+        (figure, view, [figure.sampled(r) if rtl else r for r in figure.rows(traces, view)])
+        for figure in wanted
+        for view in [v for v in figure.views if v in views] or figure.views
+    ]
     points = [row.point for _, _, some in rows for row in some]
     numbers = iter(sweep(points, workers=workers, evaluate=evaluate, progress=progress))
     by_figure: dict[str, dict[str, list[Result]]] = {figure.name: {} for figure in wanted}

@@ -22,10 +22,16 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _MATTERS = (
     "ir",
     "semantics",
+    "functions",
     "compile",
     "timing",
+    "hw",
+    "synth",
+    "synth/measured.json",
+    "cosim/experiment.py",
     "program/tiles.py",
     "study/evaluate.py",
+    "study/circuit.py",
 )
 
 

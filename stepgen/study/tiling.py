@@ -114,12 +114,15 @@ def with_distance(results: list[Result]) -> list[Result]:
     for result in results:
         numbers = dict(result.numbers)
         if result["tile"] == "dynamic":
-            numbers["pareto_distance"] = min(
-                max(r["cycles"] / result["cycles"], r[held] / result[held])
-                for r in static_beside(result, results)
-            )
+            static = static_beside(result, results)
+            numbers["pareto_distance"] = pareto_distance(result, static, held)
         made.append(Result(result.row, numbers))
     return made
+
+
+def pareto_distance(one: Result, others: Sequence[Result], held: str) -> float:
+    """The factor by which the nearest of the others is worse in cycles or memory, its worst."""
+    return min(max(float(r[n] / one[n]) for n in ("cycles", held)) for r in others)
 
 
 def static_beside(dynamic: Result, results: Sequence[Result]) -> list[Result]:

@@ -234,14 +234,18 @@ def with_counts(counts: Sequence[int], tokens: int, top: int, *, seed: int = 0) 
     return rows
 
 
-def found(data: Path | None) -> Traces:
-    """The traces of a folder, by default of the one that the environment names.
+def found(data: Path | None, *, small: bool = False) -> Traces:
+    """The traces of a folder, by default of the one that the environment names, or small ones.
 
     Raises
     ------
     StepError
-        If there is no such folder, or it holds no traces.
+        If there is no such folder, it holds no traces, or small ones are wanted of a folder.
     """
+    if small:
+        if data is not None:
+            raise StepError(f"small programs have drawn traces, none from the folder {data}")
+        return Traces(small=True)
     if data is None:
         named = os.environ.get(VARIABLE)
         if not named:

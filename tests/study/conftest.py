@@ -21,6 +21,9 @@ def fake(point):
         "compute_utilization": 0.1 + 0.1 * spread,
         "compute_occupancy": 0.3 + 0.3 * spread,
         "bandwidth_utilization": 0.9 * spread,
+        "onchip_bits": round(2**20 * (1 + spread)),
+        "multipliers": 16 * round(1 + 8 * spread),
+        "units": round(100 * (1 + spread)),
     }
 
 
@@ -29,4 +32,5 @@ def faked(tmp_path_factory):
     """All figures with their results by view."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEPGEN_CACHE", str(tmp_path_factory.mktemp("faked")))
-        return study.measured(study.chosen("all"), Traces(), evaluate=fake)
+        both = [*study.chosen("all"), *study.chosen("rtl")]
+        return study.measured(both, Traces(), evaluate=fake)

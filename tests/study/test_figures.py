@@ -22,6 +22,7 @@ from stepgen.study.tiling import tiling_row, with_distance
 from stepgen.study.traces import Traces
 
 NAMES = ["8", "9", "10", "12", "13", "14", "15", "17", "19", "20", "21", "combined"]
+ON_CIRCUITS = ["rtl-attention", "rtl-decoder", "rtl-regions", "rtl-tiles"]
 SMALL = Traces(small=True)
 
 
@@ -40,8 +41,9 @@ def numbers_of(outcome):
 
 
 def test_all_figures_are_there_in_order():
-    assert list(figures()) == NAMES
+    assert list(figures()) == [*NAMES, *ON_CIRCUITS]
     assert [f.name for f in study.chosen("all")] == NAMES
+    assert [f.name for f in study.chosen("rtl")] == ON_CIRCUITS
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ from matplotlib.collections import PathCollection
 
 from stepgen.study.figures import figures
 from stepgen.study.point import DRAWN, PUBLISHED
-from stepgen.study.report import picture
+from stepgen.study.report import SETTINGS, picture
 
 NAMES = list(figures())
 
@@ -32,10 +32,10 @@ def parts(drawn):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_title_says_what_is_shown_and_fits(pictures, name):
     drawn, figure, _ = pictures[name]
-    for part, view in zip(parts(drawn), ("as published: ", "fair: "), strict=True):
+    for part, view in zip(parts(drawn), figure.views, strict=True):
         first, second = part._suptitle.get_text().split("\n")
         assert first.endswith(figure.title)
-        assert second.startswith(view)
+        assert second.startswith(SETTINGS[view])
         for text in (part._suptitle, *part.legends):
             box = text.get_window_extent()
             assert box.x0 >= 0
