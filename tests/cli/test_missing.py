@@ -14,6 +14,7 @@ SIZES = {
     "decoder": "batch=2 mean=4 stdev=1 kv_heads=1 head=8 cache_tile=4 tile=2",
     "gelu": "rows=2 width=4 inner=8 tile=2 columns=4",
     "gnn": "nodes=3 degree=1 width=4 hidden=4 tile=2 columns=4",
+    "hierarchical": "m=4 n=8 k=4 block_n=4 tile_m=2 tile_n=4 tile_k=4",
     "matmul": "m=2 n=4 k=4 tile_m=2 tile_n=2 tile_k=2",
     "matvec": "vectors=3 selected=2 width=4 columns=4",
     "moe": "tokens=4 experts=2 top=1 width=8 hidden=8 columns=8",

@@ -75,5 +75,5 @@ def test_the_bench_connects_every_wire_of_the_buses() -> None:
 
 
 def test_an_element_that_no_type_has() -> None:
-    with pytest.raises(StepError, match="channel x: no element type has 16 bits"):
-        interface(reader(bits=16))
+    with pytest.raises(StepError, match="channel x: no element type has 64 bits"):
+        interface(reader(bits=64))
