@@ -76,7 +76,10 @@ def quantized(
     rows = (tile_batch, width)
 
     def load(
-        name: str, element: sg.ElementType | str, tile: tuple[int, int], *stride: int
+        name: str,
+        element: sg.ElementType | Literal["int8", "int4"],
+        tile: tuple[int, int],
+        *stride: int,
     ) -> sg.Stream:
         shape = (blocks, slices, groups)[: len(stride)]
         tensor = g.tensor(name, inputs[name].shape, element)
@@ -130,10 +133,10 @@ def _finished(
     return inputs
 
 
-def _silu() -> list[float]:
+def _silu() -> tuple[float, ...]:
     """SiLU of every int8."""
     x = np.arange(-128, 128) * 2.0 ** -PLACES["gate"]
-    return [*np.rint(x / (1 + np.exp(-x)) * 2.0 ** PLACES["silu"]).tolist()]
+    return tuple(np.rint(x / (1 + np.exp(-x)) * 2.0 ** PLACES["silu"]).tolist())
 
 
 def _drawn(

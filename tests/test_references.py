@@ -9,7 +9,7 @@ import pytest
 from test_conformance import conform
 
 import stepgen as sg
-from stepgen.compile import lower as lowering
+from stepgen.compile import allocation
 from stepgen.compile.lower import lower
 from stepgen.compile.memories import Stored
 from stepgen.cosim.experiment import Experiment
@@ -26,15 +26,15 @@ from stepgen.timing.drive import drive
 STEPS = ("travelled", "travelled", "flatten", "stored", "requantize", "promote")
 
 
-def reused(rows):
+def reused(rows, lean=(), *, paced=True):
     """Rows whose memories are used again, where a design with these exists."""
-    first = rows(Stored())
+    first = rows(Stored((), lean, paced))
     names = frozenset(first.stored.kept)
     try:
-        rows(Stored(names)).design({})
+        rows(Stored(names, lean, paced)).design({})
     except sg.StepError:
         return first
-    return rows(Stored(names))
+    return rows(Stored(names, lean, paced))
 
 
 def programs(seeds):
@@ -48,7 +48,7 @@ def programs(seeds):
 @pytest.mark.parametrize("block", range(8))
 def test_reference_model_and_circuit_agree(block, monkeypatch):
     if block % 4:
-        monkeypatch.setattr(lowering, "lowered", reused)
+        monkeypatch.setattr(allocation, "lowered", reused)
     for seed, program in programs(range(5 * block, 5 * block + 5)):
         conform(seed, program.graph, program.inputs)
 
@@ -71,7 +71,7 @@ def run(program, seed: int) -> tuple[DesignLayout, np.ndarray]:
 
 
 def test_each_page_is_free_exactly_once(monkeypatch):
-    monkeypatch.setattr(lowering, "lowered", reused)
+    monkeypatch.setattr(allocation, "lowered", reused)
     kinds: Counter[str] = Counter()
     for seed, program in programs(range(300)):
         layout, M = run(program, seed)

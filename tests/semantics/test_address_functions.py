@@ -154,7 +154,7 @@ def test_bits_of_selectors_are_routed_as_the_selectors_are(data: st.DataObject) 
 @pytest.mark.parametrize("element", ["int8", "int16", "bf16", "f32"])
 def test_rows_are_placed_and_columns_masked(element: str) -> None:
     rng = np.random.default_rng(0)
-    kind = {"int8": sg.int8, "bf16": sg.bf16, "f32": sg.f32}[element]
+    kind = {"int8": sg.int8, "int16": sg.int16, "bf16": sg.bf16, "f32": sg.f32}[element]
     x, row = tile(rng, 5, 6, element), tile(rng, 1, 6, element)
     g = sg.Graph()
     a, b = g.input("x", kind[5, 6], (7,)), g.input("row", kind[1, 6], (7,))
