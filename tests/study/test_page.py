@@ -40,7 +40,7 @@ def shape(lines):
             kept.append(line)
         elif line.startswith("- "):
             line = re.sub(
-                r" \(published: [\d.]+\)|\(tile \w+\)|, (?:rows|references) routed", "", line
+                r" \(published: [\d.]+\)|\((?:tile|capped|dynamic|static)\b[^)]*\)", "", line
             )
             kept.append(NUMBER.sub("N", line))
     return kept
@@ -63,7 +63,11 @@ def test_the_page_has_every_point(made, group):
     found = Page.read(PAGES[group], names)
     for name in set(names) - {"all", "21", "rtl-regions"}:
         labels = [
-            [line.split(" | ")[:2] for line in lines if line.startswith("|")]
+            [
+                line.replace("| trace |", "| drawn |").split(" | ")[:2]
+                for line in lines
+                if line.startswith("|")
+            ]
             for lines in (made[name], found.lines(name))
         ]
         assert labels[0] == labels[1], name
