@@ -13,6 +13,7 @@ from typing import Any
 from ..emit.elaborate import made_by
 from ..emit.elaborate import verilog as verilog_of
 from ..emit.kernels import compiled, kernel_files
+from ..emit.modules import kept_modules
 from ..hw.board.chip import CLOCK, Chip
 from ..hw.board.family import family
 from ..hw.board.top import BoardTop
@@ -210,6 +211,7 @@ def write_sources(
         lambda part: BoardTop(design, around, part=part),
         contents=False,  # nothing reads what was not written, and large memories are many lines
         platform=device,
+        kept=kept_modules(),
     )
     top = BoardTop(design, around)
     pads = {pad: len(sites) for pad, sites in board.pins(memory=top.pins).items()}

@@ -23,6 +23,7 @@ from ..cosim.building import (
 from ..cosim.objects import link
 from ..emit.elaborate import made_by
 from ..emit.kernels import compiled, kernel_files
+from ..emit.modules import kept_modules
 from ..hw.board.simulated import Simulated
 from ..hw.board.top import Surroundings
 from ..hw.design.table import Design
@@ -88,7 +89,12 @@ def build(
 
     def make(place: Path) -> dict[str, object]:
         progress("writing Verilog", 0.0)
-        board = written(name, lambda part: Simulated(design, around, part=part), initial=False)
+        board = written(
+            name,
+            lambda part: Simulated(design, around, part=part),
+            initial=False,
+            kept=kept_modules(),
+        )
         kernels = kernel_files(design, board)
         files.update(kernels, **{"board.v": board})
         for file, content in files.items():

@@ -13,6 +13,7 @@ from ..ir.errors import StepError
 from ..ir.versions import version
 from ..program.design_folder import hash_words
 from .interface import NO_DATA, Interface, MemoryPort, StreamPort
+from .modules import kept_modules
 from .windows import windows_of
 
 _ELEMENTS = {e.bits: e.name for e in (bool_, *INTEGERS)}
@@ -87,7 +88,9 @@ def verilog(
     initial : bool
         Whether registers and memories have initial values; test benches simulate without.
     """
-    text: str = to_verilog(design, probes=probes, counters=counters, initial=initial)
+    text: str = to_verilog(
+        design, probes=probes, counters=counters, initial=initial, kept=kept_modules()
+    )
     return f"// {design.name}: stepgen {version()}, {hash_words(design.hash)}\n{text}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 from ..tools.shipped import shipped
 
@@ -57,17 +57,17 @@ def control_file(verilog: str, name: str) -> str:
         Contents of a ``.vlt`` file, to be given before the design.
     """
     waived: dict[Waiver, list[int]] = {waiver: [] for waiver in waivers()}
-    module = ""
+    signals = {waiver: re.compile(translate(waiver.signal)) for waiver in waived}
+    here: list[Waiver] = []
     for number, line in enumerate(verilog.splitlines(), 1):
         found = _NAMED.match(line)
         if found is None:
             continue
-        module = found["module"] or module
-        for waiver, places in waived.items():
-            if fnmatchcase(module, waiver.module) and fnmatchcase(
-                found["signal"] or "", waiver.signal
-            ):
-                places.append(number)
+        if found["module"]:
+            here = [waiver for waiver in waived if fnmatchcase(found["module"], waiver.module)]
+        for waiver in here:
+            if signals[waiver].match(found["signal"] or ""):
+                waived[waiver].append(number)
     text = "`verilator_config\n"
     for waiver, places in waived.items():
         if places:

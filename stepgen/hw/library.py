@@ -3,7 +3,10 @@
 import inspect
 import itertools
 import json
+import re
 import traceback
+from collections.abc import Iterable
+from typing import Protocol
 
 from amaranth.hdl import ClockSignal, DriverConflict, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
@@ -11,8 +14,12 @@ from amaranth.lib import wiring
 from ..ir.defining import place
 from ..ir.errors import StepError
 from . import private
+from .primitives import Device
 
-__all__ = ["Library", "inline"]
+__all__ = ["Kept", "Library", "inline"]
+
+_PLACE = re.compile(r"\\%(\d+)%")
+"""Where the name of a module goes in a text that is kept: its own is the first."""
 
 
 def inline(part: wiring.Component, kind: str, identity: object, clear=None):
@@ -22,6 +29,22 @@ def inline(part: wiring.Component, kind: str, identity: object, clear=None):
 
 def _files(error: Exception) -> set[str]:
     return {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+
+
+class Kept(Protocol):
+    """Modules of earlier designs, by what their circuits depend on."""
+
+    def get(self, key: str) -> dict | None:
+        """What was put there, if it still is."""
+
+    def put(self, key: str, module: dict) -> None:
+        """Keep a module: a JSON object."""
+
+
+def _of_stepgen(part: wiring.Component) -> bool:
+    """Whether all of a part's circuit is from stepgen, so that its identity tells which it is."""
+    kinds = (type(part), type(getattr(part, "params", part)))
+    return all(kind.__module__.startswith("stepgen.") for kind in kinds)
 
 
 class Library:
@@ -34,14 +57,19 @@ class Library:
     ----------
     prefix : str
         Start of all module names.
-    platform
-        Platform for which parts are elaborated.
+    platform : Device, optional
+        For which parts are elaborated.
+    kept : Kept, optional
+        Modules that need not be elaborated again.
     """
 
-    def __init__(self, prefix: str, platform=None):
+    def __init__(self, prefix: str, platform: Device | None = None, kept: Kept | None = None):
         self.prefix = prefix
         self.platform = platform
+        self.kept = kept
         self._modules: dict[str, tuple[str, str, set[str]]] = {}
+        self._inside: list[dict[str, None]] = [{}]
+        self._lasting: set[str] = set()
         self._numbers = itertools.count()
         self._resets: dict[int, tuple[object, object]] = {}
 
@@ -66,6 +94,58 @@ class Library:
                 said = "it must return the Module"
             line = place(circuit.elaborate.__code__)
             raise StepError(f"{circuit.__name__}.elaborate at {line}: {said}") from None
+
+    def _name(self, key: str) -> str:
+        return f"{self.prefix}_{key.split()[0]}_{next(self._numbers)}"
+
+    def _elaborate(self, part: wiring.Component, key: str) -> None:
+        """Make the module of a part, and keep it if all in it is stepgen's."""
+        name = self._name(key)
+        self._inside.append({})
+        text, ports = self._made(part, name)
+        self._modules[key] = name, text, ports
+        inside = list(self._inside.pop())
+        if self.kept is None or not _of_stepgen(part) or not self._lasting.issuperset(inside):
+            return
+        self._lasting.add(key)
+        places = {name: 0} | {self._modules[k][0]: n for n, k in enumerate(inside, 1)}
+        names = re.compile(rf"\\({'|'.join(map(re.escape, places))})(?=[\s.])")
+        text = names.sub(lambda found: f"\\%{places[found[1]]}%", text)
+        self.kept.put(self._place(key), {"text": text, "ports": sorted(ports), "inside": inside})
+
+    def _place(self, key: str) -> str:
+        """Where a module is kept."""
+        return f"{self.platform.family if self.platform else None} {key}"
+
+    def _found(self, key: str) -> bool:
+        """Take a module that is kept, if all within it is too."""
+        found: dict[str, dict] = {}
+        return self._search([key], found) and self._take(key, found)
+
+    def _search(self, keys: Iterable[str], found: dict[str, dict]) -> bool:
+        """Look for modules and those within them; whether all are there."""
+        if self.kept is None:
+            return False
+        for key in keys:
+            if key in self._modules or key in found:
+                continue
+            module = self.kept.get(self._place(key))
+            if module is None or not self._search(module["inside"], found):
+                return False
+            found[key] = module
+        return True
+
+    def _take(self, key: str, found: dict[str, dict]) -> bool:
+        """Take one of these modules, numbered as if it were elaborated now."""
+        name, module = self._name(key), found[key]
+        for part in module["inside"]:
+            if part not in self._modules:
+                self._take(part, found)
+        names = [name, *(self._modules[part][0] for part in module["inside"])]
+        text = _PLACE.sub(lambda place: f"\\{names[int(place[1])]}", module["text"])
+        self._modules[key] = name, text, set(module["ports"])
+        self._lasting.add(key)
+        return True
 
     def _reset(self, clear):
         """The reset of an instance; one expression for all that `clear` resets."""
@@ -93,9 +173,9 @@ class Library:
             direction = "i" if member.flow == wiring.In else "o"
             ports[f"{direction}_{'__'.join(map(str, path))}"] = value
         private.reused(part)  # only the first one is elaborated
-        if key not in self._modules:
-            name = f"{self.prefix}_{kind}_{next(self._numbers)}"
-            self._modules[key] = (name, *self._made(part, name))
+        self._inside[-1][key] = None
+        if key not in self._modules and not (_of_stepgen(part) and self._found(key)):
+            self._elaborate(part, key)
         name, _, present = self._modules[key]
         ports |= {"i_clk": ClockSignal(), "i_rst": self._reset(clear)}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})

@@ -10,9 +10,9 @@ from pathlib import Path
 from . import private
 from .design.table import Design
 from .explicit import explicit
-from .library import Library
+from .library import Kept, Library
 from .names import verilog_name
-from .primitives import GENERIC
+from .primitives import GENERIC, Device
 from .system import System
 
 __all__ = ["generator", "pins_written", "to_verilog", "top_name", "written"]
@@ -38,7 +38,12 @@ _NO_VALUES, _NO_CONTENTS = ("attrmap -remove init",), ("delete t:$meminit_v2",)
 
 
 def to_verilog(
-    design: Design, *, probes: bool = False, counters: bool = True, initial: bool = True
+    design: Design,
+    *,
+    probes: bool = False,
+    counters: bool = True,
+    initial: bool = True,
+    kept: Kept | None = None,
 ) -> str:
     """Verilog of a design, all modules in one text.
 
@@ -53,6 +58,8 @@ def to_verilog(
         Whether registers and memories have initial values. Without them only the reset defines
         registers, and memories are undefined: a circuit that works then does not depend on initial
         values, which many devices don't have.
+    kept : Kept, optional
+        Modules of earlier designs.
 
     Returns
     -------
@@ -65,11 +72,18 @@ def to_verilog(
         name,
         lambda part: System(design, counters=counters, probes=probes, part=part),
         initial=initial,
+        kept=kept,
     )
 
 
 def written(
-    name: str, circuit, *, initial: bool = True, contents: bool = True, platform=GENERIC
+    name: str,
+    circuit,
+    *,
+    initial: bool = True,
+    contents: bool = True,
+    platform: Device = GENERIC,
+    kept: Kept | None = None,
 ) -> str:
     """Verilog of a circuit that is made of units and FIFOs, each of which is written once.
 
@@ -85,8 +99,10 @@ def written(
         Whether memories have initial values where registers have; a line for each row.
     platform : Device
         Whose hard blocks are used.
+    kept : Kept, optional
+        Modules of earlier designs.
     """
-    library = Library(name, platform)
+    library = Library(name, platform, kept)
     system = circuit(library.instance)
     top = private.module(system, name, platform)
     removed = () if initial and contents else _NO_CONTENTS
@@ -116,17 +132,23 @@ def _plain(text: str) -> str:
     return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
 
 
+def sources() -> list[Path]:
+    """The files in which stepgen's circuits are written."""
+    found = (p for room in ("ir", "hw") for p in (_PACKAGE / room).rglob("*.py"))
+    return sorted(path for path in found if path.name != "model.py")
+
+
 def generator(design: Design) -> str:
     """SHA-256 of all that `to_verilog` depends on beside the design, hexadecimal.
 
     These are stepgen's circuits, those of the design's units from elsewhere, Amaranth and Yosys.
     """
-    own = {p for room in ("ir", "hw") for p in (_PACKAGE / room).rglob("*.py")}
+    own = sources()
     kinds = {type(unit.params) for unit in design.units}
     modules = {sys.modules[k.__module__] for k in kinds} | {k.module("rtl") for k in kinds}
     found = [getattr(module, "__file__", None) for module in modules]
-    others = {Path(path) for path in found if path is not None} - own
-    used = sorted(path for path in own if path.name != "model.py") + sorted(others)
+    others = {Path(path) for path in found if path is not None} - set(own)
+    used = [*own, *sorted(others)]
     h = hashlib.sha256(f"{version('amaranth')} {private.yosys().version()}".encode())
     for path in used:
         h.update(path.read_bytes())

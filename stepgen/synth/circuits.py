@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..emit.modules import kept_modules
 from ..hw import private
 from ..hw.accelerator import Accelerator
 from ..hw.design.table import Design
@@ -101,7 +102,7 @@ def counted(design: Design, family: str) -> Counted:
         Of the FPGA, whose hard blocks are instantiated.
     """
     device = Device(family)
-    library = Library("part", device)
+    library = Library("part", device, kept_modules())
     top = private.module(System(design, part=library.instance), _TOP, device)
     parts = library.rtlil
     for kind in {FIFO, *(unit.kind for unit in design.units)}:

@@ -1,0 +1,84 @@
+"""Modules of earlier designs, kept in the cache folder: most designs have units that others had."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..hw.verilog import sources
+from ..tools.cache import cache_folder, digest, prune
+
+KEEP_VERSIONS = 3
+"""Versions of stepgen whose modules stay."""
+KEEP_MODULES = 20_000
+"""Modules of one version after which the older half goes."""
+
+_LOADED = time.time()
+
+
+class Modules:
+    """What `stepgen.hw.library.Kept` asks for, as files.
+
+    Parameters
+    ----------
+    folder : Path
+        For one version of all that makes modules.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._more = 0
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """A module that was put there, by this process or another one."""
+        try:
+            module: dict[str, Any] = json.loads(self._file(key).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return module if module.pop("key", None) == key else None
+
+    def put(self, key: str, module: dict[str, Any]) -> None:
+        """Keep a module; where it can't be written, it isn't kept."""
+        with suppress(OSError):
+            if not self._more % 1000:
+                self._make_room()
+            self._more += 1
+            with tempfile.TemporaryDirectory(dir=self.folder) as place:
+                file = Path(place) / "module"
+                file.write_text(json.dumps({**module, "key": key}), encoding="utf-8")
+                os.replace(file, self._file(key))
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{digest(key)}.json"
+
+    def _make_room(self) -> None:
+        if not self.folder.exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            prune(self.folder.parent, KEEP_VERSIONS - 1)
+            self.folder.mkdir(exist_ok=True)
+        files = list(self.folder.glob("*.json"))
+        if len(files) > KEEP_MODULES:
+            for file in sorted(files, key=lambda f: f.stat().st_mtime)[: len(files) // 2]:
+                file.unlink(missing_ok=True)
+
+
+@cache
+def circuits() -> str | None:
+    """Hash of all that makes modules; None if files are newer than what this process has loaded."""
+    files = sources()
+    if max(file.stat().st_mtime for file in files) >= _LOADED:
+        return None
+    return digest(version("amaranth"), *(file.read_bytes() for file in files))
+
+
+def kept_modules() -> Modules | None:
+    """The modules that this version of stepgen has made; None if that can't be told."""
+    found = circuits()
+    return Modules(cache_folder() / "modules" / found) if found else None
