@@ -42,7 +42,25 @@ def test_drawn_inputs_are_of_the_types_of_their_streams(drawn) -> None:
             assert to_tokens(one.inputs[name], stream.type, name)
 
 
-def test_special_floats_and_far_tensors_are_drawn(drawn) -> None:
+def more() -> Iterator[tuple[Case, tuple[str, ...]]]:
+    """Further cases, in which steps that were drawn are rarer."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for number in range(CASES, 4 * CASES):
+        one, taken, _ = case(3, number, pairs)
+        pairs.update({(step, step): 1000 for step in taken})
+        yield one, taken
+
+
+def test_special_floats_are_drawn() -> None:
+    program = Drawn(1, [], Scale())
+    numbers = np.concatenate([program.floats((10, 10)).ravel() for _ in range(100)])
+    assert np.isnan(numbers).any()
+    for special in (np.inf, -np.inf):
+        assert (numbers == special).any()
+    assert {True, False} == set(np.signbit(numbers[numbers == 0]))
+
+
+def test_special_floats_and_far_tensors_are_in_cases(drawn) -> None:
     floats = [np.ravel(x) for one, _, _ in drawn for x in arrays(one) if x.dtype.kind != "i"]
     numbers = np.concatenate([x.astype(np.float32) for x in floats])
     assert np.isnan(numbers).any()
@@ -71,8 +89,7 @@ def test_every_function_that_maps_to_a_unit_is_drawn(drawn) -> None:
         and kind.__module__.startswith("stepgen.")
         and any(use.units for use in probe.uses(kind))
     }
-    more = (case(3, number) for number in range(CASES, 4 * CASES))
-    for one, _, _ in chain(drawn, more):
+    for one, *_ in chain(drawn, more()):
         missing -= {type(node.attrs["fn"]) for node in one.graph.nodes if "fn" in node.attrs}
         if not missing:
             break
@@ -93,8 +110,7 @@ def test_every_function_can_be_made(name: str) -> None:
 
 def test_every_step_is_drawn(drawn) -> None:
     missing = {*STEPS, "loop", "regions"} - {"own"}
-    more = (case(3, number) for number in range(CASES, 4 * CASES))
-    for _, taken, _ in chain(drawn, more):
+    for _, taken, *_ in chain(drawn, more()):
         missing -= {*taken}
         if not missing:
             break
