@@ -163,13 +163,15 @@ class Board:
                     f"{design.name} has a memory bus of {bus.data_bits} bits, but on a board the "
                     f"host reads and writes words of 32: give --bus-bits 32 or more"
                 )
-            end = max((region.end for region in design.regions.values()), default=0)
+            end, size = extent(design)
             held = self.memory_bytes
-            size = max(LEAST_MEMORY, 1 << (end - 1).bit_length())
             if size > held:
+                enough = [n for n, other in boards().items() if other.memory_bytes >= size]
+                same = [n for n in enough if named(n).chip == self.chip] or enough
                 raise StepError(
                     f"the tensors of {design.name} end at {end:,} bytes, but {self.name} has "
-                    f"{held:,} bytes of memory for them"
+                    f"{held:,} bytes of memory for them; enough has "
+                    f"{', '.join(same) or 'no board'}"
                 )
             if sdram is not None:
                 sdram.check(bus.data_bits, bus.burst)
@@ -184,6 +186,12 @@ class Board:
             single_port=self.memory["kind"] == "spram",
             counters=self.counters,
         )
+
+
+def extent(design: Design) -> tuple[int, int]:
+    """Where the tensors of a design end, and the size of a memory in block RAM that holds them."""
+    end = max((region.end for region in design.regions.values()), default=0)
+    return end, max(LEAST_MEMORY, 1 << (end - 1).bit_length())
 
 
 def boards() -> dict[str, Board]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..synth.part import Part
-from .description import Board
+from .description import Board, extent
 
 WORDS = {
     "lut": "LUTs",
@@ -16,6 +17,9 @@ WORDS = {
     "block_ram": "block RAMs",
 }
 """Names of resources in sentences."""
+
+BLOCK_BYTES = 2048
+"""Of a tensor in one block RAM."""
 
 _LESS = {
     "lut": "fewer lanes, or experts that share regions (time_multiplex)",
@@ -34,6 +38,56 @@ def available(part: Part) -> dict[str, int]:
         "multiplier": part.multipliers,
         "block_ram": part.block_rams,
     }
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What a design takes of a board, of 1, by estimate.
+
+    Attributes
+    ----------
+    board : Board
+    takes : dict of str to float
+        By resource; ``memory`` for tensors. Without what stands around the design, except for block
+        RAM in which tensors lie.
+    why : str
+        Why it can't stand on the board, whatever it takes; else empty.
+    """
+
+    board: Board
+    takes: Mapping[str, float]
+    why: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether it takes no more than there is."""
+        return not self.why and max(self.takes.values()) <= 1
+
+
+def shares(design: Design, board: Board, used: Mapping[str, int]) -> Shares:
+    """What a design takes of a board.
+
+    Parameters
+    ----------
+    design : Design
+    board : Board
+    used : mapping of str to int
+        What it takes of any, such as the total of `stepgen.synth.estimate.estimate`.
+    """
+    there = available(board.chip)
+    end, size = extent(design)
+    used = {**used, "memory": end}
+    if end and board.memory["kind"] == "block":
+        used["block_ram"] += -(-size // BLOCK_BYTES)
+    takes = {
+        what: used[what] / max(1, amount)
+        for what, amount in {**there, "memory": board.memory_bytes}.items()
+    }
+    try:
+        board.around(design)
+    except StepError as error:
+        return Shares(board, takes, str(error))
+    return Shares(board, takes, "")
 
 
 def check_room(design: Design, board: Board, used: Mapping[str, int]) -> None:

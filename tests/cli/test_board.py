@@ -1,0 +1,50 @@
+"""``stepgen board`` tells where a program fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepgen.board.description import boards
+
+ROWS = 400
+"""Of 8 bytes: more than the smallest memories hold."""
+
+
+@pytest.fixture
+def fits(stepgen):
+    """Rows of the command, by board."""
+
+    def told(options: str):
+        said = stepgen(f"board p.py:layer {options} --json")
+        assert said.code == 0, said.err
+        return {row["board"]: row for row in said.json["boards"]}
+
+    return told
+
+
+def test_what_a_program_takes_is_its_estimate(stepgen, fits) -> None:
+    estimate = stepgen("show p.py:layer --design --json").json["estimate"]["total"]
+    rows = fits("")
+    assert rows.keys() == boards().keys()
+    for name, row in rows.items():
+        chip = boards()[name].chip
+        assert row["takes"]["lut"] == estimate["lut"] / chip.luts
+        assert row["takes"]["multiplier"] == estimate["multiplier"] / chip.multipliers
+        assert row["fits"] == (not row["why"]) == (max(row["takes"].values()) <= 1)
+    assert rows["ulx3s-85f"]["fits"]
+
+
+def test_what_does_not_fit_is_named(stepgen, fits) -> None:
+    rows = fits(f"--lanes 16 --set rows={ROWS}")
+    assert "multipliers" in rows["ulx3s-85f"]["why"]
+    assert rows["alveo-u55c"]["fits"]
+    assert "memory" not in rows["icepi-zero-sdram"]["why"]
+    text = stepgen("board p.py:layer --lanes 16").out
+    assert "not enough LUTs" in text
+    assert "fits" in text
+
+
+def test_boards_with_enough_memory_are_named(stepgen) -> None:
+    said = stepgen("deploy p.py:layer --set rows=40000 --board virtual:ulx3s-85f")
+    assert said.code == 2
+    assert "has 131,072 bytes of memory for them; enough has ulx3s-85f-sdram\n" in said.err
