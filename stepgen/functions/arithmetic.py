@@ -15,7 +15,7 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
-from stepgen.ir.dims import buffer_bound
+from stepgen.ir.dims import buffer_bound, product_bound
 from stepgen.ir.dtypes import FLOATS, Tile, bf16, bool_, f32, int8, int16, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped
@@ -337,8 +337,15 @@ class Matmul(Mapped, Running):
         if streams[-1].node.attrs["init"]:
             raise StepError(f"a circuit sums up the products of {x} from zero")
         rows = buffer_bound(f"the number of rows of {state}", [state.rows])
+        most = product_bound(streams[0].shape[-streams[-1].node.attrs["rank"] :])
+        if most is None:
+            raise StepError(
+                f"a circuit needs a bound for the number of tiles that it sums up, from which the "
+                f"bits of sums follow, but chunks of {streams[0]} have none"
+            )
         unit = self._unit(lanes, tiles, stops=True)
-        return replace(unit, rows=max(1, rows), fixed=state.rows.static is not None)
+        fixed = state.rows.static is not None
+        return replace(unit, rows=max(1, rows), fixed=fixed, tiles=max(1, most))
 
     def joins_dims(self, *tiles: Tile) -> bool:
         """Where the matrix unit keeps the sums."""

@@ -1,5 +1,7 @@
 """Folds as units: of operands, and of tiles that another unit makes of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from harness import check
@@ -73,7 +75,26 @@ def test_bf16_products_are_summed_over_dims_that_are_joined_before():
     one, two = sums_of_products(1), sums_of_products(2)
     assert not [*one.of_kind(Flatten)]
     assert [u.params for u in two.of_kind(Flatten)] == [Flatten(2, 3, hold=False)] * 2
-    assert [u.params for u in two.of_kind(Matmul)] == [u.params for u in one.of_kind(Matmul)]
+    (once,), (twice,) = ([u.params for u in d.of_kind(Matmul)] for d in (one, two))
+    assert (once.tiles, twice.tiles) == (3, 9)
+    assert replace(twice, tiles=once.tiles) == once
+
+
+def test_sums_of_bf16_products_have_bits_for_all_tiles_of_a_chunk():
+    g = sg.Graph()
+    chunks = (2, sg.dynamic("D", bound=5))
+    x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), chunks) for name in "xw")
+    g.output(x.accum(sg.fn.matmul(), w, rank=1), "y")
+    (unit,) = lower(g, lanes=2).of_kind(Matmul)
+    assert unit.params.summing.k == 5 * 4
+
+
+def test_a_sum_of_bf16_products_without_a_bound_is_refused():
+    g = sg.Graph()
+    x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), (2, sg.dynamic("D"))) for name in "xw")
+    g.output(x.accum(sg.fn.matmul(), w, rank=1), "y")
+    with pytest.raises(sg.StepError, match=r"bound for the number of tiles .* have none"):
+        lower(g, lanes=2)
 
 
 def test_a_scan_of_bf16_products_has_no_circuit():

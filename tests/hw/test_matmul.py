@@ -67,6 +67,11 @@ def floats(draw: Draw, shape: tuple[int, int]):
     return numbers.as_element(np.where(draw.rng.random(shape) < some, special, x), "bf16")
 
 
+def alike(draw: Draw, shape: tuple[int, int]):
+    """One number: no sum of so many products is larger than that of the last of these."""
+    return numbers.as_element(np.full(shape, draw.one((1.0, 1.5, 2.0 - 2.0**-7))), "bf16")
+
+
 def product(x, w, lanes):
     if x.dtype.kind == "i":
         return x.astype(np.int32) @ w.astype(np.int32)
@@ -263,14 +268,23 @@ def test_what_can_not_be_built(changed, x, w, y, message):
 def test_sums_up_the_tiles_of_a_group(seed):
     """Groups of no tile give zeros where rows are static; tiles of no rows a tile of no rows."""
     draw = Draw(seed)
+    sum_up(draw, floats, bound=draw.one((1, 2, 4)), counts=(0, 1, 1, 2, 3))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_largest_sums_of_a_group_fit(seed):
+    sum_up(Draw(seed), alike, bound=1, counts=(1, 9, 20))
+
+
+def sum_up(draw: Draw, some, bound: int, counts: tuple[int, ...]):
+    """Compare sums of groups of so many tiles with at most `bound` rows."""
     lanes, rank, fixed = draw.one((1, 2, 2, 4)), draw.one((1, 2)), draw.one((True, False))
     k, n = (extent(draw, lanes, (1, 1, 2, 3, 5)) for _ in range(2))
-    bound = draw.one((1, 2, 4))
 
     def group():
         rows = bound if fixed else draw.one(range(bound + 1))
-        tiles = draw.one((0, 1, 1, 2, 3) if fixed else (1, 1, 2, 3))
-        return [(floats(draw, (rows, k)), floats(draw, (k, n))) for _ in range(tiles)]
+        tiles = max(0 if fixed else 1, draw.one(counts))
+        return [(some(draw, (rows, k)), some(draw, (k, n))) for _ in range(tiles)]
 
     groups = draw.nested([(0, 1, 2, 4), *[(0, 1, 2)] * (rank - 1)], group)
 
@@ -293,6 +307,7 @@ def test_sums_up_the_tiles_of_a_group(seed):
         stops=True,
         rows=bound,
         fixed=fixed,
+        tiles=max(counts),
         transposed=transposed,
         buffers=draw.one((1, 2)),
     )

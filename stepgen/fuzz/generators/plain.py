@@ -175,8 +175,11 @@ class Program:
     def floats(self, size: tuple[int, int]) -> Any:
         """Numbers, half of them around 1, the others of any exponent; in one tile of four specials.
 
-        Zeros, infinities, NaN, the largest and the smallest ones, and numbers that cancel.
+        Zeros, infinities, NaN, the largest and the smallest ones, and numbers that cancel. In one
+        tile of eight all are the same, so that sums of products are as large as these allow.
         """
+        if self.number(0, 7) == 0:
+            return np.full(size, self.pick(1.0, 1.5, 2.0 - 2.0**-7))
         near = self.rng.random(size) < 0.5
         exponent = np.where(
             near, self.rng.integers(-3, 4, size), self.rng.integers(-126, 127, size)

@@ -41,6 +41,8 @@ class Matmul(UnitParams):
         are summed up: most rows of a tile. Such a group's tiles have the same number of rows.
     fixed : bool
         Whether all tiles have that many rows.
+    tiles : int
+        Most tiles of such a group, from which the bits of its sums follow.
     transposed : bool
         Whether a tile of ``w`` is [n, k], instead of [k, n].
     buffers : int
@@ -54,6 +56,7 @@ class Matmul(UnitParams):
     stops: bool
     rows: int = 0
     fixed: bool = False
+    tiles: int = 1
     transposed: bool = False
     buffers: int = COMPLETE
 
@@ -66,7 +69,7 @@ class Matmul(UnitParams):
     @property
     def summing(self) -> Summing:
         """How it adds up."""
-        return Summing(ELEMENTS[self.element], self.k)
+        return Summing(ELEMENTS[self.element], self.k * max(1, self.tiles))
 
     def slices(self, lanes: int) -> tuple[int, int]:
         """Slices of a tile along K and along N."""
