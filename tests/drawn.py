@@ -15,6 +15,7 @@ from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.inventory import allocated_bits
 from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.hw.units.as_selector.params import AsSelector
 from stepgen.hw.units.eager_merge.params import EagerMerge
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.sink.params import Sink
@@ -150,7 +151,8 @@ def explained_states(predicted: Prediction) -> None:
     It is busy where something moves; it is full where an output has no room; what ends a wait for
     an input is a beat that gets to a head, and what ends one for room is a beat that leaves an
     output. Of the steps of Reassemble between chunks, and of the elements of TopK, nothing is seen
-    at the ports. Accumulate also waits for sums of its own, at times for room and an input at once.
+    at the ports, and AsSelector needs no room for the beats before the last one of a row.
+    Accumulate also waits for sums of its own, at times for room and an input at once.
     """
     moves = predicted.pushes
     dut = next(unit for unit in predicted.design.units if unit.name == "dut")
@@ -163,7 +165,7 @@ def explained_states(predicted: Prediction) -> None:
     nowhere = np.zeros(predicted.cycles, bool)
     no_room = np.any([nowhere, *(_no_room(predicted, c) for c in written)], axis=0)
     assert no_room[states == FULL].all(), f"full in cycles {np.flatnonzero(states == FULL)}"
-    if isinstance(dut.params, EagerMerge | Reassemble | TopK):
+    if isinstance(dut.params, AsSelector | EagerMerge | Reassemble | TopK):
         return
     channel = predicted.design.channel
     begins = np.flatnonzero((states[1:] == BUSY) & (states[:-1] != BUSY)) + 1

@@ -96,6 +96,8 @@ def every_unit() -> sg.Graph:
         sg.fn.compare("lt"), g.input("limit", sg.int8[1, 1], (2,))
     )
     g.output(above, "above")
+    gates = g.input("gates", sg.bool_[1, 6], (2,))
+    g.output(gates.map(sg.fn.as_selector(otherwise=True)), "routes")
     return g
 
 
@@ -113,6 +115,7 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "level": rng.integers(-128, 128, (2, 1, 1)).astype(np.int8),
         "limit": rng.integers(-128, 128, (2, 1, 1)).astype(np.int8),
         "grid": rng.integers(-128, 128, (2, 3, 8)).astype(np.int8),
+        "gates": rng.random((2, 1, 6)) < 0.3,
     }
 
 

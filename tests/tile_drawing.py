@@ -294,6 +294,14 @@ class TileProgram(Program):
         self.graph.output(scores.map(sg.fn.top_k(k)), f"{name}_chosen")
         return x
 
+    def step_selectors_of_flags(self, x: Stream, name: str) -> Stream:
+        """What is chosen steers nothing, but flags of selectors are tiles that take time."""
+        flags = self.beside(name, sg.Tile(1, self.number(1, 4), sg.bool_), x)
+        chosen = flags.map(sg.fn.as_selector(bool(self.number(0, 1))))
+        again = chosen.map(sg.fn.as_flags())
+        self.graph.output(again.map(sg.fn.convert(self.pick(sg.bf16, sg.f32))), name + "_again")
+        return x
+
     def step_weights(self, x: Stream, name: str) -> Stream:
         """One number per bit of a selector, routed like the elements."""
         n = self.number(1, 3)

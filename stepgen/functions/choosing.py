@@ -1,4 +1,4 @@
-"""Functions that choose the largest elements of a row: routing that is decided by data."""
+"""Functions that make selectors, or flags of them: routing that is decided by data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import sympy
 
+from stepgen.hw.units.as_selector import params as as_selector
+from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.top_k import params as top_k
-from stepgen.ir.dtypes import Selector, Tile
+from stepgen.ir.dtypes import DataType, Selector, Tile, bool_
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -111,3 +113,67 @@ class TopKScores(_Largest):
     def compute(self, at: Setting, x: Array) -> Array:
         """The elements that are chosen."""
         return np.asarray(numbers.canonical(x)[:, self.chosen(x)])
+
+
+@dataclass(frozen=True)
+class AsSelector(Mapped):
+    """Flags ``[1, C]`` -> a selector over C consumers: consumer j is chosen where flag j is set.
+
+    So comparisons route elements. A selector may choose none, which drops an element, or several.
+
+    Parameters
+    ----------
+    otherwise : bool
+        Whether there is one consumer more, the last one, which is chosen where no flag is set: of a
+        single flag consumer 0 gets the elements for which it is set, and consumer 1 the others.
+    """
+
+    otherwise: bool = False
+
+    elements: ClassVar = (bool_,)
+    extents_of: ClassVar[Literal["first"]] = "first"
+
+    def tile(self, call: Call, *tiles: Tile) -> Selector:
+        """A selector; with a known number of bits set where it is one of two."""
+        self.check(call, tiles)
+        (row,) = tiles
+        if row.rows != 1 or not row.cols.static:
+            call.fail(f"{self} needs flags in 1 row of static length, at least 1, not {row}")
+        consumers = row.cols.static + self.otherwise
+        return Selector(consumers, hot=1 if self.otherwise and consumers == 2 else None)
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """A bit for each flag."""
+        flags = x[0]
+        return np.append(flags, not flags.any()) if self.otherwise else flags.copy()
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Any], without_stops: Sequence[bool]
+    ) -> as_selector.AsSelector:
+        """It takes a slice of the row per cycle."""
+        return as_selector.AsSelector(tiles[0].cols.static, self.otherwise)
+
+
+class AsFlags(Mapped):
+    """A selector over n consumers -> flags ``[1, n]``, which `convert` makes numbers.
+
+    So what is chosen can be masked, counted or weighted.
+    """
+
+    maps_selectors: ClassVar[bool] = True
+    extents_of: ClassVar[Literal["first"]] = "first"
+
+    def tile(self, call: Call, *tiles: DataType) -> Tile:
+        """A row with a flag for each consumer."""
+        selector = tiles[0]
+        if len(tiles) != 1 or not isinstance(selector, Selector):
+            call.fail(f"{self} needs selectors, not {call.inputs[0]}")
+        return Tile(1, selector.n, bool_)
+
+    def compute(self, at: Setting, x: Array) -> Array:
+        """The bits as a row."""
+        return x[None].copy()
+
+    def unit(self, lanes: int, tiles: Sequence[Any], without_stops: Sequence[bool]) -> Any:
+        """It sends a slice of the row per cycle."""
+        return as_tile.AsTile(bool_.name, bool_.name, tiles[0].n)

@@ -43,6 +43,8 @@ def _operands(kind: type[Function]) -> str:
     """The tiles that Map takes, where one sentence suffices; else the class's docstring has it."""
     if not issubclass(kind, Mapped) or kind.reads_numbers:
         return ""
+    if kind.maps_selectors:
+        return ", of selectors"
     if kind.extents_of != "both" and kind.arity > 1:
         return ""
     elements = _listed([str(e) for e in kind.elements], "or")

@@ -7,14 +7,29 @@ from collections.abc import Sequence
 import sympy
 
 from stepgen.ir.dims import times
-from stepgen.ir.dtypes import Tile
-from stepgen.ir.function import Function
+from stepgen.ir.dtypes import DataType, Selector, Tile
+from stepgen.ir.function import Function, Mapped
 from stepgen.ir.operator import Call, Operator, Sizes
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Stream
 
 SYSTOLIC_ROWS = 16
 """Rows of the paper's compute tile, each with a row of the operand."""
+
+
+def operands_of(call: Call, function: Function, streams: Sequence[Stream]) -> list[DataType]:
+    """The operands of a function that is mapped: tiles, or selectors if it takes these.
+
+    Raises
+    ------
+    StepError
+        Through `call`, if a stream has other elements.
+    """
+    leaves = [dtype for stream in streams for dtype in stream.dtype.leaves]
+    selects = isinstance(function, Mapped) and function.maps_selectors
+    if selects and all(isinstance(dtype, Selector) for dtype in leaves):
+        return leaves
+    return [*tiles_of(call, streams)]
 
 
 def tiles_of(call: Call, streams: Sequence[Stream]) -> list[Tile]:

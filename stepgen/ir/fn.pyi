@@ -19,6 +19,42 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def as_flags(self) -> Function:
+        """A selector over n consumers -> flags ``[1, n]``, which `convert` makes numbers.
+
+        So what is chosen can be masked, counted or weighted.
+
+        Returns
+        -------
+        Function
+            For Map, of selectors.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
+    def as_selector(self, otherwise: bool = False) -> Function:
+        """Flags ``[1, C]`` -> a selector over C consumers: consumer j is chosen where flag j is set.
+
+        So comparisons route elements. A selector may choose none, which drops an element, or several.
+
+        Parameters
+        ----------
+        otherwise : bool
+            Whether there is one consumer more, the last one, which is chosen where no flag is set: of a
+            single flag consumer 0 gets the elements for which it is set, and consumer 1 the others.
+
+        Returns
+        -------
+        Function
+            For Map, of tiles of bool.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
     def at_least(self, c: float) -> Function:
         """``max(x, c)``, 1 operation per element; with 0 it is ReLU.
 

@@ -148,14 +148,17 @@ class Mapped(Function, abstract=True):
         one column ("rows") or as many as the parameter ``cols`` or ``k`` ("cols").
     ends_range : bool
         Whether the result is the last address of the range that is its operand.
+    maps_selectors : bool
+        Whether it accepts selectors.
     """
 
     counted: ClassVar[frozenset[int]] = frozenset()
     extents_of: ClassVar[Literal["both", "first", "placed", "product", "rows", "cols"]] = "both"
     ends_range: ClassVar[bool] = False
+    maps_selectors: ClassVar[bool] = False
 
     @abstractmethod
-    def tile(self, call: Call, *tiles: Tile) -> Tile | Selector:
+    def tile(self, call: Call, *tiles: Any) -> Tile | Selector:
         """The type of the resulting tile; of a function that chooses, that of the selector."""
 
     # `named` lets classes name their tiles: compute(self, at, x), compute(self, at, a, b).

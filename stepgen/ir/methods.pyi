@@ -269,8 +269,8 @@ class Methods:
         fn : Function
             Such as ``fn.matmul()``.
         *xs : Stream
-            Streams of equal shape, one per tile that the function takes; a stream of tuples gives
-            several.
+            Streams of equal shape, one per tile or selector that the function takes; a stream of tuples
+            gives several.
         name : str, optional
             Name of the node.
 

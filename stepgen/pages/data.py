@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..ir.dims import dynamic, ragged, static
-from ..ir.dtypes import FLAG, STORED, Buffer, DataType, Selector, Tile, TupleType, address
+from ..ir.dtypes import STORED, Buffer, DataType, Selector, Tile, TupleType, address
 from ..ir.feedback import Feedback
 from ..ir.graph import Graph
 from ..ir.stream import Stream
@@ -29,8 +29,6 @@ def elements() -> Iterator[str]:
             built = f"in tensors, of which loads make {element.on_chip}"
         else:
             built = "yes" if travels(element[1, 8]) else "no"
-        if element == FLAG.element:
-            built = "as a flag, `[1, 1]`" if travels(FLAG) else "no"
         if element == address:
             built = "as a row, `[1, k]`" if travels(element[1, 2]) else "no"
         rows.append((spelled, str(element.bits), size, limits, built))

@@ -20,6 +20,7 @@ from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.units import load_all
 from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.hw.units.as_flag.params import AsFlag
+from stepgen.hw.units.as_selector.params import AsSelector
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.hw.units.cap.params import Cap
 from stepgen.hw.units.count.params import Count
@@ -255,6 +256,15 @@ def as_flag(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, OUTER, rows=(1,), slices=1)
     formats = {"x": (LANES, 1), "y": (1, 1)}
     return alone(AsFlag(), {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
+
+
+def as_selector(draw: Draw) -> Case:
+    slices, otherwise = draw.one((1, 2, 3)), draw.one((False, True))
+    columns = slices * LANES - draw.one((0, 1))
+    beats, dims = tiles(draw, OUTER, OUTER, rows=(1,), slices=slices)
+    formats = {"x": (LANES, 1), "y": (columns + otherwise, 1)}
+    params = AsSelector(columns, otherwise)
+    return alone(params, {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
 
 
 def running_max(draw: Draw) -> Case:
@@ -617,6 +627,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "tile_addresses": (tile_addresses,),
     "count": (count,),
     "as_flag": (as_flag,),
+    "as_selector": (as_selector,),
     "as_tile": (as_tile,),
     "running_max": (running_max,),
     "place_row": (place_row,),

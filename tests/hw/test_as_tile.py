@@ -23,7 +23,7 @@ from stepgen.timing.model import Fault, predict
 @pytest.mark.parametrize("seed", range(8))
 def test_numbers_are_converted(seed, operand, name):
     draw = Draw([seed, operand == "bool"])
-    columns = draw.one((1, 2, 3, 5)) if operand == "address" else 1
+    columns = draw.one((1, 2, 3, 5))
     bits = draw.one((2, 5, 9, 32)) if operand == "address" else 1
     rank = draw.one((0, 1))
     tile = sg.Tile(1, columns, ELEMENTS[name])
@@ -31,7 +31,7 @@ def test_numbers_are_converted(seed, operand, name):
 
     def drawn():
         if operand == "bool":
-            return draw.flags(1, 0.5)
+            return draw.flags(columns, 0.5)
         return draw.rng.integers(0, (1 << draw.one((2, bits))) - 1, columns).astype(np.uint64)
 
     nested = draw.nested([(0, 1, 2, 5)] * (rank + 1), drawn)

@@ -18,7 +18,7 @@ from hostile import refused, works
 from programs import shipped_functions
 
 import stepgen as sg
-from stepgen.ir.function import Cut, function_types
+from stepgen.ir.function import function_types
 from stepgen.ir.operator import functions
 from stepgen.ir.text import dumps, loads
 
@@ -244,6 +244,8 @@ def uses(function: sg.Function) -> Iterator[sg.Graph]:
         sg.f32[2, 8],
         sg.address[1, 1],
         sg.address[1, 2],
+        sg.bool_[1, 2],
+        sg.Selector(2),
     ]
     for dtypes in itertools.product(kinds, repeat=function.arity):
         for op in ("map", "accum", "scan", "flat_map"):
@@ -270,8 +272,7 @@ def test_functions(name: str) -> None:
     own = {"compare": "lt", "retile_streamify": "row"} | {"top_k": 1, "top_k_scores": 1}
     to = sg.int16 if name.startswith("requantize") else sg.f32
     given = {f: to if f == "to" else own.get(name, VALID.get(hints[f])) for f in fields}
-    takes_selectors = issubclass(kind, Cut) and kind.cuts_selectors
-    assert [*uses(getattr(sg.fn, name)(**given))] or takes_selectors
+    assert [*uses(getattr(sg.fn, name)(**given))]
     for key in fields:
         for what, value in hostile.values().items():
             try:

@@ -250,6 +250,23 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "map: top_k_scores(k=9) can't choose 9 of the 8 elements of int8 1x8",
     ),
     (
+        lambda: _x(_g(), 4, tile=sg.bool_[2, 8]).map(fn.as_selector()),
+        "map: as_selector(otherwise=False) needs flags in 1 row of static length, at least 1, not "
+        "bool 2x8",
+    ),
+    (
+        lambda: _x(_g(), 4).map(fn.as_selector()),
+        "map: as_selector(otherwise=False) works on bool, not on int8 1x8",
+    ),
+    (
+        lambda: _x(_g(), 4).map(fn.as_flags()),
+        "map: as_flags() needs selectors, not Stream[int8 1x8; 4]",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.Selector(3)).map(fn.square()),
+        "map: functions work on tiles, but x.0 is Stream[selector 3; 4]",
+    ),
+    (
         lambda: _x(_g(), 4, tile=sg.int8[2, 7]).map(fn.rotate_pairs()),
         "map: rotate_pairs() needs an even number of columns, not int8 2x7",
     ),

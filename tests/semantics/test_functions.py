@@ -271,6 +271,25 @@ def test_the_largest_of_a_row(row: Any, element: str, k: int, chosen: list[int])
     assert np.signbit(scores.astype(float)).tolist() == np.signbit(expected).tolist()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_flags_become_selectors_and_selectors_flags(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, otherwise = int(rng.integers(1, 6)), bool(seed % 2)
+    flags = rng.random((7, 1, count)) < 0.3
+    g = sg.Graph()
+    chosen = g.input("x", sg.bool_[1, count], (7,)).map(sg.fn.as_selector(otherwise))
+    g.output(chosen, "chosen")
+    g.output(chosen.map(sg.fn.as_flags()), "again")
+    result = execute(g, {"x": flags})
+    for row, selector, again in zip(
+        flags, result.nested("chosen"), result.nested("again"), strict=True
+    ):
+        more = [not any(row[0].tolist())] if otherwise else []
+        assert selector.tolist() == [*row[0].tolist(), *more]
+        assert again.tolist() == [selector.tolist()]
+    assert chosen.dtype.hot == (1 if otherwise and count == 1 else None)
+
+
 ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     *((getattr(sg.fn, name)(), "f32", [(5, 4), (5, 4)]) for name in (*EXACT, "div")),
     *(

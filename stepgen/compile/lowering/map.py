@@ -1,6 +1,5 @@
 """Map becomes the unit of its function."""
 
-from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..choosing import add_chosen
 from ..circuit import Circuit
@@ -17,6 +16,7 @@ class MapCircuit(Circuit):
         "rows and columns are broadcast; sums, maxima and running maxima of rows, which decay for "
         "integers; "
         "shifts of columns; the largest of a row, also as selectors; "
+        "selectors of flags, and flags of selectors; "
         "rows placed by number; masks by number and by position; the ends of ranges"
     )
 
@@ -24,10 +24,7 @@ class MapCircuit(Circuit):
         function = node.attrs["fn"]
         types = [s.dtype for s in (*node.inputs, *node.outputs)]
         without_stops = [lacks_stops(x) for x in node.inputs]
-        of_tiles = all(isinstance(t, Tile) for t in types[:-1])
-        add_chosen(
-            node, to, lambda: function.unit(to.lanes, types, without_stops) if of_tiles else None
-        )
+        add_chosen(node, to, lambda: function.unit(to.lanes, types, without_stops))
 
     def ignores_stops(self, node: Node, index: int) -> bool:
         """For the operands that the function's unit counts."""

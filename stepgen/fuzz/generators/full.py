@@ -29,13 +29,11 @@ from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
 from ..coverage import own_functions
-from .addressed import Addressed
+from .choosing import Choosing
 from .plain import columns_of, steps_of, tile_of
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""
-MOST_CHOSEN = 6
-"""Consumers that data choose from, at most."""
 
 
 def element_wise() -> list[type[Function]]:
@@ -86,10 +84,10 @@ class Scale:
         )
 
 
-class Drawn(Addressed):
+class Drawn(Choosing):
     """A drawn program with everything that becomes a circuit.
 
-    Beside the steps of `Addressed`: loads of several dims, stores, every registered function and
+    Beside the steps of `Choosing`: loads of several dims, stores, every registered function and
     every operator of a user's own that has a circuit.
     """
 
@@ -163,57 +161,6 @@ class Drawn(Addressed):
         one, other = x.fork(2)
         sg.linear_offchip_store(one, tensor)
         return other
-
-    def step_choices(self, x: Stream, name: str) -> Stream:
-        """Selectors become one for each bit: data per choice are routed, or repeated."""
-        bits = self.number(1, 4)
-        hot = self.pick(None, self.number(1, bits))
-        ones = self.beside(name, sg.Selector(bits, hot=hot), x).flat_map(sg.fn.one_hot(), rank=1)
-        if self.number(0, 3) == 0:
-            self.graph.output(ones, f"{name}_ones")
-        if hot is None:
-            return x.promote(0).expand(ones)
-        each = self.beside(f"{name}_each", x.dtype, x, hot)
-        self.graph.output(x, f"{name}_x")
-        return sg.reassemble(
-            self.branches(sg.partition(each, ones, rank=0)), ones, rank=0, order="index"
-        )
-
-    def step_repeated_choice(self, x: Stream, name: str) -> Stream:
-        """Elements that are routed by selectors, each of which is repeated."""
-        sel, n = self.beside(f"{name}_sel", sg.Selector(self.number(1, 3)), x), self.number(1, 3)
-        if self.number(0, 1):
-            each = self.beside(name, x.dtype, x, n)
-            self.graph.output(x, f"{name}_x")
-            sel = sel.promote(0).expand(count=n)
-        else:
-            each = x.promote(0)
-            sel = sel.promote(0).expand(each, rank=1)
-        parts = self.branches(sg.partition(each, sel, rank=0))
-        return sg.reassemble(parts, sel, rank=0, order=self.pick("index", "arrival"))
-
-    def step_top_k(self, x: Stream, name: str) -> Stream:
-        """Elements to consumers that data choose, many of them equal; with the scores of these."""
-        tile, count = tile_of(x), self.number(1, MOST_CHOSEN)
-        if self.number(0, 1) and tile.rows == 1 and columns_of(x) <= MOST_CHOSEN:
-            count, scores = columns_of(x), x
-        else:
-            self.ranges[name] = range(-1, 2)
-            element = self.pick(*NUMBERS)
-            scores = self.beside(name, sg.Tile(1, count, element), x)
-        k = self.number(1, count)
-        chosen = scores.map(sg.fn.top_k(k))
-        if self.number(0, 1):
-            best = scores.map(sg.fn.top_k_scores(k))
-            if self.number(0, 1):
-                ones = chosen.flat_map(sg.fn.one_hot(), rank=1)
-                each = best.flat_map(sg.fn.retile_streamify("col"), rank=1)
-                best = sg.reassemble(sg.partition(each, ones, rank=0), ones, rank=0, order="index")
-            self.graph.output(best, f"{name}_scores")
-        if self.number(0, 1):
-            return x.promote(0).expand(chosen.flat_map(sg.fn.one_hot(), rank=1))
-        parts = self.branches(sg.partition(x, chosen, rank=0))
-        return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
 
     def step_function(self, x: Stream, name: str) -> Stream:
         """Any function, with drawn parameters, where it may be used; often a user's own."""
@@ -322,25 +269,6 @@ class Drawn(Addressed):
         """Rows, of which flags that nothing has padded drop any."""
         flags = self.beside(name, sg.Tile(1, 1, sg.bool_), x, tile_of(x).rows)
         return x.flat_map(sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags)
-
-    def step_flags_of_data(self, x: Stream, name: str) -> Stream:
-        """Flags that data make: they drop rows, become numbers, are joined and cut again."""
-        tile = tile_of(x)
-        if tile.rows != 1:
-            raise sg.StepError("a flag for each tile drops tiles of one row")
-        other = self.beside(name, sg.Tile(1, 1, tile.element), x)
-        flags = x.map(sg.fn.row_max()).map(sg.fn.compare(self.pick("lt", "ge")), other)
-        if self.number(0, 1):
-            return x.flat_map(
-                sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags.promote(0)
-            )
-        if self.number(0, 1):
-            return flags.map(sg.fn.convert(self.pick(*NUMBERS)))
-        axis, join = self.pick(("row", sg.fn.retile_row()), ("col", sg.fn.retile_col()))
-        joined = flags.promote(0).expand(count=self.number(1, 3)).accum(join, rank=1)
-        cut = joined.flat_map(sg.fn.retile_streamify(axis), rank=self.number(0, 1))
-        self.graph.output(cut, f"{name}_cut")
-        return joined.map(sg.fn.convert(sg.int8))
 
     def hollow(self) -> Dim:
         """A dynamic dim, empty half of the time."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.applying import Applying, matmul_memory, over_all, tiles_of
+from stepgen.ir.applying import Applying, matmul_memory, operands_of, over_all
 from stepgen.ir.dtypes import Tile
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.graph import build
@@ -28,10 +28,10 @@ class Map(Applying):
         x = call.inputs[0]
         for other in call.inputs[1:]:
             call.same_shape(x, other)
-        tiles = tiles_of(call, call.inputs)
+        operands = operands_of(call, function, call.inputs)
         if not isinstance(function, Mapped):
             call.fail(f"{function} can't be mapped, choose a function from tiles to a tile")
-        made = function.tile(call, *tiles)
+        made = function.tile(call, *operands)
         volume = over_all(call.inputs, made.elements) if isinstance(made, Tile) else None
         return [Out(x.shape, made, dict(enumerate(x.totals)), volume)]
 
@@ -57,8 +57,8 @@ def map(fn: Function, *xs: Stream, name: str | None = None) -> Stream:
     fn : Function
         Such as ``fn.matmul()``.
     *xs : Stream
-        Streams of equal shape, one per tile that the function takes; a stream of tuples gives
-        several.
+        Streams of equal shape, one per tile or selector that the function takes; a stream of tuples
+        gives several.
     name : str, optional
         Name of the node.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.dtypes import FLAG, DataType, Tile, TupleType, address
+from ...ir.dtypes import FLAG, DataType, Selector, Tile, TupleType, address
 from ...ir.errors import StepError
 from ...ir.stream import Node
 from ..kernel import Memory, aux_of, head, helper, offsets, packed
@@ -12,8 +12,8 @@ from .actor import tile_word
 from .program import Program
 
 OPERAND = offsets("channel", "columns", "steps", "path")
-"""Origin of an operand; its path through tuples has `DEEPEST` words. A row of flags or addresses,
-whose word is no tile, has its columns here, all else 0."""
+"""Origin of an operand; its path through tuples has `DEEPEST` words. A selector, and a row
+of flags or addresses, whose word is no tile, has its columns here, all else 0."""
 DEEPEST = 4
 """Most levels of nested tuples."""
 OPERAND_SIZE = OPERAND.path + DEEPEST
@@ -71,9 +71,11 @@ def build(node: Node, to: Program) -> tuple[int, int]:
 
 
 def _columns(dtype: DataType, *, converts: bool) -> int:
-    """Columns of a flag, and of addresses that are numbers from here on; 0 for all else."""
+    """Columns of flags, and of addresses that are numbers from here on; 0 for all else."""
     if dtype == FLAG:
         return 1
+    if isinstance(dtype, Selector):
+        return dtype.n
     if converts and isinstance(dtype, Tile) and dtype.element == address:
         return dtype.cols.static or 0
     return 0

@@ -1,0 +1,106 @@
+"""Draws selectors and flags, from inputs or made of data, and what they route or drop."""
+
+from __future__ import annotations
+
+import stepgen as sg
+
+from ...ir.dtypes import NUMBERS
+from ...ir.stream import Stream
+from .addressed import Addressed
+from .plain import columns_of, tile_of
+
+MOST_CHOSEN = 6
+"""Consumers that data choose from, at most."""
+
+
+class Choosing(Addressed):
+    """A drawn program in which selectors and flags decide where elements go."""
+
+    def step_choices(self, x: Stream, name: str) -> Stream:
+        """Selectors become one for each bit: data per choice are routed, or repeated."""
+        bits = self.number(1, 4)
+        hot = self.pick(None, self.number(1, bits))
+        ones = self.beside(name, sg.Selector(bits, hot=hot), x).flat_map(sg.fn.one_hot(), rank=1)
+        if self.number(0, 3) == 0:
+            self.graph.output(ones, f"{name}_ones")
+        if hot is None:
+            return x.promote(0).expand(ones)
+        each = self.beside(f"{name}_each", x.dtype, x, hot)
+        self.graph.output(x, f"{name}_x")
+        return sg.reassemble(
+            self.branches(sg.partition(each, ones, rank=0)), ones, rank=0, order="index"
+        )
+
+    def step_repeated_choice(self, x: Stream, name: str) -> Stream:
+        """Elements that are routed by selectors, each of which is repeated."""
+        sel, n = self.beside(f"{name}_sel", sg.Selector(self.number(1, 3)), x), self.number(1, 3)
+        if self.number(0, 1):
+            each = self.beside(name, x.dtype, x, n)
+            self.graph.output(x, f"{name}_x")
+            sel = sel.promote(0).expand(count=n)
+        else:
+            each = x.promote(0)
+            sel = sel.promote(0).expand(each, rank=1)
+        parts = self.branches(sg.partition(each, sel, rank=0))
+        return sg.reassemble(parts, sel, rank=0, order=self.pick("index", "arrival"))
+
+    def step_top_k(self, x: Stream, name: str) -> Stream:
+        """Elements to consumers that data choose, many of them equal; with the scores of these."""
+        tile, count = tile_of(x), self.number(1, MOST_CHOSEN)
+        if self.number(0, 1) and tile.rows == 1 and columns_of(x) <= MOST_CHOSEN:
+            count, scores = columns_of(x), x
+        else:
+            self.ranges[name] = range(-1, 2)
+            element = self.pick(*NUMBERS)
+            scores = self.beside(name, sg.Tile(1, count, element), x)
+        k = self.number(1, count)
+        chosen = scores.map(sg.fn.top_k(k))
+        if self.number(0, 1):
+            best = scores.map(sg.fn.top_k_scores(k))
+            if self.number(0, 1):
+                ones = chosen.flat_map(sg.fn.one_hot(), rank=1)
+                each = best.flat_map(sg.fn.retile_streamify("col"), rank=1)
+                best = sg.reassemble(sg.partition(each, ones, rank=0), ones, rank=0, order="index")
+            self.graph.output(best, f"{name}_scores")
+        if self.number(0, 1):
+            return x.promote(0).expand(chosen.flat_map(sg.fn.one_hot(), rank=1))
+        parts = self.branches(sg.partition(x, chosen, rank=0))
+        return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
+
+    def step_flags_of_data(self, x: Stream, name: str) -> Stream:
+        """Flags that data make: they drop rows, become numbers, are joined and cut again."""
+        tile = tile_of(x)
+        if tile.rows != 1:
+            raise sg.StepError("a flag for each tile drops tiles of one row")
+        other = self.beside(name, sg.Tile(1, 1, tile.element), x)
+        flags = x.map(sg.fn.row_max()).map(sg.fn.compare(self.pick("lt", "ge")), other)
+        if self.number(0, 1):
+            return x.flat_map(
+                sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags.promote(0)
+            )
+        if self.number(0, 1):
+            return flags.map(sg.fn.convert(self.pick(*NUMBERS)))
+        axis, join = self.pick(("row", sg.fn.retile_row()), ("col", sg.fn.retile_col()))
+        joined = flags.promote(0).expand(count=self.number(1, 3)).accum(join, rank=1)
+        cut = joined.flat_map(sg.fn.retile_streamify(axis), rank=self.number(0, 1))
+        self.graph.output(cut, f"{name}_cut")
+        return joined.map(sg.fn.convert(sg.int8))
+
+    def step_selectors_of_flags(self, x: Stream, name: str) -> Stream:
+        """Elements go where comparisons, or flags of an input, say; selectors are flags again."""
+        tile = tile_of(x)
+        if tile.rows == 1 and columns_of(x) <= MOST_CHOSEN:
+            flags = x.map(sg.fn.compare(self.pick("lt", "ge")), self.beside(name, tile, x))
+        else:
+            count = self.number(1, MOST_CHOSEN)
+            flags = self.beside(name, sg.Tile(1, count, sg.bool_), x)
+        chosen = flags.map(sg.fn.as_selector(otherwise=bool(self.number(0, 1))))
+        if self.number(0, 1):
+            back = chosen.map(sg.fn.as_flags())
+            if self.number(0, 1):
+                back = back.map(sg.fn.convert(self.pick(*NUMBERS)))
+            self.graph.output(back, f"{name}_flags")
+        if self.number(0, 1):
+            return x.promote(0).expand(chosen.flat_map(sg.fn.one_hot(), rank=1))
+        parts = self.branches(sg.partition(x, chosen, rank=0))
+        return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
