@@ -190,17 +190,30 @@ def _made(
 ) -> Stream | None:
     """What a use gives, or None where the types do not fit."""
     hints = inspect.signature(functions()[op]).parameters
-    shapes = ([extents["D"]], [extents["D"], extents["K"]])
+    shapes = ((extents["D"],), (extents["D"], extents["K"]))
     ranks = [{"rank": rank} for rank in (0, 1)] if "rank" in hints else [{}]
     init = {"init": None} if "init" in hints else {}
     for shape, rank in itertools.product(shapes, ranks):
-        g = Graph()
-        xs = [g.input(f"x{n}", o.dtype(extents), shape) for n, o in enumerate(candidate)]
+        dtypes = [o.dtype(extents) for o in candidate]
         try:
-            return g.add(op, xs, {"fn": maker(kind)(**given), **rank, **init}).outputs[0]
+            attrs = {"fn": maker(kind)(**given), **rank, **init}
+            _TRIED.add(op, [_input(n, d, shape) for n, d in enumerate(dtypes)], attrs)
         except StepError:
             continue
+        g = Graph()
+        xs = [g.input(f"x{n}", d, shape) for n, d in enumerate(dtypes)]
+        return g.add(op, xs, attrs).outputs[0]
     return None
+
+
+_TRIED = Graph()
+"""Where it is tried whether types fit: they mostly don't, and inputs take the most time."""
+
+
+@cache
+def _input(n: int, dtype: DataType, shape: tuple[int | str, ...]) -> Stream:
+    """An operand's input there."""
+    return _TRIED.input(f"x{len(_TRIED.inputs)}", dtype, shape)
 
 
 def circuit(node: Node) -> tuple[tuple[UnitParams, ...], str]:
