@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from seeds import some_slow
 
 from stepgen.program.program import examples
 
@@ -25,6 +26,7 @@ SIZES = {
 }
 """Small parameters of the shipped examples."""
 
+QUICK = ("moe", "matmul", "matvec", "perceptron", "hierarchical")
 OWN = {"p.py:soft": "", "empty.py:empty": "", "recipes:relu": "", "normalize:rms_norm": "rows=8"}
 EMPTY = """
 import stepgen as sg
@@ -55,7 +57,9 @@ def test_every_example_has_small_parameters() -> None:
     assert {*SIZES, "normalize", "recipes"} == set(examples())
 
 
-@pytest.mark.parametrize("program", [*SIZES, *OWN])
+@pytest.mark.parametrize(
+    "program", [*some_slow(sorted(SIZES, key=lambda name: name not in QUICK), len(QUICK)), *OWN]
+)
 def test_no_command_prints_what_is_undefined(stepgen, here, program) -> None:
     (here / "empty.py").write_text(EMPTY)
     settings = " ".join(f"--set {pair}" for pair in {**SIZES, **OWN}[program].split())

@@ -70,7 +70,9 @@ def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
         assert verdict.compared["memory"] > 0
 
 
-@pytest.mark.parametrize(("lanes", "bits"), [(8, 128), (16, 32)])
+@pytest.mark.parametrize(
+    ("lanes", "bits"), [(8, 128), pytest.param(16, 32, marks=pytest.mark.slow)]
+)
 def test_wider_matrix_units(lanes, bits, tmp_path):
     """A bus word wider than a beat of int8, and one that is narrower."""
     program = example("moe").moe(tokens=5, experts=2, top=1, width=16, hidden=32, columns=16)
