@@ -59,11 +59,10 @@ def gelu(
             tensor, tile=tile, shape=shape, stride=stride, name=tensor.name
         )
 
-    first = load(x, (tile, width), 1, 0).map(sg.fn.matmul(), load(w1, (width, columns), 0, 1))
-    hidden = first.map(sg.fn.add(), load(b1, (1, columns), 0, 1)).map(sg.fn.gelu_tanh())
-    second = hidden.map(sg.fn.convert(sg.bf16)).accum(
-        sg.fn.matmul(), load(w2, (columns, width), 0, 1), rank=1
-    )
+    layer = load(w1, (width, columns), 0, 1), load(b1, (1, columns), 0, 1)
+    first = load(x, (tile, width), 1, 0).map(sg.fn.matmul_add(), *layer)
+    hidden = first.map(sg.fn.gelu_tanh()).map(sg.fn.convert(sg.bf16))
+    second = hidden.accum(sg.fn.matmul(), load(w2, (columns, width), 0, 1), rank=1)
     result = second.map(sg.fn.add(), load(b2, (1, width), 0))
     sg.linear_offchip_store(result.map(sg.fn.convert(sg.bf16)), y, name="y")
 

@@ -265,6 +265,13 @@ class TileProgram(Program):
         weight = sg.Tile(2 * self.number(1, 3), x.dtype.cols, x.dtype.element)
         return x.map(sg.fn.matmul(transpose=True), self.beside(name, weight, x))
 
+    def step_matmul_add(self, x: Stream, name: str) -> Stream:
+        x = self.floats(x)
+        cols = 2 * self.number(1, 3)
+        w = self.beside(name, sg.Tile(x.dtype.cols, cols, x.dtype.element), x)
+        start = self.beside(f"{name}_start", sg.f32[1, cols], x)
+        return x.map(sg.fn.matmul_add(), w, start)
+
     def step_columns(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("col"), rank=self.pick(0, 1))
 

@@ -14,7 +14,7 @@ from .choosing import add_chosen, chosen
 from .lower import Lowering
 
 
-def fold(node: Node, to: Lowering, choose: Callable[..., Any]) -> None:
+def fold(node: Node, to: Lowering, choose: Callable[..., Any], *, joins: bool) -> None:
     """Add the unit of a fold, behind the one that makes the tiles that it folds.
 
     Parameters
@@ -23,6 +23,8 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any]) -> None:
     to : Lowering
     choose : function of lanes, streams and rank
         What the function of the node calls its unit.
+    joins : bool
+        Whether the dims of a chunk may be joined, since only its end matters.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any]) -> None:
     except StepError as error:
         raise to.fail(node, str(error)) from None
     rank = node.attrs["rank"]
-    if rank > 1 and function.joins_dims(*tiles):
+    if joins and rank > 1 and function.joins_dims(*tiles):
         params = chosen(node, to, lambda: choose(to.lanes, streams, 1), in_chain=False)
         joined = {port: _joined(node, to, n, port) for n, port in enumerate(params.inputs)}
         to.unit(node.name, params, **joined, y=to.output(node, delay=params.delay(to.lanes)))

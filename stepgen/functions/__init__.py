@@ -9,6 +9,7 @@ from stepgen.functions import (
     choosing,
     elementwise,
     masking,
+    products,
     reductions,
     retiling,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "choosing",
     "elementwise",
     "masking",
+    "products",
     "reductions",
     "retiling",
 ]

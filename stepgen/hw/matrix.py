@@ -85,7 +85,9 @@ class Accumulators(wiring.Component):
     step : ``In(1)``
         Add a term to the accumulator whose turn it is.
     first : ``In(1)``
-        The accumulator starts from zero.
+        The accumulator starts from `start`.
+    start : ``In``
+        Lanes of an accumulator.
     term : ``In``
         What to add.
     sums : ``Out``
@@ -101,7 +103,15 @@ class Accumulators(wiring.Component):
     def __init__(self, slices: int, shape: data.ArrayLayout, term: data.ArrayLayout):
         self.slices = slices
         self.shape = shape
-        super().__init__({"step": In(1), "first": In(1), "term": In(term), "sums": Out(shape)})
+        super().__init__(
+            {
+                "step": In(1),
+                "first": In(1),
+                "start": In(shape),
+                "term": In(term),
+                "sums": Out(shape),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -115,7 +125,8 @@ class Accumulators(wiring.Component):
                 m.d.sync += before.eq(oldest)
         with m.If(self.step):
             for lane in range(self.shape.length):
-                m.d.sync += self.sums[lane].eq(Mux(self.first, 0, before[lane]) + self.term[lane])
+                begun = Mux(self.first, self.start[lane], before[lane])
+                m.d.sync += self.sums[lane].eq(begun + self.term[lane])
         return m
 
     def _ring(self, m, rows, platform):

@@ -274,8 +274,8 @@ class Functions:
 
         Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
         accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
-        is rounded once (`stepgen.semantics.sums`); that of f32 products is a tree over the lanes of a
-        slice, then slices in increasing k.
+        is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
+        products is a tree over the lanes of a slice, then slices in increasing k.
 
         Parameters
         ----------
@@ -286,6 +286,28 @@ class Functions:
         -------
         Function
             For Map, Accum and Scan.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
+    def matmul_add(self, transpose: bool = False) -> Function:
+        """``[M, K] x [K, N] + [1, N] -> [M, N]``: products whose sums start at a row, such as a bias.
+
+        The row is int32 where tiles are int8 or int16, f32 where they are bf16 or f32. Integers give
+        the bits of matmul and add. Floats do not: the row is a term of the sum, that of bf16 is rounded
+        once with it (`stepgen.semantics.sums`).
+
+        Parameters
+        ----------
+        transpose : bool
+            Whether the weight tile is ``[N, K]``.
+
+        Returns
+        -------
+        Function
+            For Map.
 
         Raises
         ------

@@ -66,9 +66,9 @@ def sums_of_products(rank: int, init: float | None = None) -> Design:
     return lower(g, lanes=2)
 
 
-def test_bf16_products_are_summed_from_zero():
-    with pytest.raises(sg.StepError, match="a circuit sums up the products of bf16 4x4 from zero"):
-        sums_of_products(1, 1.0)
+def test_sums_of_bf16_products_start_at_a_number():
+    (unit,) = sums_of_products(1, 1.0).of_kind(Matmul)
+    assert unit.params.start == int(np.float32(1).view(np.uint32))
 
 
 def test_bf16_products_are_summed_over_dims_that_are_joined_before():
@@ -97,9 +97,11 @@ def test_a_sum_of_bf16_products_without_a_bound_is_refused():
         lower(g, lanes=2)
 
 
-def test_a_scan_of_bf16_products_has_no_circuit():
+def test_a_scan_of_bf16_products_is_the_same_unit_which_joins_no_dims():
     g = sg.Graph()
-    x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), (2, 3)) for name in "xw")
-    g.output(sg.scan(sg.fn.matmul(), x, w, rank=1), "y")
-    with pytest.raises(sg.StepError, match="no circuit yet that sends every sum of products of"):
-        lower(g, lanes=2)
+    x, w = (g.input(name, sg.Tile(4, 4, sg.bf16), (2, 3, 3)) for name in "xw")
+    g.output(sg.scan(sg.fn.matmul(), x, w, rank=2), "y")
+    design = lower(g, lanes=2)
+    (scan,), (accum,) = (d.of_kind(Matmul) for d in (design, sums_of_products(2)))
+    assert not [*design.of_kind(Flatten)]
+    assert scan.params == replace(accum.params, level=4)

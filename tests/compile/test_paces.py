@@ -75,6 +75,8 @@ class Case:
     outputs: list[str]
     beside: tuple[str, int, str] = ("", 0, "")
     """An input, the level of its elements, and another of which each belongs to a tile."""
+    likewise: str = ""
+    """One more input with such elements."""
     paired: bool = False
     """Whether tiles without such elements are invalid too; then each element is one beat."""
     together: bool = False
@@ -440,7 +442,7 @@ def stored(params: Pmu, xs: Mapping[str, tuple[Beats, Extents]], y: Extents) -> 
     return Case(between([unit], channels, inputs), inputs, {**known, "refs": refs, "y": y}, ["y"])
 
 
-def matmul(draw: Draw) -> Case:
+def matmul(draw: Draw, bias: bool = False) -> Case:
     outer = draw.one(((1,), OUTER))
     rows = draw.nested([OUTER, outer], lambda: draw.one(ROWS))
 
@@ -449,10 +451,19 @@ def matmul(draw: Draw) -> Case:
 
     x = to_beats(each(rows, 2, lambda n: draw.tile(n, 2)), 3), extents(2, OUTER, outer, ROWS)
     w = to_beats(each(rows, 2, lambda n: draw.tile(4, 1)), 3), extents(1, OUTER, outer, (4,))
-    params = Matmul(k=4, n=2, element="int8", stops=True)
-    case = alone(params, {"x": x, "w": w}, {"y": extents(1, OUTER, outer, ROWS)}, wide="y")
-    case.beside = "w", 2, "x"
+    given = {"x": x, "w": w}
+    if bias:
+        b = to_beats(each(rows, 2, lambda n: draw.tile(1, 1)), 3)
+        given["b"] = b, extents(1, OUTER, outer, (1,))
+    params = Matmul(k=4, n=2, element="int8", stops=True, bias=bias)
+    y = {"y": extents(1, OUTER, outer, ROWS)}
+    case = alone(params, given, y, wide="y", formats={"b": (LANES, 32)})
+    case.beside, case.likewise = ("w", 2, "x"), "b" if bias else ""
     return case
+
+
+def matmul_add(draw: Draw) -> Case:
+    return matmul(draw, bias=True)
 
 
 def retile_col(draw: Draw) -> Case:
@@ -643,7 +654,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
         expand_single_beats_by_tiles,
     ),
     "pmu": (pmu, pmu_by_reference),
-    "matmul": (matmul,),
+    "matmul": (matmul, matmul_add),
     "retile_col": (retile_col, copies_side_by_side),
     "accumulate": (accumulate, copies_added),
     "reduce_rows": (reduce_rows,),
@@ -686,7 +697,7 @@ class Bench:
                     if other != name:
                         behind = [0, *epochs(self.case, other, level)][begun]
                         given[other] = self._cut(other, behind, True)
-            if ends and name == self.case.beside[0]:
+            if ends and name in (self.case.beside[0], self.case.likewise):
                 _, level, other = self.case.beside
                 closed = int(np.sum(self.case.inputs[name].stop[:count] >= level))
                 behind = np.nonzero(self.case.inputs[other].stop >= 2)[0][:closed]
@@ -796,6 +807,6 @@ def test_units_keep_what_they_declare(make):
                 found["closed"] += 1
     assert found["epochs"] > 10
     assert bool(found["late"]) == (make in HOLDING), found
-    waits = (matmul, cut_tile, copies_side_by_side, copies_added)
+    waits = (matmul, matmul_add, cut_tile, copies_side_by_side, copies_added)
     assert bool(found["closed"]) == (make in waits), found
     assert not found["prompt"] or make in (load, load_of_few_beats, reshape), found

@@ -41,19 +41,34 @@ def unit(
     stops: bool = True,
     element: str = "int8",
     transposed: bool = False,
+    bias: bool = False,
     buffers: int | None = None,
 ):
     """A matrix unit between ports, with drawn FIFOs."""
     buffers = buffers or draw.one((1, 2))
-    params = Matmul(k, n, element=element, stops=stops, transposed=transposed, buffers=buffers)
+    params = Matmul(
+        k, n, element=element, stops=stops, transposed=transposed, bias=bias, buffers=buffers
+    )
     wire, bits = 2 + rank, params.summing.element.bits
     y = draw.channel("y", wire, lanes=lanes, bits=32, delay=params.delay(lanes))
     return lone(
         params,
-        [draw.channel(name, wire, lanes=lanes, bits=bits) for name in ("x", "w")],
+        [
+            draw.channel(name, wire, lanes=lanes, bits=32 if name == "b" else bits)
+            for name in params.inputs
+        ],
         [replace(y, tail=n % lanes)],
         lanes=lanes,
     )
+
+
+def starting(draw: Draw, n: int, element: str):
+    """A row where sums start; floats may be zero, infinite, NaN, or far from products."""
+    if element in INTEGERS:
+        return draw.rng.integers(-(2**31), 2**31, (1, n)).astype(np.int32)
+    row = draw.rng.standard_normal((1, n)) * 2.0 ** draw.rng.integers(-40, 41, (1, n))
+    special = draw.rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 2.0**-126, 3.4e38], (1, n))
+    return np.where(draw.rng.random((1, n)) < 0.2, special, row).astype(np.float32)
 
 
 def floats(draw: Draw, shape: tuple[int, int]):
@@ -72,10 +87,12 @@ def alike(draw: Draw, shape: tuple[int, int]):
     return numbers.as_element(np.full(shape, draw.one((1.0, 1.5, 2.0 - 2.0**-7))), "bf16")
 
 
-def product(x, w, lanes):
+def product(x, w, lanes, start=None):
     if x.dtype.kind == "i":
-        return x.astype(np.int32) @ w.astype(np.int32)
-    return Sums.of(np.zeros((len(x), w.shape[1]), np.float32)).plus(x, w, lanes).rounded()
+        made = x.astype(np.int32) @ w.astype(np.int32)
+        return made if start is None else made + start
+    begun = np.zeros((len(x), w.shape[1]), np.float32) + (-0.0 if start is None else start)
+    return Sums.of(begun).plus(x, w, lanes).rounded()
 
 
 def products(
@@ -87,8 +104,9 @@ def products(
     extreme: bool = False,
     element: str = "int8",
     transposed: bool = False,
+    bias: bool = False,
 ):
-    """Nested x, w and y of drawn extents and values; every dim ragged."""
+    """Nested x, w, rows where sums start, and y of drawn extents and values; every dim ragged."""
 
     def matrix(rows, columns):
         if extreme and element in INTEGERS:
@@ -102,7 +120,8 @@ def products(
         return draw.rng.integers(low, high + 1, (rows, columns)).astype(element)
 
     def pair():
-        return matrix(draw.one(ROWS), k), matrix(k, n)
+        start = starting(draw, n, element) if bias else None
+        return matrix(draw.one(ROWS), k), matrix(k, n), start
 
     def each(items, depth, leaf):
         return [each(i, depth - 1, leaf) for i in items] if depth else leaf(items)
@@ -111,8 +130,9 @@ def products(
     depth = len(dims)
     x = each(pairs, depth, lambda p: sliced(p[0], lanes))
     w = each(pairs, depth, lambda p: sliced(p[1].T if transposed else p[1], lanes))
-    y = each(pairs, depth, lambda p: sliced(product(*p, lanes), lanes))
-    return x, w, y
+    b = each(pairs, depth, lambda p: sliced(p[2], lanes)) if bias else None
+    y = each(pairs, depth, lambda p: sliced(product(p[0], p[1], lanes, p[2]), lanes))
+    return x, w, b, y
 
 
 def compare(
@@ -126,12 +146,13 @@ def compare(
     stops: bool = True,
     element: str = "int8",
     transposed: bool = False,
+    bias: bool = False,
     **options,
 ):
     """Compare circuit, reference and model; without `stops`, tiles of w close no other group."""
-    x, w, y = products(draw, dims, lanes, k, n, element=element, transposed=transposed, **options)
-    kind = {"stops": stops, "element": element, "transposed": transposed}
-    design = unit(draw, lanes, k, n, rank, **kind)
+    kind = {"element": element, "transposed": transposed, "bias": bias}
+    x, w, b, y = products(draw, dims, lanes, k, n, **kind, **options)
+    design = unit(draw, lanes, k, n, rank, stops=stops, **kind)
     wire = 2 + rank
     dtype, sums = numbers.DTYPES[element], np.int32 if element in INTEGERS else np.float32
     weights = to_beats(w, wire, dtype)
@@ -139,6 +160,8 @@ def compare(
         tiles = weights.kind == VALUE
         weights = replace(weights, stop=np.where(tiles, np.minimum(weights.stop, 2), weights.stop))
     inputs = {"s_x": to_beats(x, wire, dtype), "s_w": weights}
+    if bias:
+        inputs["s_b"] = to_beats(b, wire, sums)
     return verify(design, inputs, {"d_y": to_beats(y, wire, sums)}, draw.stalls(design))
 
 
@@ -153,6 +176,17 @@ def test_multiplies(seed, element, transposed):
     dims = [(0, 1, 2, 4), *[(0, 1, 2)] * rank]
     kind = {"stops": bool(seed % 3), "element": element, "transposed": transposed}
     compare(draw, lanes, k, n, rank, dims, **kind)
+
+
+@pytest.mark.parametrize("element", ["int8", "bf16"])
+@pytest.mark.parametrize("seed", range(8))
+def test_sums_start_at_a_row(seed, element):
+    draw = Draw(seed)
+    lanes, rank = draw.one((1, 2, 2, 4)), draw.one((0, 1, 2))
+    k, n = (extent(draw, lanes, (1, 1, 2, 3)) for _ in range(2))
+    dims = [(0, 1, 2, 4), *[(0, 1, 2)] * rank]
+    kind = {"stops": bool(seed % 3), "element": element, "transposed": seed % 2 > 0}
+    compare(draw, lanes, k, n, rank, dims, bias=True, **kind)
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -276,30 +310,61 @@ def test_the_largest_sums_of_a_group_fit(seed):
     sum_up(Draw(seed), alike, bound=1, counts=(1, 9, 20))
 
 
-def sum_up(draw: Draw, some, bound: int, counts: tuple[int, ...]):
-    """Compare sums of groups of so many tiles with at most `bound` rows."""
-    lanes, rank, fixed = draw.one((1, 2, 2, 4)), draw.one((1, 2)), draw.one((True, False))
+@pytest.mark.parametrize("seed", range(8))
+def test_sends_the_sums_of_a_group_after_each_tile(seed):
+    """Groups of several levels, some of whose parts are empty."""
+    draw = Draw(seed)
+    sum_up(draw, floats, bound=draw.one((1, 2, 3)), counts=(0, 1, 2, 3), over=draw.one((1, 2)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_groups_start_at_a_number(seed):
+    draw = Draw(seed)
+    start = float(starting(draw, 1, "bf16")[0, 0])
+    sum_up(draw, floats, bound=2, counts=(0, 1, 2), over=draw.one((0, 0, 1)), start=start)
+
+
+def sum_up(
+    draw: Draw, some, bound: int, counts: tuple[int, ...], over: int = 0, start: float = 0.0
+):
+    """Compare sums of groups of so many tiles with at most `bound` rows.
+
+    With `over` the sums are sent after each tile, of groups of so many dims.
+    """
+    lanes, outer, fixed = draw.one((1, 2, 2, 4)), draw.one((1, 2)), draw.one((True, False))
     k, n = (extent(draw, lanes, (1, 1, 2, 3, 5)) for _ in range(2))
+    inner = max(1, over)
+    dims = [(0, 1, 2, 4), *[(0, 1, 2)] * (outer - 1)]
 
     def group():
         rows = bound if fixed else draw.one(range(bound + 1))
-        tiles = max(0 if fixed else 1, draw.one(counts))
-        return [(some(draw, (rows, k)), some(draw, (k, n))) for _ in range(tiles)]
+        sums = Sums.of(np.full((rows, n), start, np.float32))
 
-    groups = draw.nested([(0, 1, 2, 4), *[(0, 1, 2)] * (rank - 1)], group)
+        def tile():
+            nonlocal sums
+            x, w = some(draw, (rows, k)), some(draw, (k, n))
+            sums = sums.plus(x, w, lanes)
+            return x, w, sums.rounded()
+
+        least = 0 if fixed or over else 1
+        made = draw.nested([tuple({max(least, count) for count in counts})] * inner, tile)
+        return made, sums.rounded()
 
     def each(items, depth, leaf):
         return [each(i, depth - 1, leaf) for i in items] if depth else leaf(items)
 
-    def total(tiles):
-        sums = Sums.of(np.zeros((len(tiles[0][0]) if tiles else bound, n), np.float32))
-        for x, w in tiles:
-            sums = sums.plus(x, w, lanes)
-        return sliced(sums.rounded(), lanes)
-
-    x = each(groups, rank, lambda g: [sliced(x, lanes) for x, _ in g])
+    groups = draw.nested(dims, group)
     transposed = draw.one((True, False))
-    w = each(groups, rank, lambda g: [sliced(w.T if transposed else w, lanes) for _, w in g])
+
+    def of_tiles(part):
+        return each(groups, outer, lambda g: each(g[0], inner, part))
+
+    x = of_tiles(lambda t: sliced(t[0], lanes))
+    w = of_tiles(lambda t: sliced(t[1].T if transposed else t[1], lanes))
+    if over:
+        y = of_tiles(lambda t: sliced(t[2], lanes))
+    else:
+        y = each(groups, outer, lambda g: sliced(g[1], lanes))
     params = Matmul(
         k,
         n,
@@ -307,19 +372,21 @@ def sum_up(draw: Draw, some, bound: int, counts: tuple[int, ...]):
         stops=True,
         rows=bound,
         fixed=fixed,
-        tiles=max(counts),
+        tiles=max(1, max(counts) ** inner),
+        level=2 + over if over else 0,
+        start=int(Sums.of(np.full((1, 1), start, np.float32)).rounded().view(np.uint32)[0, 0]),
         transposed=transposed,
         buffers=draw.one((1, 2)),
     )
-    wire = 2 + rank
-    y = draw.channel("y", wire - 1, lanes=lanes, bits=32, delay=params.delay(lanes))
+    wire = 2 + outer - 1 + inner
+    made = wire if over else wire - 1
+    channel = draw.channel("y", made, lanes=lanes, bits=32, delay=params.delay(lanes))
     design = lone(
         params,
         [draw.channel(name, wire, lanes=lanes, bits=16) for name in ("x", "w")],
-        [replace(y, tail=n % lanes)],
+        [replace(channel, tail=n % lanes)],
         lanes=lanes,
     )
     bf16 = numbers.DTYPES["bf16"]
     inputs = {"s_x": to_beats(x, wire, bf16), "s_w": to_beats(w, wire, bf16)}
-    y = to_beats(each(groups, rank, total), wire - 1, np.float32)
-    verify(design, inputs, {"d_y": y}, draw.stalls(design))
+    verify(design, inputs, {"d_y": to_beats(y, made, np.float32)}, draw.stalls(design))

@@ -275,6 +275,12 @@ def test_a_sum_of_what_is_never_empty_is_never_empty() -> None:
 TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.matmul(), [sg.int8["M", 64], sg.int8[64, 32]], "int32 Mx32", "4096*M"),
     (fn.matmul(transpose=True), [sg.bf16[4, 64], sg.bf16[32, 64]], "f32 4x32", "16384"),
+    (
+        fn.matmul_add(),
+        [sg.int16["M", 64], sg.int16[64, 32], sg.int32[1, 32]],
+        "int32 Mx32",
+        "4096*M",
+    ),
     (fn.requantize(3, shift=7), [sg.int32["M", 8]], "int8 Mx8", "8*M"),
     (
         fn.requantize_by(),

@@ -167,6 +167,30 @@ def test_products(element: str, transpose: bool) -> None:
         assert plain(y.astype(float)) == plain(x.astype(float) @ w.astype(float))
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("element", ["int8", "int16", "bf16", "f32"])
+def test_sums_that_start_at_a_row(element: str, transpose: bool) -> None:
+    """Of integers the sum of the product and the row; floats near it, a row alone exactly."""
+    rng = np.random.default_rng(19)
+    wide = "int32" if element.startswith("int") else "f32"
+    fn = sg.fn.matmul_add(transpose=transpose)
+    for rows in (0, 1, 5):
+        x, w, start = tile(rng, rows, 8, element), tile(rng, 8, 3, element), tile(rng, 1, 3, wide)
+        given = np.ascontiguousarray(w.T) if transpose else w
+        y = apply(fn, x, given, start)
+        assert y.dtype == start.dtype
+        assert plain(y.astype(float)) == plain(x.astype(float) @ w.astype(float) + start)
+        nothing = apply(fn, np.zeros_like(x), given, start)
+        assert plain(nothing) == plain(np.repeat(start, rows, axis=0))
+
+
+def test_a_row_is_a_term_of_a_sum_of_bf16_that_is_rounded_once() -> None:
+    x, w = (numbers.as_element([row], "bf16") for row in ([1, 2.0**-13], [1, 2.0**-13]))
+    start = np.array([[-1]], np.float32)
+    assert apply(sg.fn.matmul_add(), x, w.T, start)[0, 0] == 2.0**-26
+    assert apply(sg.fn.add(), apply(sg.fn.matmul(), x, w.T), start)[0, 0] == 0
+
+
 @pytest.mark.parametrize("op", ["lt", "le", "eq", "ne", "ge", "gt"])
 @pytest.mark.parametrize("element", ["int8", "f32"])
 def test_comparisons(element: str, op: str) -> None:
@@ -307,6 +331,7 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     (sg.fn.lookup(range(256), to="int32"), "int8", [(5, 4)]),
     (sg.fn.matmul(), "int8", [(5, 4), (4, 5)]),
     (sg.fn.matmul(transpose=True), "int8", [(5, 4), (5, 4)]),
+    (sg.fn.matmul_add(), "int8 int8 int32", [(5, 4), (4, 5), (1, 5)]),
     (sg.fn.requantize(3, shift=1), "int32", [(5, 4)]),
     (sg.fn.requantize_by(), "int32 int32 int8", [(5, 4), (5, 1), (1, 4)]),
     (sg.fn.row_broadcast(3), "int8", [(5, 1)]),

@@ -10,9 +10,9 @@ class AccumCircuit(Circuit):
     """The units of the function, if it has a circuit."""
 
     covers = (
-        "sums, products, maxima, minima, element by element; matmul (int8 and int16 to int32; "
-        "bf16 to f32 from zero); count; retile_row; retile_col over static dims"
+        "sums, products, maxima, minima, element by element; matmul (int8 and int16 to int32, "
+        "bf16 to f32); count; retile_row; retile_col over static dims"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:
-        fold(node, to, node.attrs["fn"].fold_unit)
+        fold(node, to, node.attrs["fn"].fold_unit, joins=True)

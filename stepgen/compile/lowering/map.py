@@ -11,8 +11,8 @@ class MapCircuit(Circuit):
     """One unit, if the function has a circuit."""
 
     covers = (
-        "matmul (int8 and int16 to int32, bf16 to f32); sums, products, comparisons, conversions, "
-        "requantize, also per column; "
+        "matmul, also of sums that start at a row (int8 and int16 to int32, bf16 to f32); sums, "
+        "products, comparisons, conversions, requantize, also per column; "
         "rows and columns are broadcast; sums, maxima and running maxima of rows, which decay for "
         "integers; "
         "shifts of columns; the largest of a row, also as selectors; "

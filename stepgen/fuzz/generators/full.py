@@ -318,7 +318,9 @@ class Drawn(Choosing):
         dims = self.pick((n,), (n,), (self.number(1, 2), n), (n, self.number(1, 2)))
         left = self.input(f"{name}_left", sg.Tile(rows, depth, sg.bf16), (outer, *dims))
         matmul, right = self.weights(left, f"{name}_right", sg.bf16)
-        self.graph.output(left.accum(matmul, right, rank=len(dims)), f"{name}_sums")
+        fold = self.pick(left.accum, left.scan)
+        sums = fold(matmul, right, rank=len(dims), init=self.pick(None, -1.5))
+        self.graph.output(sums, f"{name}_sums")
         return x
 
     def joined(self, tile: sg.Tile) -> sg.Tile:

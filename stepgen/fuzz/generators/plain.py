@@ -13,7 +13,7 @@ import stepgen as sg
 from ...compile.lower import lower
 from ...hw.design.table import Bus
 from ...ir.dims import Dim
-from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS, ElementType
+from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS, ElementType, wide
 from ...ir.function import Function
 from ...ir.stream import Stream
 from ...semantics import numbers
@@ -265,20 +265,21 @@ class Program:
             x = x.promote(0).expand(count=self.number(1, 3))
         return x.accum(sg.fn.retile_col(), rank=rank)
 
-    def weights(self, x: Stream, name: str, element: ElementType) -> tuple[Function, Stream]:
-        """A matrix for each tile, transposed or not."""
-        k, n, transpose = tile_of(x).cols, self.columns(), bool(self.number(0, 1))
+    def weights(
+        self, x: Stream, name: str, element: ElementType, n: int | None = None
+    ) -> tuple[Function, Stream]:
+        """A matrix for each tile, transposed or not, of drawn columns or of `n`."""
+        n = self.columns() if n is None else n
+        k, transpose = tile_of(x).cols, bool(self.number(0, 1))
         tile = sg.Tile(n, k, element) if transpose else sg.Tile(k, n, element)
         return sg.fn.matmul(transpose=transpose), self.beside(name, tile, x)
 
     def step_accum_matmul(self, x: Stream, name: str) -> Stream:
         element = self.pick(sg.int8, tile_of(x).element)
         matmul, w = self.weights(x, name, element)
-        if element is sg.bf16:
-            return x.accum(matmul, w, rank=1)
         rank = self.number(1, max(1, x.rank))
         if self.number(0, 1):
-            return x.scan(matmul, w, rank=rank)
+            return x.scan(matmul, w, rank=rank, init=self.pick(None, 1))
         self.sized(x, rank)
         return x.accum(matmul, w, rank=rank, init=self.pick(None, 1))
 
@@ -388,6 +389,12 @@ class Program:
     def step_matmul(self, x: Stream, name: str) -> Stream:
         matmul, w = self.weights(x, name, tile_of(x).element)
         return x.map(matmul, w)
+
+    def step_matmul_add(self, x: Stream, name: str) -> Stream:
+        element, n = tile_of(x).element, self.columns()
+        matmul, w = self.weights(x, name, element, n)
+        fn = sg.fn.matmul_add(transpose=matmul.parameters()["transpose"])
+        return x.map(fn, w, self.beside(f"{name}_start", sg.Tile(1, n, wide(element)), x))
 
 
 def steps_of(kind: type[Program]) -> tuple[str, ...]:

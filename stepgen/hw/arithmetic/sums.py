@@ -41,10 +41,13 @@ class Summing:
         Of the factors.
     k : int
         Products of a sum.
+    starts : bool
+        Whether sums start at given numbers of the result's type, else at zero.
     """
 
     element: ElementType
     k: int
+    starts: bool = False
 
     @property
     def to(self) -> ElementType:
@@ -56,6 +59,8 @@ class Summing:
         """Bits of a sum: those that K products can fill, of integers at most a result's."""
         if self.element == bf16:
             return FRACTION + 2 + self.k.bit_length() + 1
+        if self.starts:
+            return self.to.bits
         return min(self.k.bit_length() + 2 * self.element.bits - 1, self.to.bits)
 
     @property

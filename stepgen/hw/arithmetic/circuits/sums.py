@@ -1,6 +1,6 @@
 """One sum of products of bf16 of the matrix unit, as `stepgen.semantics.sums` has them."""
 
-from amaranth.hdl import C, Cat, Module, Mux
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -39,7 +39,9 @@ class FloatSums(wiring.Component):
     step : ``In(1)``
         Add the products to the sum of number `index`. A sum steps again after `FEEDBACK` cycles.
     first : ``In(1)``
-        The sum starts from zero.
+        The sum starts from `start`, or from zero.
+    start : ``In(32)``
+        An f32, for sums that start at given numbers.
     index : ``In``
     sum : ``Out(32)``
         The sum after the step `Summing.stages` cycles ago, as f32.
@@ -62,6 +64,7 @@ class FloatSums(wiring.Component):
                 "step": In(1),
                 "first": In(1),
                 "index": In(range(slices)),
+                **({"start": In(f32.bits)} if summing.starts else {}),
                 "sum": Out(f32.bits),
             }
         )
@@ -69,7 +72,7 @@ class FloatSums(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         factors = [(Parts(a), Parts(b)) for a, b in zip(self.x, self.w, strict=True)]
-        s = Stages(m, first=self.first, index=self.index)
+        s = Stages(m, first=self.first, index=self.index, **self._starting(self._total, m))
         self._exponents(m, s, factors)
         products = self._products(m, s, factors)
         self._add(m, s, products)
@@ -77,6 +80,23 @@ class FloatSums(wiring.Component):
         if s.count != self.summing.stages(self.lanes):
             raise AssertionError(f"a sum takes {s.count} stages, not as declared")
         return m
+
+    def _starting(self, part, *given):
+        """What `part` keeps of a sum before its first product, by name, if not zero."""
+        return {"start": part(*given)} if self.summing.starts else {}
+
+    def _total(self, m):
+        start, total = Parts(self.start), Signal(self.summing.bits)
+        magnitude = Cat(C(0, FRACTION + 1 - len(start.whole)), start.whole)
+        number = Mux(start.sign, -magnitude, magnitude)
+        m.d.comb += total.eq(Mux(start.zero | start.special, 0, number))
+        return total
+
+    def _state(self):
+        start = Parts(self.start)
+        reach = Mux(start.zero | start.special, 0, start.exponent + BIAS)[:EXPONENT_BITS]
+        up, down = (start.special & (start.nan | sign) for sign in (~start.sign, start.sign))
+        return Cat(reach, up, down)
 
     def _exponents(self, m, s, factors):
         """The exponent and infinities of the sum, and how far all is shifted to it."""
@@ -104,7 +124,7 @@ class FloatSums(wiring.Component):
             s.then(**_named("largest", level))
             largest = _all(s, "largest", len(level))
 
-        read = Stages(m, first=self.first, index=self.index)
+        read = Stages(m, first=self.first, index=self.index, **self._starting(self._state))
         read.wait(s.count - 1)
         before, write = self._memory(m, "states", STATE_BITS, read)
         read.then(state=before)
@@ -137,7 +157,14 @@ class FloatSums(wiring.Component):
             later = s.count - stages.MULTIPLIER
             product = delayed(m, multiplier.product, later, reset_less=True)
             products.append(Cat(C(0, FRACTION - PRODUCT_FRACTION), product))
-        feedback = Stages(m, first=s.first, index=s.index, near=s.behind_near, far=s.behind_far)
+        feedback = Stages(
+            m,
+            first=s.first,
+            index=s.index,
+            near=s.behind_near,
+            far=s.behind_far,
+            **self._starting(lambda: s.start),
+        )
         near = _all(s, "near", self.lanes)
         moved = [_shifted(x, by) for x, by in zip(products, near, strict=True)]
         s.then(**_named("product", moved))
@@ -194,13 +221,14 @@ class FloatSums(wiring.Component):
         return value
 
     def _memory(self, m, name, bits, s):
-        """What is kept of the sum whose turn it is, zero if it starts; and the write port."""
+        """What is kept of the sum whose turn it is, or its start; and the write port."""
         m.submodules[name] = rows = memory.Memory(
             shape=bits, depth=self.slices, init=[], attrs={"ram_style": "distributed"}
         )
         write, read = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += read.addr.eq(s.index)
-        return Mux(s.first, 0, read.data), write
+        start = s.start if self.summing.starts else 0
+        return Mux(s.first, start, read.data), write
 
     def _write(self, m, s, port, value):
         step = delayed(m, self.step, s.count)

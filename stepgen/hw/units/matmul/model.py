@@ -1,4 +1,4 @@
-"""Cycle model of the matrix unit: actors load weight tiles, take slices of x, and compute."""
+"""Cycle model of the matrix unit: actors load tiles and rows, take slices of x, and compute."""
 
 from __future__ import annotations
 
@@ -25,20 +25,26 @@ from ....timing.kernel import (
 from ...design.table import Unit
 from .params import Matmul
 
+# Of a tile of weights, or of a row where sums start.
 # `left`: beats still missing of the tile's `beats`
 # `used`: tiles in memory, where it has room for one; -1 where `tiles` counts them
 L = record("w", "tiles", "used", "beats", "left")
 T = record("x", "rows")
+# `starts`: -1 where no row comes with a tile
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
+# `sums_up`: whether the row's last takes as long, for the next tile
+# `rows`: of the sums of an empty group, where a group becomes one tile; else 0
 # `sent`: beats of the sums of an empty group
 C = record(
     "x",
     "tiles",
     "used",
+    "starts",
     "y",
     "k_slices",
     "n_slices",
     "turn",
+    "sums_up",
     "rows",
     "k_slice",
     "n_slice",
@@ -88,15 +94,17 @@ def take(M: Memory, a: int, t: int) -> int:
 
 @helper
 def release(M: Memory, a: int, t: int) -> None:
-    """Pop what `tiles` shows, and free its memory if it is a tile."""
+    """Pop what `tiles` and `starts` show, and free the memory if it is a tile."""
     beat = pop(M, M[a + C.tiles], t)
+    if M[a + C.starts] >= 0:
+        pop(M, M[a + C.starts], t)
     if M[a + C.used] >= 0 and kind_of(beat) == VALUE:
         pop(M, M[a + C.used], t)
 
 
 @helper
 def nothing(M: Memory, a: int, t: int, stop: int) -> int:
-    """Send the next beat of the sums of an empty group, which are zero."""
+    """Send the next beat of the sums of an empty group, which are where sums start."""
     sent = M[a + C.sent]
     ends_row = (sent + 1) % M[a + C.n_slices] == 0
     ends = sent + 1 == M[a + C.rows] * M[a + C.n_slices]
@@ -117,6 +125,10 @@ def compute(M: Memory, a: int, t: int) -> int:
     wait = ready(M, tiles, t)
     if wait != READY:
         return wait
+    if M[a + C.starts] >= 0:
+        wait = ready(M, M[a + C.starts], t)
+        if wait != READY:
+            return wait
     beat = head(M, x)
     kind, stop, folds = kind_of(beat), stop_of(beat), M[a + C.rows] != 0
     last_k = M[a + C.k_slice] == M[a + C.k_slices] - 1
@@ -142,7 +154,7 @@ def compute(M: Memory, a: int, t: int) -> int:
         pop(M, x, t)
         release(M, a, t)
         return acted(M, t)
-    final = (n_slices if last_k and not folds else M[a + C.turn]) - 1
+    final = (n_slices if last_k and not M[a + C.sums_up] else M[a + C.turn]) - 1
     if sends:
         push(M, y, t, make_beat(VALUE, out if n_slice == n_slices - 1 else 0, 0, 0))
     elif n_slice != final:
@@ -162,11 +174,16 @@ def compute(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
-    """Three actors, joined by a channel of complete tiles, and one of slices of x."""
+    """Actors that load, joined to the one that computes by channels of complete tiles and rows.
+
+    One more takes slices of x.
+    """
     x, w = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["w"])
     y = layout.channel(unit.outputs["y"])
-    (inside,) = params.queues(unit, layout.design)
-    tiles = layout.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
+    tiles, *others = (
+        layout.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
+        for inside in params.queues(unit, layout.design)
+    )
     used = -1
     if params.buffers == 1:
         used = layout.internal(f"{unit.name}.used", 1)
@@ -180,6 +197,10 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     layout.horizon = max(layout.horizon, turn + 2)
     own = packed(L, w=w, tiles=tiles, used=used, beats=beats, left=beats)
     layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles, *of_used])
+    for starts in others:
+        b = layout.channel(unit.inputs["b"])
+        own = packed(L, w=b, tiles=starts, used=-1, beats=n_slices, left=n_slices)
+        layout.actor(unit.name, "load rows", load, own, reads=[b], writes=[starts])
     own = packed(T, x=x, rows=slices)
     layout.actor(unit.name, "take", take, own, reads=[x], writes=[slices])
     own = packed(
@@ -187,13 +208,16 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         x=slices,
         tiles=tiles,
         used=used,
+        starts=others[0] if others else -1,
         y=y,
         k_slices=k_slices,
         n_slices=n_slices,
         turn=turn,
-        rows=params.rows,
+        sums_up=params.rows > 0,
+        rows=params.rows if params.folds else 0,
         k_slice=0,
         n_slice=0,
         sent=0,
     )
-    layout.actor(unit.name, "compute", compute, own, reads=[slices, tiles, *of_used], writes=[y])
+    reads = [slices, tiles, *of_used, *others]
+    layout.actor(unit.name, "compute", compute, own, reads=reads, writes=[y])

@@ -1,4 +1,4 @@
-"""Matmul: the matrix unit, multiplies each tile of x by a tile of w."""
+"""Matmul: the matrix unit, multiplies each tile of x by a tile of w, and adds up."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ COMPLETE = 2
 class Matmul(UnitParams):
     """The tiles of ``y``: each tile of ``x`` times a tile of ``w``. All have the same wire rank.
 
+    Sums start at zero, at a row that comes with each tile, or at a number.
+
     Parameters
     ----------
     k, n : int
@@ -37,12 +39,19 @@ class Matmul(UnitParams):
     stops : bool
         Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
     rows : int
-        0 if each tile makes a result. Otherwise the products of the tiles of each innermost group
-        are summed up: most rows of a tile. Such a group's tiles have the same number of rows.
+        0 if the sums of each tile start anew. Otherwise the products of the tiles of a group are
+        summed up: most rows of a tile. Such a group's tiles have the same number of rows.
     fixed : bool
         Whether all tiles have that many rows.
     tiles : int
         Most tiles of such a group, from which the bits of its sums follow.
+    level : int
+        0 if the sums of each innermost group are sent when it ends. Otherwise they are sent after
+        each tile, and groups end at this wire level of ``x``.
+    start : int
+        Bit pattern of all sums before the first product of a group.
+    bias : bool
+        Whether the rows of ``b``, one with each tile of ``w``, are the start of its sums.
     transposed : bool
         Whether a tile of ``w`` is [n, k], instead of [k, n].
     buffers : int
@@ -57,19 +66,32 @@ class Matmul(UnitParams):
     rows: int = 0
     fixed: bool = False
     tiles: int = 1
+    level: int = 0
+    start: int = 0
+    bias: bool = False
     transposed: bool = False
     buffers: int = COMPLETE
 
     kind: ClassVar = "matmul"
     weights: ClassVar = "w"
     main: ClassVar = "compute"
-    inputs: ClassVar = ("x", "w")
     outputs: ClassVar = ("y",)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The factors, and where sums start."""
+        return ("x", "w", "b") if self.bias else ("x", "w")
 
     @property
     def summing(self) -> Summing:
         """How it adds up."""
-        return Summing(ELEMENTS[self.element], self.k * max(1, self.tiles))
+        products = self.k * max(1, self.tiles)
+        return Summing(ELEMENTS[self.element], products, starts=self.bias or self.start != 0)
+
+    @property
+    def folds(self) -> bool:
+        """Whether a group becomes one tile."""
+        return self.rows > 0 and not self.level
 
     def slices(self, lanes: int) -> tuple[int, int]:
         """Slices of a tile along K and along N."""
@@ -104,26 +126,37 @@ class Matmul(UnitParams):
             return f"it sums up tiles of bf16 that both have the stops of x, not of {self.element}"
         if self.rows and rank == TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS + 1} to sum up tiles, not {rank}"
+        if self.level and not (self.rows and TILE_LEVELS < self.level <= rank):
+            return f"sums of groups of level {self.level} can't be sent after each tile"
+        if self.tiles < 1:
+            return f"a group needs at least 1 tile, not {self.tiles}"
+        if self.bias and (self.rows or self.start):
+            return "sums start at a row or at a number, and at a row for each tile"
+        if self.start and not self.rows:
+            return "only sums of groups start at a number"
         if self.buffers not in (1, COMPLETE):
             return f"there must be 1 or {COMPLETE} tiles of w in memory, not {self.buffers}"
         x = Format(lanes, self.summing.element.bits, rank)
-        y = Format(lanes, self.summing.to.bits, rank - bool(self.rows), self.delay(lanes))
-        return misfit(unit, design, x=x, w=x, y=y)
+        y = Format(lanes, self.summing.to.bits, rank - self.folds, self.delay(lanes))
+        rows = {"b": Format(lanes, self.summing.to.bits, rank)} if self.bias else {}
+        return misfit(unit, design, x=x, w=x, **rows, y=y)
 
     def delay(self, lanes: int) -> int:
         """Cycles from a step to its sums: distribute, read weights, multiply and add."""
         return SPREAD + stages.BLOCK_RAM + self.summing.stages(lanes)
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
-        """From the loading to the computing actor: one beat per complete tile."""
+        """From each loading actor to the computing one: a beat per complete tile or row."""
         rank = design.channel[unit.inputs["w"]].rank
-        return [Channel("tiles", 0, 0, rank, depth=COMPLETE)]
+        names = ("tiles", "starts") if self.bias else ("tiles",)
+        return [Channel(name, 0, 0, rank, depth=COMPLETE) for name in names]
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the weight tiles, and of those sums of a row that are not in registers."""
+        """Bits of the weights and rows, and of those sums of a row that are not in registers."""
         lanes, summing = design.lanes, self.summing
         weights = self.words(lanes) * lanes**2 * summing.element.bits
-        return weights + summing.kept(self.sums(lanes)) * lanes * summing.state_bits
+        rows = self.bias * COMPLETE * self.slices(lanes)[1] * lanes * summing.to.bits
+        return weights + rows + summing.kept(self.sums(lanes)) * lanes * summing.state_bits
 
     def lean(self) -> Matmul:
         """With memory for one tile of ``w``, which is used before the next one is loaded."""
@@ -134,29 +167,35 @@ class Matmul(UnitParams):
         return design.lanes * design.lanes
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
-        """Two: one loads tiles of w, the other computes once a tile is complete."""
-        x, w, y = unit.inputs["x"], unit.inputs["w"], unit.outputs["y"]
-        loaded = f"{unit.name}.tiles"
-        dims = extents[w]
-        queue = Queue(dims, [(TILE_LEVELS, self.buffers)])
+        """One loads tiles of w, one rows of b, and one computes once they are complete."""
+        x, y, name = unit.inputs["x"], unit.outputs["y"], unit.name
+        made = {"w": f"{name}.tiles", "b": f"{name}.starts"}
+        held = {"w": self.buffers, "b": COMPLETE}
+        sources = self.inputs[1:]
 
-        def load(paces: Paces) -> Paces:
-            tile = paces[w].moved(TILE_LEVELS, 0)
-            whole = loaded if tile.count(dims, TILE_LEVELS) == 1 else ""
-            return {loaded: replace(tile, opened=False, closed=whole)}
+        def load(port: str) -> Part:
+            taken, loaded = unit.inputs[port], made[port]
+            dims = extents[taken]
+
+            def follow(paces: Paces) -> Paces:
+                tile = paces[taken].moved(TILE_LEVELS, 0)
+                whole = loaded if tile.count(dims, TILE_LEVELS) == 1 else ""
+                return {loaded: replace(tile, opened=False, closed=whole)}
+
+            queue = Queue(dims, [(TILE_LEVELS, held[port])])
+            return Part((taken,), (loaded,), follow, queues={loaded: queue})
 
         def compute(paces: Paces) -> Paces:
-            rows, tile = paces.get(x), paces.get(loaded)
-            main = tile if rows is None else rows.moved(1, 0)
-            assert main is not None
-            both = [p for p in (rows, tile) if p is not None]
-            if self.rows:
+            rows, tiles = paces.get(x), [paces.get(made[port]) for port in sources]
+            known = [p for p in (None if rows is None else rows.moved(1, 0), *tiles) if p]
+            main = known[0]
+            if self.folds:
                 main = main.moved(TILE_LEVELS + 1, -1)
-            return {y: replace(main.after(*both), opened=False)}
+            return {y: replace(main.after(rows, *tiles), opened=False)}
 
-        meets = {x: TILE_LEVELS, loaded: TILE_LEVELS}
+        inputs = (x, *(made[port] for port in sources))
         turn = self.summing.turn(int(extents[y][0].bound))
         return [
-            Part((w,), (loaded,), load, queues={loaded: queue}),
-            Part((x, loaded), (y,), compute, meets=meets, turn=turn),
+            *(load(port) for port in sources),
+            Part(inputs, (y,), compute, meets=dict.fromkeys(inputs, TILE_LEVELS), turn=turn),
         ]

@@ -23,8 +23,9 @@ class MatmulCore(UnitCore):
     In each cycle L x L multipliers take a slice of a row of x and a block of w. The loop nest is,
     from outside: rows of x, the ⌈K/L⌉ slices of a row, the ⌈N/L⌉ blocks for a slice. The weights
     are in L memories, double-buffered: one tile is loaded while the other is used; with one buffer
-    a tile is loaded when the one before has been used. Three actors: one loads, one takes slices of
-    x, one computes; a queue of complete tiles and one of two slices join them.
+    a tile is loaded when the one before has been used. Rows where sums start are in a memory for
+    two, which is read with the weights. Actors: one loads tiles, one rows, one takes slices of x,
+    one computes; queues of complete tiles and rows and one of two slices join them.
 
     Parameters
     ----------
@@ -42,16 +43,19 @@ class MatmulCore(UnitCore):
     def elaborate(self, platform):
         m = Module()
         lanes, depth = self.design.lanes, self._words
-        (inside,) = self.params.queues(self.unit, self.design)
-        m.submodules.tiles = tiles = Fifo(inside)
+        held = {}
+        for queue in self.params.queues(self.unit, self.design):
+            m.submodules[queue.name] = held[queue.name] = Fifo(queue)
+        tiles = held["tiles"]
         banks = [BlockRam(lanes * self._bits, depth) for _ in range(lanes)]
         for index, bank in enumerate(banks):
             m.submodules[f"bank_{index}"] = bank
         begins, frees = Signal(), Signal()
         free = self._room(m, begins, frees)
         bad_w = self._load(m, banks, tiles.w, free, begins)
-        bad_x = self._compute(m, banks, tiles.r, frees)
-        m.d.sync += self.error.eq(bad_w | bad_x)
+        bad_b = self._load_rows(m, held["starts"].w) if self.params.bias else 0
+        bad_x = self._compute(m, banks, [queue.r for queue in held.values()], frees)
+        m.d.sync += self.error.eq(bad_w | bad_b | bad_x)
         return m
 
     @property
@@ -155,15 +159,67 @@ class MatmulCore(UnitCore):
         misshapen = is_value & (((stop != 0) != ends_row) | ((stop >= TILE_LEVELS) != ends))
         return w.valid & (misshapen | empty_tile | ~is_value & inside)
 
+    def _load_rows(self, m, starts):
+        """Write b's rows, one into each half of a memory in turn; push a beat per row."""
+        b, n_slices = self.b.payload, self._slices[1]
+        width = self.design.lanes * self.params.summing.to.bits
+        m.submodules.row = row = BlockRam(width, 2 * n_slices)
+        is_value, fire, takes = b.kind == VALUE, Signal(), Signal()
+        at, ends = counter(m, takes, n_slices)
+        inside, upper = Signal(), Signal()
+        m.d.comb += [
+            fire.eq(self.b.valid & (inside | starts.ready)),
+            takes.eq(fire & is_value),
+            self.b.ready.eq(fire),
+            starts.valid.eq(fire & (ends | ~is_value)),
+            starts.payload.kind.eq(b.kind),
+            starts.payload.stop.eq(b.stop),
+            starts.payload.data.eq(Mux(is_value, 0, b.data)),
+            # Delayed as with weights.
+            row.w_en.eq(delayed(m, takes, SPREAD)),
+            row.w_addr.eq(delayed(m, at + Mux(upper, n_slices, 0), SPREAD, reset_less=True)),
+            row.w_data.eq(delayed(m, b.data, SPREAD, reset_less=True)),
+        ]
+        with m.If(takes):
+            m.d.sync += [inside.eq(~ends), upper.eq(upper ^ ends)]
+        empty_tile = (b.kind == BARE) & (b.data[: len(b.stop)] <= TILE_LEVELS)
+        misshapen = is_value & ((b.stop != 0) != ends) | is_value & (
+            (b.stop >= TILE_LEVELS) != ends
+        )
+        return self.b.valid & (misshapen | empty_tile | ~is_value & inside)
+
+    def _start(self, m, n_slice, releases):
+        """Where the sums of a step start, when its weights are there.
+
+        Parameters
+        ----------
+        m : Module
+        n_slice : Value
+            Number of the slice of sums.
+        releases : Value
+            Whether the step, or what takes no step, is the last of a tile.
+        """
+        params, lanes = self.params, self.design.lanes
+        bits = params.summing.to.bits
+        if not params.bias:
+            return Const(params.start, bits).replicate(lanes)
+        upper = Signal()
+        with m.If(releases):
+            m.d.sync += upper.eq(~upper)
+        row = m.submodules.row
+        address = n_slice + Mux(upper, self._slices[1], 0)
+        m.d.comb += row.r_addr.eq(delayed(m, address, SPREAD, reset_less=True))
+        return row.r_data
+
     def _other(self, start):
         """First row of the buffer after the one that begins at `start`."""
         return Mux(start == 0, self._blocks, 0) if self.params.buffers > 1 else 0
 
-    def _compute(self, m, banks, tiles, frees):
+    def _compute(self, m, banks, held, frees):
         """Step through x's beats and the blocks for each; results follow `delay` later."""
         m.submodules.rows = rows = Pair(self.channels["x"])
         wiring.connect(m, wiring.flipped(self.x), rows.i)
-        x, y = rows.o, self.y
+        x, y, tiles = rows.o, self.y, held[0]
         k_slices, n_slices = self._slices
         address = Signal(range(self._words))
         start = Signal.like(address)
@@ -172,31 +228,30 @@ class MatmulCore(UnitCore):
         is_value = x.payload.kind == VALUE
         low = x.payload.data[: len(stop)]
         has_tile = is_value | (x.payload.kind == BARE) & (low <= TILE_LEVELS)
-        fits = Mux(has_tile, tiles.payload.kind == VALUE, tiles.payload.kind == x.payload.kind)
         is_bare = x.payload.kind == BARE
-        folds = bool(self.params.rows)
-        closes_group = stop > TILE_LEVELS if folds else Const(1, 1)
+        folds, sums_up = self.params.folds, self.params.rows > 0
+        closes_group = stop >= (self.params.level or TILE_LEVELS + 1) if sums_up else Const(1, 1)
         none = is_bare & (low == TILE_LEVELS + 1) if folds else Const(0, 1)
 
         both, fire, works, taken, ends = Signal(), Signal(), Signal(), Signal(), Signal()
         n_slice, last_n = counter(m, works, n_slices)
         k_slice, last_k = counter(m, taken, k_slices)
-        resting, rested = self._rest(m, works & last_n & (folds | ~last_k))
+        resting, rested = self._rest(m, works & last_n & (sums_up | ~last_k))
         blank, blank_stop = self._nothing(m, fire & none)
         complete = tiles.payload.stop > TILE_LEVELS if folds else Const(1, 1)
         sends = Mux(
             is_value,
             last_k & complete & ~resting,
-            closes_group | ~is_bare | (low != TILE_LEVELS),
+            closes_group | ~is_bare | (low != TILE_LEVELS) if folds else 1,
         )
         m.d.comb += [
-            both.eq(x.valid & tiles.valid),
+            both.eq(Cat(x.valid, *(queue.valid for queue in held)).all()),
             fire.eq(both & (y.ready | ~sends)),
             works.eq(fire & is_value & ~resting),
-            taken.eq(Mux(last_k & ~folds, works & last_n, rested)),
+            taken.eq(Mux(last_k & (not sums_up), works & last_n, rested)),
             ends.eq(Mux(is_value, last_k & taken & (stop >= TILE_LEVELS), ~none | blank)),
             x.ready.eq(Mux(is_value, taken, fire & ends)),
-            tiles.ready.eq(fire & ends),
+            *(queue.ready.eq(fire & ends) for queue in held),
             frees.eq(fire & ends & has_tile),
             y.valid.eq(fire & sends),
         ]
@@ -207,13 +262,15 @@ class MatmulCore(UnitCore):
             m.d.sync += [start.eq(other), address.eq(other)]
 
         index, fresh = n_slice, Const(1, 1)
-        if folds:
+        if sums_up:
             fresh = Signal(init=1)
             with m.If(fire & ends):
-                m.d.sync += fresh.eq(closes_group | ~has_tile)
+                m.d.sync += fresh.eq(closes_group | ~has_tile & (fresh | ~is_bare))
             index = self._index(m, works, last_n, last_k, fire & ends)
         x_slice = self._unpadded(x.payload.data, last_k)
-        sums = self._arithmetic(m, banks, x_slice, address, works, fresh & (k_slice == 0), index)
+        start = self._start(m, n_slice, frees)
+        first = fresh & (k_slice == 0)
+        sums = self._arithmetic(m, banks, x_slice, address, start, works, first, index)
         total = self.channels["y"].delay
         out = stop - folds * (stop > TILE_LEVELS)
         value_stop, stops = Mux(last_n, out, 0), len(y.payload.stop)
@@ -226,19 +283,21 @@ class MatmulCore(UnitCore):
                 none,
             )
         )
+        nothing = Const(self.params.start, self.params.summing.to.bits).replicate(self.design.lanes)
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(out_stop),
-            y.payload.data.eq(Mux(kind == VALUE, Mux(zero, 0, sums), out_low)),
+            y.payload.data.eq(Mux(kind == VALUE, Mux(zero, nothing, sums), out_low)),
         ]
 
-        misshapen = is_value & ((stop != 0) != last_k)
+        wrong = is_value & ((stop != 0) != last_k)
         closes = ~is_value | (stop >= TILE_LEVELS)
-        other_stop = stop != tiles.payload.stop
-        if not self.params.stops:
-            other_stop = other_stop & ~has_tile
-        differs = other_stop | ~has_tile & (low != tiles.payload.data)
-        wrong = ~fits | misshapen | closes & differs
+        for port, queue in zip(self.params.inputs[1:], held, strict=True):
+            other, differs = queue.payload, stop != queue.payload.stop
+            if port == "w" and not self.params.stops:
+                differs = differs & ~has_tile
+            fits = other.kind == Mux(has_tile, VALUE, x.payload.kind)
+            wrong = wrong | ~fits | closes & (differs | ~has_tile & (low != other.data))
         if folds and not self.params.fixed:
             wrong = wrong | none
         return both & wrong
@@ -291,7 +350,7 @@ class MatmulCore(UnitCore):
         k_slice, used = payload[: lanes * self._bits], tail * self._bits
         return Cat(k_slice[:used], Mux(last, 0, k_slice[used:])) if tail else k_slice
 
-    def _arithmetic(self, m, banks, x_slice, address, steps, first, index):
+    def _arithmetic(self, m, banks, x_slice, address, start, steps, first, index):
         """The pipeline from a block's address, in the cycle of its step, to the sums."""
         reading = SPREAD + stages.BLOCK_RAM
         r_addr = delayed(m, address, SPREAD, reset_less=True)
@@ -306,9 +365,9 @@ class MatmulCore(UnitCore):
         if self.params.transposed:
             rows = [Cat(row.word_select(k, self._bits) for row in rows) for k in range(len(rows))]
         sums = self._floats if self.params.summing.element == bf16 else self._integers
-        return Cat(sums(m, x_slice, rows, *turn))
+        return Cat(sums(m, x_slice, rows, start, *turn))
 
-    def _integers(self, m, x_slice, rows, step, first, index):
+    def _integers(self, m, x_slice, rows, start, step, first, index):
         lanes, summing = self.design.lanes, self.params.summing
         m.submodules.dot = dot = Dot(lanes, self._bits)
         m.submodules.accumulators = accumulators = Accumulators(
@@ -323,10 +382,13 @@ class MatmulCore(UnitCore):
             accumulators.term.eq(dot.sums),
             accumulators.step.eq(delayed(m, step, added)),
             accumulators.first.eq(delayed(m, first, added, reset_less=True)),
+            accumulators.start.eq(
+                delayed(m, start, added, reset_less=True) if summing.starts else 0
+            ),
         ]
         return [_extend(accumulators.sums[n], summing.to.bits) for n in range(lanes)]
 
-    def _floats(self, m, x_slice, rows, step, first, index):
+    def _floats(self, m, x_slice, rows, start, step, first, index):
         lanes, bits, summing = self.design.lanes, self._bits, self.params.summing
         rows_kept = self.params.sums(lanes)
         identity = [asdict(summing), lanes, rows_kept]
@@ -335,6 +397,8 @@ class MatmulCore(UnitCore):
             lane = FloatSums(summing, lanes, rows_kept)
             m.submodules[f"sums_{n}"] = self.part(lane, "sums", identity)
             m.d.comb += [lane.step.eq(step), lane.first.eq(first), lane.index.eq(index)]
+            if summing.starts:
+                m.d.comb += lane.start.eq(start.word_select(n, summing.to.bits))
             m.d.comb += [
                 Cat(lane.x[k], lane.w[k]).eq(
                     Cat(x_slice.word_select(k, bits), row.word_select(n, bits))

@@ -1,0 +1,265 @@
+"""Products of matrices, and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import sympy
+
+from stepgen.functions.bases import Running
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.matmul import params as matmul
+from stepgen.hw.units.pcu.params import Lane
+from stepgen.ir.applying import SYSTOLIC_ROWS
+from stepgen.ir.dims import buffer_bound, product_bound
+from stepgen.ir.dtypes import ElementType, Tile, bf16, f32, int8, int16, int32, wide
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import Mapped
+from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
+from stepgen.ir.stream import Stream
+from stepgen.ir.uniform import one_size
+from stepgen.ir.wire import TILE_LEVELS
+from stepgen.semantics import numbers
+from stepgen.semantics.applying import say
+from stepgen.semantics.numbers import Array
+from stepgen.semantics.sums import Sums
+
+FACTORS = (int8, int16, bf16, f32)
+"""Element types that are multiplied."""
+
+
+@dataclass(frozen=True)
+class _Product(Mapped, abstract=True):
+    """A product of two matrices, and how it adds up."""
+
+    transpose: bool = False
+
+    elements: ClassVar[tuple[ElementType, ...]] = FACTORS
+    counted: ClassVar = frozenset({1})
+    extents_of: ClassVar[Literal["product"]] = "product"
+
+    def product(self, call: Call, x: Tile, weight: Tile) -> Tile:
+        """The product's tile."""
+        if x.element not in FACTORS:
+            call.fail(f"{self} multiplies {', '.join(map(str, FACTORS))}, not {x}")
+        if x.element != weight.element:
+            call.fail(f"{self} needs tiles of one element type, not {x} and {weight}")
+        inner, cols = weight.dims[::-1] if self.transpose else weight.dims
+        if not x.cols.same(inner):
+            call.fail(
+                f"{self} can't multiply the tiles {x} and {weight}, whose inner dims differ, "
+                f"{x.cols} against {inner}"
+            )
+        return Tile(x.rows, cols, wide(x.element))
+
+    def more(self, at: Setting, state: Any, x: Array, weight: Array) -> Any:
+        """The sums and one more tile of K."""
+        if self.transpose:
+            weight = weight.T
+        if x.shape[1] != weight.shape[0]:
+            raise StepError(f"{self} can't multiply tiles of {say(x)} and {say(weight)}")
+        if state.shape != (x.shape[0], weight.shape[1]):
+            raise StepError(
+                f"{self} can't add products of {say(x)} and {say(weight)} to {say(state)}"
+            )
+        if x.dtype == numbers.bfloat16:
+            sums = state if isinstance(state, Sums) else Sums.of(state)
+            return sums.plus(x, weight, at.lanes)
+        return numbers.matmul(np.ascontiguousarray(x), weight, at.lanes, state)
+
+    def done(self, state: Any) -> Array:
+        """The sums in the result's type."""
+        return state.rounded() if isinstance(state, Sums) else np.asarray(state)
+
+    def matrix_unit(self, tiles: Sequence[Tile], *, stops: bool) -> matmul.Matmul:
+        """The matrix unit, for integers or bf16 and a weight tile of static extents.
+
+        Raises
+        ------
+        StepError
+            If there is none.
+        """
+        x, w = tiles[:2]
+        if x.element not in matmul.SUMMED:
+            raise StepError(
+                f"{self} has no circuit yet for {x}, only for {', '.join(map(str, matmul.SUMMED))}"
+            )
+        inner, cols = w.dims[::-1] if self.transpose else w.dims
+        k, n = inner.static, cols.static
+        if not k or not n:
+            raise StepError(f"a weight tile of {w} needs static extents of at least 1")
+        return matmul.Matmul(k, n, x.element.name, stops=stops, transposed=self.transpose)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """Not those of weights, which are summed over, or become columns."""
+        return operand != 1
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """2 M K N."""
+        x, weight = tiles[:2]
+        cols = weight.rows if self.transpose else weight.cols
+        return 2 * x.elements * cols.expr
+
+    def inner(self, *tiles: Tile) -> sympy.Expr:
+        """K."""
+        return tiles[0].cols.expr
+
+    def held(self, *tiles: Tile) -> sympy.Expr:
+        """The weight tile and a row of the operand for each row of the compute tile."""
+        x, weight = tiles[:2]
+        return SYSTOLIC_ROWS * x.cols.expr * x.element.bytes + weight.bytes
+
+
+@dataclass(frozen=True)
+class MatmulAdd(_Product):
+    """``[M, K] x [K, N] + [1, N] -> [M, N]``: products whose sums start at a row, such as a bias.
+
+    The row is int32 where tiles are int8 or int16, f32 where they are bf16 or f32. Integers give
+    the bits of matmul and add. Floats do not: the row is a term of the sum, that of bf16 is rounded
+    once with it (`stepgen.semantics.sums`).
+
+    Parameters
+    ----------
+    transpose : bool
+        Whether the weight tile is ``[N, K]``.
+    """
+
+    arity: ClassVar[int] = 3
+    elements: ClassVar = (*FACTORS, int32)
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The product's tile."""
+        self.check(call, tiles)
+        x, weight, start = tiles
+        product = self.product(call, x, weight)
+        row = Tile(1, product.cols, product.element)
+        if not (start.rows == 1 and start.cols.same(row.cols) and start.element == row.element):
+            call.fail(f"{self} starts sums of {product} at a row, {row}, not at {start}")
+        return product
+
+    def compute(self, at: Setting, x: Array, weight: Array, start: Array) -> Array:
+        """A product from accumulators at the row."""
+        state = np.repeat(start, x.shape[0], axis=0)
+        return self.done(self.more(at, state, x, weight))
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> matmul.Matmul:
+        """The matrix unit, which keeps the row beside the weights."""
+        return replace(self.matrix_unit(tiles, stops=not without_stops[1]), bias=True)
+
+
+@dataclass(frozen=True)
+class Matmul(_Product, Running):
+    """``[M, K] x [K, N] -> [M, N]``; int8 and int16 multiply into int32, bf16 into f32.
+
+    Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
+    accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
+    is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
+    products is a tree over the lanes of a slice, then slices in increasing k.
+
+    Parameters
+    ----------
+    transpose : bool
+        Whether the weight tile is ``[N, K]``.
+    """
+
+    arity: ClassVar[int] = 2
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """The product's tile."""
+        self.check(call, tiles)
+        return self.product(call, *tiles)
+
+    def state(self, call: Call, *tiles: Tile) -> Tile:
+        """The product's tile, which must have one size over the chunk."""
+        product = self.tile(call, *tiles)
+        if not one_size(call, product.dims):
+            call.fail(f"{self} can't add products of different sizes, {product}")
+        return product
+
+    def compute(self, at: Setting, x: Array, weight: Array) -> Array:
+        """A product from accumulators at zero."""
+        rows, cols = self.extents(x, weight)
+        return self.finish(at, self.update(at, self.start(at, rows, cols, None), x, weight))
+
+    def update(self, at: Setting, state: Any, x: Array, weight: Array) -> Any:
+        """One more tile of K."""
+        return self.more(at, state, x, weight)
+
+    def finish(self, at: Setting, state: Any) -> Array:
+        """The sums in the result's type."""
+        return self.done(state)
+
+    def extents(self, *tiles: Array) -> tuple[int, int]:
+        """Rows of the operand, columns of the weight."""
+        x, weight = tiles
+        return x.shape[0], weight.shape[0 if self.transpose else 1]
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> matmul.Matmul:
+        """The matrix unit, for integers or bf16 and a weight tile of static extents."""
+        return self.matrix_unit(tiles, stops=not without_stops[1])
+
+    def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
+        """The matrix unit for chunks of bf16 tiles, which keeps their sums.
+
+        Of integers the accumulator of what `terms` makes.
+        """
+        return self._summing(lanes, streams) or super().fold_unit(lanes, streams, rank)
+
+    def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
+        """As `fold_unit`, with a unit that sends the sums after each tile."""
+        summing = self._summing(lanes, streams)
+        if summing is None:
+            return super().scan_unit(lanes, streams, rank)
+        return replace(summing, level=TILE_LEVELS + rank)
+
+    def joins_dims(self, *tiles: Tile) -> bool:
+        """Where the matrix unit keeps the sums."""
+        return tiles[0].element == bf16
+
+    def _summing(self, lanes: int, streams: Sequence[Stream]) -> matmul.Matmul | None:
+        """The matrix unit that keeps sums of bf16 products; None for integers."""
+        tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
+        x, state = tiles[0], tiles[-1]
+        if x.element != bf16:
+            return None
+        use = streams[-1].node.attrs
+        rows = buffer_bound(f"the number of rows of {state}", [state.rows])
+        most = product_bound(streams[0].shape[-use["rank"] :])
+        if most is None:
+            raise StepError(
+                f"a circuit needs a bound for the number of tiles that it sums up, from which the "
+                f"bits of sums follow, but chunks of {streams[0]} have none"
+            )
+        at = Setting(state, numbers.DTYPES[state.element.name], lanes)
+        start = Sums.of(self.start(at, 1, 1, use["init"])).rounded()
+        return replace(
+            self.matrix_unit(tiles, stops=True),
+            rows=max(1, rows),
+            fixed=state.rows.static is not None,
+            tiles=max(1, most),
+            start=int.from_bytes(start.tobytes(), "little"),
+        )
+
+    def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | None:
+        """The matrix unit, where sums of complete products are exact; None of bf16.
+
+        Raises
+        ------
+        StepError
+            If there is no such unit.
+        """
+        if tiles[0].element == bf16:
+            return None
+        return self.matrix_unit(tiles, stops=True)
+
+    def lane(self, state: Lane, product: Lane) -> Lane:
+        """One more product."""
+        return state + product
