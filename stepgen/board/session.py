@@ -148,7 +148,8 @@ class Session:
             seconds,
             {port.port.name: port.beats for port in sinks},
             None,
-            self._memory(case),
+            # A run that does not end keeps the memory.
+            self._memory(case) if status == "done" else None,
             None,
             registers,
         )

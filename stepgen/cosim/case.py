@@ -93,8 +93,10 @@ class Case:
         Cycles in which runs before the one that is checked, without a reset between, are aborted
         by a soft reset, unless they have ended before.
     refusals : Refusals
-    error : int
-        Expected error code; 0 for none.
+    error, detail : int
+        Expected error code, 0 for none, and contents of the register ``detail``.
+    stops : bool
+        Whether the run does not end, but stands in that error until `limit`.
     junk : bool
         Whether FIFOs of the design that are empty show junk; see `stepgen.cosim.idle`.
     undefined, undefined_after : bool array or None
@@ -121,6 +123,8 @@ class Case:
     aborts: tuple[int, ...] = ()
     refusals: Refusals = field(default_factory=Refusals)
     error: int = 0
+    detail: int = 0
+    stops: bool = False
     junk: bool = False
     undefined: Mask | None = None
     undefined_after: Mask | None = None
@@ -148,6 +152,8 @@ _NUMBERS = (
     "early",
     "aborts",
     "error",
+    "detail",
+    "stops",
     "junk",
 )
 

@@ -35,7 +35,7 @@ from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
 from ..semantics.memory import as_bytes
 from ..timing.drive import MAX_CYCLES
-from ..timing.model import Prediction, predict
+from ..timing.model import Fault, Prediction, predict
 from ..tools.waiting import Progress, quiet
 from . import icarus
 from .building import FAST_BUILD
@@ -122,6 +122,9 @@ class Experiment:
         Of the graph that was lowered before: it says lanes, bus and depths, too.
     sdram : SdramTiming, optional
         In place of `memory`, for the prediction of a run on a board.
+    stops : bool
+        Whether the run is to stop with the error that the cycle model predicts. Then its cycles and
+        the error are compared, and no values: the reference has none.
     """
 
     graph: Graph
@@ -140,6 +143,7 @@ class Experiment:
     built: Design | None = None
     sdram: SdramTiming | None = None
     onchip: float | None = None
+    stops: bool = False
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -195,6 +199,29 @@ class Experiment:
             early=self.early,
             limit=self.max_cycles,
         )
+
+    @cached_property
+    def fault(self) -> Fault:
+        """The error with which the cycle model's run stops.
+
+        Raises
+        ------
+        StepError
+            If it ends.
+        """
+        try:
+            cycles = self.prediction.cycles
+        except Fault as fault:
+            return fault
+        raise StepError(
+            f"the run of {self.graph.name} is to stop with an error, but it ends after {cycles} "
+            f"cycles"
+        )
+
+    @property
+    def foreseen(self) -> Prediction:
+        """What is predicted, of a run that ends or stops."""
+        return self.fault.stopped if self.stops else self.prediction
 
     @cached_property
     def known(self) -> dict[str, Beats]:
@@ -278,7 +305,10 @@ class Experiment:
 
     def case(self, *, judge: bool = False, four_state: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
-        design, reference = self.design, self.reference
+        design = self.design
+        if self.stops:
+            return self._stopping()
+        reference = self.reference
         nothing = {name: np.zeros_like(stored) for name, stored in reference.stored.items()}
         shows_x = four_state and not judge
         outside = interface(design)
@@ -314,6 +344,26 @@ class Experiment:
             write_beats=written // self.bus.bytes,
             error=self.error,
             limit=prediction.cycles * (20 if judge else 1) + MARGIN,
+        )
+
+    def _stopping(self) -> Case:
+        """A case that stops with an error."""
+        outside, stopped = interface(self.design), self.fault.stopped
+        return Case(
+            name=self.graph.name,
+            sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
+            memory=self.image(systems.images(self.graph, self.inputs)),
+            timing=self.memory,
+            stalls=self.stalls,
+            early=self.early,
+            aborts=self.aborts,
+            junk=self.junk,
+            pushes=stopped.pushes,
+            pops=stopped.pops,
+            error=self.fault.code,
+            detail=self.fault.detail,
+            stops=True,
+            limit=stopped.cycles + MARGIN,
         )
 
     def test(
@@ -439,7 +489,7 @@ def simulate(
     return [
         Verdict(
             outcome,
-            None if e.unpredicted else e.prediction,
+            None if e.unpredicted else e.foreseen,
             case.compared(predicted=not e.unpredicted),
             simulation.seconds,
             e.unpredicted,

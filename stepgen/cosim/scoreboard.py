@@ -19,11 +19,11 @@ from ..hw.design.registers import (
     ERROR,
     ERROR_CODE,
     READ_BEATS,
+    RUNNING,
     STATUS,
     WORD,
     WRITE_BEATS,
     counter_address,
-    explained,
 )
 from .case import UNKNOWN, Case, Mask, load_case, read_hex, undefined_in
 from .payload import Rows, describe, unpadded
@@ -132,9 +132,11 @@ def faults_of(outcome: Outcome, interface: Interface) -> list[tuple[int, str]]:
     """Differences with the cycle in which they show; those without a cycle come last."""
     case, record = outcome.case, outcome.record
     faults: list[tuple[int, str]] = []
-    if outcome.status == "hang":
+    if outcome.status == "hang" and not case.stops:
         faults.append((-1, f"the run did not end within {case.limit} cycles{_waiting(outcome)}"))
-    elif outcome.status != "done":
+    elif outcome.status == "done" and case.stops:
+        faults.append((-1, f"the run ended in cycle {outcome.cycles}, expected an error"))
+    elif outcome.status == "not started":
         faults.append((-1, "the run did not start"))
     for port in interface.sinks:
         if port.name in case.expected:
@@ -242,15 +244,15 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
         return []
     faults = []
     status, code = registers[STATUS.offset], registers[ERROR_CODE.offset]
-    if code != case.error:
-        known = 0 < code <= len(interface.units)
-        who = f": unit {interface.units[code - 1]} met what its program excludes" if known else ""
-        if cause := explained(registers[DETAIL.offset]):
-            who += f": {cause}"
-        instead = f", expected error {case.error}" if case.error else ""
-        faults.append(f"the design reports error {code}{who}{instead}")
-    ended = DONE.mask | (ERROR.mask if code else 0)
-    if outcome.status == "done" and status != ended:
+    detail = registers[DETAIL.offset]
+    if (code, detail) != (case.error, case.detail):
+        said, due = (
+            f"error {number}" + (f": {what}" if (what := interface.explained(number, told)) else "")
+            for number, told in ((code, detail), (case.error, case.detail))
+        )
+        faults.append(f"the design reports {said}" + (f"; expected {due}" if case.error else ""))
+    ended = (RUNNING.mask if case.stops else DONE.mask) | (ERROR.mask if code else 0)
+    if outcome.status == ("hang" if case.stops else "done") and status != ended:
         faults.append(f"the status is 0x{status:x} after the run, expected 0x{ended:x}")
     low, high = (registers[offset] for offset in CYCLES.offsets)
     counted = low | high << 32

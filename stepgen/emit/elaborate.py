@@ -12,7 +12,7 @@ from ..ir.dtypes import INTEGERS, bool_
 from ..ir.errors import StepError
 from ..ir.versions import version
 from ..program.design_folder import hash_words
-from .interface import NO_DATA, Interface, MemoryPort, StreamPort
+from .interface import NO_DATA, Interface, MemoryPort, Said, StreamPort
 from .modules import kept_modules
 from .windows import windows_of
 
@@ -68,6 +68,11 @@ def interface(design: Design) -> Interface:
         memory=memory,
         csr_bits=address_bits(len(design.channels)),
         units=tuple(unit.name for unit in design.units),
+        errors=tuple(
+            Said(unit.name, cause, text)
+            for unit in design.units
+            for cause, text in unit.params.errors(unit, design.seen_by(unit)).items()
+        ),
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
-from ..hw.design.registers import COUNTERS
+from ..hw.design.registers import COUNTERS, NUMBER_BITS
 from ..hw.design.table import Design, Region
 from ..hw.names import verilog_name
 from ..ir.dtypes import STORED
@@ -40,9 +41,25 @@ def host_library(design: Design) -> dict[str, str]:
         "prefix": name.upper(),
         "header": f"{design.name}_registers.h",
         "counters": COUNTERS,
+        "number_bits": NUMBER_BITS,
+        "errors": _errors(design),
         "tensors": [_tensor(tensor, region) for tensor, region in design.regions.items()],
     }
     return {f"{design.name}_host.{end}": fill(f"host/host.{end}.j2", **values) for end in "hc"}
+
+
+def _errors(design: Design) -> list[dict[str, Any]]:
+    """What errors say, by code and cause: the text before a number and the one behind it, if any.
+
+    Of each code the one without a cause comes last, for causes that are not there.
+    """
+    found = []
+    for code, unit in enumerate(design.units, 1):
+        said = unit.params.errors(unit, design.seen_by(unit))
+        for cause in sorted(said, reverse=True):
+            before, *after = (json.dumps(part) for part in said[cause].split("{}"))
+            found.append({"code": code, "cause": cause, "before": before, "after": after})
+    return found
 
 
 def _tensor(name: str, region: Region) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from ..hw.design.registers import end_address, register_map
+from ..hw.design.registers import UNTOLD, cause_of, end_address, number_of, register_map
 from ..hw.design.table import width_of
 from ..hw.names import verilog_name
 from ..ir.errors import StepError
@@ -123,6 +123,25 @@ class MemoryPort:
 
 
 @dataclass(frozen=True)
+class Said:
+    """What the registers ``error_code`` and ``detail`` say.
+
+    Parameters
+    ----------
+    unit : str
+        Name of the unit in error.
+    cause : int
+        In the register ``detail``.
+    text : str
+        The sentence, with ``{}`` for the number, if it has one.
+    """
+
+    unit: str
+    cause: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Interface:
     """The interface of a design.
 
@@ -144,6 +163,8 @@ class Interface:
         Width of the addresses of the control registers.
     units : tuple of str
         Names of the units in the order in which the error code counts them.
+    errors : tuple of Said
+        What they say, by unit and cause.
 
     Raises
     ------
@@ -158,6 +179,7 @@ class Interface:
     control: bool = True
     csr_bits: int = 16
     units: tuple[str, ...] = ()
+    errors: tuple[Said, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -202,6 +224,15 @@ class Interface:
         ports = tuple(f"port:{p.name}" for p in self.ports)
         memory = MEMORY_CHANNELS if self.memory else ()
         return self.channels + ports + memory
+
+    def explained(self, code: int, detail: int) -> str:
+        """What the registers of these values say; empty for no error, and for no unit."""
+        if not 0 < code <= len(self.units):
+            return ""
+        unit, cause = self.units[code - 1], cause_of(detail)
+        said = {one.cause: one.text for one in self.errors if one.unit == unit}
+        text = said.get(cause) or said.get(UNTOLD) or f"{unit} met what its program excludes"
+        return text.format(number_of(detail))
 
     def to_json(self) -> str:
         """The interface as text; with control registers, their map is in it."""

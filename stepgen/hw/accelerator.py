@@ -128,7 +128,7 @@ class Accelerator(wiring.Component):
             m.d.comb += core.running.eq(active)
             if core.details:
                 place = self.telling.index(index)
-                with m.If(core.error & ~self.error[index]):
+                with m.If(core.error):
                     m.d.sync += self.detail.word_select(place, DETAIL_BITS).eq(core.detail)
             if core.finishes:
                 finished.append(core.finished)

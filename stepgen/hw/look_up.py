@@ -5,9 +5,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..ir.wire import VALUE
-from .design.registers import NUMBER_BITS, OUT_OF_RANGE, WORD
+from .design.registers import NUMBER_BITS, OUT_OF_RANGE
 from .primitives import Multiplier, delayed
 from .stream import signature
+from .telling import told
 from .units.axi.params import LENGTH_BITS, word_address_bits
 
 __all__ = ["LookUp", "Seek", "out_of_range", "place_of"]
@@ -16,7 +17,7 @@ __all__ = ["LookUp", "Seek", "out_of_range", "place_of"]
 def out_of_range(number):
     """The register ``detail`` for the number of a tile that there is not."""
     low = number[:NUMBER_BITS] | number[NUMBER_BITS:].any().replicate(min(NUMBER_BITS, len(number)))
-    return Cat(low, Const(0, NUMBER_BITS - len(low)), Const(OUT_OF_RANGE, 8 * WORD - NUMBER_BITS))
+    return told(OUT_OF_RANGE, low)
 
 
 class LookUp(wiring.Component):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ..hw.design.registers import detail_of, number_of
 from ..hw.design.table import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
@@ -16,6 +17,15 @@ from ..ir.stalls import Stalls
 from ..ir.wire import DONE, KIND_MASK, VALUE, Beats, narrowed
 from . import kernel as k
 from .layout import Actor, Layout, structure
+
+
+@dataclass(frozen=True)
+class Tells:
+    """What an actor tells with its fault: its unit, the cause, and a message from the detail."""
+
+    unit: str
+    cause: int
+    say: Callable[[int], str]
 
 
 @dataclass
@@ -42,8 +52,8 @@ class DesignLayout(Layout):
     memory: MemoryTiming | SdramTiming = field(default_factory=MemoryTiming)
     early: Collection[str] = ()
     notes: list[tuple[str, int]] = field(default_factory=list)
-    faults: dict[int, Callable[[int], str]] = field(default_factory=dict)
-    """By actor that may meet what its program excludes, the message from the detail."""
+    faults: dict[int, Tells] = field(default_factory=dict)
+    """What actors tell that may meet what their program excludes."""
 
     control = 1
     waits_are_events = True
@@ -97,6 +107,27 @@ class DesignLayout(Layout):
     def channel(self, name: str) -> int:
         """Address of a channel of the design."""
         return self._channels[name]
+
+    def tells(
+        self, actor: int, unit: Unit, say: Callable[[int], str] | None = None, *, cause: int = 0
+    ) -> None:
+        """Register what an actor tells with its fault.
+
+        Parameters
+        ----------
+        actor : int
+        unit : Unit
+        say : function of int, optional
+            The message from the detail; by default that of the unit for the cause.
+        cause : int
+            One of `stepgen.hw.design.registers`.
+        """
+        known = unit.params.errors(unit, self.design)[cause]
+
+        def told(number: int) -> str:
+            return known.format(number_of(detail_of(cause, number)))
+
+        self.faults[actor] = Tells(unit.name, cause, say or told)
 
     def internal(self, name: str, depth: int, latency: int = 1) -> int:
         """A new FIFO inside a unit, with the same rules; its beats are not logged."""

@@ -90,8 +90,8 @@ def helper(function: F) -> F:
 # Header of M
 LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
 ARENA, ARENA_END = range(10, 12)
-FAULT, FAULT_CYCLE, FAULT_DETAIL = range(14, 17)
-"""The first fault of a run: the actor, or another key, of its message; cycle and detail of it."""
+FAULT = 14
+"""The first fault of a run: the actor, or another key, of its message."""
 HEADER = 20
 
 # Record of a channel
@@ -102,7 +102,9 @@ SLOT = 3  # words of a ring slot: cycle pushed, cycle popped, beat
 
 # Record of an actor; its own fields start at OWN
 STEP_INDEX, NEXT, ASLEEP_ON, LAST, STATE, BUSY, STARVED, FULL, ACTOR_ID = range(9)
-OWN = 9
+FAULTED, DETAIL = 9, 10
+"""Of its fault the cycle, counted from 1, and the detail."""
+OWN = 11
 
 
 def offsets(*fields: str, start: int = 0) -> Any:
@@ -332,11 +334,15 @@ def held_back(M: Memory, t: int) -> int:
 
 @helper
 def fault(M: Memory, a: int, t: int, detail: int) -> int:
-    """Return value of a step that met what its program excludes; the first fault is kept."""
+    """Return value of a step that met what its program excludes.
+
+    Called again it changes the detail of its actor's fault.
+    """
     if M[FAULT] == 0:
         M[FAULT] = a
-        M[FAULT_CYCLE] = t
-        M[FAULT_DETAIL] = detail
+    if M[a + FAULTED] == 0:
+        M[a + FAULTED] = t + 1
+    M[a + DETAIL] = detail
     return NEVER
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..hw.design.by_address import ByAddress
+from ..hw.design.registers import OUT_OF_RANGE
+from ..hw.design.table import Unit
 from ..ir.wire import VALUE
 from .design_layout import DesignLayout
 from .kernel import (
@@ -54,27 +56,23 @@ def look_up(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build_look_up(
-    unit: str, tensor: str, by: ByAddress, layout: DesignLayout, ref: int, closes: int, told: str
-) -> int:
+def build_look_up(unit: Unit, by: ByAddress, layout: DesignLayout, ref: int, closes: int) -> int:
     """Add the actor.
 
     Parameters
     ----------
-    unit, tensor : str
+    unit : Unit
     by : ByAddress
     layout : DesignLayout
     ref, closes : int
         Channels of the addresses, and of their stops.
-    told : str
-        What is done with a tile, for messages.
 
     Returns
     -------
     int
         Channel of the starts, in bytes from the boundary.
     """
-    starts = layout.internal(f"{unit}.starts", by.starts.depth, by.starts.latency)
+    starts = layout.internal(f"{unit.name}.starts", by.starts.depth, by.starts.latency)
     own = packed(
         P,
         ref=ref,
@@ -85,8 +83,6 @@ def build_look_up(
         stride=by.tile_bytes,
         word=by.word,
     )
-    actor = layout.actor(unit, "look up", look_up, own, reads=[ref], writes=[starts, closes])
-    layout.faults[actor] = lambda number: (
-        f"{unit} is to {told} tile {number} of {tensor}, which has {by.tiles} tiles"
-    )
+    actor = layout.actor(unit.name, "look up", look_up, own, reads=[ref], writes=[starts, closes])
+    layout.tells(actor, unit, cause=OUT_OF_RANGE)
     return starts

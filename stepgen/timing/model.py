@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..hw.design.registers import detail_of
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
@@ -17,21 +18,7 @@ from . import kernel as k
 from .activity import Activity, Cycles, Trace, split
 from .deadlock import advised, explain
 from .design_layout import DesignLayout
-from .drive import MAX_CYCLES, drive
-
-
-class Fault(StepError):
-    """A unit met what its program excludes: the run stops, as the circuit does with an error.
-
-    Attributes
-    ----------
-    cycle : int
-        In which it met it.
-    """
-
-    def __init__(self, message: str, cycle: int) -> None:
-        super().__init__(message)
-        self.cycle = cycle
+from .drive import MAX_CYCLES, Driven, drive
 
 
 @dataclass(frozen=True)
@@ -83,6 +70,28 @@ class Prediction:
             "starved": self.cycles - waiting,
             "full": int(np.sum(lasts[level == c.depth])),
         }
+
+
+class Fault(StepError):
+    """A unit met what its program excludes: the run stops, as the circuit does with an error.
+
+    Attributes
+    ----------
+    cycle : int
+        In which it met it.
+    code, detail : int
+        What the registers ``error_code`` and ``detail`` show once nothing moves any more.
+    stopped : Prediction
+        Of the run until then; its cycles are those after which nothing moves.
+    """
+
+    def __init__(
+        self, message: str, cycle: int, *, code: int, detail: int, stopped: Prediction
+    ) -> None:
+        super().__init__(message)
+        self.cycle = cycle
+        self.code, self.detail = code, detail
+        self.stopped = stopped
 
 
 def predict(
@@ -141,14 +150,36 @@ def _run(layout: DesignLayout, limit: int) -> Prediction:
     ------
     Deadlock, Fault, StepError
     """
-    design = layout.design
     ran = drive(layout, limit=limit)
-    if actor := int(ran.M[k.FAULT]):
-        told = layout.faults[actor](int(ran.M[k.FAULT_DETAIL]))
-        cycle = int(ran.M[k.FAULT_CYCLE])
-        raise Fault(f"{layout.title} stops in cycle {cycle}: {told}", cycle)
+    if ran.M[k.FAULT]:
+        raise _fault(layout, ran)
     if ran.stuck:
         raise explain(layout, ran.M, ran.cycles)
+    return _prediction(layout, ran)
+
+
+def _fault(layout: DesignLayout, ran: Driven) -> Fault:
+    """The error of a run in which a unit met what its program excludes: the first one, by time."""
+    actor, order = int(ran.M[k.FAULT]), [unit.name for unit in layout.design.units]
+    found = {}
+    for a, told in layout.faults.items():
+        if ran.M[a + k.FAULTED]:
+            number = int(ran.M[a + k.DETAIL]) if told.cause else 0
+            found[order.index(told.unit)] = detail_of(told.cause, number)
+    cycle = int(ran.M[actor + k.FAULTED]) - 1
+    said = layout.faults[actor].say(int(ran.M[actor + k.DETAIL]))
+    return Fault(
+        f"{layout.title} stops in cycle {cycle}: {said}",
+        cycle,
+        code=1 + min(found),
+        detail=found[min(found)],
+        stopped=_prediction(layout, ran),
+    )
+
+
+def _prediction(layout: DesignLayout, ran: Driven) -> Prediction:
+    """What a run has given."""
+    design = layout.design
     moves = split(ran.notes, 2 * (len(design.channels) + len(layout.notes)))
     names = [c.name for c in design.channels]
     return Prediction(

@@ -8,7 +8,7 @@ from harness import compare, simulate
 from off_chip import OffChip
 from seeds import some_slow
 
-from stepgen.hw.design.registers import NUMBER_BITS, OUT_OF_RANGE, explained
+from stepgen.hw.design.registers import OUT_OF_RANGE, detail_of
 from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
@@ -127,8 +127,8 @@ def test_an_address_past_the_last_tile(seed):
     )
     (came, flags, detail), wanted = seen[0], made.expected["d_y"]
     assert flags == 1 << design.units.index(made.units[1])
-    assert detail == OUT_OF_RANGE << NUMBER_BITS | number
-    assert explained(detail) == f"tile {number} is past the last one"
+    assert detail == raised.value.detail == detail_of(OUT_OF_RANGE, number)
+    assert flags == 1 << raised.value.code - 1
     beats = bad * params.rows * params.slices
     before = Beats(*(getattr(wanted, f)[:beats] for f in ("kind", "stop", "low", "data")))
     compare("d_y", channel, came["d_y"], before)
@@ -193,7 +193,7 @@ def test_a_store_by_address_past_the_last_tile():
     came, flags, detail = seen[0]
     assert wire.name == "y_at"
     assert flags == 1 << design.units.index(unit)
-    assert explained(detail) == f"tile {unit.params.tiles} is past the last one"
+    assert detail == raised.value.detail == detail_of(OUT_OF_RANGE, unit.params.tiles)
     assert len(came["d_y"]) == 5
     assert not error
     assert axi.data == made.after

@@ -3,11 +3,12 @@ import math
 import numpy as np
 import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
-from harness import row, sink, source
+from harness import row, simulate, sink, source
 
+from stepgen.hw.design.registers import TOO_LARGE, detail_of
 from stepgen.hw.design.table import Bus, Channel, Design
 from stepgen.hw.units.pmu.params import Pmu, Reading
-from stepgen.timing.model import predict
+from stepgen.timing.model import Fault, predict
 
 
 def mapped(items, depth, change):
@@ -201,6 +202,67 @@ def test_chunk_that_needs_more_than_all_pages(size, wrong):
     design, inputs = linked(1, 2, [8])
     _, inputs = linked(1, 9, [size])
     assert raises_error(design, inputs) == wrong
+
+
+def rows_in(items, depth):
+    """Rows of a chunk as a PMU counts them; an empty list takes one."""
+    if depth == 0:
+        return 1
+    return sum(rows_in(i, depth - 1) for i in items) if items else 1
+
+
+def some_chunks(seed):
+    """Drawn chunks of which one has two rows at least."""
+    for again in range(seed, 100_000, 1000):
+        draw = Draw(again)
+        chunks = Chunks(draw, False)
+        depth = chunks.level - chunks.tiles
+        sizes = [rows_in(chunk, depth) for chunk in leaves(chunks.items, chunks.outer)]
+        if max(sizes, default=0) > 1:
+            return draw, chunks, sizes
+    raise AssertionError
+
+
+@pytest.mark.parametrize("seed", range(300, 316))
+def test_a_chunk_of_too_many_rows(seed):
+    """The error and its rows, exact to the cycle; after a soft reset another run is as any."""
+    draw, chunks, sizes = some_chunks(seed)
+    most = int(draw.rng.integers(1, max(sizes)))
+    page = draw.one((2, 2, 4, 8))
+    largest = max(chunks.sizes)
+    pages = -(-largest // page) + draw.one((0, 1, 5))
+    count = draw.one((1, 2))
+    reading = Reading(count, True)
+    params = Pmu(
+        *(chunks.level, (reading,), pages, page, False, largest, chunks.bits),
+        most=most,
+        row=1 if chunks.tiles else 0,
+    )
+    x, y = (
+        chunks.channel(draw, "x"),
+        chunks.channel(draw, "y", above=1, delay=params.delay(LANES)),
+    )
+    design = alone(params, x, y, depth=draw.one((2, 9)))
+    stalls = draw.stalls(design)
+    wrong = {"s_x": chunks.beats(chunks.items)}
+    with pytest.raises(Fault) as raised:
+        predict(design, wrong, stalls=stalls)
+    fault = raised.value
+    number = next(size for size in sizes if size > most)
+    assert fault.detail == detail_of(TOO_LARGE, number)
+    assert f"dut stores a buffer of x of {number} rows, and has memory for {most}" in str(fault)
+
+    good = {"s_x": to_beats([], chunks.rank, chunks.dtype)}
+    seen: list = []
+    *_, error = simulate(
+        design, good, stalls, aborts=[fault.stopped.cycles + 20], first=wrong, seen=seen
+    )
+    (came, flags, detail), dut = seen[0], design.units[-2]
+    assert dut.name == "dut"
+    assert flags == 1 << design.units.index(dut) == 1 << fault.code - 1
+    assert detail == fault.detail
+    assert len(came["d_y"]) == len(fault.stopped.pops["y"])
+    assert not error
 
 
 def test_walk_of_an_affine_reading():

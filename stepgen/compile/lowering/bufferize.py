@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...hw.design.table import Channel, index_bits
 from ...hw.units.pmu.params import Pmu, Reading
+from ...ir.dims import Dim, product_bound
 from ...ir.dtypes import Buffer
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
@@ -19,12 +21,16 @@ LINKED = 16
 """Most pages of a chunk, where chunks differ in size."""
 LEAST = 4
 """Words of the smallest page of these."""
+ROW_LEVEL = 1
+"""Wire level that closes a row of a tile."""
 
 
 class BufferizeCircuit(Circuit):
     """One PMU, with memory for two of the largest chunks, for all of a run, or at least for one."""
 
-    covers = "chunks of bounded dims; references may be forked, partitioned and merged"
+    covers = (
+        "chunks of bounded dims, or of `most` rows; references may be forked, partitioned, merged"
+    )
 
     def lower(self, node: Node, to: Lowering) -> None:
         (x,), (made,) = node.inputs, node.outputs
@@ -33,12 +39,13 @@ class BufferizeCircuit(Circuit):
         assert isinstance(buffer, Buffer)
         level, slices = base + node.attrs["rank"], to.slices(node, buffer.tile) if base else 1
         held = [*buffer.shape, *([buffer.tile.rows] if base else [])]
-        # An empty group takes a word too.
-        to.bound(node, f"the number of tiles of {buffer}", held)
-        largest = slices
-        for dim in held:
-            largest *= max(1, dim.bound or 0)
-        fixed = all(dim.static for dim in held)
+        fixed, most = all(dim.static for dim in held), node.attrs.get("most") or 0
+        rows = _rows(held)
+        if rows is not None and rows <= most:
+            most = 0
+        if not most:
+            to.bound(node, f"the number of tiles of {buffer}", held)
+        largest = slices * (most or rows or 0)
         outer = x.shape[: len(x.shape) - node.attrs["rank"]]
         keeps = not ways.in_order and to.stored.keeps(node, outer)
         live = LIVE if any(dim.bound is None or dim.bound > 1 for dim in outer) else 1
@@ -63,6 +70,8 @@ class BufferizeCircuit(Circuit):
             bits=to.format(node, x).bits,
             shares=shares,
             rests=len(rests),
+            most=most,
+            row=base and ROW_LEVEL,
         )
         params = full if keeps else to.sized(full, replace(full, pages=pages))
         to.stored.bits[node] = params.page_bits
@@ -78,6 +87,11 @@ class BufferizeCircuit(Circuit):
                 ends[f"ref_{n}"] = to.input(reader, 1, structure_only=True)
             ends[f"y_{n}"] = to.output(reader, delay=params.delay(to.lanes))
         to.unit(node.name, params, x=to.input(node, 0), **ends, made=to.output(node))
+
+
+def _rows(held: Sequence[Dim]) -> int | None:
+    """Most rows of a chunk of these dims; None without a bound. An empty group takes a row too."""
+    return product_bound(replace(d, bound=d.bound and max(1, d.bound)) for d in held)
 
 
 def _reading(reader: Node, to: Lowering, slices: int, fixed: bool) -> Reading:

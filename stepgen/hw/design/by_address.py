@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...ir.arguments import Address
 from . import stages
 from .bus import Bus
-from .table import Channel, index_bits
+from .table import Channel, Unit, index_bits
 
 MOST_AHEAD = 64
 """Most elements in flight: up to this depth their queue has latency 1."""
@@ -37,6 +37,14 @@ def multiplication(tile_bytes: int, word: int) -> int:
     """Cycles from the number of a tile to its start in words of `word` bytes; 0 for a shift."""
     steps = tile_bytes // math.gcd(word, tile_bytes)
     return stages.MULTIPLIER if steps & (steps - 1) else 0
+
+
+def outside(unit: Unit, port: str, verb: str, tensor: str, tiles: int) -> str:
+    """What a unit says of an address at `port` past the last tile, with ``{}`` for the number."""
+    return (
+        f"{unit.name} is to {verb} tile {{}} of {tensor}, which has {tiles} tiles, as "
+        f"{unit.inputs[port]} says"
+    )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ...ir.errors import StepError
 from ...ir.names import identifier
 from ...ir.where import user_line
 from .pace import Extents, Part, copied
+from .registers import UNTOLD
 
 if TYPE_CHECKING:
     from .table import Channel, Design, Unit
@@ -105,6 +106,14 @@ class UnitParams(ABC):
     def problem(self, unit: Unit, design: Design) -> str | None:
         """Why a unit with these parameters can't be built between its channels, or None."""
         return None
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        """By cause in the register ``detail`` what the unit says, with ``{}`` for the number.
+
+        Cause 0 is what it excludes where it tells no cause.
+        """
+        streams = ", ".join(unit.inputs.values())
+        return {UNTOLD: f"{unit.name} meets what the types of its inputs exclude, of {streams}"}
 
     def delay(self, lanes: int) -> int:
         """Cycles from the handshake at the pipelined output until the payload is valid."""

@@ -96,11 +96,17 @@ REGISTERS = (CONTROL, STATUS, ERROR_CODE, DETAIL, CYCLES, READ_BEATS, WRITE_BEAT
 NUMBER_BITS = 28
 """Bits of the number in `DETAIL`; a larger one is all ones."""
 
-OUT_OF_RANGE = 4
-"""Cause in `DETAIL`: an address is past the last tile; its number."""
+UNTOLD, TOO_LARGE, STRUCTURE, OUT_OF_RANGE = 0, 1, 2, 4
+"""Causes in `DETAIL`."""
 
-CAUSES = {OUT_OF_RANGE: "tile {} is past the last one"}
-"""By cause what it says, with the number."""
+CAUSES = {
+    UNTOLD: "what the unit excludes; no number",
+    TOO_LARGE: "a buffer has more rows than its memory is for; those so far, and all of them once "
+    "its last one has come",
+    STRUCTURE: "streams have different structure; no number",
+    OUT_OF_RANGE: "an address is past the last tile; its number",
+}
+"""By cause what it is, and its number."""
 
 CHANNEL_BASE, CHANNEL_STRIDE = 0x1000, 16
 """Address of the counters of channel 0, and from one channel's to the next's."""
@@ -119,11 +125,20 @@ MIN_ADDRESS_BITS = 16
 """Bits of an address in a design of few channels."""
 
 
-def explained(detail: int) -> str:
-    """What the register `DETAIL` says; empty for nothing."""
-    cause, number = divmod(detail, 1 << NUMBER_BITS)
-    most = "at least " * (number == (1 << NUMBER_BITS) - 1)
-    return CAUSES[cause].format(f"{most}{number}") if cause in CAUSES else ""
+def cause_of(detail: int) -> int:
+    """The cause in the register `DETAIL`."""
+    return detail >> NUMBER_BITS
+
+
+def number_of(detail: int) -> str:
+    """The number in the register `DETAIL`, as people read it."""
+    number, most = detail & (1 << NUMBER_BITS) - 1, (1 << NUMBER_BITS) - 1
+    return f"at least {number}" if number == most else str(number)
+
+
+def detail_of(cause: int, number: int) -> int:
+    """What the register `DETAIL` is for a cause and a number."""
+    return cause << NUMBER_BITS | min(number, (1 << NUMBER_BITS) - 1)
 
 
 def counter_address(channel: int, counter: int) -> int:

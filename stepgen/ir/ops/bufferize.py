@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import sympy
 
@@ -17,7 +18,7 @@ from stepgen.ir.stream import Node, Out, Stream
 class Bufferize(Operator):
     """``[D_a..D_0]`` -> ``[D_a..D_b]`` of buffers ``[D_{b-1}..D_0]``.
 
-    Attributes of a node: ``rank``.
+    Attributes of a node: ``rank``, and ``most`` where there is one.
     """
 
     writes = "buffer"
@@ -33,6 +34,13 @@ class Bufferize(Operator):
                 call.fail(
                     f"{x.name} has shape {show_shape(x.shape)}, whose dim D{rank - 1 - index} of "
                     f"{dim} is ragged, but of a buffer {show_shape(held)} only the outermost may be"
+                )
+        if call.attrs.get("most") is not None:
+            most, rows = call.integer("most", 1), prod(d.static or 0 for d in (*held, tile.rows))
+            if rows > most:
+                call.fail(
+                    f"there is to be memory for {most} rows of a buffer, but each of {x.name} has "
+                    f"at least {rows}"
                 )
         return [Out(x.shape[:split], Buffer(tile, held), dict(enumerate(x.totals[rank:])))]
 
@@ -59,7 +67,7 @@ class Bufferize(Operator):
 
 
 @public
-def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
+def bufferize(x: Stream, *, rank: int, most: int | None = None, name: str | None = None) -> Stream:
     """Store each rank-`rank` chunk and pass on a reference to it.
 
     Parameters
@@ -68,6 +76,10 @@ def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
         ``[D_a..D_0]`` of tiles.
     rank : int
         b, the rank of a chunk, at least 1.
+    most : int, optional
+        Rows of a buffer that there is memory for, over all of its tiles; an empty tile or group
+        takes one, too. A run with a larger buffer stops with an error. By default as many as the
+        types allow, which must have a bound in a circuit.
     name : str, optional
         Name of the node.
 
@@ -79,7 +91,7 @@ def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
     Raises
     ------
     StepError
-        If an inner dim of the buffers is ragged.
+        If an inner dim of the buffers is ragged, or all of them have more rows than `most`.
 
     Notes
     -----
@@ -93,4 +105,5 @@ def bufferize(x: Stream, *, rank: int, name: str | None = None) -> Stream:
     >>> x.bufferize(rank=1).streamify(count=2)
     <streamify_0.0 Stream[int8 8x8; 4, 2, 3]>
     """
-    return build("bufferize", (x,), {"rank": rank}, name)[0]
+    attrs = {"rank": rank} if most is None else {"rank": rank, "most": most}
+    return build("bufferize", (x,), attrs, name)[0]

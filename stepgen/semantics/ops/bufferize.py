@@ -28,6 +28,7 @@ class Reference:
 def run(use: Use) -> Process:
     """A reference has the stop of its chunk, less `rank`."""
     x, out, rank = use.inputs[0], use.outputs[0], use["rank"]
+    most = use.node.attrs.get("most")
     chunk: list[Token] = []
     while True:
         token = yield from x.take()
@@ -39,5 +40,10 @@ def run(use: Use) -> Process:
             continue
         chunk.append(Token(token.kind, token.value, min(token.stop, rank), token.low))
         if token.stop >= rank:
+            rows = sum(1 if one.value is None else max(1, len(one.value)) for one in chunk)
+            if most is not None and rows > most:
+                use.fail(
+                    f"it stores a buffer of {x.name} of {rows} rows, and has memory for {most}"
+                )
             out.value(Reference(tuple(chunk), rank), token.stop - rank)
             chunk = []

@@ -13,6 +13,7 @@ from ...arithmetic.operations import CONVERSIONS
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.registers import UNTOLD
 from ...design.table import Design, Unit
 
 
@@ -62,6 +63,10 @@ class AsTile(UnitParams):
     def slices(self, lanes: int) -> int:
         """Beats of a tile."""
         return -(-self.columns // lanes)
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        x = unit.inputs["x"]
+        return {UNTOLD: f"{unit.name} gets a number of {x} that is too large for its wires"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.operand not in (address.name, bool_.name):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ...design.formats import Format, misfit
 from ...design.params import UnitParams
+from ...design.registers import UNTOLD
 from ...design.table import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit
 
 LENGTH_BITS = 8
@@ -49,6 +50,9 @@ class Axi(UnitParams):
             "b": words(1),
         }
         return {port: formats[port] for port in (*self.inputs, *self.outputs)}
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        return {UNTOLD: "the off-chip memory answered a transfer with an error"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if not self.reads and not self.writes:

@@ -366,7 +366,7 @@ def build_walk(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
 def build_seek(unit: Unit, params: Load, layout: DesignLayout, bursts: int, closes: int) -> None:
     """What makes starts of tiles of addresses, and bursts of these."""
     ref, by = layout.channel(unit.inputs["ref"]), params.by_address(unit, layout.design)
-    starts = build_look_up(unit.name, params.region, by, layout, ref, closes, "read")
+    starts = build_look_up(unit, by, layout, ref, closes)
     own = packed(
         SEEK,
         starts=starts,

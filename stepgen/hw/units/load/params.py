@@ -11,11 +11,12 @@ from typing import ClassVar
 from ....ir.arguments import Address
 from ....ir.dtypes import address
 from ....ir.wire import TILE_LEVELS
-from ...design.by_address import MOST_AHEAD, ByAddress, multiplication
+from ...design.by_address import MOST_AHEAD, ByAddress, multiplication, outside
 from ...design.formats import Format, misfit
 from ...design.gear import Gear, beat_problem, stored_bits
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
+from ...design.registers import OUT_OF_RANGE
 from ...design.table import Bus, Channel, Design, Region, Unit
 from ..axi.params import burst, raw_channel, request_bits, words
 
@@ -198,6 +199,11 @@ class Load(UnitParams):
     def realigns(self, bus: Bus) -> bool:
         """Whether beats lie across words, or tiles begin within one."""
         return self.tile_bytes % bus.bytes > 0 or not self.gear.divides(bus.bytes)
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        if not self.tiles:
+            return super().errors(unit, design)
+        return {OUT_OF_RANGE: outside(unit, "ref", "read", self.region, self.tiles)}
 
     def access_problem(self, bus: Bus, region: Region) -> str | None:
         """Why this read of the tensor in `region` is impossible, or None."""

@@ -12,6 +12,7 @@ from ...arithmetic.pipeline import pattern
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.registers import UNTOLD
 from ...design.table import Design, Unit
 
 STAGES = 3
@@ -54,6 +55,11 @@ class Mask(UnitParams):
     def inputs(self) -> tuple[str, ...]:
         """Tiles, and for each a number, or two positions."""
         return ("x", "row", "col") if self.positions else ("x", "at")
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        told = ", ".join(unit.inputs[port] for port in self.inputs[1:])
+        large = f"{unit.name} gets a number of {told} that is too large for its wires"
+        return {UNTOLD: f"{large}, or streams of different structure"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         x, *others = (design.channel[unit.inputs[port]] for port in self.inputs)

@@ -10,6 +10,7 @@ from ....ir.wire import TILE_LEVELS
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.registers import UNTOLD
 from ...design.table import Design, Unit
 
 
@@ -32,6 +33,10 @@ class PlaceRow(UnitParams):
     main: ClassVar = "place"
     inputs: ClassVar = ("x", "row", "at")
     outputs: ClassVar = ("y",)
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        at = unit.inputs["at"]
+        return {UNTOLD: f"{unit.name} is to replace a row of a tile with fewer rows, as {at} says"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         x, at = (design.channel[unit.inputs[port]] for port in ("x", "at"))

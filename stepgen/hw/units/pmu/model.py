@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
+from ....ir.wire import BARE, VALUE
 from ....timing.design_layout import DesignLayout
 from ....timing.elements import E, reduce
 from ....timing.kernel import (
@@ -31,16 +31,12 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
+from ....timing.paging import MEMORY, S, last_word, store
 from ....timing.shares import MISSING, NONE, given_back, lay_out
+from ...design.registers import TOO_LARGE
 from ...design.table import Unit
 from .params import Pmu
 
-MEMORY = ("words", "table", "page")
-"""Where pages and table are, and the words of a page."""
-S = record(
-    *MEMORY,
-    *("x", "made", "free", "opened", "level", "pages", "fresh", "first", "current", "offset"),
-)
 F = record("read", "starts")
 R = record(
     *MEMORY,
@@ -48,67 +44,6 @@ R = record(
     *("current", "offset", "passes", "tile", "number", "walk"),
 )
 G = record("granted", "last", "count", "readers")
-
-
-@helper
-def last_word(word: int) -> int:
-    """The table entry of a page that is the last of its chunk; others name the next page."""
-    return -1 - word
-
-
-@step
-def store(M: Memory, a: int, t: int) -> int:
-    x, made, level, free = M[a + S.x], M[a + S.made], M[a + S.level], M[a + S.free]
-    wait = ready(M, x, t)
-    if wait != READY:
-        return wait
-    beat = head(M, x)
-    kind, stop, low = kind_of(beat), stop_of(beat), low_of(beat)
-    outer = kind == DONE or (kind == BARE and low > level)
-    if outer or stop >= level:
-        wait = room(M, made, t)
-        if wait != READY:
-            return wait
-    if outer:
-        pop(M, x, t)
-        if kind == BARE:
-            beat = make_beat(BARE, stop - level, low - level, 0)
-        elif M[a + S.opened] != MISSING:
-            push(M, M[a + S.opened], t, beat)
-        push(M, made, t, beat)
-        return acted(M, t)
-
-    opens = M[a + S.current] == NONE
-    crosses = stop < level and M[a + S.offset] == M[a + S.page] - 1
-    page = NONE
-    if opens or crosses:
-        if M[a + S.fresh] < M[a + S.pages]:
-            page = M[a + S.fresh]
-            M[a + S.fresh] += 1
-        elif free == MISSING:
-            return NEVER
-        else:
-            wait = ready(M, free, t)
-            if wait != READY:
-                return wait
-            page = pop(M, free, t)
-    if opens:
-        M[a + S.first] = M[a + S.current] = page
-    pop(M, x, t)
-    current, offset = M[a + S.current], M[a + S.offset]
-    M[M[a + S.words] + current * M[a + S.page] + offset] = beat
-    M[a + S.offset] += 1
-    if stop >= level:
-        M[M[a + S.table] + current] = last_word(offset)
-        made_of = make_beat(VALUE, stop - level, 0, M[a + S.first])
-        push(M, made, t, made_of)
-        if M[a + S.opened] != MISSING:
-            push(M, M[a + S.opened], t, made_of)
-        M[a + S.current], M[a + S.offset] = NONE, 0
-    elif crosses:
-        M[M[a + S.table] + current] = page
-        M[a + S.current], M[a + S.offset] = page, 0
-    return acted(M, t)
 
 
 @step
@@ -340,10 +275,17 @@ def build(unit: Unit, params: Pmu, layout: DesignLayout) -> None:
         first=0,
         current=NONE,
         offset=0,
+        most=params.most,
+        row=params.row,
+        rows=0,
+        over=0,
+        limit=(1 << params.counted_bits) - 1,
     )
     reads, writes = [channel["x"], *([free] if free else [])], [channel["made"]]
     writes += [opened] if opened else []
-    layout.actor(name, "store", store, own, reads=reads, writes=writes)
+    actor = layout.actor(name, "store", store, own, reads=reads, writes=writes)
+    if params.most:
+        layout.tells(actor, unit, cause=TOO_LARGE)
 
     readers: list[list[int]] = []
     reads, writes = [], []

@@ -13,7 +13,11 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Pace, Paces, Part, Queue
 from ...design.params import UnitParams, numbered
+from ...design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE, UNTOLD
 from ...design.table import Channel, Design, Unit, index_bits
+
+BEYOND = 8
+"""Bits by which a number of rows may be longer than the most that there is room for."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,10 @@ class Pmu(UnitParams):
         read, and those that ``rest_0``, … give back unread. 0 if no page is used twice in a run.
     rests : int
         Number of these ports.
+    most : int
+        Most rows of a chunk; one with more is an error. 0 if the types say that there are no more.
+    row : int
+        Wire level of `x` that closes a row.
     """
 
     level: int
@@ -121,6 +129,8 @@ class Pmu(UnitParams):
     bits: int
     shares: int = 1
     rests: int = 0
+    most: int = 0
+    row: int = 0
 
     kind: ClassVar = "pmu"
 
@@ -172,6 +182,11 @@ class Pmu(UnitParams):
         return 0 if self.fixed else len(self.readings) + 1 + self.counts
 
     @property
+    def counted_bits(self) -> int:
+        """Bits of a number of rows, also of a chunk that has more than there is room for."""
+        return min(NUMBER_BITS, self.most.bit_length() + BEYOND)
+
+    @property
     def share_bits(self) -> int:
         """Bits of a number of references."""
         return index_bits(self.shares + 1)
@@ -179,6 +194,14 @@ class Pmu(UnitParams):
     def levels(self, reading: Reading) -> int:
         """Wire level of a ``y`` that closes a reading."""
         return reading.affine_levels or self.level
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        known = super().errors(unit, design)
+        if not self.most:
+            return known
+        x = unit.inputs["x"]
+        large = f"{unit.name} stores a buffer of {x} of {{}} rows, and has memory for {self.most}"
+        return {TOO_LARGE: large, STRUCTURE: known[UNTOLD]}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         rank = design.channel[unit.inputs["x"]].rank
@@ -221,6 +244,8 @@ class Pmu(UnitParams):
                 f"a chunk of {self.largest} beats does not fit into {self.pages} pages of "
                 f"{self.page}"
             )
+        if self.most < 0 or (self.most and self.fixed):
+            return f"chunks of {self.largest} beats can't be of at most {self.most} rows"
         if self.shares < 0 or self.rests < 0 or (self.rests and not self.shares):
             return f"{self.rests} ports can't give back references of {self.shares}"
         if self.counts and not self.by_number:

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory
 
 from ....ir.wire import BARE, DONE, VALUE
+from ...design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE
 from ...elements import reduced
 from ...fifo import Fifo
 from ...onehot import select
@@ -11,6 +12,7 @@ from ...primitives import BlockRam, counter, read_at_once
 from ...reader import Reader, word_address
 from ...select import RoundRobin
 from ...shares import Shares
+from ...telling import told
 from ...unit import UnitCore
 
 
@@ -26,7 +28,7 @@ class PmuCore(UnitCore):
 
     Parameters
     ----------
-    unit.params : level, readings, pages, page, fixed, largest, bits, shares, rests
+    unit.params : level, readings, pages, page, fixed, largest, bits, shares, rests, most, row
         See `Pmu`.
 
     Notes
@@ -36,9 +38,15 @@ class PmuCore(UnitCore):
     one where references are counted. From the last beat of a chunk three cycles to its first at the
     memory, four with several outputs; the memory's latency follows. Cost: the memory, the queue of
     free pages, copies of the table that links pages, and the counts. Streams of different
-    structure raise ``error``, and so does a chunk that needs more than all pages.
+    structure raise ``error``, and so does a chunk that needs more than all pages. One with more
+    than `most` rows is taken to its end, with the number of its rows so far as ``detail``; nothing
+    is stored after it.
     Resources: ``benchmarks/RESULTS.md``, u1.
     """
+
+    def __init__(self, unit, design):
+        self.details = unit.params.most > 0
+        super().__init__(unit, design)
 
     @property
     def finishes(self):
@@ -158,6 +166,7 @@ class PmuCore(UnitCore):
         low = x.payload.data[: len(stop)]
         level = params.level
         outer, closes = Signal(), Signal()
+        fills, full, takes = Signal(), Signal(), Signal()
         open_, crosses, needs, go = Signal(), Signal(), Signal(), Signal()
         first, current = Signal(params.page_bits), Signal(params.page_bits)
         page, head = Signal(params.page_bits), Signal(params.page_bits)
@@ -172,11 +181,11 @@ class PmuCore(UnitCore):
         m.d.comb += [
             outer.eq((kind == DONE) | (kind == BARE) & (low > level)),
             closes.eq(~outer & (stop >= level)),
-            crosses.eq(Const(0) if params.fixed else last & ~outer & ~closes),
+            crosses.eq(Const(0) if params.fixed else last & ~outer & ~closes & ~fills),
             needs.eq(~outer & ~open_ | crosses),
             head.eq(Mux(is_new, new, freed)),
-            go.eq(x.valid & (made.ready | ~outer & ~closes) & (~needs | is_new | is_free)),
-            x.ready.eq(go),
+            go.eq(x.valid & ~full & (made.ready | ~outer & ~closes) & (~needs | is_new | is_free)),
+            x.ready.eq(go | takes),
             page.eq(Mux(open_, current, head)),
             self.ram.w_en.eq(go & ~outer),
             self.ram.w_addr.eq(word_address(params, page, offset)),
@@ -206,16 +215,59 @@ class PmuCore(UnitCore):
                 self.written.addr.eq(page),
                 self.written.data.eq(Cat(closes, Mux(closes, offset, head))),
             ]
+        if params.most:
+            self._count_rows(m, go & ~outer, closes, fills, full, takes)
         self.stored = go & closes
         none = x.valid & needs & ~is_new if self.free is None else 0
         if params.fixed:
             return none | go & ~outer & (closes != last)
+        if params.most:
+            return none | takes
         used = Signal(range(params.pages + 1))
         with m.If(go & closes):
             m.d.sync += used.eq(0)
         with m.Elif(go & needs):
             m.d.sync += used.eq(used + 1)
         return none | x.valid & crosses & (used == params.pages)
+
+    def _count_rows(self, m, step, closes, fills, full, takes):
+        """Count the rows of a chunk, and take what is left of one that has too many.
+
+        Parameters
+        ----------
+        step, closes : Value
+            A beat of a chunk is stored; it is the last one.
+        fills, full, takes : Signal
+            To be driven: the last row that there is memory for ends, and the chunk does not; the
+            chunk has more rows; a beat of these is taken.
+        """
+        params, payload = self.params, self.x.payload
+        ends = (payload.kind == BARE) | (payload.stop >= params.row)
+        rows, is_last = Signal(params.counted_bits), Signal(init=params.most == 1)
+        between, over = Signal(init=1), Signal()
+        m.d.comb += [
+            fills.eq(is_last & ends & ~closes),
+            takes.eq(full & ~over & self.x.valid),
+            self.detail.eq(
+                Mux(
+                    full,
+                    told(TOO_LARGE, Mux(rows.all(), ~Const(0, NUMBER_BITS), rows)),
+                    told(STRUCTURE),
+                )
+            ),
+        ]
+        with m.If(step):
+            m.d.sync += [
+                full.eq(fills),
+                rows.eq(Mux(closes, 0, rows + ends)),
+                is_last.eq(Mux(closes, params.most == 1, (rows + ends) == params.most - 1)),
+            ]
+        with m.If(takes):
+            m.d.sync += [
+                rows.eq(rows + (between & ~rows.all())),
+                between.eq(ends),
+                over.eq(payload.stop >= params.level),
+            ]
 
     def _place(self, m, step, closes):
         """Where in a page the next word is written, and whether that is its last place."""

@@ -152,7 +152,7 @@ def build(unit: Unit, params: RandomStore, layout: DesignLayout) -> None:
         for queue in (params.bursts(bus), params.closes(unit, design))
     )
     written = layout.internal(f"{unit.name}.written", params.ahead + 1)
-    starts = build_look_up(unit.name, params.region, by, layout, at, closes, "write")
+    starts = build_look_up(unit, by, layout, at, closes)
     gear = params.gear(design.channel[unit.inputs["x"]])
     own = packed(
         PACK,

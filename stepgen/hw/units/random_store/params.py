@@ -8,11 +8,12 @@ from typing import ClassVar
 
 from ....ir.arguments import Address
 from ....ir.wire import TILE_LEVELS
-from ...design.by_address import MOST_AHEAD, ByAddress, multiplication
+from ...design.by_address import MOST_AHEAD, ByAddress, multiplication, outside
 from ...design.formats import Format, misfit
 from ...design.gear import Gear, beat_problem, stored_bits
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
+from ...design.registers import OUT_OF_RANGE
 from ...design.table import Bus, Channel, Design, Region, Unit
 from ..axi.params import burst, raw_channel, words, write_request_bits
 
@@ -103,6 +104,9 @@ class RandomStore(UnitParams):
     def multipliers(self, design: Design) -> int:
         """One, where the size of a tile is no power of two."""
         return int(multiplication(self.tile_bytes, design.bus.bytes) > 0)
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        return {OUT_OF_RANGE: outside(unit, "at", "write", self.region, self.tiles)}
 
     def access_problem(self, bus: Bus, beat_bits: int, region: Region) -> str | None:
         """Why these writes of the tensor are impossible, or None.

@@ -87,6 +87,10 @@ def build(unit: Unit, params: Span, layout: DesignLayout) -> None:
         bits=[0, 1, 0],
     )
     actor = layout.actor(unit.name, "go through", go_through, own, reads=[x], writes=[y])
-    layout.faults[actor] = lambda length: (
-        f"{unit.name} gets a range of {length} addresses, and takes {params.least} to {most}"
+    layout.tells(
+        actor,
+        unit,
+        lambda length: (
+            f"{unit.name} gets a range of {length} addresses, and takes {params.least} to {most}"
+        ),
     )

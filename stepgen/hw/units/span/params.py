@@ -10,6 +10,7 @@ from ....ir.wire import number_limit
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part, copied
 from ...design.params import UnitParams
+from ...design.registers import UNTOLD
 from ...design.table import Design, Unit
 
 SELECTORS = ("first", "last")
@@ -50,6 +51,12 @@ class Span(UnitParams):
         """Length of the longest range, on wires of so many bits."""
         limit = number_limit(bits) - 1
         return limit if self.most is None else min(self.most, limit)
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        x = unit.inputs["x"]
+        most = self.longest(design.channel[x].bits)
+        taken = f"of {self.least} to {most} addresses"
+        return {UNTOLD: f"{unit.name} takes ranges {taken}, and gets another one of {x}"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.most is not None and self.most < 1:

@@ -91,6 +91,8 @@ def build(unit: Unit, params: TileAddresses, layout: DesignLayout) -> None:
         number=0,
     )
     actor = layout.actor(unit.name, "go through", go_through, own, reads=[x], writes=[y])
-    layout.faults[actor] = lambda count: (
-        f"{unit.name} needs selectors with one bit set, not with {count}"
+    layout.tells(
+        actor,
+        unit,
+        lambda count: f"{unit.name} needs selectors with one bit set, not with {count}",
     )

@@ -11,6 +11,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.registers import UNTOLD
 from ...design.table import Design, Unit
 
 
@@ -35,6 +36,11 @@ class TileAddresses(UnitParams):
     kind: ClassVar = "tile_addresses"
     inputs: ClassVar = ("x",)
     outputs: ClassVar = ("y",)
+
+    def errors(self, unit: Unit, design: Design) -> dict[int, str]:
+        return {
+            UNTOLD: f"{unit.name} gets a selector of {unit.inputs['x']} without one bit set alone"
+        }
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         x, y = (design.channel[c] for c in (unit.inputs["x"], unit.outputs["y"]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import BARE, VALUE
 from ...kernel import (
+    FAULT,
     NEVER,
     READY,
     Memory,
@@ -20,7 +22,7 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import COMMON, area, bare, fresh, grab, hold, is_done, send, take, value
+from ..actor import COMMON, area, bare, fresh, grab, hold, is_done, rows_of, send, take, value
 from ..buffers import BUFFER, ELEMENT
 from ..program import Program
 from ..streams import holds_tiles
@@ -37,6 +39,8 @@ P = record(
     "bytes",
     "scalars",
     "refers",
+    "most",
+    "rows",
 )
 
 
@@ -70,7 +74,12 @@ def store(M: Memory, a: int, t: int) -> int:
         M[a + P.bytes] += size
         M[a + P.scalars] += scalars
         hold(M, size)
+    M[a + P.rows] += max(1, rows_of(aux_of(beat))) if kind == VALUE and not M[a + P.numbers] else 1
     if stop >= rank:
+        if M[a + P.rows] > M[a + P.most] > 0:
+            M[FAULT] = a
+            return NEVER
+        M[a + P.rows] = 0
         buffer = grab(M, len(BUFFER))
         M[buffer + BUFFER.size], M[buffer + BUFFER.start] = M[a + P.bytes], M[a + P.first]
         M[buffer + BUFFER.readers] = M[a + P.refers]
@@ -101,5 +110,11 @@ def build(node: Node, to: Program) -> None:
         bytes=0,
         scalars=0,
         refers=to.refers(node.outputs[0]),
+        most=node.attrs.get("most") or 0,
+        rows=0,
     )
-    to.add(node, store, own, reads=[x], writes=[out])
+    actor = to.add(node, store, own, reads=[x], writes=[out])
+    to.faults[actor] = StepError(
+        f"{node.name} ({node.where}) stores a buffer of {stream.name} of more than "
+        f"{node.attrs.get('most')} rows, for which it has memory"
+    )
