@@ -17,7 +17,8 @@ from ..hw.units.matmul.params import Matmul
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stepgen.cosim.experiment import Experiment, Verdict
+    from stepgen.cosim.experiment import Experiment
+    from stepgen.cosim.verdict import Verdict
     from stepgen.program.program import Program
 
 TILINGS = ("static", "dynamic")

@@ -14,7 +14,7 @@ from stepgen.cli.outputs import Output
 from stepgen.cosim.simulators import SIMULATORS, Simulator
 
 if TYPE_CHECKING:
-    from stepgen.cosim.experiment import Verdict
+    from stepgen.cosim.verdict import Verdict
 
 MOST_FAULTS = 10
 

@@ -17,6 +17,7 @@ from ..ir.dims import Dim, buffer_bound, static
 from ..ir.dtypes import FLAG, Buffer, DataType, Selector, Tile, address, bool_
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.hazards import hazards
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, wire_levels
 from .allocation import allocated
@@ -393,6 +394,7 @@ def rows_of(
 ) -> Callable[[Stored], Lowering]:
     """What makes the rows of a design from what is known of its memories, as for `lower`."""
     graph.check()
+    hazards(graph)
     check_lanes(lanes)
     regions = place_tensors(graph)
     plain, names = unzipped(graph)

@@ -44,10 +44,10 @@ from .driving import check
 from .icarus import FourState
 from .idle import noisy
 from .payload import Rows, pack
-from .scoreboard import Outcome
 from .settling import settled
 from .simulators import Simulator
 from .testbench import run_cocotb
+from .verdict import Verdict
 from .verilator import Simulation, build, run_driver
 
 MARGIN = 1000
@@ -55,37 +55,6 @@ MARGIN = 1000
 
 UNPREDICTED_CYCLES = 1_000_000
 """Cycles after which a simulation that nothing predicts is aborted, if no other limit is set."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Results of a co-simulation, beside the expected ones.
-
-    Attributes
-    ----------
-    outcome : Outcome
-        Results of the simulation, and all mismatches.
-    prediction : Prediction or None
-        The expected cycles, if there is a prediction.
-    compared : dict of str to int
-        How much was compared: ``values`` (beats at ports), ``cycles`` (handshakes on channels),
-        ``memory`` (bytes), ``counters``. Without a prediction cycles and counters are not in it.
-    build_seconds : float
-        Time that building took; 0 where the simulation was in the cache.
-    unpredicted : str
-        Why there is no prediction; else empty.
-    """
-
-    outcome: Outcome
-    prediction: Prediction | None
-    compared: dict[str, int]
-    build_seconds: float
-    unpredicted: str = ""
-
-    @property
-    def good(self) -> bool:
-        """Whether there is no mismatch."""
-        return self.outcome.good
 
 
 @dataclass
@@ -202,13 +171,7 @@ class Experiment:
 
     @cached_property
     def fault(self) -> Fault:
-        """The error with which the cycle model's run stops.
-
-        Raises
-        ------
-        StepError
-            If it ends.
-        """
+        """The error with which the cycle model's run stops; refused if it ends."""
         try:
             cycles = self.prediction.cycles
         except Fault as fault:
@@ -217,11 +180,6 @@ class Experiment:
             f"the run of {self.graph.name} is to stop with an error, but it ends after {cycles} "
             f"cycles"
         )
-
-    @property
-    def foreseen(self) -> Prediction:
-        """What is predicted, of a run that ends or stops."""
-        return self.fault.stopped if self.stops else self.prediction
 
     @cached_property
     def known(self) -> dict[str, Beats]:
@@ -305,21 +263,11 @@ class Experiment:
 
     def case(self, *, judge: bool = False, four_state: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
-        design = self.design
-        if self.stops:
-            return self._stopping()
-        reference = self.reference
-        nothing = {name: np.zeros_like(stored) for name, stored in reference.stored.items()}
-        shows_x = four_state and not judge
-        outside = interface(design)
+        design, outside = self.design, interface(self.design)
         case = Case(
             name=self.graph.name,
             sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
-            expected={p.name: self._payloads(p) for p in outside.sinks},
             memory=self.image(systems.images(self.graph, self.inputs)),
-            memory_after=self.image(reference.images),
-            undefined=self.undefined(nothing) if shows_x else None,
-            undefined_after=self.undefined(reference.stored) if shows_x else None,
             timing=self.memory,
             stalls=self.stalls,
             limit=UNPREDICTED_CYCLES if self.max_cycles == MAX_CYCLES else self.max_cycles,
@@ -328,6 +276,26 @@ class Experiment:
             aborts=self.aborts,
             refusals=self.refusals,
             junk=self.junk or four_state,
+        )
+        if self.stops:
+            fault = self.fault
+            return dataclasses.replace(
+                case,
+                pushes=fault.stopped.pushes,
+                pops=fault.stopped.pops,
+                error=fault.code,
+                detail=fault.detail,
+                stops=True,
+                limit=fault.stopped.cycles + MARGIN,
+            )
+        reference, shows_x = self.reference, four_state and not judge
+        nothing = {name: np.zeros_like(stored) for name, stored in reference.stored.items()}
+        case = dataclasses.replace(
+            case,
+            expected={p.name: self._payloads(p) for p in outside.sinks},
+            memory_after=self.image(reference.images),
+            undefined=self.undefined(nothing) if shows_x else None,
+            undefined_after=self.undefined(reference.stored) if shows_x else None,
         )
         if self.unpredicted:
             return case
@@ -344,26 +312,6 @@ class Experiment:
             write_beats=written // self.bus.bytes,
             error=self.error,
             limit=prediction.cycles * (20 if judge else 1) + MARGIN,
-        )
-
-    def _stopping(self) -> Case:
-        """A case that stops with an error."""
-        outside, stopped = interface(self.design), self.fault.stopped
-        return Case(
-            name=self.graph.name,
-            sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
-            memory=self.image(systems.images(self.graph, self.inputs)),
-            timing=self.memory,
-            stalls=self.stalls,
-            early=self.early,
-            aborts=self.aborts,
-            junk=self.junk,
-            pushes=stopped.pushes,
-            pops=stopped.pops,
-            error=self.fault.code,
-            detail=self.fault.detail,
-            stops=True,
-            limit=stopped.cycles + MARGIN,
         )
 
     def test(
@@ -489,7 +437,7 @@ def simulate(
     return [
         Verdict(
             outcome,
-            None if e.unpredicted else e.foreseen,
+            None if e.unpredicted else e.fault.stopped if e.stops else e.prediction,
             case.compared(predicted=not e.unpredicted),
             simulation.seconds,
             e.unpredicted,

@@ -17,7 +17,8 @@ from ..program.program import Program
 from ..semantics import system
 from ..semantics.executor import Result
 from ..timing.model import Prediction
-from .experiment import Experiment, Verdict
+from .experiment import Experiment
+from .verdict import Verdict
 
 _OWN = ("graph", "inputs", "lanes", "built")
 """What options can't be: a system has lanes and a design of its own."""

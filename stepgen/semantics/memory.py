@@ -16,10 +16,10 @@ import numpy.typing as npt
 from stepgen.ir.dtypes import ElementType, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
+from stepgen.ir.hazards import hazards
 from stepgen.ir.stream import Node
 from stepgen.ir.system import programs
 from stepgen.ir.tensor import Tensor
-from stepgen.semantics.hazards import hazards
 from stepgen.semantics.numbers import DTYPES, Array, as_element
 
 Layout = tuple[int, int] | None
@@ -150,7 +150,7 @@ class Memory:
             if "tensor" in node.attrs:
                 users[node.attrs["tensor"]].append(node)
         self._written = {n for n, nodes in users.items() if any(u.face.writes for u in nodes)}
-        self._hazards = hazards(graph, {name: self._size(name) for name in graph.tensors})
+        self._hazards = hazards(graph)
         self.images: dict[str, Array] = {}
         self.stored = {n: np.zeros(self._size(n), np.bool_) for n in sorted(self._written)}
         for name, tensor in graph.tensors.items():
@@ -184,7 +184,7 @@ class Memory:
         """
         name, size = node.attrs["tensor"], tile[0] * tile[1]
         if name in self._hazards:
-            self._hazards[name].read(node, slice(index * size, (index + 1) * size))
+            self._hazards[name].read(node, index)
         view = self.images[name][index * size : (index + 1) * size].reshape(tile)
         if name in self._written:
             return view.copy()
@@ -201,7 +201,7 @@ class Memory:
         """
         name = node.attrs["tensor"]
         if name in self._hazards:
-            self._hazards[name].write(node, slice(start, start + tile.size))
+            self._hazards[name].write(node, start // tile.size)
         self.images[name][start : start + tile.size] = tile.ravel()
         self.stored[name][start : start + tile.size] = True
 

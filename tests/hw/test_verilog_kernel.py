@@ -17,7 +17,8 @@ from own_kernels import FOLDER, own_kernels
 import stepgen as sg
 from stepgen.cli.app import execute
 from stepgen.compile.lower import lower
-from stepgen.cosim.experiment import Experiment, Verdict, simulate
+from stepgen.cosim.experiment import Experiment, simulate
+from stepgen.cosim.verdict import Verdict
 from stepgen.emit.elaborate import verilog
 from stepgen.emit.kernels import kernel_files
 from stepgen.hw.accelerator import Accelerator

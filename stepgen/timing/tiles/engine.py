@@ -167,6 +167,7 @@ def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cyc
             if stopped and head is not None and not 0 <= head < most:
                 raise error(head)
         raise explain(program, M, ran.cycles)
+    program.order.check(M)
     return M, ran.cycles, ran.notes, ran.trace
 
 

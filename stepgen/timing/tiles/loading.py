@@ -27,6 +27,7 @@ from ..kernel import (
     step,
 )
 from . import memory
+from .accesses import noted
 from .actor import COMMON, IDLE, TILED, area, fresh, hold, is_done, later, send_until, take, value
 from .ports import PORT
 from .program import Program
@@ -34,6 +35,7 @@ from .program import Program
 LOADING = record(
     *COMMON._fields,
     *("port", "line", "arrivals", "mask", "base", "rows", "row_bytes", "tile", "stop", "words"),
+    *("accesses",),
 )
 """First fields of an actor that requests tiles."""
 DELIVERY = record(*COMMON._fields, "out", "line", "arrivals", "mask", "size")
@@ -47,6 +49,7 @@ def fetch(M: Memory, a: int, t: int, number: int, stop: int) -> int:
     size = rows * row_bytes
     address = M[a + LOADING.base] + number * size
     memory.start(M, M[a + LOADING.port], t, address, rows, row_bytes, 0)
+    M[a + LOADING.accesses] = noted(M, M[a + LOADING.accesses], t, number)
     hold(M, size)
     M[a + LOADING.traffic] += size
     M[a + LOADING.stop] = stop
@@ -118,6 +121,7 @@ def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
         "rows": rows,
         "row_bytes": row_bytes,
         "stop": 0,
+        "accesses": to.order.first(node),
     }
 
 

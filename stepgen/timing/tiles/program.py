@@ -21,6 +21,7 @@ from ...ir.wire import VALUE, Beats
 from .. import kernel as k
 from ..layout import Layout, structure
 from . import costs, known, referring
+from .accesses import Order
 from .actor import (
     COLS_AT,
     MAX_EXTENT,
@@ -90,6 +91,7 @@ class Program(Layout):
         self.faults: dict[int, StepError] = {}
         self.fifos: dict[str, Depth] = {}
         self.on_cycles = on_cycles(graph)
+        self.order = Order(graph)
         self._given, self._record, self._tensors = given, record, tensors or {}
         self._contents_of = contents or {}
         self._depths, self._sizes = depths, sizes or {}

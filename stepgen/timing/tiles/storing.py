@@ -5,11 +5,12 @@ from __future__ import annotations
 from ...ir.stream import Node
 from ..kernel import READY, Memory, helper, record
 from . import memory
+from .accesses import noted
 from .actor import COMMON, IDLE, later
 from .ports import PORT
 from .program import Program
 
-STORING = record(*COMMON._fields, "port", "base", "rows", "row_bytes", "offered")
+STORING = record(*COMMON._fields, "port", "base", "rows", "row_bytes", "offered", "accesses")
 """First fields of an actor that writes tiles."""
 
 
@@ -18,6 +19,8 @@ def begin(M: Memory, a: int, t: int, offset: int) -> None:
     """Begin to write a tile, at byte `offset` of its tensor."""
     rows, row_bytes = M[a + STORING.rows], M[a + STORING.row_bytes]
     memory.start(M, M[a + STORING.port], t, M[a + STORING.base] + offset, rows, row_bytes, 1)
+    number = offset // (rows * row_bytes)
+    M[a + STORING.accesses] = noted(M, M[a + STORING.accesses], t, number)
     M[a + STORING.traffic] += rows * row_bytes
     M[a + STORING.offered] = 0
     M[a + STORING.busy_until] = t
@@ -43,4 +46,11 @@ def fields(node: Node, to: Program, rows: int, cols: int) -> dict[str, int]:
     tensor = to.graph.tensors[node.attrs["tensor"]]
     row_bytes = cols * to.machine.policy.bytes_per_element(to.tile_type(node.inputs[-1]))
     port, base = to.port(write=True), to.base(tensor)
-    return {"port": port, "base": base, "rows": rows, "row_bytes": row_bytes, "offered": 0}
+    return {
+        "port": port,
+        "base": base,
+        "rows": rows,
+        "row_bytes": row_bytes,
+        "offered": 0,
+        "accesses": to.order.first(node),
+    }

@@ -100,4 +100,5 @@ def build(node: Node, to: Program) -> None:
         levels=len(shape),
         walk=[*shape, *stride, *[0] * len(shape)],
     )
-    to.add(node, load, own, reads=ins, writes=[line], name="request")
+    actor = to.add(node, load, own, reads=ins, writes=[line], name="request")
+    to.order.watch(node, actor + P.accesses)

@@ -53,4 +53,5 @@ def build(node: Node, to: Program) -> None:
     line, asking = loading.build(node, to)
     own = fresh(P, **asking, addresses=addresses, tiles=loading.tiles_of(node, to))
     actor = to.add(node, load, own, reads=[addresses], writes=[line], name="request")
+    to.order.watch(node, actor + P.accesses)
     loading.check_number(node, to, actor, addresses, "asks for")

@@ -79,4 +79,5 @@ def build(node: Node, to: Program) -> None:
         tiles=loading.tiles_of(node, to),
     )
     actor = to.add(node, store, own, reads=[addresses, data], writes=[out], finishes=True)
+    to.order.watch(node, actor + P.accesses)
     loading.check_number(node, to, actor, addresses, "names")

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
+from math import gcd, prod
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from stepgen.ir.affine import affine
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
+from stepgen.ir.tensor import Tensor
 
 
 class Hazards:
     """What was accessed so far in a tensor that is written by one node and used by others.
 
     A load follows a write only where a path leads from the store's acknowledgements to it. Without
-    one, an element that is written is written by one store, and loaded before at most once, by a
-    load with a path to that store: whatever the hardware does first, it reads the same.
+    one, a tile that is written is written by one store, and loaded before at most once, by a load
+    with a path to that store: whatever the hardware does first, it reads the same.
 
     Parameters
     ----------
-    tensor : str
-    size : int
-        Its elements.
+    tensor : Tensor
     nodes : sequence of Node
         All nodes that use it, in the order of the graph.
     edges : networkx.DiGraph
         Those of the graph, by names of nodes.
     """
 
-    def __init__(self, tensor: str, size: int, nodes: Sequence[Node], edges: nx.DiGraph) -> None:
+    def __init__(self, tensor: Tensor, nodes: Sequence[Node], edges: nx.DiGraph) -> None:
         self.tensor = tensor
+        self._unit = gcd(*(prod(node.attrs["tile"]) for node in nodes))
+        size = prod(tensor.shape) // self._unit
         self._nodes = list(nodes)
         self._number = {node.name: n + 1 for n, node in enumerate(nodes)}
         self._after = {node.name: nx.descendants(edges, node.name) for node in nodes}
@@ -40,14 +44,15 @@ class Hazards:
         self._loader = np.zeros(size, np.int32)
         self._again = np.zeros(size, np.bool_)
 
-    def read(self, node: Node, part: slice) -> None:
-        """Note that a load has read these elements.
+    def read(self, node: Node, number: int) -> None:
+        """Note that a load has read a tile of its own, by number.
 
         Raises
         ------
         StepError
             If another order would have given other data.
         """
+        part = self._part(node, number)
         self._apart(node, part, self._writer, "written", lambda writer: self._leads(writer, node))
         ordered = all(
             self._leads(other, node) for other in self._nodes if other.face.writes is not None
@@ -56,14 +61,15 @@ class Hazards:
             self._again[part] |= self._loader[part] > 0
             self._loader[part] = self._number[node.name]
 
-    def write(self, node: Node, part: slice) -> None:
-        """Note that a store has written these elements.
+    def write(self, node: Node, number: int) -> None:
+        """Note that a store has written a tile of its own, by number.
 
         Raises
         ------
         StepError
             If another order would have given other data.
         """
+        part = self._part(node, number)
         self._apart(
             node,
             part,
@@ -83,6 +89,30 @@ class Hazards:
             load = self._nodes[int(self._loader[part].max()) - 1]
             self._refuse(node, part, f"{load.name} loads it and others write it")
         self._writer[part] = self._number[node.name]
+
+    def refuse_all(self) -> None:
+        """Refuse a load of all tiles beside a store in no order with it, whatever it writes.
+
+        Raises
+        ------
+        StepError
+        """
+        for load, store in product(self._nodes, self._nodes):
+            if store.face.writes is None or load.inputs or self._leads(load, store):
+                continue
+            rows, cols = self.tensor.grid(load.attrs["tile"])
+            read = {number for number, _ in affine(load.attrs["shape"], load.attrs["stride"])}
+            if len(read) == rows * cols:
+                raise StepError(
+                    f"{store.name} ({store.where}) writes tiles of tensor {self.tensor.name}, and "
+                    f"{load.name} at {load.where} reads all of its {rows * cols} tiles: no path "
+                    f"from an acknowledgement puts them in order"
+                )
+
+    def _part(self, node: Node, number: int) -> slice:
+        """A tile of a node, in the largest parts of which all tiles consist."""
+        parts = prod(node.attrs["tile"]) // self._unit
+        return slice(number * parts, (number + 1) * parts)
 
     def _leads(self, one: Node, other: Node) -> bool:
         """Whether a path leads from one node to another."""
@@ -104,14 +134,20 @@ class Hazards:
 
     def _refuse(self, node: Node, part: slice, why: str) -> None:
         raise StepError(
-            f"{node.name} ({node.where}): the tile at element {part.start} of tensor {self.tensor} "
-            f"is used in an order that the program does not decide: {why}, and no path from an "
-            f"acknowledgement puts them in order"
+            f"{node.name} ({node.where}): the tile at element {part.start * self._unit} of tensor "
+            f"{self.tensor.name} is used in an order that the program does not decide: {why}, and "
+            f"no path from an acknowledgement puts them in order"
         )
 
 
-def hazards(graph: Graph, sizes: dict[str, int]) -> dict[str, Hazards]:
-    """The watched tensors: those that are written by one node and used by others."""
+def hazards(graph: Graph) -> dict[str, Hazards]:
+    """The watched tensors: those that are written by one node and used by others.
+
+    Raises
+    ------
+    StepError
+        If all that one of them may write is read by another one, in no order with it.
+    """
     users: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if "tensor" in node.attrs:
@@ -128,4 +164,7 @@ def hazards(graph: Graph, sizes: dict[str, int]) -> dict[str, Hazards]:
     edges.add_edges_from(
         (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
     )
-    return {name: Hazards(name, sizes[name], nodes, edges) for name, nodes in shared.items()}
+    found = {name: Hazards(graph.tensors[name], nodes, edges) for name, nodes in shared.items()}
+    for watched in found.values():
+        watched.refuse_all()
+    return found
