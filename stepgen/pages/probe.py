@@ -21,7 +21,17 @@ from ..hw.arithmetic.operations import LOOKUP_ROWS
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Bus
 from ..ir.about import appliers
-from ..ir.dtypes import ELEMENTS, NUMBERS, DataType, ElementType, Selector, Tile, address, int8
+from ..ir.dtypes import (
+    ELEMENTS,
+    NUMBERS,
+    DataType,
+    ElementType,
+    Selector,
+    Tile,
+    address,
+    int8,
+    wide,
+)
 from ..ir.errors import StepError
 from ..ir.function import Function, maker
 from ..ir.graph import Graph
@@ -89,7 +99,7 @@ class Operand:
 def operands(element: ElementType, number: int) -> Iterator[tuple[Operand, ...]]:
     """So many tiles that a function may be given, the most general first.
 
-    They are of one element type, but for addresses and what int8 scales.
+    They are of one element type, but for addresses, what int8 scales, and rows where sums start.
     """
     tiles = [Operand(element, shape) for shape in _FIRST]
     others = [Operand(element, shape) for shape in _OTHERS]
@@ -97,7 +107,8 @@ def operands(element: ElementType, number: int) -> Iterator[tuple[Operand, ...]]
     if element == address:
         tiles += addresses
     narrow = [Operand(int8, shape) for shape in _OTHERS[2:] if element != int8]
-    rest = (*others, addresses[0], *narrow)
+    sums = [Operand(wide(element), (1, "N"))] if number > 2 else []
+    rest = (*others, addresses[0], *narrow, *sums)
     for first in tiles:
         yield from ((first, *more) for more in itertools.product(rest, repeat=number - 1))
 
