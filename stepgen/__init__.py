@@ -53,6 +53,7 @@ from stepgen.ir.ops.reassemble import reassemble as reassemble
 from stepgen.ir.ops.reshape import reshape as reshape
 from stepgen.ir.ops.scan import scan as scan
 from stepgen.ir.ops.streamify import streamify as streamify
+from stepgen.ir.ops.unzip import unzip as unzip
 from stepgen.ir.ops.zip import zip as zip
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.tensor import Tensor

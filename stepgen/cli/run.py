@@ -110,8 +110,6 @@ def _start(tokens: list[Token], most: int = 6) -> str:
 def _brief(value: Any) -> str:
     import numpy as np
 
-    if isinstance(value, tuple):
-        return f"({', '.join(_brief(v) for v in value)})"
     if isinstance(value, np.ndarray):
         return np.array2string(value.astype(int) if value.dtype == bool else value, threshold=8)
     return str(value)

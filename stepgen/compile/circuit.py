@@ -26,7 +26,8 @@ class Circuit(ABC):
         Whether the units move elements and do not look at them, so that the items of tuples can go
         separate ways.
     bundles : bool
-        Whether it only makes tuples of its inputs, for which it needs no unit.
+        Whether it only makes tuples of its inputs, or takes tuples apart, for which it needs no
+        unit.
     restructures : bool
         Whether each element of its one input leaves by its one output, once and in order.
     """

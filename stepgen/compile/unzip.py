@@ -14,8 +14,8 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     """The same program without tuples, for the lowering: its types are not inferred again.
 
     A function of tuples gets their items as operands. Any other operator works on each item with a
-    node of its own, of which the first has the name of the node that it stands for. A zip has no
-    output any more: its consumers read its inputs.
+    node of its own, of which the first has the name of the node that it stands for. A zip or unzip
+    has no output any more: its consumers read its inputs.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     Raises
     ------
     StepError
-        If tuples are at a port, or are reassembled by time of arrival.
+        If an operator has no circuit for tuples, or they are reassembled by time of arrival.
     """
     if not any(isinstance(s.dtype, TupleType) for node in graph.nodes for s in node.outputs):
         return graph, {}
@@ -55,7 +55,9 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     def items(stream: Stream) -> list[Stream]:
         made = stream.resolved()
         if _bundles(made.node):
-            return [deep(one, part.depth) for part in made.node.inputs for one in items(part)]
+            whole = [deep(one, part.depth) for part in made.node.inputs for one in items(part)]
+            before = sum(map(_width, made.node.outputs[: made.port]))
+            return whole[before : before + _width(made)]
         return [copies[made.node][n].outputs[made.port] for n in range(_width(made))]
 
     for node, some in copies.items():
@@ -96,8 +98,6 @@ def _check(node: Node) -> None:
     if not pairs or _bundles(node) or isinstance(node.attrs.get("fn"), Function):
         return
     told, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
-    if node.face.port:
-        raise node.failure(f"{told}, and circuits have no ports of tuples")
     if circuit is None or not circuit.moves:
         raise node.failure(f"{told}, but this operator has no circuit for tuples")
     if node.attrs.get("order") == "arrival":

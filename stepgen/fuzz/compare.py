@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy
 
+from ..compile.circuit import circuits
 from ..compile.cost import hardware
 from ..cosim.building import LEAST_BUILD
 from ..cosim.experiment import Experiment, simulate
@@ -273,7 +274,7 @@ def _streams(
     """The streams that are channels, with their names; tuples are not on the wire."""
     for node in case.graph.nodes:
         for stream in node.outputs:
-            if isinstance(stream.dtype, TupleType):
+            if isinstance(stream.dtype, TupleType) or circuits()[node.op].bundles:
                 continue
             many = len(node.outputs) > 1
             channel = f"{node.name}_{stream.port}" if many else node.name

@@ -267,7 +267,7 @@ class Buffer(DataType):
 
 @dataclass(frozen=True)
 class TupleType(DataType):
-    """Tuple of data types, made by Zip.
+    """Tuple of data types, made by Zip. Inputs and outputs have a port for each item.
 
     Parameters
     ----------
@@ -277,13 +277,15 @@ class TupleType(DataType):
     Raises
     ------
     StepError
-        If an item is no data type.
+        If an item is no data type, or there is none.
     """
 
     items: tuple[DataType, ...]
 
     def __post_init__(self) -> None:
         take_fields(self)
+        if not self.items:
+            raise StepError(f"a tuple at {user_line()}: it needs at least 1 item")
 
     @property
     def dims(self) -> tuple[Dim, ...]:

@@ -10,14 +10,14 @@ import sympy
 from stepgen.ir import operator
 from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown, take
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
-from stepgen.ir.dtypes import STORED, DataType, ElementName, ElementType, Selector
+from stepgen.ir.dtypes import STORED, DataType, ElementName, ElementType, Selector, TupleType
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Out, Routing, Stream, StreamType, make_stream
 from stepgen.ir.tensor import Tensor
-from stepgen.ir.uses import conform
+from stepgen.ir.uses import check_order, conform
 from stepgen.ir.where import user_line
 
 
@@ -88,7 +88,7 @@ class Graph:
         name : str
             Unique among the graph's nodes.
         dtype : DataType
-            Type of one element.
+            Type of one element. Of tuples each item has an input of its own, ``<name>_0`` and on.
         shape : iterable of int, str or Dim
             ``[D_N..D_0]``, outermost first; a string is the name of a dynamic dim.
 
@@ -107,6 +107,10 @@ class Graph:
                 f"source at {user_line()}: the graph has {self.tensors[name]!r} of the name {name} "
                 f"already, and inputs are told apart by their names"
             )
+        if isinstance(dtype, TupleType):
+            dims = [*shape]
+            items = [self.input(f"{name}_{n}", item, dims) for n, item in enumerate(dtype.items)]
+            return self.add("zip", items, {}, name=name).outputs[0]
         attrs = {"dtype": dtype, "shape": shape}
         return self.add("source", (), attrs, name=name).outputs[0]
 
@@ -117,7 +121,7 @@ class Graph:
         Parameters
         ----------
         stream : Stream
-            Of any type.
+            Of any type. Of tuples each item has an output of its own, ``<name>_0`` and on.
         name : str
             Unique among the graph's nodes.
 
@@ -127,7 +131,11 @@ class Graph:
             If the name is taken or no identifier, or the stream belongs to another graph.
         """
         name = identifier(name, f"output at {user_line()}: its name")
-        self.add("output", (stream,), {}, name=name)
+        if not isinstance(stream.dtype, TupleType):
+            self.add("output", (stream,), {}, name=name)
+            return
+        for n, item in enumerate(self.add("unzip", (stream,), {}, name=name).outputs):
+            self.output(item, f"{name}_{n}")
 
     @checked
     def tensor(
@@ -267,7 +275,7 @@ class Graph:
         for out in take(outs, Sequence[Out], op, "what its type rule infer returns", line):
             take(out.shape, tuple[Dim, ...], op, "the shape of an Out of its type rule infer", line)
             take(out.dtype, DataType, op, "the dtype of an Out of its type rule infer", line)
-        self._check_order(call)
+        check_order(call)
         node = Node(
             self, op, self._number(op) if name is None else name, call.inputs, call.attrs, line
         )
@@ -394,18 +402,6 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"
-
-    def _check_order(self, call: operator.Call) -> None:
-        """Reject a second use of a tensor if the order of both accesses is undefined."""
-        tensor, face = call.attrs.get("tensor"), operator.operators()[call.op]
-        for node in self.nodes if tensor is not None else ():
-            if node.attrs.get("tensor") != tensor:
-                continue
-            if face.writes_unnoticed or node.face.writes_unnoticed:
-                call.fail(
-                    f"{node.name} at {node.where} uses tensor {tensor} too, and their order is "
-                    f"undefined; a linear store needs a tensor of its own"
-                )
 
     def _claim(self, op: str, name: object, line: str) -> str:
         wanted = identifier(name, f"{op} at {line}: its name")

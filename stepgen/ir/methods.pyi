@@ -699,12 +699,43 @@ class Methods:
         >>> x.bufferize(rank=1).streamify(ref)
         <streamify_0.0 Stream[int8 8x8; 4, 5, 3]>
         """
-    def zip(self, y: Stream, *, name: str | None = None) -> Stream:
-        """Pair the elements of two streams.
+    def unzip(self, *, name: str | None = None) -> tuple[Stream, ...]:
+        """Take the tuples of a stream apart.
 
         Parameters
         ----------
-        self, y : Stream
+        self : Stream
+            ``[D_a..D_0]`` of tuples.
+        name : str, optional
+            Name of the node.
+
+        Returns
+        -------
+        tuple of Stream
+            A stream of the same shape for each item.
+
+        Raises
+        ------
+        StepError
+            If the stream has no tuples.
+
+        Notes
+        -----
+        The inverse of `zip`, and stepgen's addition. In the paper functions alone take tuples apart.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x, y = g.input("x", sg.int8[1, 8], (4,)), g.input("y", sg.int32[1, 1], (4,))
+        >>> x.zip(y).promote(0).unzip()
+        (<unzip_0.0 Stream[int8 1x8; 4, 1]>, <unzip_0.1 Stream[int32 1x1; 4, 1]>)
+        """
+    def zip(self, *xs: Stream, name: str | None = None) -> Stream:
+        """Make tuples of the elements of several streams.
+
+        Parameters
+        ----------
+        x, *xs : Stream
             Of equal shape.
         name : str, optional
             Name of the node.
@@ -712,7 +743,7 @@ class Methods:
         Returns
         -------
         Stream
-            Of tuples, for functions of two tiles.
+            Of tuples, for functions of several tiles; `unzip` takes them apart.
 
         Raises
         ------
@@ -722,7 +753,8 @@ class Methods:
         Notes
         -----
         Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
-        names both streams.
+        names both streams. The paper pairs two streams. At inputs and outputs of a circuit each item
+        has a port of its own.
 
         Examples
         --------

@@ -29,10 +29,11 @@ def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str,
         hint = hints.get(key)
         kinds = (hint, *typing.get_args(hint))
         if Stream in kinds:
+            any_more = most > 0 and parameter.kind is parameter.VAR_POSITIONAL
             many |= parameter.kind is parameter.VAR_POSITIONAL
             many |= typing.get_origin(hint) is Sequence
             most += 1
-            least += parameter.default is parameter.empty
+            least += parameter.default is parameter.empty and not any_more
         elif key not in ("self", "name"):
             rest[key] = str if hint is Tensor else hint, parameter.default
     return least, None if many else most, rest
@@ -76,3 +77,22 @@ def conform(call: Call) -> None:
             call.fail(f"it needs a value for {key}")
         else:
             call.attrs[key] = default
+
+
+def check_order(call: Call) -> None:
+    """Reject a second use of a tensor if the order of both accesses is undefined.
+
+    Raises
+    ------
+    StepError
+        If one of them is a linear store.
+    """
+    tensor, face = call.attrs.get("tensor"), operators()[call.op]
+    for node in call.graph.nodes if tensor is not None else ():
+        if node.attrs.get("tensor") != tensor:
+            continue
+        if face.writes_unnoticed or node.face.writes_unnoticed:
+            call.fail(
+                f"{node.name} at {node.where} uses tensor {tensor} too, and their order is "
+                f"undefined; a linear store needs a tensor of its own"
+            )

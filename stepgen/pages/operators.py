@@ -29,7 +29,8 @@ def overview() -> Iterator[str]:
     for name, function in functions().items():
         summary = docstrings.first(docstrings.of(function)["Summary"])
         units = dict.fromkeys(described(e.units, short=True) for e in examples(name) if e.units)
-        rows.append((f"[`{name}`](#{name})", summary, ", ".join(units) or "none yet"))
+        built = "no unit" if name in circuits() and circuits()[name].bundles else "none yet"
+        rows.append((f"[`{name}`](#{name})", summary, ", ".join(units) or built))
     yield from docstrings.table(("operator", "", "circuit"), rows)
 
 
@@ -72,6 +73,8 @@ def _faces(name: str) -> str:
     faces = [word for word, there in (("reference", meant), ("timing on tiles", timed)) if there]
     if name not in circuits():
         return f"Faces: {', '.join(faces)}; no circuit yet: {operators()[name].circuit_needs}."
+    if circuits()[name].bundles:
+        return f"Faces: {', '.join(faces)}, circuit: no unit, each item of tuples is a stream."
     covers = circuits()[name].covers
     built = (
         f"`{e.source}` becomes {described(e.units)}" if e.units else f"`{e.source}` has none yet"

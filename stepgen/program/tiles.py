@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.arguments import checked
-from ..ir.dtypes import FLAG, Selector, Tile, TupleType, address
+from ..ir.dtypes import FLAG, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
@@ -153,16 +153,8 @@ def _timed(
 
 
 def to_beats(stream: Stream, tokens: list[Token]) -> Beats:
-    """Tokens as the engine takes them, one beat each.
-
-    Raises
-    ------
-    StepError
-        If the stream carries tuples, which the engine does not take from outside.
-    """
+    """Tokens as the engine takes them, one beat each."""
     dtype = stream.dtype
-    if isinstance(dtype, TupleType):
-        raise StepError(f"the input {stream.node.name} carries {dtype}; give its items separately")
     told = isinstance(dtype, Selector) or dtype == FLAG
     told = told or (isinstance(dtype, Tile) and dtype.element == address)
     width = dtype.n if isinstance(dtype, Selector) else 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile, TupleType
+from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import VALUE
@@ -23,7 +23,7 @@ def to_tokens(content: Any, type: StreamType, name: str = "input") -> list[Token
     ----------
     content : nested lists, array or list of Token
         Nested ``rank + 1`` deep; deeper levels are values: a tile is a matrix (or a number if it is
-        1x1), a selector a vector of booleans, a tuple a Python tuple.
+        1x1), a selector a vector of booleans.
     type : StreamType
         The expected type.
     name : str
@@ -85,12 +85,6 @@ def to_value(item: Any, dtype: DataType, name: str) -> Any:
                 f"{name} is made of selectors with {dtype.hot} bits set, not {int(bits.sum())}"
             )
         return _read_only(bits)
-    if isinstance(dtype, TupleType):
-        if not isinstance(item, tuple) or len(item) != len(dtype.items):
-            raise StepError(f"{name} is made of tuples of {len(dtype.items)}, not of {item!r}")
-        return tuple(
-            to_value(part, kind, name) for part, kind in zip(item, dtype.items, strict=True)
-        )
     assert isinstance(dtype, Buffer)
     raise StepError(f"{name} is made of buffers, which exist only on chip and can't be given")
 

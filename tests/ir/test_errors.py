@@ -59,6 +59,21 @@ ADDRESS = sg.address[1, 1]
 LOAD = {"tile": (64, 64), "shape": (1, 4), "stride": (4, 1)}
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
+    # tuples
+    (
+        lambda: _x(_g(), 4).unzip(),
+        "unzip: x.0 must be a stream of tuples, not Stream[int8 1x8; 4]",
+    ),
+    (lambda: sg.TupleType(()), "a tuple: it needs at least 1 item"),
+    (
+        lambda: (lambda x: x.graph.add("output", [x.zip(x)], {}))(_x(_g(), 4)),
+        "output: each item of zip_0.0, Stream[(int8 1x8, int8 1x8); 4], needs an output of its "
+        "own: unzip it",
+    ),
+    (
+        lambda: _g().add("source", [], {"dtype": sg.TupleType((sg.FLAG,)), "shape": (4,)}),
+        "source: each item of (bool 1x1) needs an input of its own: zip these",
+    ),
     # shapes that differ
     (
         lambda: _two(lambda x, y: x.zip(y), (4, 3), (4, 5)),
@@ -436,7 +451,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: _x(_g(), 4, 1).expand(),
         "expand: it needs either a reference stream or a count",
     ),
-    (lambda: sg.zip(_x(_g(), 4), 3), "zip: y must be a stream, not 3"),
+    (
+        lambda: sg.zip(_x(_g(), 4), 3),
+        "zip: xs must be a sequence, each of them a stream, not (3,)",
+    ),
     (lambda: sg.map(fn.add()), "map: it needs at least 1 stream"),
     (lambda: sg.eager_merge([], rank=0), "eager_merge: it needs at least 1 stream"),
     (

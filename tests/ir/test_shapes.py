@@ -197,6 +197,11 @@ SHAPES: list[tuple[str, Make, str]] = [
     ("expand", lambda g: _x(g, 3, 1, 1).expand(_sel(g, 2, 3, 2, K), rank=2), "int8 1x8; 3, 2, K"),
     ("fork", lambda g: _x(g, E, 3).fork(2), "int8 1x8; E, 3 | int8 1x8; E, 3"),
     ("zip", lambda g: _x(g, 3, K).zip(_sel(g, 2, 3, K)), "(int8 1x8, selector 2); 3, K"),
+    (
+        "unzip",
+        lambda g: _x(g, 3, K).zip(_sel(g, 2, 3, K)).unzip(),
+        "int8 1x8; 3, K | selector 2; 3, K",
+    ),
 ]
 
 

@@ -57,9 +57,9 @@ def test_span_gives_every_use_of_the_same_ranges_the_same_dims(data: st.DataObje
     x = g.input("x", RANGE, shape(rank))
     first, second = (x.flat_map(sg.fn.span(), rank=1) for _ in range(2))
     assert first.totals == second.totals
-    g.output(first.zip(second), "y")
+    g.output(first.zip(second, name="both"), "y")
     expected = models.on_groups(ranges, rank, 0, lambda r: [(r[0] + i,) * 2 for i in range(r[1])])
-    assert numbers_of(execute(g, {"x": tiles}), "y") == expected
+    assert numbers_of(execute(g, {"x": tiles}), "both.0") == expected
 
 
 @few
@@ -75,14 +75,14 @@ def test_the_last_of_a_span_is_routed_apart_and_merged_again(data: st.DataObject
     g.output(x.map(sg.fn.span_end()), "computed")
     whole = sg.reassemble(parts, last, rank=0)
     assert (parts[0].totals, whole.totals[0]) == ((x.totals[0],), addresses.totals[0])
-    g.output(addresses.zip(whole.flatten(0, 1)), "same")
+    g.output(addresses.zip(whole.flatten(0, 1), name="both"), "same")
     result = execute(g, {"x": tiles})
     flat = models.leaves(ranges, rank + 1)
     assert numbers_of(result, "ends") == [start + length - 1 for start, length in flat]
     ends = models.on_groups(ranges, rank, 0, lambda r: r[0] + r[1] - 1)
     assert numbers_of(result, "computed") == ends
     expected = models.on_groups(ranges, rank, 0, lambda r: [(r[0] + i,) * 2 for i in range(r[1])])
-    assert numbers_of(result, "same") == expected
+    assert numbers_of(result, "both.0") == expected
 
 
 def test_lengths_are_one_symbol() -> None:
@@ -141,14 +141,14 @@ def test_bits_of_selectors_are_routed_as_the_selectors_are(data: st.DataObject) 
         sg.partition(tokens, selectors, rank=0), sg.partition(weights, bits, rank=0), strict=True
     )
     for i, (token, weight) in enumerate(parts):
-        g.output(token.zip(weight), f"y{i}")
+        g.output(token.zip(weight, name=f"both{i}"), f"y{i}")
     masks = [np.isin(np.arange(4), c) for c in chosen]
     weighted = [[10 * t + i for i in c] for t, c in enumerate(chosen)]
     given = {"s": masks, "w": weighted, "t": [*range(len(chosen))]}
     result = execute(g, given)
     for i in range(4):
         expected = [(t, 10 * t + i) for t, c in enumerate(chosen) if i in c]
-        assert numbers_of(result, f"y{i}") == expected
+        assert numbers_of(result, f"both{i}.0") == expected
 
 
 @pytest.mark.parametrize("element", ["int8", "int16", "bf16", "f32"])

@@ -144,9 +144,12 @@ def test_zip(data: st.DataObject) -> None:
     y = models.on_groups(x, rank, 0, lambda item: item + 1)
     g = sg.Graph()
     dims = shape(rank)
-    g.output(g.input("x", SCALAR, dims).zip(g.input("y", SCALAR, dims)), "z")
+    pairs = g.input("x", SCALAR, dims).zip(g.input("y", SCALAR, dims), name="pairs")
+    g.output(pairs, "z")
+    result = execute(g, {"x": x, "y": y})
     expected = models.on_groups(x, rank, 0, lambda item: (item, item + 1))
-    assert numbers_of(execute(g, {"x": x, "y": y}), "z") == expected
+    assert numbers_of(result, "pairs.0") == expected
+    assert [numbers_of(result, name) for name in ("z_0", "z_1")] == [x, y]
 
 
 @pytest.mark.parametrize(

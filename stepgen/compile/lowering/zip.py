@@ -8,7 +8,6 @@ from ..lower import Lowering
 class ZipCircuit(Circuit):
     """Nothing (see `stepgen.compile.unzip`)."""
 
-    covers = "between operators; ports carry no tuples"
     bundles = True
 
     def lower(self, node: Node, to: Lowering) -> None:

@@ -260,6 +260,11 @@ class Drawn(Choosing):
             forked,
             routed,
         )()
+        if self.number(0, 2) == 0:
+            self.graph.output(moved, f"{name}_pairs")
+        if self.number(0, 1):
+            one, other = moved.unzip()
+            return one.map(sg.fn.maximum(), other)
         return moved.map(sg.fn.maximum())
 
     def step_columns(self, x: Stream, _: str) -> Stream:

@@ -1,4 +1,4 @@
-"""zip: pairs the elements of two streams."""
+"""zip: makes tuples of the elements of several streams."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from stepgen.ir.stream import Node, Out, Stream
 
 
 class Zip(Operator):
-    """x and y ``[D_a..D_0]`` -> the same shape of tuples."""
+    """``[D_a..D_0]`` (several, of equal shape) -> the same shape of tuples."""
 
     def infer(self, call: Call) -> Sequence[Out]:
         """The shapes must be equal."""
-        x, y = call.inputs
-        call.same_shape(x, y)
-        return [Out(x.shape, TupleType((x.dtype, y.dtype)), dict(enumerate(x.totals)))]
+        x, *others = call.inputs
+        for other in others:
+            call.same_shape(x, other)
+        items = TupleType(tuple(s.dtype for s in call.inputs))
+        return [Out(x.shape, items, dict(enumerate(x.totals)))]
 
     def chunks(self, node: Node, rank: int) -> int | None:
         """The same."""
@@ -29,12 +31,12 @@ class Zip(Operator):
 
 
 @public
-def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
-    """Pair the elements of two streams.
+def zip(x: Stream, *xs: Stream, name: str | None = None) -> Stream:
+    """Make tuples of the elements of several streams.
 
     Parameters
     ----------
-    x, y : Stream
+    x, *xs : Stream
         Of equal shape.
     name : str, optional
         Name of the node.
@@ -42,7 +44,7 @@ def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
     Returns
     -------
     Stream
-        Of tuples, for functions of two tiles.
+        Of tuples, for functions of several tiles; `unzip` takes them apart.
 
     Raises
     ------
@@ -52,7 +54,8 @@ def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
     Notes
     -----
     Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
-    names both streams.
+    names both streams. The paper pairs two streams. At inputs and outputs of a circuit each item
+    has a port of its own.
 
     Examples
     --------
@@ -63,4 +66,4 @@ def zip(x: Stream, y: Stream, *, name: str | None = None) -> Stream:
     >>> x.zip(y).map(sg.fn.add())
     <map_0.0 Stream[int8 1x8; 4]>
     """
-    return build("zip", (x, y), {}, name)[0]
+    return build("zip", (x, *xs), {}, name)[0]

@@ -10,7 +10,6 @@ import pytest
 
 import stepgen as sg
 from stepgen.fuzz.generators.loops import Turns, loop
-from stepgen.ir.dtypes import TupleType
 from stepgen.program.tiles import simulate
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.tiles.machines import SDA, Machine
@@ -194,11 +193,3 @@ def test_selectors_that_are_not_one_hot(bits: list[int]) -> None:
     assert simulate(g, {"names": np.array([[0, 1, 0]], bool)}, SDA).cycles > 0
     with pytest.raises(sg.StepError, match=r"tile_addresses.* needs one-hot selectors"):
         simulate(g, {"names": np.array([bits], bool)}, SDA)
-
-
-def test_tuples_from_outside() -> None:
-    g = sg.Graph("pairs")
-    x = g.input("x", TupleType((sg.f32[1, 1], sg.f32[1, 1])), (1,))
-    g.output(x.map(fn.add()), "y")
-    with pytest.raises(sg.StepError, match=r"the input x carries .*; give its items separately"):
-        simulate(g, {"x": [(ones(1, 1), ones(1, 1))]}, SDA)

@@ -1,0 +1,64 @@
+"""unzip: takes tuples apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepgen.ir.dtypes import TupleType
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator, Sizes, public
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Unzip(Operator):
+    """Tuples ``[D_a..D_0]`` -> for each of their items a stream of the same shape."""
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """Every item has the dims of the tuples."""
+        x = call.inputs[0]
+        if not isinstance(x.dtype, TupleType):
+            call.fail(f"{x.name} must be a stream of tuples, not {x}")
+        return [Out(x.shape, item, dict(enumerate(x.totals))) for item in x.dtype.items]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """The same."""
+        return rank
+
+    def measured_element(self, node: Node, sizes: Sizes) -> int:
+        """A tuple has all items."""
+        return sizes.element(node.inputs[0])
+
+
+@public
+def unzip(x: Stream, *, name: str | None = None) -> tuple[Stream, ...]:
+    """Take the tuples of a stream apart.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]`` of tuples.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    tuple of Stream
+        A stream of the same shape for each item.
+
+    Raises
+    ------
+    StepError
+        If the stream has no tuples.
+
+    Notes
+    -----
+    The inverse of `zip`, and stepgen's addition. In the paper functions alone take tuples apart.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x, y = g.input("x", sg.int8[1, 8], (4,)), g.input("y", sg.int32[1, 1], (4,))
+    >>> x.zip(y).promote(0).unzip()
+    (<unzip_0.0 Stream[int8 1x8; 4, 1]>, <unzip_0.1 Stream[int32 1x1; 4, 1]>)
+    """
+    return build("unzip", (x,), {}, name)
