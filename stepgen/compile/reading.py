@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hw.design.table import Region
 from ..hw.units.load.params import Load
-from ..ir.dtypes import Tile, address
+from ..ir.dtypes import FLAG, Tile, address
 from ..ir.stream import Node
-from ..ir.wire import wire_levels
+from .flags import tiles_out
 from .lower import Lowering
 
 
-def region_of(node: Node, to: Lowering) -> Region:
-    """Where the tensor of a load lies.
-
-    Raises
-    ------
-    StepError
-        If its tiles have no circuit.
-    """
-    tile = node.outputs[0].dtype
-    assert isinstance(tile, Tile)
-    if not wire_levels(tile) and tile.element != address:
-        raise to.fail(
-            node, f"flags, such as {node.outputs[0].name}, can't be loaded by a circuit yet"
-        )
-    return to.regions[node.attrs["tensor"]]
-
-
-def add_load(node: Node, to: Lowering, depth: int, ref: str | None, **params: Any) -> None:
+def add_load(
+    node: Node, to: Lowering, depth: int, ref: str | None, *, prompt: bool, **params: Any
+) -> None:
     """Add a load that reads the tensor of a node as `params` say.
 
     Parameters
@@ -40,6 +24,8 @@ def add_load(node: Node, to: Lowering, depth: int, ref: str | None, **params: An
         Bus words under way, if the stream says nothing.
     ref : str or None
         Channel of the reference.
+    prompt : bool
+        Whether nothing uses the stops of what is loaded.
     **params
         Parameters of `Load` that its tensor does not determine.
 
@@ -48,7 +34,7 @@ def add_load(node: Node, to: Lowering, depth: int, ref: str | None, **params: An
     StepError
         If the tensor can't be read in this way.
     """
-    region, (y,) = region_of(node, to), node.outputs
+    region, (y,) = to.regions[node.attrs["tensor"]], node.outputs
     tile = y.dtype
     assert isinstance(tile, Tile)
     rows, columns = region.tile
@@ -64,6 +50,7 @@ def add_load(node: Node, to: Lowering, depth: int, ref: str | None, **params: An
         beat_bytes=(columns if numbers else to.lanes) * tile.element.bytes // stored.packed,
         addresses=numbers,
         packed=stored.packed,
+        prompt=prompt and y.dtype != FLAG,
         **params,
     )
     if problem := load.access_problem(to.bus, region):
@@ -71,5 +58,5 @@ def add_load(node: Node, to: Lowering, depth: int, ref: str | None, **params: An
     channels = load.channels(node.name, to.bus, max(y.depth or 2, depth))
     req, data = (to.add(channel) for channel in channels)
     told = {"ref": ref} if ref else {}
-    to.unit(node.name, load, **told, data=data, out=to.output(node), req=req)
+    to.unit(node.name, load, **told, data=data, out=tiles_out(node, to), req=req)
     to.loads.append((req, data))

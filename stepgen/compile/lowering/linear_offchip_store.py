@@ -1,10 +1,10 @@
 """LinearOffChipStore becomes a store unit."""
 
 from ...hw.units.store.params import Store
-from ...ir.dtypes import Tile
+from ...ir.dtypes import Tile, address
 from ...ir.stream import Node
-from ...ir.wire import wire_levels
 from ..circuit import Circuit
+from ..flags import tiles_in
 from ..lower import Lowering
 
 
@@ -15,8 +15,8 @@ class LinearOffchipStoreCircuit(Circuit):
         (x,) = node.inputs
         tile = x.dtype
         assert isinstance(tile, Tile)
-        if not wire_levels(tile):
-            raise to.fail(node, f"flags, such as {x.name}, can't be stored by a circuit yet")
+        if tile.element == address:
+            raise to.fail(node, f"addresses, such as {x.name}, can't be stored by a circuit")
         tensor = node.graph.tensors[node.attrs["tensor"]]
         region = to.regions[tensor.name]
         columns = to.columns(node, tile)
@@ -26,5 +26,5 @@ class LinearOffchipStoreCircuit(Circuit):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
         wreq, wdata, ack = (to.add(channel) for channel in channels)
-        to.unit(node.name, params, x=to.input(node, 0), ack=ack, wreq=wreq, wdata=wdata)
+        to.unit(node.name, params, x=tiles_in(node, to, 0), ack=ack, wreq=wreq, wdata=wdata)
         to.stores.append((wreq, wdata, ack))

@@ -4,7 +4,7 @@ from ...hw.design.by_address import in_flight
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..lower import Lowering
-from ..reading import add_load, region_of
+from ..reading import add_load
 from ..stop_use import stops_unused
 
 
@@ -12,7 +12,7 @@ class RandomOffchipLoadCircuit(Circuit):
     """One load, which has so many tiles under way that it covers the latency of the memory."""
 
     def lower(self, node: Node, to: Lowering) -> None:
-        region = region_of(node, to)
+        region = to.regions[node.attrs["tensor"]]
         words, ahead = in_flight(to.bus, region.size // region.tiles)
         add_load(
             node,

@@ -2,10 +2,10 @@
 
 from ...hw.design.by_address import in_flight
 from ...hw.units.random_store.params import RandomStore
-from ...ir.dtypes import Tile
+from ...ir.dtypes import Tile, address
 from ...ir.stream import Node
-from ...ir.wire import wire_levels
 from ..circuit import Circuit
+from ..flags import tiles_in
 from ..lower import Lowering
 
 
@@ -15,9 +15,9 @@ class RandomOffchipStoreCircuit(Circuit):
     def lower(self, node: Node, to: Lowering) -> None:
         tile = node.inputs[1].dtype
         assert isinstance(tile, Tile)
-        if not wire_levels(tile):
+        if tile.element == address:
             raise to.fail(
-                node, f"only tiles of numbers can be stored by a circuit, not {node.inputs[1]}"
+                node, f"addresses, such as {node.inputs[1].name}, can't be stored by a circuit"
             )
         region = to.regions[node.attrs["tensor"]]
         _, ahead = in_flight(to.bus, region.size // region.tiles)
@@ -33,7 +33,7 @@ class RandomOffchipStoreCircuit(Circuit):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
         wreq, wdata, ack = (to.add(channel) for channel in channels)
-        inputs = {"at": to.input(node, 0), "x": to.input(node, 1)}
+        inputs = {"at": to.input(node, 0), "x": tiles_in(node, to, 1)}
         to.unit(node.name, params, **inputs, ack=ack, y=to.output(node), wreq=wreq, wdata=wdata)
         to.within.append(len(to.stores))
         to.stores.append((wreq, wdata, ack))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stepgen as sg
 
+from ...ir.dims import product_bound
 from ...ir.dtypes import NUMBERS
 from ...ir.stream import Stream
 from .addressed import Addressed
@@ -11,6 +12,8 @@ from .plain import columns_of, tile_of
 
 MOST_CHOSEN = 6
 """Consumers that data choose from, at most."""
+MOST_STORED = 64
+"""Flags of a stream that is written to memory, at most."""
 
 
 class Choosing(Addressed):
@@ -104,3 +107,25 @@ class Choosing(Addressed):
             return x.promote(0).expand(chosen.flat_map(sg.fn.one_hot(), rank=1))
         parts = self.branches(sg.partition(x, chosen, rank=0))
         return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
+
+    def step_flags_in_memory(self, x: Stream, name: str) -> Stream:
+        """Flags that data make are written, in order or by address; others are read, and drop."""
+        tile, room = tile_of(x), product_bound(x.shape)
+        if tile.rows != 1 or room is None or room > MOST_STORED:
+            raise sg.StepError("a flag for each tile of one row is stored, of not too many")
+        other = self.beside(name, sg.Tile(1, 1, tile.element), x)
+        flags = x.map(sg.fn.row_max()).map(sg.fn.compare(self.pick("lt", "ge")), other)
+        written = self.graph.tensor(f"{name}_written", (room + 1, 1), sg.bool_)
+        if self.number(0, 1):
+            sg.linear_offchip_store(flags, written)
+        else:
+            at = self.addresses(f"{name}_at", x, room + 1)
+            done = sg.random_offchip_store(at, flags, written, tile=(1, 1), name=f"{name}_write")
+            self.graph.output(done, f"{name}_done")
+        kept = self.graph.tensor(f"{name}_kept", (3, 1), sg.bool_)
+        if self.number(0, 1):
+            at = self.addresses(f"{name}_from", x, 3)
+            read = at.random_offchip_load(kept, tile=(1, 1)).promote(0)
+        else:
+            read = sg.linear_offchip_load(kept, tile=(1, 1), shape=(1,), stride=(1,), ref=x)
+        return x.flat_map(sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=read)
