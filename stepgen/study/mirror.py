@@ -75,12 +75,12 @@ def depths(graph: Graph, design: Design) -> dict[str, int]:
     readers = Counter(s.resolved() for node in graph.nodes for s in node.inputs)
     found = {}
     for node in graph.nodes:
-        for index, stream in enumerate(node.inputs):
+        # A node that is part of another's unit has no channels of its own.
+        for stream, (channel, is_weight) in zip(node.inputs, entering[node.name], strict=False):
             source = stream.resolved()
             alone = readers[source] == 1
             name = source.name if alone else f"{source.name} to {node.name}"
             tile = source.dtype
-            channel, is_weight = entering[node.name][index]
             if is_weight:
                 found[name] = WEIGHTS
             elif isinstance(tile, Tile) and tile.rows.static and tile.cols.static:
