@@ -17,7 +17,6 @@ from stepgen.hw.units.pcu.params import Lane
 from stepgen.hw.units.reduce_rows import params as reduce_rows
 from stepgen.hw.units.running_max import params as running_max
 from stepgen.ir.dtypes import ElementType, Tile, address, wide
-from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped, Scanned
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -149,14 +148,8 @@ class RunningMax(Constant):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> running_max.RunningMax | None:
-        """A prefix network, for integers, and for floats that do not decay."""
-        x = tiles[0]
-        if self.c and numbers.is_float(x.element.name):
-            raise StepError(
-                f"{self} has no circuit for {x}, whose subtractions round one after the other: "
-                f"there only integers decay"
-            )
-        return running_max.of_tile(x, self.c)
+        """A prefix network; of floats that decay one column after the other."""
+        return running_max.of_tile(tiles[0], self.c)
 
 
 @dataclass(frozen=True)

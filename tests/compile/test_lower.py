@@ -79,9 +79,10 @@ def test_what_has_no_circuit_says_so(build, message):
 
 def test_operators_without_a_circuit_are_named_with_their_line():
     g, x = one_expert()
-    g.output(x.map(sg.fn.convert(sg.f32)).map(sg.fn.running_max(1)), "a")
+    wide = x.map(sg.fn.convert(sg.f32))
+    g.output(wide.map(sg.fn.matmul(transpose=True), wide), "a")
     with pytest.raises(
-        sg.StepError, match=r"map map_1 at test_lower.py:\d+: running_max.* no circuit"
+        sg.StepError, match=r"map map_1 at test_lower.py:\d+: matmul.* no circuit yet for f32"
     ):
         lower(g)
 

@@ -113,9 +113,10 @@ def test_pairs_are_turned(seed, name):
 @pytest.mark.parametrize("name", ELEMENTS)
 @pytest.mark.parametrize("seed", range(7))
 def test_maxima_that_decay(seed, name):
-    """Those of floats do not."""
+    """By whole numbers; floats round after each column."""
     draw, element = Draw([seed, 5]), ELEMENTS[name]
-    decay = draw.one((0, 1, 2, 77, 255, 1 << 30, 1 << 40)) if name.startswith("int") else 0
+    whole, some = (0, 1, 2, 77, 255, 1 << 30, 1 << 40), (0, 0.3, 1.25, 1e-9, 1e-42, np.inf)
+    decay = draw.one(whole if name.startswith("int") else some)
     fn = sg.fn.running_max(decay)
     tile = sg.Tile(5, draw.one((1, 2, 3, 6, 7, 12)), element)
     agrees(draw, fn, tile, tile)
@@ -243,7 +244,7 @@ def test_rows_of_another_length(unit, cols, wrong):
             (2, 1, 2),
             "running_max dut: it works on int8, int16, int32, bf",
         ),
-        (RunningMax("bf16", 3, 1), (2, 16, 2), "running_max dut: the decay of floats must be 0, n"),
+        (RunningMax("bf16", 3, 1 << 16), (2, 16, 2), "running_max dut: 65536 is no bit pattern of"),
         (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),
         (RunningMax("int8", 3, -1), (2, 8, 2), "running_max dut: the decay must be at least 0"),
         (RunningMax("int8", 3, 1), (2, 8, 2), "running_max dut: y must be of rank 2 .* late, not"),

@@ -13,8 +13,7 @@ class MapCircuit(Circuit):
     covers = (
         "matmul, also of sums that start at a row (int8 and int16 to int32, bf16 to f32); sums, "
         "products, comparisons, conversions, requantize, also per column; "
-        "rows and columns are broadcast; sums, maxima and running maxima of rows, which decay for "
-        "integers; "
+        "rows and columns are broadcast; sums, maxima and running maxima of rows; "
         "shifts of columns; the largest of a row, also as selectors; "
         "selectors of flags, and flags of selectors; "
         "rows placed by number; masks by number and by position; the ends of ranges"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.dtypes import ELEMENTS, FLOATS, NUMBERS, ElementType, Tile
+from ...arithmetic.operations import Operation
+from ...arithmetic.pipeline import Recurrence, pattern
 from ...design.formats import Format, misfit
+from ...design.pace import Extents, Part
 from ...design.params import UnitParams
 from ...design.table import Design, Unit
 
 LEVEL = 2
 """Stages of the larger one of two numbers: compare, select."""
+COLLECTED = 2
+"""Stages from the last cycle of a beat until its last element is among those that leave."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,8 @@ class RunningMax(UnitParams):
     """``y[j] = max(x[j], y[j - 1] - decay)`` in each row, without overflow.
 
     Adding ``j * decay`` to column j makes it a plain running maximum, of numbers that are wider.
-    Floats are compared as integers of the same order.
+    Floats are compared as integers of the same order. Where they decay, each subtraction rounds, so
+    a column is computed when the one before is there.
 
     Parameters
     ----------
@@ -28,7 +35,7 @@ class RunningMax(UnitParams):
     columns : int
         Elements of a row.
     decay : int
-        At least 0; 0 for floats.
+        At least 0; of floats the bit pattern of what is added, 0 if they do not decay.
     """
 
     operand: str
@@ -49,6 +56,26 @@ class RunningMax(UnitParams):
     def of_floats(self) -> bool:
         """Whether it takes floats."""
         return self.element in FLOATS
+
+    @property
+    def columnwise(self) -> bool:
+        """Whether it computes a column after the other."""
+        return self.of_floats and self.decay != 0
+
+    @property
+    def pipeline(self) -> Recurrence:
+        """The next column of the one before and an element, where it is columnwise."""
+        element = self.operand
+        operations = (
+            Operation("constant", (), element, (self.decay,)),
+            Operation("add", (0, 2), element),
+            Operation("maximum", (1, 3), element),
+        )
+        return Recurrence((element, element), operations)
+
+    def turn(self, lanes: int) -> int:
+        """Cycles of a beat of a row."""
+        return lanes * self.pipeline.loop if self.columnwise else 1
 
     def slices(self, lanes: int) -> int:
         """Beats of a row."""
@@ -75,16 +102,28 @@ class RunningMax(UnitParams):
             return f"a row needs at least 1 column, not {self.columns}"
         if self.decay < 0:
             return f"the decay must be at least 0, not {self.decay}"
-        if self.decay and self.of_floats:
-            return f"the decay of floats must be 0, not {self.decay}"
+        if self.of_floats and self.decay >= 1 << self.element.bits:
+            return f"{self.decay} is no bit pattern of {self.element}"
         rank = design.channel[unit.inputs["x"]].rank
         if not rank:
             return "x must have rows"
         x = Format(design.lanes, self.element.bits, rank)
         return misfit(unit, design, x=x, y=x._replace(delay=self.delay(design.lanes)))
 
+    def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
+        """One; a beat takes as many columns as a row has, at least, shared among its beats."""
+        turn, slices = 1, int(extents[unit.outputs["y"]][0].bound)
+        if self.columnwise:
+            turn = self.turn(-(-self.columns // slices))
+        return [replace(part, turn=turn) for part in super().parts(unit, extents)]
+
     def delay(self, lanes: int) -> int:
-        """Pipeline of ``y``: add; the network; the beats before; the larger one; subtract."""
+        """Pipeline of ``y``: add; the network; the beats before; the larger one; subtract.
+
+        Columnwise it is that of the last element.
+        """
+        if self.columnwise:
+            return COLLECTED
         return 3 + (self.levels(lanes) + 1) * LEVEL
 
 
@@ -93,4 +132,5 @@ def of_tile(x: Tile, decay: float) -> RunningMax | None:
     if x.element not in NUMBERS:
         return None
     assert x.cols.static is not None
-    return RunningMax(x.element.name, x.cols.static, int(decay))
+    by = pattern(-decay, x.element) if decay and x.element in FLOATS else int(decay)
+    return RunningMax(x.element.name, x.cols.static, by)
