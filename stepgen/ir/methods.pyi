@@ -49,7 +49,7 @@ class Methods:
         >>> x.accum(sg.fn.add(), rank=1)
         <accum_1.0 Stream[int8 1x8; 4]>
         """
-    def bufferize(self, *, rank: int, name: str | None = None) -> Stream:
+    def bufferize(self, *, rank: int, most: int | None = None, name: str | None = None) -> Stream:
         """Store each rank-`rank` chunk and pass on a reference to it.
 
         Parameters
@@ -58,6 +58,10 @@ class Methods:
             ``[D_a..D_0]`` of tiles.
         rank : int
             b, the rank of a chunk, at least 1.
+        most : int, optional
+            Rows of a buffer that there is memory for, over all of its tiles; an empty tile or group
+            takes one, too. A run with a larger buffer stops with an error. By default as many as the
+            types allow, which must have a bound in a circuit.
         name : str, optional
             Name of the node.
 
@@ -69,7 +73,7 @@ class Methods:
         Raises
         ------
         StepError
-            If an inner dim of the buffers is ragged.
+            If an inner dim of the buffers is ragged, or all of them have more rows than `most`.
 
         Notes
         -----
