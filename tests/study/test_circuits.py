@@ -9,8 +9,11 @@ import pytest
 
 from stepgen.cli.app import execute
 from stepgen.compile import transforms
+from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
+from stepgen.hw.units.matmul.params import Matmul
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 from stepgen.program.program import find
 from stepgen.study import circuit, experts, study
 from stepgen.study.evaluate import build, evaluate
@@ -156,3 +159,34 @@ def test_samples_agree_with_their_rtl(name, tmp_path, monkeypatch):
     simulated = [r for r in views[CIRCUIT] if r.row.sample]
     assert simulated
     assert all(r["rtl_cycles"] == r["cycles"] for r in simulated)
+
+
+def qwen_like(seed):
+    """64 tokens, 8 of 128 experts each: 60 of them are chosen, the most popular some 40 times."""
+    rng, used = np.random.default_rng(seed), 60
+    share = np.arange(1.0, used + 1) ** -0.7
+    names = rng.permutation(128)[:used]
+    chosen = [rng.choice(names, 8, replace=False, p=share / share.sum()) for _ in range(64)]
+    counts = np.bincount(np.ravel(chosen), minlength=128)
+    assert 30 < counts.max() < 50
+    assert 50 < (counts > 0).sum() <= used
+    return np.sort(chosen)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("regions", "tiling"), [(4, "static"), (8, "capped")])
+def test_128_experts_on_few_regions_in_rtl(regions, tiling, tmp_path):
+    """Values, the cycle of every beat, memory and counters, with stalls."""
+    graph, inputs = find("moe")(
+        *(64, 128, 8),
+        routing=qwen_like(regions),
+        **{"width": 16, "hidden": 8, "columns": 8, "tile": 8, "tiling": tiling},
+    )
+    new = transforms.time_multiplex(graph, regions=regions)
+    stalls = Stalls(regions, {"x": 0.1, "y": 0.1, "mem.r": 0.1})
+    run = Experiment(new.graph, new.inputs(inputs), stalls=stalls)
+    verdict = run.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+    assert len(list(run.design.rows_of(Matmul))) == regions
+    assert verdict.outcome.cycles == run.prediction.cycles
+    assert run.reference.stored["y"].all()
