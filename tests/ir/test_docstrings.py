@@ -91,6 +91,7 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
             "mask_causal",
             "mask_cols",
             "matmul",
+            "matmul_add",
             "place_row",
             "requantize_by",
             "span_end",
