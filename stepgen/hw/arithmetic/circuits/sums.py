@@ -1,6 +1,6 @@
 """One sum of products of bf16 of the matrix unit, as `stepgen.semantics.sums` has them."""
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,7 +72,7 @@ class FloatSums(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         factors = [(Parts(a), Parts(b)) for a, b in zip(self.x, self.w, strict=True)]
-        s = Stages(m, first=self.first, index=self.index, **self._starting(self._total, m))
+        s = Stages(m, first=self.first, index=self.index, **self._starting(self._total))
         self._exponents(m, s, factors)
         products = self._products(m, s, factors)
         self._add(m, s, products)
@@ -81,16 +81,15 @@ class FloatSums(wiring.Component):
             raise AssertionError(f"a sum takes {s.count} stages, not as declared")
         return m
 
-    def _starting(self, part, *given):
+    def _starting(self, part):
         """What `part` keeps of a sum before its first product, by name, if not zero."""
-        return {"start": part(*given)} if self.summing.starts else {}
+        return {"start": part()} if self.summing.starts else {}
 
-    def _total(self, m):
-        start, total = Parts(self.start), Signal(self.summing.bits)
+    def _total(self):
+        start = Parts(self.start)
         magnitude = Cat(C(0, FRACTION + 1 - len(start.whole)), start.whole)
         number = Mux(start.sign, -magnitude, magnitude)
-        m.d.comb += total.eq(Mux(start.zero | start.special, 0, number))
-        return total
+        return Mux(start.zero | start.special, 0, number)
 
     def _state(self):
         start = Parts(self.start)
@@ -228,7 +227,7 @@ class FloatSums(wiring.Component):
         write, read = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += read.addr.eq(s.index)
         start = s.start if self.summing.starts else 0
-        return Mux(s.first, start, read.data), write
+        return Mux(s.first, start, read.data)[:bits], write
 
     def _write(self, m, s, port, value):
         step = delayed(m, self.step, s.count)

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
+from amaranth.utils import ceil_log2
 
 from ....ir.dtypes import bf16
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
@@ -177,7 +178,7 @@ class MatmulCore(UnitCore):
             starts.payload.data.eq(Mux(is_value, 0, b.data)),
             # Delayed as with weights.
             row.w_en.eq(delayed(m, takes, SPREAD)),
-            row.w_addr.eq(delayed(m, at + Mux(upper, n_slices, 0), SPREAD, reset_less=True)),
+            row.w_addr.eq(delayed(m, self._row_address(at, upper), SPREAD, reset_less=True)),
             row.w_data.eq(delayed(m, b.data, SPREAD, reset_less=True)),
         ]
         with m.If(takes):
@@ -207,9 +208,14 @@ class MatmulCore(UnitCore):
         with m.If(releases):
             m.d.sync += upper.eq(~upper)
         row = m.submodules.row
-        address = n_slice + Mux(upper, self._slices[1], 0)
-        m.d.comb += row.r_addr.eq(delayed(m, address, SPREAD, reset_less=True))
+        address = delayed(m, self._row_address(n_slice, upper), SPREAD, reset_less=True)
+        m.d.comb += row.r_addr.eq(address)
         return row.r_data
+
+    def _row_address(self, n_slice, upper):
+        """Where a slice of a row is, in the lower or the upper half of their memory."""
+        n_slices = self._slices[1]
+        return (n_slice + Mux(upper, n_slices, 0))[: ceil_log2(2 * n_slices)]
 
     def _other(self, start):
         """First row of the buffer after the one that begins at `start`."""
