@@ -117,6 +117,16 @@ class Recurrence(Pipeline):
         return max(1, self.stages - self.lead)
 
 
+def largest(element: str, step: int) -> Recurrence:
+    """The larger one of an element and of the state, to which a constant is added."""
+    operations = (
+        Operation("constant", (), element, (step,)),
+        Operation("add", (0, 2), element),
+        Operation("maximum", (1, 3), element),
+    )
+    return Recurrence((element, element), operations)
+
+
 @dataclass
 class _Writer:
     inputs: tuple[str, ...]

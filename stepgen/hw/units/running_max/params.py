@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.dtypes import ELEMENTS, FLOATS, NUMBERS, ElementType, Tile
-from ...arithmetic.operations import Operation
-from ...arithmetic.pipeline import Recurrence, pattern
+from ...arithmetic.pipeline import Recurrence, largest, pattern
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Part
 from ...design.params import UnitParams
@@ -65,13 +64,7 @@ class RunningMax(UnitParams):
     @property
     def pipeline(self) -> Recurrence:
         """The next column of the one before and an element, where it is columnwise."""
-        element = self.operand
-        operations = (
-            Operation("constant", (), element, (self.decay,)),
-            Operation("add", (0, 2), element),
-            Operation("maximum", (1, 3), element),
-        )
-        return Recurrence((element, element), operations)
+        return largest(self.operand, self.decay)
 
     def turn(self, lanes: int) -> int:
         """Cycles of a beat of a row."""
