@@ -33,7 +33,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
     from stepgen.board.description import boards
     from stepgen.report import console
 
-    known = boards()
+    known, outdated = boards(), None
     rows = {name: _row(name, board) for name, board in known.items()}
     if program.program is not None:
         from stepgen.board.fitting import shares
@@ -41,7 +41,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
         from stepgen.tools import waiting
 
         loaded = program.load(draw=False)
-        program.tell_outdated(loaded, json=json)
+        outdated = program.tell_outdated(loaded, json=json)
         design = hardware.experiment(loaded).design
         with waiting.progress(quiet=json) as progress:
             progress("estimating resources", 0)
@@ -50,7 +50,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
             found = shares(design, board, used)
             rows[name] |= {"fits": found.fits, "takes": dict(found.takes), "why": _why(found)}
     if json:
-        console.show_json({"boards": list(rows.values())})
+        console.show_json({"boards": list(rows.values()), "outdated": outdated})
     elif program.program is None:
         _show_boards(rows.values())
     else:

@@ -198,6 +198,7 @@ def test_other_circuits_than_those_of_the_folder_are_not_simulated(
 
 
 OUTDATED = {
+    "board": "{}",
     "show": "{} --design",
     "metrics": "{}",
     "run": "{}",
