@@ -15,7 +15,7 @@ from stepgen.compile.circuit import circuits
 from stepgen.fuzz import draw
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import compare
-from stepgen.fuzz.draw import case
+from stepgen.fuzz.draw import case, cases
 from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
 from stepgen.ir.function import Mapped, function_types
 from stepgen.ir.operator import own_operators
@@ -89,7 +89,9 @@ def test_every_function_that_maps_to_a_unit_is_drawn(drawn) -> None:
         and kind.__module__.startswith("stepgen.")
         and any(use.units for use in probe.uses(kind))
     }
-    for one, *_ in chain(drawn, more()):
+    steps = dict.fromkeys(("function", "arithmetic", "floats", "span"), 20.0)
+    steered = (cases(3, number, wanted=steps)[0] for number in range(CASES, 4 * CASES))
+    for one, *_ in chain(drawn, steered):
         missing -= {type(node.attrs["fn"]) for node in one.graph.nodes if "fn" in node.attrs}
         if not missing:
             break

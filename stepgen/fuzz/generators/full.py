@@ -167,6 +167,9 @@ class Drawn(Choosing):
         own = own_functions() if self.number(0, 1) else {}
         kind = self.pick(*(own or function_types()).values())
         fn = self.function(kind)
+        elements = getattr(kind, "elements", NUMBERS)
+        if isinstance(x.dtype, sg.Tile) and x.dtype.element not in elements:
+            x = x.map(sg.fn.convert(self.pick(*elements)))
         beside = [self.beside(f"{name}_{n}", x.dtype, x) for n in range(1, fn.arity)]
         uses = []
         if isinstance(fn, Mapped):
