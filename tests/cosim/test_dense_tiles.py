@@ -50,15 +50,3 @@ def test_two_elements_of_a_byte_are_two_lanes():
     g.output(sg.linear_offchip_load(w, tile=(2, 6), shape=(2,), stride=(1,)), "y")
     with pytest.raises(sg.StepError, match="a beat of 1 lane of int4 ends within a byte"):
         lower(g, lanes=1)
-
-
-@pytest.mark.parametrize("way", ["loaded", "stored"])
-def test_flags_in_memory_have_no_circuit_yet(way):
-    g = sg.Graph("flags")
-    t = g.tensor("t", (6, 1), "bool")
-    if way == "loaded":
-        g.output(sg.linear_offchip_load(t, tile=(1, 1), shape=(6,), stride=(1,)), "y")
-    else:
-        sg.linear_offchip_store(g.input("x", sg.Tile(1, 1, sg.bool_), (6,)), t)
-    with pytest.raises(sg.StepError, match=rf"flags, such as .*, can't be {way} by a circuit yet"):
-        lower(g)

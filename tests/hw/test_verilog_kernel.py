@@ -123,12 +123,12 @@ MISTAKES = {
     "WRONG_VALUE": "port y: beat 1 in cycle",
     "LOSES": "port y: ",
     "CHANGES": "port y: ",
-    "KIND": "the design reports error 2: unit map_0 met",
-    "DONE_CARRIES": "the design reports error 2: unit map_0 met",
-    "AFTER_DONE": "the design reports error 2: unit map_0 met",
+    "KIND": "the design reports error 2: map_0 meets",
+    "DONE_CARRIES": "the design reports error 2: map_0 meets",
+    "AFTER_DONE": "the design reports error 2: map_0 meets",
     "NO_DONE": "the run did not end within 500 cycles",
-    "OWN_ERROR": "the design reports error 2: unit map_0 met",
-    "LOW": "the design reports error 2: unit map_0 met",
+    "OWN_ERROR": "the design reports error 2: map_0 meets",
+    "LOW": "the design reports error 2: map_0 meets",
 }
 """What ``broken.sv`` can do wrong, in the order in which it counts them, and what finds it."""
 

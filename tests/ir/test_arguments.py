@@ -50,7 +50,7 @@ def _back(w: SimpleNamespace) -> sg.Feedback:
 # What is called, and with what: all parameters, so that each can be replaced.
 OPERATORS: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "accum": lambda w: {"fn": sg.fn.add(), "xs": (w.x,), "rank": 1, "init": 0},
-    "bufferize": lambda w: {"x": w.x, "rank": 1},
+    "bufferize": lambda w: {"x": w.x, "rank": 1, "most": None},
     "eager_merge": lambda w: {"xs": _parts(w), "rank": 1},
     "expand": lambda w: {"x": w.one, "ref": None, "rank": 1, "count": 3},
     "flat_map": lambda w: {
@@ -243,6 +243,7 @@ def uses(function: sg.Function) -> Iterator[sg.Graph]:
         sg.int8[8, 2],
         sg.int8[1, 1],
         sg.int32[2, 1],
+        sg.int32[1, 2],
         sg.f32[2, 8],
         sg.address[1, 1],
         sg.address[1, 2],

@@ -152,6 +152,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "bus": Bus(),
         "depths": {},
         "fuse": True,
+        "stops": False,
         "onchip": 1000.0,
         "junk": False,
         "memory": MemoryTiming(),
