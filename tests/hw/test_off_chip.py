@@ -235,7 +235,7 @@ def test_one_channel_of_the_memory_is_slow(slow):
 
 
 def test_more_than_one_multiplexer_can_join():
-    draw = Draw(9)
+    draw = Draw(14)
     design = OffChip(draw, Bus(32, 32, 4, 4))
     for k in range(9):
         design.store(f"t{k}", *design.load(f"y{k}"))
