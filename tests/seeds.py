@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 
-def some_slow(seeds: Iterable[int], quick: int) -> list[Any]:
-    """The first ones as they are, all others for the slow tests alone."""
-    return [
-        seed if place < quick else pytest.param(seed, marks=pytest.mark.slow)
-        for place, seed in enumerate(seeds)
-    ]
+def some_slow(seeds: Iterable[Any], quick: int) -> list[Any]:
+    """The first ones as they are, all others, or the last ones, for the slow tests alone."""
+    seeds = [*seeds]
+    return seeds[:quick] + [pytest.param(s, marks=pytest.mark.slow) for s in seeds[quick:]]

@@ -50,6 +50,8 @@ def test_reference_model_and_circuit_agree(block, monkeypatch):
     if block % 4:
         monkeypatch.setattr(allocation, "lowered", reused)
     for seed, program in programs(range(5 * block, 5 * block + 5)):
+        if len(program.graph.nodes) > 30:
+            continue  # minutes in Amaranth's simulator; the fuzzer compiles such ones
         conform(seed, program.graph, program.inputs)
 
 

