@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -52,15 +53,21 @@ def check_place(path: Path, inputs: Iterable[Path] = (), *, kept: bool = True) -
     Raises
     ------
     StepError
-        If something else is there.
+        If something else is there, or no file can be made there.
     """
     if path.is_dir():
         raise StepError(f"can't write {path}: it is a folder")
     try:
         real = Path(os.path.realpath(path))
         there = real.exists() or real.is_symlink()
+        folder = next(parent for parent in real.parents if parent.exists())
+        made = not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK)
     except (OSError, ValueError) as error:
         raise StepError(f"can't write {path}: {error}") from None
+    if not made:
+        raise StepError(f"can't write {path}: {os.strerror(errno.EACCES)}")
+    if not folder.is_dir():
+        raise StepError(f"can't write {path}: {folder} is a file")
     if there and not real.is_file():
         raise StepError(f"can't write {path}: it is no regular file")
     if there and any(same_file(real, other) for other in (*inputs, *(_kept if kept else ()))):

@@ -180,3 +180,21 @@ def test_an_error_in_a_folder_without_write_permission_names_the_given_path(
     said = stepgen((FILES | FOLDERS)[key].format(place))
     assert said.code == 2
     assert re.search(rf"^stepgen: can't (write|read the page) {place}: No such", said.err, re.M)
+
+
+@pytest.mark.parametrize("key", FILES, ids=" ".join)
+def test_where_no_file_can_be_made_is_told_before_the_work(
+    stepgen, here, key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = f"closed/deep/x{OUTPUTS[key].suffixes[0]}"
+    (here / "closed").mkdir()
+    allowed = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: Path(path).name != "closed" and allowed(path, mode)
+    )
+    for why in ("Permission denied", f"{here}/closed is a file"):
+        said = stepgen(FILES[key].format(place))
+        assert (said.code, said.err) == (2, f"stepgen: can't write {place}: {why}\n")
+        if (here / "closed").is_dir():
+            (here / "closed").rmdir()
+            (here / "closed").touch()
