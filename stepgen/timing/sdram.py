@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..hw.design.table import Bus
+from ..hw.design.table import MEMORY_LATENCY, Bus, memory_kind
 from ..ir.sdram_timing import BANKS, SdramTiming
 from .bursts import burst_length, burst_word
 from .kernel import (
@@ -260,10 +260,11 @@ def build_sdram(
     timing.check(word_bits, longest)
     queues = timing.queues(longest)
     transfers = timing.transfers(word_bits)
-    queues["whole"] = queues["w"]
-    latencies = {"r": 1 + timing.cas + transfers + timing.late}
+    latencies = {name: MEMORY_LATENCY[memory_kind(depth)] for name, depth in queues.items()}
+    latencies["r"] += timing.cas + transfers + timing.late
+    queues["whole"], latencies["whole"] = queues["w"], 1
     made = {
-        name: layout.new_channel(f"{unit}.{name}", depth, latencies.get(name, 1), -1)
+        name: layout.new_channel(f"{unit}.{name}", depth, latencies[name], -1)
         for name, depth in queues.items()
     }
 

@@ -42,7 +42,7 @@ class SdramMemory(wiring.Component):
     -----
     A word per cycle, or per as many cycles as it has transfers on the pins. From a read's address
     to its first word, while its row is open and nothing else goes on,
-    ``6 + cas + transfers + late`` cycles.
+    ``6 + cas + transfers + late`` cycles; 3 more where the queue of words is in block RAM.
     """
 
     def __init__(self, timing: SdramTiming, bus: Bus):
