@@ -133,8 +133,8 @@ class Kind:
 
 
 FLOAT_ADD = {bf16: 8, f32: 10}
-"""Compare; swap; align (f32: coarse, fine); add; count zeros; normalise (f32: coarse, fine); round;
-pack."""
+"""Compare exponents; swap; align (f32: coarse, fine); add; count zeros; normalise (f32: coarse,
+fine); round; pack."""
 FLOAT_FINISH = 3
 """Normalise; round; pack."""
 CONVERSIONS: dict[tuple[ElementType, ElementType], int] = {

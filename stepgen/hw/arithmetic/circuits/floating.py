@@ -4,7 +4,7 @@ Formats have a sign, 8 bits of exponent and M stored bits of mantissa. There are
 numbers, and one NaN. A result below the smallest number, after rounding, becomes zero.
 """
 
-from amaranth.hdl import C, Cat, Const, Mux, Signal
+from amaranth.hdl import C, Cat, Const, Mux, Signal, Value
 
 from . import integer
 from .product import product
@@ -67,20 +67,14 @@ def infinity(bits):
 
 def leading_zeros(m, value):
     """Number of zeros above the highest one, by halving; all bits set for zero."""
-    bits = 1 << (len(value) - 1).bit_length()
-    value = Cat(C(0, bits - len(value)), value) if bits > len(value) else value
-    count = []
-    while len(value) > 1:
-        half = len(value) // 2
-        empty = Signal()
-        rest = Signal(half)
-        m.d.comb += [
-            empty.eq(~value[half:].any()),
-            rest.eq(Mux(empty, value[:half], value[half:])),
-        ]
-        count.append(empty)
-        value = rest
-    return Cat(reversed(count))
+    if len(value) == 1:
+        return Cat()
+    half = 1 << (len(value) - 1).bit_length() - 1
+    lower, upper = value[:-half], value[-half:]
+    lower = Cat(C(0, half - len(lower)), lower)
+    empty = Signal()
+    m.d.comb += empty.eq(~upper.any())
+    return Cat(Mux(empty, leading_zeros(m, lower), leading_zeros(m, upper)), empty)
 
 
 def digits(value):
@@ -91,16 +85,21 @@ def digits(value):
 
 def shifted_right(value, distance, steps):
     """`value` shifted by the bits `steps` of a distance; what falls out stays in the lowest bit."""
+    least = 1 << min(steps)
+    # One choice instead of several, which may be a register's reset.
+    highest = Mux(Cat(distance[step] for step in steps).any(), 0, value[-least:])
     for step in steps:
         by = 1 << step
         value = Mux(distance[step], Cat(value[: by + 1].any(), value[by + 1 :]), value)
-    return value
+    return Cat(value[:-least], highest)
 
 
-def shifted_left(value, distance, steps):
-    """`value` shifted by the bits `steps` of a distance, in its own width."""
+def shifted_left(value, distance, steps, below=0):
+    """`value` shifted by the bits `steps` of a distance, in its own width, with `below` below."""
     for step in steps:
-        value = Mux(distance[step], (value << (1 << step))[: len(value)], value)
+        by = min(1 << step, len(value))
+        filling = Value.cast(below)[:1].replicate(by)
+        value = Mux(distance[step], Cat(filling, value)[: len(value)], value)
     return value
 
 
@@ -111,7 +110,11 @@ def sticky(value, stored):
 
 
 def add(m, a, b, *, negate=False):
-    """``a + b``, or ``a - b``."""
+    """``a + b``, or ``a - b``.
+
+    Operands are in order of their exponents alone, so a difference is negative only where those are
+    equal. Then it is exact, and its complement, with ones below, is rounded up to its amount.
+    """
     bits = len(a)
     stored = bits - 1 - EXPONENT_BITS
     width = stored + 4  # the hidden bit and three more below: guard, round, sticky
@@ -123,42 +126,61 @@ def add(m, a, b, *, negate=False):
 
     s = Stages(m, x=x.pattern, y=y.pattern)
     s.then(
-        swap=x.magnitude < y.magnitude,
-        up=(y.exponent - x.exponent)[:8],
-        down=(x.exponent - y.exponent)[:8],
+        ahead=x.exponent - y.exponent,
+        subtract=x.sign ^ y.sign,
+        special=Cat(x.special, y.special),
+        whole_x=x.whole,
+        whole_y=y.whole,
     )
-    distance = Mux(s.swap, s.up, s.down)
-    big, small = Parts(Mux(s.swap, s.y, s.x)), Parts(Mux(s.swap, s.x, s.y))
+    # With y ahead it is the distance less one; then x is put in one place further down.
+    swap, ahead = s.ahead[-1], s.ahead[:-1] ^ s.ahead[-1].replicate(EXPONENT_BITS)
+    big = Parts(Mux(swap, s.y, s.x))
+    nan = s.special & Cat(s.x[stored - 1], s.y[stored - 1])
     s.then(
         sign=big.sign,
-        subtract=s.x[-1] ^ s.y[-1],
+        subtract=s.subtract,
         # All of the smaller number is out before the distance overflows.
-        distance=distance[:reach] | distance[reach:].any().replicate(reach),
-        exponent=big.exponent,
-        big=big.whole,
-        small=Cat(C(0, 3), small.whole),
-        infinite=big.special,
-        nan=big.nan | small.nan | (big.special & small.special & (big.sign ^ small.sign)),
+        distance=ahead[:reach] | ahead[reach:].any().replicate(reach),
+        exponent=Cat(big.exponent, C(0, 2)).as_signed(),
+        big=Mux(swap, s.whole_y, s.whole_x) ^ s.subtract.replicate(stored + 1),
+        small=Mux(swap, Cat(C(0, 2), s.whole_x, C(0, 1)), Cat(C(0, 3), s.whole_y)),
+        infinite=s.special.any(),
+        nan=nan.any() | (s.special.all() & s.subtract),
     )
     if coarse:
         s.then(small=shifted_right(s.small, s.distance, coarse))
-    moved = shifted_right(s.small, s.distance, fine)
-    s.then(addend=moved ^ s.subtract.replicate(width))
-    # The lowest bits make the adder's carry, so that it remains one adder.
-    total = (Cat(s.subtract, C(0, 3), s.big) + Cat(s.subtract, s.addend))[1:]
-    s.then(sum=Cat(total[:width], total[width] & ~s.subtract))
-    s.then(digits=leading_zeros(m, digits(s.sum)), none=~s.sum.any())
+    s.then(small=shifted_right(s.small, s.distance, fine))
+    # The complement of a difference: it is the larger operand that is turned.
+    turned = Cat(s.subtract.replicate(3), s.big, s.subtract)
+    s.then(sum=(turned + s.small)[: width + 1])
+    positive = s.subtract & s.sum[-1]
+    s.then(
+        digits=leading_zeros(m, digits(s.sum ^ positive.replicate(width + 1))),
+        positive=positive,
+        negative=s.subtract & ~s.sum[-1],
+    )
+    # What is shifted by more than two has nothing in its lowest two bits.
     by = Cat(C(0, 2), s.digits)
-    moved = shifted_left(s.sum, by, range(len(by) - 1, 1, -1))
+    steps = range(len(by) - 1, 1, -1)
+    moved = Cat(s.sum[:2], shifted_left(s.sum[2:], by, steps, s.subtract))
     if coarse:
         s.then(sum=moved)
         moved = s.sum
-    rest = leading_zeros(m, moved[-DIGIT:])
+    upright = s.positive.replicate(width + 1)
+    low = moved ^ upright
+    rest = leading_zeros(m, low[-DIGIT:])
+    none = s.digits.all()  # a number of digits that is no power of two leaves this to zero
+    top = shifted_left(moved, rest, (0, 1), s.subtract) ^ upright
+    # Of a number shifted by three nothing is lost, or its complement's ones round it up anyway.
+    inexact = low[0] | (low[1] & ~rest[1]) | (low[2] & ~rest.any())
+    # Of the exponent: one less the zeros, without a carry.
+    upper = Mux(rest[1], ~s.digits, (-s.digits)[: len(s.digits)])
+    carry = Cat(~rest[0], rest[1], upper, rest[1] | s.digits.any())
     s.then(
-        top=shifted_left(moved, rest, (1, 0)),
-        exponent=(s.exponent.as_unsigned() - Cat(rest, s.digits)).as_signed(),
-        carry=C(1, 1),
-        sign=s.sign & ~(s.none & s.subtract),
+        top=Cat(inexact, top[3:]),
+        carry=carry.as_signed(),
+        sign=(s.sign ^ s.negative) & ~(none & s.subtract),
+        none=none,
     )
     return rounded(s, stored)
 
@@ -218,7 +240,7 @@ def rounded(s, stored):
     kept, guard, rest = s.top[-1 - stored : -1], s.top[-2 - stored], s.top[: -2 - stored]
     up = guard & (rest.any() | kept[0])
     # The lowest bits make the adder's carry, so that it remains one adder.
-    number = Cat(up, kept, s.exponent).as_signed() + Cat(up, C(0, stored), s.carry)
+    number = Cat(up, kept, s.exponent).as_signed() + (s.carry << (stored + 1) | up)
     s.then(number=number[1:].as_signed())
     return packed(s, stored)
 
@@ -231,10 +253,13 @@ def packed(s, stored):
     exponent = s.number[stored:].as_signed()
     # Bits instead of comparisons, which would take carry chains.
     below, whole = exponent[-1], exponent[:EXPONENT_BITS]
-    over = (~below & (whole.all() | exponent[EXPONENT_BITS:-1].any())) | s.infinite
-    under = below | ~exponent.any() | s.none
-    magnitude = Mux(over, infinity(stored + 9), Mux(under, 0, s.number[: stored + 8]))
-    s.then(y=Mux(s.nan, nan(stored + 9), Cat(magnitude[: stored + 8], s.sign)))
+    over = (~below & (whole.all() | exponent[EXPONENT_BITS:-1].any())) | s.infinite | s.nan
+    under = below | ~whole.any() | s.none  # or over
+    # Registers' resets make what is zero.
+    mantissa = Mux(over | under, 0, s.number[:stored])
+    quiet = mantissa[-1] | s.nan
+    exponent = (whole & ~under.replicate(EXPONENT_BITS)) | over.replicate(EXPONENT_BITS)
+    s.then(y=Cat(mantissa[:-1], quiet, exponent, s.sign & ~s.nan))
     return s.y, s.count
 
 
