@@ -200,7 +200,6 @@ class FloatSums(wiring.Component):
         magnitude = ((s.sum ^ negative.replicate(len(s.sum))) + negative)[: len(s.sum) - 1]
         s.then(
             magnitude=magnitude,
-            none=~s.sum.any(),
             infinite=s.up | s.down,
             nan=s.up & s.down,
             sign=Mux(s.up | s.down, s.down, negative),
@@ -213,9 +212,10 @@ class FloatSums(wiring.Component):
         rest = leading_zeros(m, s.magnitude[-DIGIT:])
         s.then(
             top=sticky(shifted_left(s.magnitude, rest, (1, 0)), MANTISSA_BITS[f32]),
-            exponent=(s.exponent + (width - 1 - FRACTION - BIAS) - Cat(rest, s.digits)).as_signed(),
-            carry=C(0, 1),
+            exponent=(s.exponent + (width - FRACTION - BIAS)).as_signed(),
+            carry=Cat(~rest, ~s.digits, C(1, 1)).as_signed(),  # one less the zeros
         )
+        s.let(none=~s.top[-1])
         value, _ = rounded(s, MANTISSA_BITS[f32])
         return value
 
