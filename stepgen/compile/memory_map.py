@@ -10,6 +10,7 @@ from ..ir.arguments import ADDRESS_BITS
 from ..ir.dtypes import Tile, address
 from ..ir.function import Function
 from ..ir.graph import Graph
+from ..ir.operator import operators
 from ..ir.stream import Node
 from ..ir.tensor import Tensor
 from ..ir.wire import number_bits
@@ -19,7 +20,7 @@ ALIGNMENT = 4096
 
 
 FREE_NUMBER_BITS = 32
-"""Bits of an address on a wire of a design that accesses nothing by address."""
+"""Bits of an address on a wire of a design that accesses nothing by address, or sends addresses."""
 
 
 def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> dict[str, Region]:
@@ -72,18 +73,22 @@ def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
 
 
 def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
-    """Bits of an address on a wire: for all tiles that are accessed, and numbers that are used."""
-    tiles = [
-        regions[node.attrs["tensor"]].tiles
+    """Bits of an address on a wire: for all tiles that are accessed, and numbers that are used.
+
+    Where addresses leave by a port, they may be any numbers.
+    """
+    taking = [
+        node
         for node in graph.nodes
-        if "tensor" in node.attrs
         for x in node.inputs
         if isinstance(x.dtype, Tile) and x.dtype.element == address
     ]
+    tiles = [regions[node.attrs["tensor"]].tiles for node in taking if "tensor" in node.attrs]
+    leave = any(operators()[node.op].port == "out" for node in taking)
     functions = [node for node in graph.nodes if isinstance(node.attrs.get("fn"), Function)]
     used = (n.attrs["fn"].largest_number(*(s.dtype for s in n.inputs)) for n in functions)
     least = number_bits(max([0, *tiles, *used]))
-    return least if tiles else max(least, FREE_NUMBER_BITS)
+    return least if tiles and not leave else max(least, FREE_NUMBER_BITS)
 
 
 def _aligned(address: int) -> int:

@@ -100,3 +100,18 @@ def test_a_table_whose_addresses_are_too_narrow():
 def test_widths_of_addresses(bits):
     with pytest.raises(sg.StepError, match=f"an address has 32 to 64 bits, not {bits}"):
         Bus(address_bits=bits)
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+@pytest.mark.parametrize("leaving", [False, True])
+def test_addresses_that_leave_are_whole(rows, leaving):
+    """Those that only name tiles have bits for the tiles alone."""
+    g = sg.Graph("counted")
+    at, w = g.input("at", sg.address[1, 1], (3,)), g.tensor("w", (rows, 8), sg.int8)
+    g.output(at.random_offchip_load(w, tile=(1, 8)), "y")
+    if leaving:
+        counted = g.input("x", sg.int8[1, 2], (2, sg.ragged("N"))).accum(sg.fn.count(), rank=1)
+        g.output(counted.zip(counted), "n")
+    design = lower(g, lanes=2)
+    bits = {c.bits for c in design.channels if c.element == "address"}
+    assert bits == {32 if leaving else (rows + 1).bit_length()}
