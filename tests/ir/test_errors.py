@@ -66,6 +66,11 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: sg.TupleType(()), "a tuple: it needs at least 1 item"),
     (
+        lambda: (lambda x: x.zip(x).flat_map(fn.retile_streamify("row"), rank=0))(_x(_g(), 4)),
+        "flat_map: it makes streams of tiles or selectors, not of Stream[(int8 1x8, int8 1x8); 4]: "
+        "take one from unzip",
+    ),
+    (
         lambda: (lambda x: x.graph.add("output", [x.zip(x)], {}))(_x(_g(), 4)),
         "output: each item of zip_0.0, Stream[(int8 1x8, int8 1x8); 4], needs an output of its "
         "own: unzip it",

@@ -8,7 +8,7 @@ import sympy
 
 from stepgen.ir.applying import Applying, tiles_of
 from stepgen.ir.dims import Dim, joined, product_bound
-from stepgen.ir.dtypes import FLAG, Selector, Tile
+from stepgen.ir.dtypes import FLAG, Selector, Tile, TupleType
 from stepgen.ir.function import Cut, Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
@@ -30,6 +30,8 @@ class FlatMap(Applying):
         rank = call.integer("rank", 0)
         cuts_selectors = isinstance(function, Cut) and function.cuts_selectors
         selects = cuts_selectors and isinstance(x.dtype, Selector)
+        if isinstance(x.dtype, TupleType):
+            call.fail(f"it makes streams of tiles or selectors, not of {x}: take one from unzip")
         element = x.dtype if selects else tiles_of(call, [x])[0]
         if not isinstance(function, Cut):
             call.fail(
