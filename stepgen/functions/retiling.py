@@ -29,7 +29,7 @@ from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
-from stepgen.ir.wire import ANY_NUMBER, wire_levels
+from stepgen.ir.wire import ANY_NUMBER, TILE_LEVELS, wire_levels
 from stepgen.semantics import numbers
 from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import Array
@@ -135,7 +135,7 @@ class RetileCol(_Joining):
             count=count,
             slices=-(-cols // lanes),
             rows=max(1, buffer_bound(f"the number of rows of {x.dtype}", [x.dtype.rows])),
-            level=wire_levels(x.dtype) + rank,
+            level=TILE_LEVELS + rank,
             buffers=min(2, max(1, chunks)),
             bits=bits,
         )

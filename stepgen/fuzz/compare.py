@@ -132,6 +132,8 @@ def _modelled(case: Case, experiment: Experiment, levels: bool) -> Verdict:
         try:
             assert experiment.design
         except StepError as error:
+            if str(error).startswith(f"design {case.graph.name}: "):
+                raise _Failed(f"lowering made no right design table: {error}") from None
             return Verdict("refused", f"lowering: {error}")
         try:
             prediction = experiment.prediction

@@ -30,7 +30,10 @@ def test_flags_are_loaded_and_stored(tmp_path):
     plain = sg.linear_offchip_load(kept, tile=(1, 1), shape=(ROWS,), stride=(1,))
     padding = plain.promote(0)
     g.output(x.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding), "some")
+    each = g.input("each", sg.FLAG, (3, ROWS))
+    g.output(each.accum(sg.fn.retile_col(), rank=1).map(sg.fn.as_selector()), "chosen")
     inputs = {
+        "each": rng.random((3, ROWS, 1, 1)) < 0.5,
         **{name: rng.integers(-9, 9, (ROWS, 1, 1)).astype(np.int8) for name in "ab"},
         "at": rng.permutation(ROWS).reshape(ROWS, 1, 1),
         "x": rng.integers(-9, 9, (ROWS, 1, 6)).astype(np.int8),
