@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import operator
 import random
+from collections.abc import Callable
 
 import pytest
 
 from stepgen.hw.arithmetic.formulas import formula
 from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.arithmetic.pipeline import Lane, written
+from stepgen.ir.dtypes import ElementType, Tile, bf16, f32, int8, int32
+from stepgen.ir.errors import StepError
 
 DO = {
     "add": operator.add,
@@ -55,3 +59,39 @@ def test_formulas_as_people_read_them() -> None:
     assert formula(("x",), (scaled,)) == "requantize(x, 77, 9)"
     by = Operation("requantize_by", (0, 1, 2), "int8")
     assert formula(("x_0", "x_1", "x_2"), (by,)) == "requantize_by(x_0, x_1, x_2)"
+
+
+@pytest.mark.parametrize(
+    ("function", "element", "reads"),
+    [
+        (lambda x: 1.5 - x, f32, "1.5 - x"),
+        (lambda x: 1 + 2 * x, f32, "(x * 2.0) + 1.0"),
+        (lambda x: 3 / x, bf16, "3.0 / x"),
+        (lambda x: -x, f32, "x * -1.0"),
+        (lambda x: -x, int8, "0 - x"),
+    ],
+)
+def test_numbers_stand_on_either_side(
+    function: Callable[[Lane], Lane], element: ElementType, reads: str
+) -> None:
+    pipeline = written(function, [Tile(1, 1, element)])
+    assert pipeline is not None
+    assert formula(("x",), pipeline.operations) == reads
+
+
+@pytest.mark.parametrize(
+    ("function", "element", "told"),
+    [
+        (lambda x: x / x, int8, "divide: it does not make int8 of int8 and int8"),
+        (lambda x: x + 0.5, int8, "a number of int8 must be whole, not 0.5"),
+        (lambda x: x.maximum(float("nan")), int32, "a number of int32 must be whole, not nan"),
+        (lambda x: x.lookup([0.7] * 256, int8), int8, "a number of int8 must be whole, not 0.7"),
+        (lambda x: x.requantize(-3, 40), int32, "the multiplier must be at least 1, not -3"),
+        (lambda x: 3, int8, "a lane is to be returned, or None, not 3"),
+    ],
+)
+def test_what_no_circuit_does_is_refused_where_it_is_written(
+    function: Callable[[Lane], Lane], element: ElementType, told: str
+) -> None:
+    with pytest.raises(StepError, match=f"^(requantize: )?{told}$"):
+        written(function, [Tile(1, 1, element)])

@@ -57,6 +57,11 @@ class Pipeline:
             known += 1
         return None
 
+    def last_problem(self) -> str | None:
+        """What is wrong with the last operation, or None."""
+        last = self.operations[-1]
+        return last.problem(self._operands(last))
+
     def _operands(self, operation: Operation) -> list[Value]:
         values = self.values
         return [values[k] for k in operation.operands]
@@ -134,7 +139,15 @@ class _Writer:
 
 
 def pattern(number: float, element: ElementType) -> int:
-    """A constant in a circuit, rounded to its type: the number, or the bit pattern of a float."""
+    """A constant in a circuit, rounded to its type: the number, or the bit pattern of a float.
+
+    Raises
+    ------
+    StepError
+        If the type is an integer and the number is not.
+    """
+    if element in INTEGERS and not float(number).is_integer():
+        raise StepError(f"a number of {element} must be whole, not {number}")
     tile = numbers.constant(number, element.name)
     if element in MANTISSA_BITS:
         return int(tile.view(np.uint16 if tile.itemsize == 2 else np.uint32)[0, 0])
@@ -161,28 +174,53 @@ class Lane:
     def _made(self, name: str, operands: tuple[int, ...], to: ElementType, *constants: int) -> Lane:
         writer = self._writer
         writer.operations.append(Operation(name, operands, to.name, constants))
+        made = Pipeline(writer.inputs, tuple(writer.operations))
+        if wrong := made.last_problem():
+            raise StepError(f"{name}: {wrong}")
         return Lane(to, len(writer.inputs) + len(writer.operations) - 1, writer)
 
     def constant(self, number: float) -> Lane:
-        """A constant of this lane's type, rounded to it; integers may need more bits."""
+        """A constant of this lane's type, rounded to it; integers may need more bits.
+
+        Raises
+        ------
+        StepError
+            If the type is an integer and the number is not.
+        """
         return self._made("constant", (), self.element, pattern(number, self.element))
 
     def __add__(self, other: Lane | float) -> Lane:
         """The sum; integers wrap around."""
         return self._do("add", other)
 
+    __radd__ = __add__
+
     def __sub__(self, other: Lane | float) -> Lane:
         """The difference; integers wrap around."""
         return self._do("subtract", other)
+
+    def __rsub__(self, other: float) -> Lane:
+        """The difference from a number; integers wrap around."""
+        return self.constant(other) - self
 
     def __mul__(self, other: Lane | float) -> Lane:
         """The product; of integers it is int32, which wraps around."""
         to = wide(self.element) if self.element in INTEGERS else self.element
         return self._do("multiply", other, to=to)
 
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Lane:
+        """The number with the other sign, of floats also a zero; integers wrap around."""
+        return 0 - self if self.element in INTEGERS else self * -1
+
     def __truediv__(self, other: Lane | float) -> Lane:
         """The quotient of floats: a product with the tabulated reciprocal."""
         return self._do("divide", other)
+
+    def __rtruediv__(self, other: float) -> Lane:
+        """The quotient of a number and a float."""
+        return self.constant(other) / self
 
     def apply(self, function: str) -> Lane:
         """A function of `stepgen.semantics.tables.FUNCTIONS` by name, of a float."""
@@ -228,6 +266,8 @@ def written(function: Callable[..., Lane | None], tiles: Sequence[Tile]) -> Pipe
     result = function(*(Lane(t.element, k, writer) for k, t in enumerate(tiles)))
     if result is None:
         return None
+    if not isinstance(result, Lane):
+        raise StepError(f"a lane is to be returned, or None, not {result!r}")
     used = result._number + 1 - len(tiles)
     if result._number and used < 1:
         raise StepError("a pipeline makes something of its operands, this one returns the second")
