@@ -53,6 +53,8 @@ def scaled(fn: Function, to: ElementType | str) -> ElementType:
 class Convert(Unary):
     """Each number as one of another type: the nearest, ties to even, integers saturate.
 
+    A NaN becomes 0 as an integer.
+
     Parameters
     ----------
     to : ElementType or its name

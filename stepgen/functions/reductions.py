@@ -114,7 +114,9 @@ class RunningMax(Constant):
 
     2 operations per element. With 0 the plain running maximum, in which -0 is below +0 and a NaN
     stays; with a gap penalty the row update of sequence alignment by dynamic programming. Each
-    subtraction of floats rounds; integers do not wrap around, since no maximum is below x.
+    subtraction of floats rounds; integers do not wrap around, since no maximum is below x. A
+    circuit computes floats that decay one column after the other, each as long as it takes to add
+    and to compare.
 
     Parameters
     ----------
