@@ -87,7 +87,10 @@ def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
     leave = any(operators()[node.op].port == "out" for node in taking)
     functions = [node for node in graph.nodes if isinstance(node.attrs.get("fn"), Function)]
     used = (n.attrs["fn"].largest_number(*(s.dtype for s in n.inputs)) for n in functions)
-    least = number_bits(max([0, *tiles, *used]))
+    starts = (
+        node.attrs.get("init") or 0 for node in functions if node.outputs[0].dtype == address[1, 1]
+    )
+    least = number_bits(max([0, *tiles, *used, *starts]))
     return least if tiles and not leave else max(least, FREE_NUMBER_BITS)
 
 

@@ -245,8 +245,8 @@ class Lookup(Unary):
     Parameters
     ----------
     table : sequence of number
-        The result for -128, for -127, and so on up to 127. Floats are rounded to their type,
-        integers must be numbers of it.
+        The result for -128, for -127, and so on up to 127; no NaN. Floats are rounded to their
+        type, integers must be numbers of it.
     to : ElementType or its name
         Type of the results.
     """

@@ -313,7 +313,7 @@ class ShiftCols(Mapped):
     Parameters
     ----------
     by : int
-        Number of columns to shift by, to the right.
+        Number of columns to shift by, at least 1, to the right.
     fill : number
         A whole number where the elements are integers.
     """

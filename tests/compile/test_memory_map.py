@@ -115,3 +115,12 @@ def test_addresses_that_leave_are_whole(rows, leaving):
     design = lower(g, lanes=2)
     bits = {c.bits for c in design.channels if c.element == "address"}
     assert bits == {32 if leaving else (rows + 1).bit_length()}
+
+
+@pytest.mark.parametrize("start", [0, 1 << 32, (1 << 63) - 1])
+def test_a_count_has_bits_for_its_start(start):
+    g = sg.Graph("counted")
+    x = g.input("x", sg.int8[1, 2], (2, 3))
+    g.output(x.scan(sg.fn.count(), rank=1, init=start), "n")
+    bits = max(c.bits for c in lower(g, lanes=2).channels if c.element == "address")
+    assert start + 6 < (1 << bits) - 1

@@ -66,6 +66,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: sg.TupleType(()), "a tuple: it needs at least 1 item"),
     (
+        lambda: _x(_g(), 4, 3).accum(fn.retile_row(), rank=1, init=2),
+        "accum: retile_row() joins tiles and starts with none: it takes no init",
+    ),
+    (
         lambda: (lambda x: x.zip(x).flat_map(fn.retile_streamify("row"), rank=0))(_x(_g(), 4)),
         "flat_map: it makes streams of tiles or selectors, not of Stream[(int8 1x8, int8 1x8); 4]: "
         "take one from unzip",

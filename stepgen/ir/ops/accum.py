@@ -36,6 +36,8 @@ class Accum(Applying):
             call.fail(f"{function} can't fold, choose a function such as add, matmul or retile_row")
         tile = function.accumulator(call, x.shape[split:], *tiles)
         if call.attrs["init"] is not None:
+            if function.gathers:
+                call.fail(f"{function} joins tiles and starts with none: it takes no init")
             call.constant("init", call.attrs["init"], tile.element)
         whole = function.gathers
         volume = x.volume if whole else _volume(call.inputs, tile, x.shape[split:])
