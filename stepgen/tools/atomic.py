@@ -67,7 +67,8 @@ def check_place(path: Path, inputs: Iterable[Path] = (), *, kept: bool = True) -
     if not made:
         raise StepError(f"can't write {path}: {os.strerror(errno.EACCES)}")
     if not folder.is_dir():
-        raise StepError(f"can't write {path}: {folder} is a file")
+        above = next(parent for parent in path.parents if parent.exists())
+        raise StepError(f"can't write {path}: {above} is a file")
     if there and not real.is_file():
         raise StepError(f"can't write {path}: it is no regular file")
     if there and any(same_file(real, other) for other in (*inputs, *(_kept if kept else ()))):
