@@ -20,5 +20,5 @@ def put_back(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        modules.circuits = circuits
         assert broken.change(bug.path, (ROOT / bug.path).read_text())
+        modules.circuits = circuits

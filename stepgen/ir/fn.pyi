@@ -119,6 +119,8 @@ class Functions:
     def convert(self, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32']) -> Function:
         """Each number as one of another type: the nearest, ties to even, integers saturate.
 
+        A NaN becomes 0 as an integer.
+
         Parameters
         ----------
         to : ElementType or its name
@@ -209,8 +211,8 @@ class Functions:
         Parameters
         ----------
         table : sequence of number
-            The result for -128, for -127, and so on up to 127. Floats are rounded to their type,
-            integers must be numbers of it.
+            The result for -128, for -127, and so on up to 127; no NaN. Floats are rounded to their
+            type, integers must be numbers of it.
         to : ElementType or its name
             Type of the results.
 
@@ -594,7 +596,9 @@ class Functions:
 
         2 operations per element. With 0 the plain running maximum, in which -0 is below +0 and a NaN
         stays; with a gap penalty the row update of sequence alignment by dynamic programming. Each
-        subtraction of floats rounds; integers do not wrap around, since no maximum is below x.
+        subtraction of floats rounds; integers do not wrap around, since no maximum is below x. A
+        circuit computes floats that decay one column after the other, each as long as it takes to add
+        and to compare.
 
         Parameters
         ----------
@@ -639,7 +643,7 @@ class Functions:
         Parameters
         ----------
         by : int
-            Number of columns to shift by, to the right.
+            Number of columns to shift by, at least 1, to the right.
         fill : number
             A whole number where the elements are integers.
 

@@ -123,7 +123,7 @@ def test_run(stepgen, here):
 
 def test_run_shows_rows_of_floats_and_streams(stepgen):
     said = stepgen("run p.py:soft")
-    assert "y: Stream[bf16 1x8; 2], 2 values" in said.out
+    assert "y: Stream[f32 1x4; 2], 2 values" in said.out
     assert said.out.rstrip().endswith("D")
 
 
