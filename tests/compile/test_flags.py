@@ -32,6 +32,9 @@ def test_flags_are_loaded_and_stored(tmp_path):
     g.output(x.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding), "some")
     each = g.input("each", sg.FLAG, (3, ROWS))
     g.output(each.accum(sg.fn.retile_col(), rank=1).map(sg.fn.as_selector()), "chosen")
+    for axis, rank in (("row", 0), ("row", 1), ("col", 1)):
+        cut = each.flat_map(sg.fn.retile_streamify(axis), rank=rank)
+        g.output(cut, f"{axis}_{rank}")
     inputs = {
         "each": rng.random((3, ROWS, 1, 1)) < 0.5,
         **{name: rng.integers(-9, 9, (ROWS, 1, 1)).astype(np.int8) for name in "ab"},

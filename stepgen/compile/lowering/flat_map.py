@@ -1,9 +1,12 @@
 """FlatMap becomes the units of its function, one behind the other, and for padding `drop`."""
 
+from ...hw.units.as_flag.params import AsFlag
 from ...hw.units.drop.params import Drop
+from ...ir.dtypes import FLAG
 from ...ir.stream import Node
 from ..choosing import add_chain, chosen
 from ..circuit import Circuit
+from ..flags import AS_TILE
 from ..lower import Lowering
 
 
@@ -15,6 +18,12 @@ class FlatMapCircuit(Circuit):
         units = chosen(
             node, to, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]), in_chain=True
         )
+        if x.dtype == y.dtype == FLAG:  # neither has dims of a tile, with which units cut
+            if len(node.inputs) > 1:
+                raise to.fail(
+                    node, f"single flags, such as {x.name}, are dropped by no circuit yet"
+                )
+            units = [AS_TILE, *units, AsFlag()]
         if len(node.inputs) > 1:
             add_chain(node, to, [*units, Drop(hold=y.rank > 0)], y, flags=to.input(node, 1))
         else:
