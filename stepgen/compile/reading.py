@@ -40,14 +40,12 @@ def add_load(
     rows, columns = region.tile
     numbers = tile.element == address
     stored = node.graph.tensors[node.attrs["tensor"]].element
-    if to.lanes < stored.packed:
-        raise to.fail(node, f"a beat of 1 lane of {stored} ends within a byte")
     load = Load(
         region=node.attrs["tensor"],
         base=region.base,
         tile_bytes=rows * columns * tile.element.bytes // stored.packed,
         rows=rows,
-        beat_bytes=(columns if numbers else to.lanes) * tile.element.bytes // stored.packed,
+        beat_parts=(columns if numbers else to.lanes) * tile.element.bytes,
         addresses=numbers,
         packed=stored.packed,
         prompt=prompt and y.dtype != FLAG,

@@ -16,7 +16,8 @@ class Emit(wiring.Component):
     """Converts words to beats, and counts their stops."""
 
     def __init__(self, unit, design):
-        self.params, self.word = unit.params, design.bus.bytes
+        self.params, self.word = unit.params, unit.params.word_parts(design.bus)
+        self.part_bits = unit.params.part_bits
         self.realigns = self.params.realigns(design.bus)
         self.by_ref = self.params.ref_level is not None
         self.by_address = self.params.tiles > 0
@@ -128,7 +129,7 @@ class Emit(wiring.Component):
         Returns the beat, whether this action completes it, whether it needs the word at the head,
         and whether it consumes that.
         """
-        head, beat_bits = self.data.payload, 8 * self.params.gear.full
+        head, beat_bits = self.data.payload, self.part_bits * self.params.gear.full
         if len(head) >= beat_bits:
             part, word_ends = counter(m, emits, len(head) // beat_bits)
             return head.word_select(part, beat_bits), Const(1), Const(1), word_ends
@@ -145,8 +146,8 @@ class Emit(wiring.Component):
         """
         gear, word = self.params.gear, self.word
         step = gear.step(word)
-        bits, places = 8 * step, word // step
-        behind, held, holds = Signal(range(places)), Signal(8 * (word - step)), Signal()
+        bits, places = self.part_bits * step, word // step
+        behind, held, holds = Signal(range(places)), Signal(bits * (places - 1)), Signal()
         at = behind
         if self.by_address:  # the first place comes with the close, before any word of the tile
             inside, at = Signal(), Signal.like(behind)
@@ -193,15 +194,15 @@ class Emit(wiring.Component):
             stays, comes = held.word_select(n - 1, bits), head.word_select(n, bits)
             m.d.comb += either.eq(Mux(holds & (at <= n), stays, comes))
             both.append(either)
-        chunk = rotated(m, Cat(both), at, bits, width=8 * min(word, gear.full))
+        chunk = rotated(m, Cat(both), at, bits, width=self.part_bits * min(word, gear.full))
 
-        parts = [Signal(8 * word, name=f"part_{n}") for n in range(full_chunks - 1)]
+        parts = [Signal(self.part_bits * word, name=f"part_{n}") for n in range(full_chunks - 1)]
         for n, register in enumerate(parts):
             with m.If(gathers & ~fills & (part == n)):
                 m.d.sync += register.eq(chunk)
         if last_chunks < full_chunks:
             parts[last_chunks - 1] = Mux(row_ends, chunk, parts[last_chunks - 1])
-        beat = Cat(*parts, chunk[: 8 * full_rest])
+        beat = Cat(*parts, chunk[: self.part_bits * full_rest])
         return beat, chunk_ends & ~fills, takes, takes
 
     def _restart(self, m, emits, ends, at, holds, step):
@@ -215,7 +216,7 @@ class Emit(wiring.Component):
         inner = Const(1)
         for level, jump in zip(walk.levels, walk.jumps, strict=True):
             with m.If(inner & ~ends[level]):
-                m.d.comb += next_start.eq(start + jump // step)
+                m.d.comb += next_start.eq(start + jump * self.params.packed // step)
             inner = inner & ends[level]
         with m.If(emits & run_ends):
             m.d.sync += [start.eq(next_start), at.eq(next_start), holds.eq(0)]

@@ -5,7 +5,6 @@ import pytest
 
 import stepgen as sg
 from stepgen.compile.cost import hardware
-from stepgen.compile.lower import lower
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus
@@ -36,7 +35,7 @@ def experiment(lanes: int, bus: Bus, seed: int) -> Experiment:
     return Experiment(g, inputs, lanes=lanes, bus=bus, stalls=Stalls(seed, SHARES))
 
 
-@pytest.mark.parametrize(("lanes", "data_bits"), [(2, 128), (4, 64), (8, 32)])
+@pytest.mark.parametrize(("lanes", "data_bits"), [(1, 32), (2, 128), (4, 64), (8, 32)])
 def test_they_are_read_and_written_to_the_byte(tmp_path, lanes, data_bits):
     one = experiment(lanes, Bus(data_bits=data_bits, burst=4), lanes)
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
@@ -44,9 +43,20 @@ def test_they_are_read_and_written_to_the_byte(tmp_path, lanes, data_bits):
     assert hardware(one.graph, one.design).traffic == sum(one.traffic)
 
 
-def test_two_elements_of_a_byte_are_two_lanes():
-    g = sg.Graph("packed")
-    w = g.tensor("w", (4, 6), sg.int4)
-    g.output(sg.linear_offchip_load(w, tile=(2, 6), shape=(2,), stride=(1,)), "y")
-    with pytest.raises(sg.StepError, match="a beat of 1 lane of int4 ends within a byte"):
-        lower(g, lanes=1)
+def by_address(lanes: int, seed: int) -> Experiment:
+    """Tiles of int4, also of odd bytes, by drawn addresses."""
+    g, inputs = sg.Graph("packed"), {}
+    rng = np.random.default_rng(seed)
+    for n, (rows, width) in enumerate([(1, 2), (3, 6), (2, 2 * lanes + 2)]):
+        source = g.tensor(f"w{n}", (8 * rows, width), sg.int4)
+        at = g.input(f"at{n}", sg.address[1, 1], (10,))
+        g.output(sg.random_offchip_load(at, source, tile=(rows, width)), f"y{n}")
+        inputs[source.name] = rng.integers(-8, 8, source.shape).astype(np.int8)
+        inputs[f"at{n}"] = rng.integers(0, 8, (10, 1, 1))
+    return Experiment(g, inputs, lanes=lanes, bus=Bus(data_bits=32), stalls=Stalls(seed, SHARES))
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_two_elements_of_a_byte_are_two_lanes(tmp_path, lanes):
+    verdict = by_address(lanes, lanes).test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults

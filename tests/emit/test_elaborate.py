@@ -18,7 +18,7 @@ def reader(bits: int = 8, name: str = "a_reader") -> Design:
     """A load to a port."""
     bus = Bus(data_bits=32)
     load = Load(
-        region="w", base=64, tile_bytes=bits, rows=2, beat_bytes=bits // 2, shape=(1,), stride=(1,)
+        region="w", base=64, tile_bytes=bits, rows=2, beat_parts=bits // 2, shape=(1,), stride=(1,)
     )
     units, channels = join(bus, [("l_req", "l_data")], [])
     return Design(

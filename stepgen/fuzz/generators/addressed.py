@@ -22,8 +22,7 @@ class Addressed(Bounded):
 
     def stored(self) -> tuple[ElementType, int]:
         """An element type of a tensor that is loaded, and columns of its tiles."""
-        packed = [int4] if self.lanes >= int4.packed else []
-        element, columns = self.pick(*NUMBERS, bool_, *packed), self.columns()
+        element, columns = self.pick(*NUMBERS, bool_, int4), self.columns()
         return element, columns + columns % element.packed
 
     def step_gather(self, x: Stream, name: str) -> Stream:

@@ -1,4 +1,4 @@
-"""The gear between beats and bus words: how many bytes of each one step moves."""
+"""The gear between beats and bus words: how many parts of each one step moves."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Gear:
-    """The beats of a row, without padding.
+    """The beats of a row, without padding, and words, both of parts of a size.
 
     Attributes
     ----------
     full : int
-        Bytes of every beat of a row but its last one.
+        Parts of every beat of a row but its last one.
     last : int
-        Bytes of its last beat.
+        Parts of its last beat.
     """
 
     full: int
@@ -23,7 +23,7 @@ class Gear:
 
     @classmethod
     def of(cls, row: int, beat: int) -> Gear:
-        """Of rows of `row` bytes in beats of `beat`."""
+        """Of rows of `row` parts in beats of `beat`."""
         full = min(row, beat)
         return cls(full, (row - 1) % full + 1)
 
@@ -34,15 +34,15 @@ class Gear:
         return self.full == self.last and (word % self.full == 0 or self.full % word == 0)
 
     def chunks(self, word: int) -> tuple[int, int]:
-        """Steps that a full and a last beat take, each moves up to a word of `word` bytes."""
+        """Steps that a full and a last beat take, each moves up to a word of `word` parts."""
         return -(-self.full // word), -(-self.last // word)
 
     def rests(self, word: int) -> tuple[int, int]:
-        """Bytes that the last step of a full and of a last beat moves."""
+        """Parts that the last step of a full and of a last beat moves."""
         return (self.full - 1) % word + 1, (self.last - 1) % word + 1
 
     def step(self, word: int) -> int:
-        """Bytes of the largest unit in which all places in words count."""
+        """Parts of the largest unit in which all places in words count."""
         return math.gcd(word, self.full, self.last)
 
 
@@ -51,11 +51,11 @@ def stored_bits(bits: int) -> int:
     return max(8, bits)
 
 
-def beat_problem(bits: int) -> str | None:
-    """Why beats of so many bits have no place in bus words, or None."""
-    if bits & (bits - 1) or bits < 8:
+def beat_problem(bits: int, part: int = 8) -> str | None:
+    """Why beats of so many bits have no place in bus words of parts of `part` bits, or None."""
+    if bits & (bits - 1) or bits < part:
         return (
             f"a beat of {bits} bits can't be cut from bus words or packed into them, lanes times "
-            f"bits must be a power of two of at least 8"
+            f"bits must be a power of two of at least {part}"
         )
     return None

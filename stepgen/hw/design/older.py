@@ -30,5 +30,8 @@ def unit(row: Any) -> Any:
         case {"kind": "load", "params": {"tile_bytes": tile, "rows": rows, "slices": slices}}:
             # Rows were whole beats, and their number was a parameter.
             params = {key: value for key, value in row["params"].items() if key != "slices"}
-            return {**row, "params": {**params, "beat_bytes": tile // max(1, rows * slices)}}
+            return {**row, "params": {**params, "beat_parts": tile // max(1, rows * slices)}}
+        case {"kind": "load", "params": {"beat_bytes": beat, **others}}:
+            # Elements that share a byte were not told apart.
+            return {**row, "params": {**others, "beat_parts": beat * others.get("packed", 1)}}
     return row

@@ -22,7 +22,7 @@ def load(**changes) -> Load:
         "base": 64,
         "tile_bytes": 16,
         "rows": 2,
-        "beat_bytes": 4,
+        "beat_parts": 4,
         "shape": (2, 3),
         "stride": (3, 1),
     }
@@ -105,7 +105,7 @@ def test_the_gear_between_beats_and_words_of_eight_bytes(row, beat, gear, divide
     [
         ({}, None),
         ({"base": 4}, "w lies at 4, not a multiple of the bus word of 8"),
-        ({"beat_bytes": 6}, "a beat of 48 bits can't be cut from bus words or packed into them"),
+        ({"beat_parts": 6}, "a beat of 48 bits can't be cut from bus words or packed into them"),
         ({"shape": (2, 4)}, "a load reads tiles 0 to 6 of w, which has tiles 0 to 5"),
         ({"stride": (3, -1)}, "a load reads tiles -2 to 3 of w, which has tiles 0 to 5"),
         ({"shape": (2, 0)}, "the out shape [2, 0] of a load of w has an empty dim"),
@@ -113,7 +113,7 @@ def test_the_gear_between_beats_and_words_of_eight_bytes(row, beat, gear, divide
         ({"shape": (2,)}, "a load of w has 2 strides for an out shape of 1"),
         ({"rows": 0}, "a tile of w of 16 bytes in 0 rows is empty"),
         ({"rows": 3}, "a tile of w of 16 bytes can't be 3 rows"),
-        ({"beat_bytes": 0}, "a beat of 0 bits can't be cut"),
+        ({"beat_parts": 0}, "a beat of 0 bits can't be cut"),
     ],
 )
 def test_what_a_load_cannot_do(changes, told):

@@ -41,7 +41,7 @@ WALK = record(
 GRANT = record("bursts", "req", "data", "asked", "longest")
 EMIT = record(
     "data", "out", "closes", "pass_level", "ref_level", "inside", "ended", "prompt", "owed",
-    "placed", "known", "word", "full", "last", "realigns", "start", "at", "holds", "done",
+    "placed", "packed", "known", "word", "full", "last", "realigns", "start", "at", "holds", "done",
     "run_dims", "dim_count", "dims",
 )  # fmt: skip
 
@@ -199,7 +199,7 @@ def emit(M: Memory, a: int, t: int) -> int:
     # The next bytes of the beat, at a place in the word that is held or at the head.
     word, at, holds = M[a + P.word], M[a + P.at], M[a + P.holds]
     if M[a + P.placed] and not M[a + P.inside]:
-        at = aux_of(head(M, closes))  # which comes before any word of its tile
+        at = aux_of(head(M, closes)) * M[a + P.packed]  # it comes before any word of its tile
     row_ends = M[a + P.dims + DIM_COUNT] + 1 == M[a + P.dims + DIM_EXTENT]
     left = (M[a + P.last] if row_ends else M[a + P.full]) - M[a + P.done]
     end = at + min(left, word)
@@ -292,8 +292,9 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
     )
 
     gear, levels, walk = params.gear, params.levels, params.walk
+    word = params.word_parts(bus)
     jumps = {} if params.tiles else dict(zip(walk.levels, walk.jumps, strict=True))
-    jumps = {level: jump % bus.bytes for level, jump in jumps.items()}
+    jumps = {level: jump * params.packed % word for level, jump in jumps.items()}
     own = packed(
         EMIT,
         data=data,
@@ -306,8 +307,9 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         prompt=params.prompt,
         owed=False,
         placed=params.tiles > 0,
+        packed=params.packed,
         known=layout.decided(unit) if params.decides else 0,
-        word=bus.bytes,
+        word=word,
         full=gear.full,
         last=gear.last,
         realigns=params.realigns(bus),

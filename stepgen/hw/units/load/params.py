@@ -101,9 +101,9 @@ class Load(UnitParams):
         Bytes of one tile.
     rows : int
         Rows of a tile.
-    beat_bytes : int
-        Bytes of a beat; where they do not divide a row, its last beat has padding, which the
-        memory has not.
+    beat_parts : int
+        Parts of a beat; where they do not divide a row, its last beat has padding, which the
+        memory has not. A part is a byte, or an element where a byte holds several.
     shape, stride : tuple of int
         Out shape ``(O_{a-1}, …, O_0)`` and its strides in tiles, outermost first. By reference it
         may be empty: one tile per element.
@@ -129,7 +129,7 @@ class Load(UnitParams):
     base: Address
     tile_bytes: int
     rows: int
-    beat_bytes: int
+    beat_parts: int
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     ref_level: int | None = None
@@ -182,23 +182,32 @@ class Load(UnitParams):
         return 0 if self.addresses else TILE_LEVELS
 
     @property
-    def row_bytes(self) -> int:
-        """Bytes of a row."""
-        return self.tile_bytes // self.rows
+    def part_bits(self) -> int:
+        """Bits of a part."""
+        return 8 // self.packed
+
+    @property
+    def row_parts(self) -> int:
+        """Parts of a row."""
+        return self.tile_bytes * self.packed // self.rows
 
     @property
     def slices(self) -> int:
         """Beats of a row."""
-        return -(-self.row_bytes // self.beat_bytes)
+        return -(-self.row_parts // self.beat_parts)
 
     @property
     def gear(self) -> Gear:
-        """How bytes of words become those of beats."""
-        return Gear.of(self.row_bytes, self.beat_bytes)
+        """How parts of words become those of beats."""
+        return Gear.of(self.row_parts, self.beat_parts)
+
+    def word_parts(self, bus: Bus) -> int:
+        """Parts of a bus word."""
+        return bus.bytes * self.packed
 
     def realigns(self, bus: Bus) -> bool:
         """Whether beats lie across words, or tiles begin within one."""
-        return self.tile_bytes % bus.bytes > 0 or not self.gear.divides(bus.bytes)
+        return self.tile_bytes % bus.bytes > 0 or not self.gear.divides(self.word_parts(bus))
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         if not self.tiles:
@@ -216,12 +225,12 @@ class Load(UnitParams):
             return f"the out shape {list(self.shape)} of {load} has an empty dim"
         if min(self.rows, tile) < 1:
             return f"a tile of {self.region} of {tile} bytes in {self.rows} rows is empty"
-        if tile % self.rows:
-            return f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows"
-        if problem := beat_problem(8 * self.beat_bytes):
-            return problem
         if self.packed not in (1, 2):
             return f"a byte of {self.region} holds 1 or 2 elements, not {self.packed}"
+        if tile * self.packed % self.rows:
+            return f"a tile of {self.region} of {tile} bytes can't be {self.rows} rows"
+        if problem := beat_problem(self.part_bits * self.beat_parts, self.part_bits):
+            return problem
         if self.addresses and (self.rows, self.slices) != (1, 1):
             return f"a row of addresses of {self.region} is one beat, not {self.rows * self.slices}"
         if self.base != region.base:
@@ -251,7 +260,7 @@ class Load(UnitParams):
             return f"no tensor {self.region} lies off chip"
         if problem := self.access_problem(design.bus, region):
             return problem
-        beat, tail = 8 * self.beat_bytes, 8 * (self.row_bytes % self.beat_bytes)
+        beat, tail = (n * self.part_bits for n in (self.beat_parts, self.row_parts % self.beat_parts))
         lane = self.stored_bits(out.bits)
         if out.lanes * lane not in (0, beat):
             return f"out must have beats of {beat} bits, not {out.lanes * lane}"
@@ -337,7 +346,8 @@ class Load(UnitParams):
         """The tiles that addresses name."""
         bus = design.bus
         longest = burst(bus, design.channel[unit.inputs["data"]].depth)
-        places = bus.bytes // self.gear.step(bus.bytes) if self.realigns(bus) else 1
+        word = self.word_parts(bus)
+        places = word // self.gear.step(word) if self.realigns(bus) else 1
         return ByAddress(
             self.base,
             self.tile_bytes,
