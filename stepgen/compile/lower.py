@@ -122,6 +122,10 @@ class Lowering:
             )
         return dtype.cols.static
 
+    def lanes_of(self, node: Node, tile: Tile) -> int:
+        """Lanes of a beat; addresses travel in whole rows."""
+        return self.columns(node, tile) if tile.element == address else self.lanes
+
     def slices(self, node: Node, dtype: DataType) -> int:
         """Beats of one row of a tile; the last one may be padded."""
         return -(-self.columns(node, dtype) // self.lanes)
@@ -139,7 +143,7 @@ class Lowering:
         if isinstance(dtype, Tile) and dtype.element == address:
             if dtype.rows.static != 1:
                 raise self.fail(node, f"addresses travel in one row, not in tiles of {dtype}")
-            lanes = self.columns(node, dtype)
+            lanes = self.lanes_of(node, dtype)
             return Channel("", lanes, self.number_bits, rank, element=address.name)
         if isinstance(dtype, Tile):
             element, tail = dtype.element, self.columns(node, dtype) % self.lanes

@@ -75,7 +75,7 @@ def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
 def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
     """Bits of an address on a wire: for all tiles that are accessed, and numbers that are used.
 
-    Where addresses leave by a port, they may be any numbers.
+    Where addresses leave by a port or are stored, they may be any numbers.
     """
     taking = [
         node
@@ -84,7 +84,7 @@ def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
         if isinstance(x.dtype, Tile) and x.dtype.element == address
     ]
     tiles = [regions[node.attrs["tensor"]].tiles for node in taking if "tensor" in node.attrs]
-    leave = any(operators()[node.op].port == "out" for node in taking)
+    leave = any(_leaves(node) for node in taking)
     functions = [node for node in graph.nodes if isinstance(node.attrs.get("fn"), Function)]
     used = (n.attrs["fn"].largest_number(*(s.dtype for s in n.inputs)) for n in functions)
     starts = (
@@ -92,6 +92,13 @@ def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
     )
     least = number_bits(max([0, *tiles, *used, *starts]))
     return least if tiles and not leave else max(least, FREE_NUMBER_BITS)
+
+
+def _leaves(node: Node) -> bool:
+    """Whether what a node takes last leaves by a port or is stored."""
+    face, x = operators()[node.op], node.inputs[-1].dtype
+    stored = face.writes == "tensor" and isinstance(x, Tile) and x.element == address
+    return face.port == "out" or stored
 
 
 def _aligned(address: int) -> int:

@@ -38,15 +38,14 @@ def add_load(
     tile = y.dtype
     assert isinstance(tile, Tile)
     rows, columns = region.tile
-    numbers = tile.element == address
     stored = node.graph.tensors[node.attrs["tensor"]].element
     load = Load(
         region=node.attrs["tensor"],
         base=region.base,
         tile_bytes=rows * columns * tile.element.bytes // stored.packed,
         rows=rows,
-        beat_parts=(columns if numbers else to.lanes) * tile.element.bytes,
-        addresses=numbers,
+        beat_parts=to.lanes_of(node, tile) * tile.element.bytes,
+        addresses=tile.element == address,
         packed=stored.packed,
         prompt=prompt and y.dtype != FLAG,
         **params,

@@ -59,7 +59,7 @@ class MaskCols(_Masking):
     """
 
     arity: ClassVar[int] = 2
-    elements: ClassVar = (*NUMBERS, address)
+    elements: ClassVar = NUMBERS
     told: ClassVar = "the number of columns"
 
     def compute(self, at: Setting, tile: Array, count: Array) -> Array:

@@ -258,7 +258,7 @@ class PlaceRow(Mapped):
     """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with its row i replaced."""
 
     arity: ClassVar[int] = 3
-    elements: ClassVar = (*NUMBERS, address)
+    elements: ClassVar = NUMBERS
     extents_of: ClassVar[Literal["placed"]] = "placed"
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:

@@ -23,7 +23,7 @@ class Emit(wiring.Component):
         self.by_address = self.params.tiles > 0
         out = design.channel[unit.outputs["out"]]
         self.lanes = out.lanes  # none where only the structure is read
-        self.bits, self.stored_bits = out.bits, self.params.stored_bits(out.bits)
+        self.bits, self.stored_bits = out.bits, self.params.stored_bits(out)
         ports = {
             "data": In(signature(design.channel[unit.inputs["data"]])),
             "out": Out(signature(out)),

@@ -12,7 +12,7 @@ __all__ = ["Packing", "stored"]
 
 def stored(beat, channel, gear):
     """The bytes of a beat as they lie in memory, without padding."""
-    lane = Const(0, stored_bits(channel.bits))
+    lane = Const(0, stored_bits(channel))
     lanes = (beat.word_select(n, channel.bits) for n in range(channel.lanes))
     return Cat(Cat(bits, lane[channel.bits :]) for bits in lanes)[: 8 * gear.full]
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import stepgen as sg
-from stepgen.compile.lower import lower
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.stalls import Stalls
@@ -45,16 +43,3 @@ def test_flags_are_loaded_and_stored(tmp_path):
     one = Experiment(g, inputs, lanes=4, stalls=Stalls(5, {"a": 0.3, "mem.r": 0.3, "done": 0.4}))
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
     assert verdict.good, verdict.outcome.faults
-
-
-@pytest.mark.parametrize("by_number", [False, True])
-def test_addresses_are_not_stored(by_number):
-    g = sg.Graph("refused")
-    at = g.input("at", sg.address[1, 1], (4,))
-    tensor = g.tensor("t", (4, 1), sg.address)
-    if by_number:
-        g.output(sg.random_offchip_store(at, at, tensor, tile=(1, 1)), "done")
-    else:
-        sg.linear_offchip_store(at, tensor)
-    with pytest.raises(sg.StepError, match=r"addresses, such as at.0, can't be stored by a circ"):
-        lower(g)

@@ -1,7 +1,7 @@
 """LinearOffChipStore becomes a store unit."""
 
 from ...hw.units.store.params import Store
-from ...ir.dtypes import Tile, address
+from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..flags import tiles_in
@@ -15,14 +15,12 @@ class LinearOffchipStoreCircuit(Circuit):
         (x,) = node.inputs
         tile = x.dtype
         assert isinstance(tile, Tile)
-        if tile.element == address:
-            raise to.fail(node, f"addresses, such as {x.name}, can't be stored by a circuit")
         tensor = node.graph.tensors[node.attrs["tensor"]]
         region = to.regions[tensor.name]
-        columns = to.columns(node, tile)
-        row_bytes = columns * tile.element.bytes if columns % to.lanes else 0
+        columns, lanes = to.columns(node, tile), to.lanes_of(node, tile)
+        row_bytes = columns * tile.element.bytes if columns % lanes else 0
         params = Store(region=tensor.name, base=region.base, size=region.size, row_bytes=row_bytes)
-        if problem := params.access_problem(to.bus, 8 * to.lanes * tile.element.bytes, region):
+        if problem := params.access_problem(to.bus, 8 * lanes * tile.element.bytes, region):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
         wreq, wdata, ack = (to.add(channel) for channel in channels)

@@ -15,10 +15,6 @@ class RandomOffchipStoreCircuit(Circuit):
     def lower(self, node: Node, to: Lowering) -> None:
         tile = node.inputs[1].dtype
         assert isinstance(tile, Tile)
-        if tile.element == address:
-            raise to.fail(
-                node, f"addresses, such as {node.inputs[1].name}, can't be stored by a circuit"
-            )
         region = to.regions[node.attrs["tensor"]]
         _, ahead = in_flight(to.bus, region.size // region.tiles)
         params = RandomStore(
@@ -28,8 +24,10 @@ class RandomOffchipStoreCircuit(Circuit):
             row_bytes=region.tile[1] * tile.element.bytes,
             tiles=region.tiles,
             ahead=ahead,
+            addresses=tile.element == address,
         )
-        if problem := params.access_problem(to.bus, 8 * to.lanes * tile.element.bytes, region):
+        beat_bits = 8 * to.lanes_of(node, tile) * tile.element.bytes
+        if problem := params.access_problem(to.bus, beat_bits, region):
             raise to.fail(node, problem)
         channels = params.channels(node.name, to.bus, 2 * to.bus.burst)
         wreq, wdata, ack = (to.add(channel) for channel in channels)

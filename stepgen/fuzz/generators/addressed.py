@@ -131,6 +131,31 @@ class Addressed(Bounded):
         told = self.beside(name, dtype, x)
         return told.map(sg.fn.convert(self.pick(*NUMBERS)))
 
+    def step_kept(self, x: Stream, name: str) -> Stream:
+        """Rows of addresses, an input or from memory, stored one after the other or by address."""
+        columns, size = self.number(1, 3), self.number(1, 9)
+        dtype = sg.address[1, columns]
+        self.ranges[name] = range(1 << 31)
+        rows = self.beside(name, dtype, x)
+        if self.number(0, 1):
+            table = self.graph.tensor(f"{name}_table", (size, columns), sg.address)
+            self.inputs[table.name] = self.rng.integers(0, 1 << 31, (size, columns))
+            self.graph.output(rows, f"{name}_rows")
+            places = self.addresses(f"{name}_places", x, size)
+            rows = sg.random_offchip_load(places, table, tile=(1, columns))
+        self.graph.output(x, f"{name}_x")
+        one, other = rows.fork(2)
+        if self.number(0, 1) and (most := product_bound(x.shape)) is not None:
+            kept = self.graph.tensor(f"{name}_kept", (most, columns), sg.address)
+            sg.linear_offchip_store(one, kept, name=f"{name}_keep")
+        else:
+            kept = self.graph.tensor(f"{name}_kept", (33, columns), sg.address)
+            at = self.addresses(f"{name}_at", x, 33)
+            self.graph.output(
+                sg.random_offchip_store(at, one, kept, tile=(1, columns)), f"{name}_done"
+            )
+        return other.map(sg.fn.convert(self.pick(*NUMBERS)))
+
     def step_span(self, x: Stream, name: str) -> Stream:
         """Tiles of ranges of addresses; the first or the last of each may go another way."""
         which = self.pick(None, sg.fn.span_first, sg.fn.span_last)

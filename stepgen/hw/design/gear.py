@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...ir.dtypes import address
+
+if TYPE_CHECKING:
+    from .table import Channel
 
 
 @dataclass(frozen=True)
@@ -46,16 +52,16 @@ class Gear:
         return math.gcd(word, self.full, self.last)
 
 
-def stored_bits(bits: int) -> int:
-    """Bits of a lane in off-chip memory, where each has whole bytes."""
-    return max(8, bits)
+def stored_bits(channel: Channel) -> int:
+    """Bits of a lane in off-chip memory, where each has whole bytes and addresses have 8."""
+    return address.bits if channel.element == address.name else max(8, channel.bits)
 
 
 def beat_problem(bits: int, part: int = 8) -> str | None:
     """Why beats of so many bits have no place in bus words of parts of `part` bits, or None."""
-    if bits & (bits - 1) or bits < part:
+    if bits < part or bits % part:
         return (
             f"a beat of {bits} bits can't be cut from bus words or packed into them, lanes times "
-            f"bits must be a power of two of at least {part}"
+            f"bits must be a multiple of {part}"
         )
     return None

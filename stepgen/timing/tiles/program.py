@@ -282,7 +282,7 @@ class Program(Layout):
         if tensor.name not in self._tensors:
             raise StepError(f"the tensor {tensor.name} of addresses was not given")
         tiles = np.asarray(self._tensors[tensor.name]).astype(np.int64).reshape(-1, size)
-        return self.reserve(tiles[:, 0] if size == 1 else _range_words(tiles))
+        return self.reserve(_address_words(tiles))
 
     def tile(self, rows: int, cols: int) -> int:
         """The word of a tile without padding.
@@ -369,14 +369,19 @@ class Program(Layout):
             if dtype.n == 1:
                 return data[:, 0]
             return self.reserve(data.reshape(-1)) + dtype.n * np.arange(len(beats))
-        if isinstance(dtype, Tile) and dtype.element == address and data.shape[1] == 2:
-            return _range_words(data)
+        if isinstance(dtype, Tile) and dtype.element == address:
+            return _address_words(data)
         if not holds_tiles(stream):
             return data[:, 0]
         if len(data) and data.max() > MAX_EXTENT:
             self.tile(int(data.max()), 1)
         words: npt.NDArray[np.int64] = data[:, 0] | data[:, 1] << COLS_AT
         return words
+
+
+def _address_words(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows of addresses as words: ranges in whole, of others the first, which alone is used."""
+    return _range_words(rows) if rows.shape[1] == 2 else rows[:, 0]
 
 
 def _range_words(ranges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

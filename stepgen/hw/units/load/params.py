@@ -260,8 +260,10 @@ class Load(UnitParams):
             return f"no tensor {self.region} lies off chip"
         if problem := self.access_problem(design.bus, region):
             return problem
-        beat, tail = (n * self.part_bits for n in (self.beat_parts, self.row_parts % self.beat_parts))
-        lane = self.stored_bits(out.bits)
+        beat, tail = (
+            n * self.part_bits for n in (self.beat_parts, self.row_parts % self.beat_parts)
+        )
+        lane = self.stored_bits(out)
         if out.lanes * lane not in (0, beat):
             return f"out must have beats of {beat} bits, not {out.lanes * lane}"
         if out.lanes and out.tail * lane != tail:
@@ -279,9 +281,9 @@ class Load(UnitParams):
         formats = {"out": Format(out.lanes, out.bits, rank), **self.raw(design.bus)}
         return misfit(unit, design, **formats)
 
-    def stored_bits(self, bits: int) -> int:
+    def stored_bits(self, out: Channel) -> int:
         """Bits of a lane in off-chip memory."""
-        return address.bits if self.addresses else stored_bits(bits) // self.packed
+        return address.bits if self.addresses else stored_bits(out) // self.packed
 
     @property
     def walk(self) -> Walk:

@@ -29,7 +29,7 @@ from .params import RandomStore
 
 PACK = record(
     "x", "starts", "wreq", "wdata", "bursts", "burst", "first", "address", "word", "full", "last",
-    "inside", "flushes", "place", "count", "fill", "done",
+    "levels", "inside", "flushes", "place", "count", "fill", "done",
 )  # fmt: skip
 SETTLE = record("bursts", "ack", "written")
 TELL = record("closes", "written", "y")
@@ -65,7 +65,7 @@ def pack(M: Memory, a: int, t: int) -> int:
                 return wait
         left = (M[a + P.last] if stop_of(beat) > 0 else M[a + P.full]) - M[a + P.done]
         used = left <= word
-        ends = used and stop_of(beat) > 1
+        ends = used and stop_of(beat) >= M[a + P.levels]
     for c in (M[a + P.wdata], M[a + P.wreq], M[a + P.bursts]):
         wait = room(M, c, t)
         if wait != READY:
@@ -167,6 +167,7 @@ def build(unit: Unit, params: RandomStore, layout: DesignLayout) -> None:
         word=bus.bytes,
         full=gear.full,
         last=gear.last,
+        levels=params.tile_levels,
         inside=False,
         flushes=False,
         place=0,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.arguments import Address
+from ....ir.dtypes import address
 from ....ir.wire import TILE_LEVELS
 from ...design.by_address import MOST_AHEAD, ByAddress, multiplication, outside
 from ...design.formats import Format, misfit
@@ -37,6 +38,8 @@ class RandomStore(UnitParams):
         Tiles that an address may name.
     ahead : int
         Addresses whose tiles are not yet written, 2 to 64.
+    addresses : bool
+        Whether rows of addresses are written, which have no levels of a tile.
     """
 
     region: str
@@ -45,6 +48,7 @@ class RandomStore(UnitParams):
     row_bytes: int
     tiles: int
     ahead: int
+    addresses: bool = False
 
     kind: ClassVar = "random_store"
     main: ClassVar = "pack"
@@ -84,9 +88,14 @@ class RandomStore(UnitParams):
         """Bytes of a tile."""
         return self.rows * self.row_bytes
 
+    @property
+    def tile_levels(self) -> int:
+        """Wire levels of a tile."""
+        return 0 if self.addresses else TILE_LEVELS
+
     def gear(self, x: Channel) -> Gear:
         """How bytes of the beats on a channel become those of words."""
-        return Gear.of(self.row_bytes, x.lanes * stored_bits(x.bits) // 8)
+        return Gear.of(self.row_bytes, x.lanes * stored_bits(x) // 8)
 
     def by_address(self, unit: Unit, design: Design) -> ByAddress:
         """The tiles that addresses name."""
@@ -138,16 +147,18 @@ class RandomStore(UnitParams):
         region = design.regions.get(self.region)
         if region is None:
             return f"no tensor {self.region} lies off chip"
-        if x.rank is None or x.rank < TILE_LEVELS:
+        if self.addresses != (x.element == address.name):
+            return f"rows of addresses are told as such, but x has elements of {x.element}"
+        if x.rank is None or x.rank < self.tile_levels:
             return "x must have tiles"
-        beat = x.lanes * stored_bits(x.bits)
+        beat = x.lanes * stored_bits(x)
         if problem := self.access_problem(design.bus, beat, region):
             return problem
-        if 8 * self.row_bytes % beat != x.tail * stored_bits(x.bits):
+        if 8 * self.row_bytes % beat != x.tail * stored_bits(x):
             return f"rows of {self.row_bytes} bytes don't end in lane {x.tail} of {x.name}"
         if not 2 <= self.ahead <= MOST_AHEAD:
             return f"2 to {MOST_AHEAD} addresses may be in flight, not {self.ahead}"
-        rank = x.rank - TILE_LEVELS
+        rank = x.rank - self.tile_levels
         formats = {"at": Format(1, at.bits, rank), "y": Format(1, 1, rank)}
         return misfit(unit, design, **formats, **self.raw(design.bus))
 
@@ -167,16 +178,16 @@ class RandomStore(UnitParams):
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """Addresses are consumed ahead of their tiles; a flag follows a complete tile."""
         at, x, y = unit.inputs["at"], unit.inputs["x"], unit.outputs["y"]
-        due = f"{unit.name}.closes"
+        due, levels = f"{unit.name}.closes", self.tile_levels
         queue = Queue(extents[at], [(0, self.ahead)])
 
         def follow(paces: Paces) -> Paces:
             tile, stop = paces.get(x), paces.get(due)
-            done = stop if tile is None else tile.moved(TILE_LEVELS, -TILE_LEVELS).after(stop)
+            done = stop if tile is None else tile.moved(levels, -levels).after(stop)
             assert done is not None
             return {y: replace(done, opened=False, prompt=False, replayed="")}
 
         return [
             Part((at,), (due,), copied(due), queues={due: queue}),
-            Part((due, x), (y,), follow, meets={x: TILE_LEVELS}),
+            Part((due, x), (y,), follow, meets={x: levels}),
         ]

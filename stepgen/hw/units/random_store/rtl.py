@@ -138,7 +138,7 @@ class RandomStoreCore(UnitCore):
         last, length_code, tail = Signal(), Signal(LENGTH_BITS), Signal(range(word))
         where = Signal.like(address)
         m.d.comb += [
-            tile_ends.eq(beat_ends & (x.payload.stop > 1)),
+            tile_ends.eq(beat_ends & (self.params.addresses | (x.payload.stop > 1))),
             final.eq(flushes | tile_ends & (filled <= places)),
             push.eq(final | whole),
             last.eq((address + number)[: longest.bit_length() - 1] == longest - 1),

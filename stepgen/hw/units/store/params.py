@@ -72,12 +72,12 @@ class Store(UnitParams):
 
     def gear(self, x: Channel) -> Gear:
         """How bytes of the beats on a channel become those of words."""
-        beat = x.lanes * stored_bits(x.bits) // 8
+        beat = x.lanes * stored_bits(x) // 8
         return Gear.of(self.row_bytes or beat, beat)
 
     def room(self, x: Channel) -> int:
         """What the tensor has room for: rows, if they end within a beat, else beats."""
-        return 8 * self.size // (8 * self.row_bytes or x.lanes * stored_bits(x.bits))
+        return 8 * self.size // (8 * self.row_bytes or x.lanes * stored_bits(x))
 
     def access_problem(self, bus: Bus, beat_bits: int, region: Region) -> str | None:
         """Why this write of the tensor is impossible, or None.
@@ -109,10 +109,10 @@ class Store(UnitParams):
             return f"no tensor {self.region} lies off chip"
         if x.rank is None:
             return f"x needs a channel with structure, but {x.name} is raw"
-        beat = x.lanes * stored_bits(x.bits)
+        beat = x.lanes * stored_bits(x)
         if problem := self.access_problem(design.bus, beat, region):
             return problem
-        if 8 * self.row_bytes % beat != x.tail * stored_bits(x.bits):
+        if 8 * self.row_bytes % beat != x.tail * stored_bits(x):
             return f"rows of {self.row_bytes} bytes don't end in lane {x.tail} of {x.name}"
         return misfit(unit, design, **self.raw(design.bus))
 

@@ -21,8 +21,9 @@ from .. import storing
 from ..actor import IDLE, area, cols_of, fresh, is_done, rows_of, take
 from ..program import Program
 from ..storing import STORING, begin, written
+from ..streams import holds_tiles
 
-P = record(*STORING._fields, "x", "element_bytes")
+P = record(*STORING._fields, "x", "element_bytes", "fixed")
 
 
 @step
@@ -37,9 +38,10 @@ def store(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     beat = head(M, x)
-    if kind_of(beat) == VALUE and area(aux_of(beat)):
-        M[a + P.rows] = rows_of(aux_of(beat))
-        M[a + P.row_bytes] = cols_of(aux_of(beat)) * M[a + P.element_bytes]
+    tile = M[a + P.fixed] if M[a + P.fixed] else aux_of(beat)
+    if kind_of(beat) == VALUE and area(tile):
+        M[a + P.rows] = rows_of(tile)
+        M[a + P.row_bytes] = cols_of(tile) * M[a + P.element_bytes]
         begin(M, a, t, M[a + P.traffic])
         M[a + P.tokens] += 1
         return written(M, a, t)
@@ -51,8 +53,13 @@ def store(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """Structure is ignored; tiles may have any number of rows."""
-    x = to.input(node, 0)
-    size = to.machine.policy.bytes_per_element(to.tile_type(node.inputs[0]))
-    own = fresh(P, **storing.fields(node, to, 1, 1), x=x, element_bytes=size)
+    """Structure is ignored; tiles may have any number of rows, flags and addresses are one."""
+    x, stream = to.input(node, 0), node.inputs[0]
+    own = fresh(
+        P,
+        **storing.fields(node, to, 1, 1),
+        x=x,
+        element_bytes=to.machine.policy.bytes_per_element(to.tile_type(stream)),
+        fixed=0 if holds_tiles(stream) else to.static_tile(stream),
+    )
     to.add(node, store, own, reads=[x], finishes=True)
