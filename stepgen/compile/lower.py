@@ -94,7 +94,7 @@ class Lowering:
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
-        self.number_bits = number_bits_of(self.graph, self.regions)
+        self.number_bits = number_bits_of(self.graph)
         self._nodes = {node.name: node for node in self.graph.nodes}
 
     def lower(self, node: Node) -> None:

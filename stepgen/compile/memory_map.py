@@ -10,6 +10,7 @@ from ..ir.arguments import ADDRESS_BITS
 from ..ir.dtypes import Tile, address
 from ..ir.function import Function
 from ..ir.graph import Graph
+from ..ir.offchip import layout_of, say_layout, tile_of, tiles_of
 from ..ir.operator import operators
 from ..ir.stream import Node
 from ..ir.tensor import Tensor
@@ -43,7 +44,7 @@ def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> d
     Raises
     ------
     StepError
-        If tensors overlap, are used in different tiles, or end beyond the widest address.
+        If tensors overlap, are used in different layouts, or end beyond the widest address.
     """
     regions: dict[str, Region] = {}
     apart = others or {}
@@ -58,10 +59,12 @@ def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> d
             _check_apart(node, tensor.name, region, {**apart, **regions})
             regions[tensor.name] = region
             behind = max(behind, _aligned(region.end))
-        elif known.tile != tile:
+            continue
+        its, layout = None if known.tile[1] == known.cols else known.tile, layout_of(node)
+        if its != layout:
             raise node.failure(
-                f"tensor {tensor.name} lies off chip in tiles of {known.tile[0]}x{known.tile[1]} "
-                f"and can't be accessed in tiles of {tile[0]}x{tile[1]}"
+                f"tensor {tensor.name} lies off chip {say_layout(its)} and can't be accessed "
+                f"{say_layout(layout)}"
             )
     return regions
 
@@ -72,7 +75,7 @@ def widened(bus: Bus, regions: dict[str, Region]) -> Bus:
     return replace(bus, address_bits=max(bus.address_bits, needed))
 
 
-def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
+def number_bits_of(graph: Graph) -> int:
     """Bits of an address on a wire: for all tiles that are accessed, and numbers that are used.
 
     Where addresses leave by a port or are stored, they may be any numbers.
@@ -83,7 +86,7 @@ def number_bits_of(graph: Graph, regions: Mapping[str, Region]) -> int:
         for x in node.inputs
         if isinstance(x.dtype, Tile) and x.dtype.element == address
     ]
-    tiles = [regions[node.attrs["tensor"]].tiles for node in taking if "tensor" in node.attrs]
+    tiles = [tiles_of(node) for node in taking if "tile" in node.attrs]
     leave = any(_leaves(node) for node in taking)
     functions = [node for node in graph.nodes if isinstance(node.attrs.get("fn"), Function)]
     used = (n.attrs["fn"].largest_number(*(s.dtype for s in n.inputs)) for n in functions)
@@ -106,16 +109,16 @@ def _aligned(address: int) -> int:
 
 
 def _tile(node: Node) -> tuple[int, int]:
-    """Shape of the tiles in which a node reads or writes its tensor."""
-    if "tile" in node.attrs:
-        rows, cols = node.attrs["tile"]
-        return rows, cols
-    dtype = node.inputs[-1].dtype
-    assert isinstance(dtype, Tile)
-    rows, cols = dtype.rows.static, dtype.cols.static
-    if rows is None or cols is None:
-        raise node.failure(f"off-chip tiles must have static extents, not {dtype}")
-    return rows, cols
+    """Shape of the tiles by which a tensor lies in memory; of rows where it lies row by row.
+
+    Of these a host may take any number as a tile: here as many as the node has in one.
+    """
+    height, width = node.graph.tensors[node.attrs["tensor"]].shape
+    layout, tile = layout_of(node), tile_of(node)
+    if layout is None:
+        whole = tile is not None and tile[1] == width and height % tile[0] == 0
+        return tile if tile is not None and whole else (1, width)
+    return layout
 
 
 def _region(node: Node, tensor: Tensor, tile: tuple[int, int], base: int) -> Region:

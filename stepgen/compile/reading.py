@@ -37,7 +37,7 @@ def add_load(
     region, (y,) = to.regions[node.attrs["tensor"]], node.outputs
     tile = y.dtype
     assert isinstance(tile, Tile)
-    rows, columns = region.tile
+    rows, columns = node.attrs["tile"]
     stored = node.graph.tensors[node.attrs["tensor"]].element
     load = Load(
         region=node.attrs["tensor"],

@@ -65,7 +65,7 @@ def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: boo
         every |= {f"{part}_{name}": region for name, region in regions[part].items()}
     port = widened(bus, every)
     # One width for all, so that addresses may go from part to part.
-    bits = max(number_bits_of(graph, regions[part]) for part, graph in system.parts.items())
+    bits = max(number_bits_of(graph) for part, graph in system.parts.items())
     whole: Connected | None = None
     lanes_of: dict[str, int] = {}
     for part, graph in system.parts.items():

@@ -28,7 +28,12 @@ class _Masking(Mapped, abstract=True):
     value: float
 
     extents_of: ClassVar[Literal["first"]] = "first"
+    elements: ClassVar = NUMBERS
     told: ClassVar[str]
+
+    def check(self, call: Call, tiles: Sequence[Tile]) -> None:
+        """The tile is checked as for other functions, the numbers by `tile`."""
+        super().check(call, [tiles[0]] * len(tiles))
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile like the first."""
@@ -59,7 +64,6 @@ class MaskCols(_Masking):
     """
 
     arity: ClassVar[int] = 2
-    elements: ClassVar = NUMBERS
     told: ClassVar = "the number of columns"
 
     def compute(self, at: Setting, tile: Array, count: Array) -> Array:
@@ -100,16 +104,11 @@ class MaskCausal(_Masking):
     window: int | None = None
 
     arity: ClassVar[int] = 3
-    elements: ClassVar = NUMBERS
     told: ClassVar = "positions of the first row and column"
 
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             self.refuse(f"window must be at least 1, not {self.window}")
-
-    def check(self, call: Call, tiles: Sequence[Tile]) -> None:
-        """The tile is checked as for other functions, the positions by `tile`."""
-        super().check(call, [tiles[0]] * len(tiles))
 
     def keeps_rows(self, operand: int) -> bool:
         """None: what is masked depends on the number of a row."""

@@ -261,6 +261,10 @@ class PlaceRow(Mapped):
     elements: ClassVar = NUMBERS
     extents_of: ClassVar[Literal["placed"]] = "placed"
 
+    def check(self, call: Call, tiles: Sequence[Tile]) -> None:
+        """The tile and its row are checked as for other functions, the number by `tile`."""
+        super().check(call, [*tiles[:2], tiles[0]][: len(tiles)])
+
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile like the first."""
         self.check(call, tiles)

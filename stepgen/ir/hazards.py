@@ -22,7 +22,9 @@ class Hazards:
 
     A load follows a write only where a path leads from the store's acknowledgements to it. Without
     one, a tile that is written is written by one store, and loaded before at most once, by a load
-    with a path to that store: whatever the hardware does first, it reads the same.
+    with a path to that store: whatever the hardware does first, it reads the same. With one, what
+    it has loaded for an acknowledgement is not written again, unless a path leads back to the
+    store; to see all such writes, loads must come as early as they can, as in the reference.
 
     Parameters
     ----------
@@ -42,6 +44,7 @@ class Hazards:
         self._after = {node.name: nx.descendants(edges, node.name) for node in nodes}
         self._writer = np.zeros(size, np.int32)
         self._loader = np.zeros(size, np.int32)
+        self._told = np.zeros(size, np.int32)
         self._again = np.zeros(size, np.bool_)
 
     def read(self, node: Node, number: int) -> None:
@@ -53,11 +56,15 @@ class Hazards:
             If another order would have given other data.
         """
         part = self._part(node, number)
-        self._apart(node, part, self._writer, "written", lambda writer: self._leads(writer, node))
+        self._apart(
+            node, part, self._writer, "written it", lambda writer: self._leads(writer, node)
+        )
         ordered = all(
             self._leads(other, node) for other in self._nodes if other.face.writes is not None
         )
-        if not ordered:
+        if ordered:
+            self._told[part] = self._number[node.name]
+        else:
             self._again[part] |= self._loader[part] > 0
             self._loader[part] = self._number[node.name]
 
@@ -74,15 +81,22 @@ class Hazards:
             node,
             part,
             self._writer,
-            "written",
+            "written it",
             lambda writer: writer is node or self._leads(writer, node),
         )
         self._apart(
             node,
             part,
             self._loader,
-            "loaded",
+            "loaded it",
             lambda load: self._leads(load, node) or self._leads(node, load),
+        )
+        self._apart(
+            node,
+            part,
+            self._told,
+            "loaded it for an acknowledgement before",
+            lambda load: self._leads(load, node),
         )
         loaded = self._loader[part] > 0
         if (self._again[part] | (loaded & (self._writer[part] > 0))).any():
@@ -130,7 +144,7 @@ class Hazards:
         for number in np.unique(users[part]):
             other = self._nodes[int(number) - 1]
             if number and not ordered(other):
-                self._refuse(node, part, f"{other.name} has {verb} it")
+                self._refuse(node, part, f"{other.name} has {verb}")
 
     def _refuse(self, node: Node, part: slice, why: str) -> None:
         raise StepError(

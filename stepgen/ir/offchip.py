@@ -8,6 +8,42 @@ from stepgen.ir.dtypes import Tile, address
 from stepgen.ir.operator import Call
 from stepgen.ir.stream import Node, Stream
 
+Layout = tuple[int, int] | None
+"""Shape of the tiles of a tensor's layout; None for row-major."""
+
+
+def tile_of(node: Node) -> tuple[int, int] | None:
+    """Shape of the tiles in which a node reads or writes its tensor; None for dynamic ones."""
+    if "tile" in node.attrs:
+        rows, cols = node.attrs["tile"]
+        return rows, cols
+    stored = node.inputs[-1].dtype
+    assert isinstance(stored, Tile)
+    rows, cols = stored.rows.static, stored.cols.static
+    return None if rows is None or cols is None else (rows, cols)
+
+
+def layout_of(node: Node) -> Layout:
+    """The layout that a node takes its tensor to have.
+
+    A store that ends within a tile of its tensor, or whose tiles are dynamic, writes row by row.
+    """
+    (height, width), tile = node.graph.tensors[node.attrs["tensor"]].shape, tile_of(node)
+    if tile is None or height % tile[0] or width % tile[1] or tile[1] == width:
+        return None
+    return tile
+
+
+def say_layout(layout: Layout) -> str:
+    """A layout in words."""
+    return "row by row" if layout is None else f"in tiles of {layout[0]}x{layout[1]}"
+
+
+def tiles_of(node: Node) -> int:
+    """Tiles of the node's tensor, of its attribute ``tile``."""
+    rows, cols = node.graph.tensors[node.attrs["tensor"]].grid(node.attrs["tile"])
+    return rows * cols
+
 
 def tensor_tile(call: Call) -> Tile:
     """The tile type of the node's tensor, for the parameter ``tile``.

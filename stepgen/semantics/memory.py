@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stepgen.ir.dtypes import ElementType, Tile
+from stepgen.ir.dtypes import ElementType
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.hazards import hazards
+from stepgen.ir.offchip import Layout, layout_of, say_layout
 from stepgen.ir.stream import Node
 from stepgen.ir.system import programs
 from stepgen.ir.tensor import Tensor
 from stepgen.semantics.numbers import DTYPES, Array, as_element
-
-Layout = tuple[int, int] | None
-"""Shape of the tiles of a tensor's layout; None for row-major."""
 
 
 def as_matrix(tensor: Tensor, contents: Any) -> Array:
@@ -99,31 +97,15 @@ def _layouts(graph: Graph) -> dict[str, Layout]:
         if "tensor" not in node.attrs:
             continue
         tensor = graph.tensors[node.attrs["tensor"]]
-        layout = _asked(node, tensor)
+        layout = layout_of(node)
         if tensor.name in asked and asked[tensor.name][0] != layout:
             other, its = asked[tensor.name]
             raise StepError(
-                f"tensor {tensor.name} can't be stored {_say(other)} for {its.name} and "
-                f"{_say(layout)} for {node.name} at once; declare two tensors"
+                f"tensor {tensor.name} can't be stored {say_layout(other)} for {its.name} and "
+                f"{say_layout(layout)} for {node.name} at once; declare two tensors"
             )
         asked[tensor.name] = layout, node
     return {name: asked[name][0] if name in asked else None for name in graph.tensors}
-
-
-def _asked(node: Node, tensor: Tensor) -> Layout:
-    tile = node.attrs.get("tile")
-    if tile is None:
-        stored = node.inputs[-1].dtype
-        assert isinstance(stored, Tile)
-        rows, cols = stored.rows.static, stored.cols.static
-        if rows is None or cols is None or tensor.shape[0] % rows or tensor.shape[1] % cols:
-            return None
-        tile = (rows, cols)
-    return None if tile[1] == tensor.shape[1] else (tile[0], tile[1])
-
-
-def _say(layout: Layout) -> str:
-    return "row by row" if layout is None else f"in tiles of {layout[0]}x{layout[1]}"
 
 
 class Memory:
@@ -173,6 +155,10 @@ class Memory:
     def tiles(self, name: str, tile: tuple[int, int]) -> int:
         """Number of tiles of this shape in a tensor."""
         return self.images[name].size // (tile[0] * tile[1])
+
+    def shared(self, node: Node) -> bool:
+        """Whether a node writes a tensor that others use too."""
+        return node.attrs["tensor"] in self._hazards
 
     def read(self, node: Node, tile: tuple[int, int], index: int) -> Array:
         """Return tile number `index` of a node's tensor, read-only.

@@ -33,10 +33,13 @@ class Wait:
     idle : bool
         Resume only when no other process can run, so that a choice between them does not depend on
         the order in which processes run.
+    turn: bool
+        Resume when no other process can run but those that choose, whatever tokens there are.
     """
 
     readers: tuple[Reader, ...]
     idle: bool = False
+    turn: bool = False
 
 
 Steps = Generator[Wait, None, T]

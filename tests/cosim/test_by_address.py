@@ -99,3 +99,44 @@ def test_addresses_travel_in_one_row() -> None:
     g.output(g.input("at", sg.address[2, 2], (3,)), "y")
     with pytest.raises(sg.StepError, match="addresses travel in one row, not in tiles of address"):
         lower(g)
+
+
+def cache(rows: int) -> sg.Graph:
+    """Rows are written by address; once all are, tiles of several of them are read.
+
+    Others are written one after the other, as tiles of a dynamic number of rows.
+    """
+    g = sg.Graph("cache")
+    kept, joined = (g.tensor(name, (12, 6), sg.int8) for name in ("kept", "joined"))
+    at, x = g.input("at", sg.address[1, 1], (1, 8)), g.input("x", sg.int8[1, 6], (1, 8))
+    written = at.random_offchip_store(x, kept, tile=(1, 6))
+    all_written = written.map(sg.fn.convert(sg.int8)).accum(sg.fn.add(), rank=1)
+    read = sg.linear_offchip_load(kept, tile=(rows, 6), shape=(3,), stride=(1,), ref=all_written)
+    g.output(read, "y")
+    tiles = g.input("z", sg.int8[1, 6], (3, sg.ragged("D", bound=4)))
+    sg.linear_offchip_store(tiles.accum(sg.fn.retile_row(), rank=1), joined)
+    return g
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_tiles_of_other_heights_lie_in_the_same_rows(tmp_path: Path, rows: int) -> None:
+    g, rng = cache(rows), np.random.default_rng(rows)
+    numbers = [rng.integers(-100, 100, (n, 1, 6)).astype(np.int8) for n in (4, 0, 3)]
+    inputs = {
+        "at": rng.permutation(12)[:8].reshape(1, 8, 1, 1),
+        "x": rng.integers(-100, 100, (1, 8, 1, 6)).astype(np.int8),
+        "kept": rng.integers(-100, 100, (12, 6)).astype(np.int8),
+        "z": [list(group) for group in numbers],
+    }
+    one = Experiment(g, inputs, stalls=Stalls(3, {"at": 0.5, "x": 0.9, "mem.r": 0.2}))
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+
+
+def test_tiles_of_other_widths_do_not() -> None:
+    g = sg.Graph("apart")
+    kept, at = g.tensor("kept", (12, 8), sg.int8), g.input("at", sg.address[1, 1], (2,))
+    g.output(at.random_offchip_load(kept, tile=(2, 8)), "whole")
+    g.output(at.random_offchip_load(kept, tile=(2, 4), name="half"), "y")
+    with pytest.raises(sg.StepError, match=r"half .* row by row and .* accessed in tiles of 2x4"):
+        lower(g)

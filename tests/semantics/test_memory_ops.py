@@ -224,15 +224,23 @@ def test_two_stores_write_different_tiles() -> None:
         execute(g, inputs | {"b": [3, 2]})
 
 
-def test_a_load_that_follows_acknowledgements() -> None:
-    """Each flag triggers a read of all that is written, also of what is written again."""
+@pytest.mark.parametrize("each", [True, False])
+def test_a_load_that_follows_acknowledgements(each: bool) -> None:
+    """Once all flags are there all is read, also what was written twice; not for each of them."""
     g = sg.Graph()
-    tensor, x = g.tensor("m", (6, 8), sg.int8), g.input("x", sg.int8[1, 8], (3,))
-    at = g.input("at", sg.address[1, 1], (3,))
+    tensor, x = g.tensor("m", (6, 8), sg.int8), g.input("x", sg.int8[1, 8], (1, 3))
+    at = g.input("at", sg.address[1, 1], (1, 3))
     done = at.random_offchip_store(x, tensor, tile=(1, 8), name="write")
-    y = sg.linear_offchip_load(tensor, tile=(1, 8), shape=(6,), stride=(1,), ref=done)
+    inputs = {"m": MATRIX, "at": [[0, 2, 0]], "x": np.ones((1, 3, 1, 8))}
+    ref = done if each else done.map(sg.fn.convert(sg.int8)).accum(sg.fn.add(), rank=1)
+    y = sg.linear_offchip_load(tensor, tile=(1, 8), shape=(6,), stride=(1,), ref=ref)
     g.output(y, "y")
-    assert execute(g, {"m": MATRIX, "at": [0, 2, 0], "x": np.ones((3, 1, 8))})
+    if not each:
+        assert execute(g, inputs)
+        return
+    told = r"write .*linear_offchip_load_0 has loaded it for an acknowledgement before"
+    with pytest.raises(sg.StepError, match=told):
+        execute(g, inputs)
 
 
 @pytest.mark.parametrize("number", [12, 1 << 40])

@@ -1,6 +1,7 @@
 """RandomOffChipLoad becomes a load unit that reads a tile for each address."""
 
 from ...hw.design.by_address import in_flight
+from ...ir.offchip import tiles_of
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..lower import Lowering
@@ -12,8 +13,8 @@ class RandomOffchipLoadCircuit(Circuit):
     """One load, which has so many tiles under way that it covers the latency of the memory."""
 
     def lower(self, node: Node, to: Lowering) -> None:
-        region = to.regions[node.attrs["tensor"]]
-        words, ahead = in_flight(to.bus, region.size // region.tiles)
+        tiles = tiles_of(node)
+        words, ahead = in_flight(to.bus, to.regions[node.attrs["tensor"]].size // tiles)
         add_load(
             node,
             to,
@@ -24,5 +25,5 @@ class RandomOffchipLoadCircuit(Circuit):
             ref_level=0,
             ahead=ahead,
             prompt=stops_unused(node.outputs[0]),
-            tiles=region.tiles,
+            tiles=tiles,
         )

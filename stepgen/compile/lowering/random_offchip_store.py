@@ -3,6 +3,7 @@
 from ...hw.design.by_address import in_flight
 from ...hw.units.random_store.params import RandomStore
 from ...ir.dtypes import Tile, address
+from ...ir.offchip import tiles_of
 from ...ir.stream import Node
 from ..circuit import Circuit
 from ..flags import tiles_in
@@ -16,13 +17,14 @@ class RandomOffchipStoreCircuit(Circuit):
         tile = node.inputs[1].dtype
         assert isinstance(tile, Tile)
         region = to.regions[node.attrs["tensor"]]
-        _, ahead = in_flight(to.bus, region.size // region.tiles)
+        tiles, (rows, columns) = tiles_of(node), node.attrs["tile"]
+        _, ahead = in_flight(to.bus, region.size // tiles)
         params = RandomStore(
             region=node.attrs["tensor"],
             base=region.base,
-            rows=region.tile[0],
-            row_bytes=region.tile[1] * tile.element.bytes,
-            tiles=region.tiles,
+            rows=rows,
+            row_bytes=columns * tile.element.bytes,
+            tiles=tiles,
             ahead=ahead,
             addresses=tile.element == address,
         )

@@ -26,8 +26,9 @@ BOUND = 5
 
 
 def tile_of(x: Stream) -> sg.Tile:
-    """The tile type of a stream of tiles."""
-    assert isinstance(x.dtype, sg.Tile)
+    """The tile type of a stream; steps for tiles refuse others."""
+    if not isinstance(x.dtype, sg.Tile):
+        raise sg.StepError(f"{x.name} is a stream of {x.dtype}")
     return x.dtype
 
 

@@ -47,11 +47,6 @@ class Region:
         """Address behind its last byte."""
         return self.base + self.size
 
-    @property
-    def tiles(self) -> int:
-        """Number of its tiles."""
-        return self.rows * self.cols // (self.tile[0] * self.tile[1])
-
 
 @dataclass(frozen=True)
 class Bus:

@@ -162,14 +162,15 @@ def test_flags_made_of_data() -> None:
 
 
 @pytest.mark.parametrize("function", ["span", "span_first", "span_last", "span_end"])
-def test_ranges_made_of_data(function: str) -> None:
+def test_ranges_made_of_data(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offset = fn.offset(1)  # as one of a user's own may be
+    monkeypatch.setattr(type(offset), "elements", (sg.address,))
     g = sg.Graph("data")
-    x, n = g.input("x", sg.address[1, 2], (2,)), g.input("n", sg.address[1, 1], (2,))
-    ranges = x.map(fn.mask_cols(0), n, name="masked")
+    ranges = g.input("x", sg.address[1, 2], (2,)).map(offset, name="moved")
     one = getattr(fn, function)()
     g.output(ranges.map(one) if function == "span_end" else ranges.flat_map(one, rank=1), "y")
-    with pytest.raises(sg.StepError, match=r"needs the contents of .*, which masked makes"):
-        simulate(g, {"x": np.ones((2, 1, 2), int), "n": np.ones((2, 1, 1), int)}, SDA)
+    with pytest.raises(sg.StepError, match=r"needs the contents of .*, which moved makes"):
+        simulate(g, {"x": np.ones((2, 1, 2), int)}, SDA)
 
 
 @pytest.mark.parametrize(
