@@ -154,8 +154,29 @@ def _by_address(rows: int, columns: int, *, stores: bool) -> UnitCore:
         g.output(at.random_offchip_store(x, w, tile=tile, name="access"), "done")
     else:
         g.output(at.random_offchip_load(w, tile=tile, name="access"), "y")
-    design = lower(g, lanes=8)
-    return core_of(next(unit for unit in design.units if unit.name == "access"), design)
+    return _core(lower(g, lanes=8), "load" if not stores else "random_store")
+
+
+def _core(design: Design, kind: str) -> UnitCore:
+    """The unit of this kind by itself."""
+    return core_of(next(unit for unit in design.units if unit.kind == kind), design)
+
+
+def _merge() -> UnitCore:
+    """Tiles of four streams as they arrive."""
+    g = sg.Graph("merge")
+    streams = [g.input(f"x{n}", sg.int8[1, 64], ("N",)) for n in range(4)]
+    y, names = sg.eager_merge(streams, rank=0)
+    g.output(y, "y")
+    g.output(names, "names")
+    return _core(lower(g), "eager_merge")
+
+
+def _mapped(function: sg.Function, element: Any, kind: str) -> UnitCore:
+    """A function of rows of 64 elements."""
+    g = sg.Graph("mapped")
+    g.output(g.input("x", element[1, 64], ("N",)).map(function), "y")
+    return _core(lower(g), kind)
 
 
 def _crossbar(ports: int) -> Accelerator:
@@ -195,6 +216,12 @@ CASES = (
     Case("load by address, 3x20 int8", lambda: _by_address(3, 20, stores=False)),
     Case("store by address, 8x64 int8", lambda: _by_address(8, 64, stores=True)),
     Case("store by address, 3x20 int8", lambda: _by_address(3, 20, stores=True)),
+    Case("merge of 4 as they arrive", _merge),
+    Case("pairs of bf16 rotated", lambda: _mapped(sg.fn.rotate_pairs(), sg.bf16, "rotate_pairs")),
+    Case(
+        "table of 256 int8",
+        lambda: _mapped(sg.fn.lookup([*range(128), *range(-128, 0)], "int8"), sg.int8, "pcu"),
+    ),
     Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
     Case("FIFO of 64", lambda: _fifo(64)),
     Case("FIFO of 512", lambda: _fifo(512), "128 MHz without output register"),
