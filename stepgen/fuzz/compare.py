@@ -18,7 +18,7 @@ from ..compile.cost import hardware
 from ..cosim.building import LEAST_BUILD
 from ..cosim.experiment import Experiment, simulate
 from ..cosim.simulators import Simulator
-from ..hw.design.table import Design
+from ..hw.design.table import Design, DesignError
 from ..hw.units.load.params import Load
 from ..hw.units.random_store.params import RandomStore
 from ..ir.dtypes import Tile, TupleType, bool_
@@ -131,9 +131,9 @@ def _modelled(case: Case, experiment: Experiment, levels: bool) -> Verdict:
     try:
         try:
             assert experiment.design
+        except DesignError as error:
+            raise _Failed(f"lowering made no right design table: {error}") from None
         except StepError as error:
-            if str(error).startswith(f"design {case.graph.name}: "):
-                raise _Failed(f"lowering made no right design table: {error}") from None
             return Verdict("refused", f"lowering: {error}")
         try:
             prediction = experiment.prediction

@@ -46,6 +46,10 @@ MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
 """Cycles from a push until the beat is at the head, by kind of memory."""
 
 
+class DesignError(StepError):
+    """A design table that contradicts itself."""
+
+
 def index_bits(count: int) -> int:
     """Bits of an index below `count`, at least 1."""
     return max(1, (count - 1).bit_length())
@@ -266,7 +270,7 @@ class Design:
 
     Raises
     ------
-    StepError
+    DesignError
         If a channel has not exactly one producer and one consumer, a name occurs twice, a region
         ends beyond the addresses of the bus, or a unit does not fit its channels.
     """
@@ -288,20 +292,23 @@ class Design:
         ):
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
-                raise StepError(f"design {self.name}: two {what} are called {twice}")
+                raise self._wrong(f"two {what} are called {twice}")
         for role, table in (("consumer", self.consumers), ("producer", self.producers)):
             for channel in self.channels:
                 if channel.name not in table:
-                    raise StepError(f"design {self.name}: channel {channel.name} has no {role}")
+                    raise self._wrong(f"channel {channel.name} has no {role}")
         for name, region in self.regions.items():
             if width_of(region.end) > self.bus.address_bits:
-                raise StepError(
-                    f"design {self.name}: tensor {name} of {region.size} bytes at {region.base} "
+                raise self._wrong(
+                    f"tensor {name} of {region.size} bytes at {region.base} "
                     f"does not fit into addresses of {self.bus.address_bits} bits"
                 )
         for unit in self.units:
             if problem := unit.params.problem(unit, self.seen_by(unit)):
-                raise StepError(f"design {self.name}: {unit.kind} {unit.name}: {problem}")
+                raise self._wrong(f"{unit.kind} {unit.name}: {problem}")
+
+    def _wrong(self, problem: str) -> DesignError:
+        return DesignError(f"design {self.name}: {problem}")
 
     def _ends(self, side: str) -> dict[str, Unit]:
         ends: dict[str, Unit] = {}
@@ -310,7 +317,7 @@ class Design:
             for name in getattr(unit, side).values():
                 if name in ends or name not in names:
                     what = "is used twice" if name in ends else "is not in the table"
-                    raise StepError(f"design {self.name}: channel {name} of {unit.name} {what}")
+                    raise self._wrong(f"channel {name} of {unit.name} {what}")
                 ends[name] = unit
         return ends
 
