@@ -7,12 +7,12 @@ from typing import Any
 
 from ..hw.design.params import UnitParams, unfinished
 from ..hw.units.as_flag.params import AsFlag
-from ..hw.units.as_tile.params import AsTile
 from ..ir.arguments import shown
-from ..ir.dtypes import FLAG, bool_
+from ..ir.dtypes import FLAG
 from ..ir.errors import StepError
 from ..ir.stream import Node, Stream
 from ..ir.wire import TILE_LEVELS, wire_levels
+from .flags import AS_TILE
 from .lower import Lowering
 
 
@@ -55,7 +55,7 @@ def chosen(
     chain = [*units] if many else [units]
     more = wire_levels(x) - sum(one.lowered for one in chain) - wire_levels(y)
     if more == -TILE_LEVELS and x == FLAG:
-        return [AsTile(bool_.name, bool_.name, 1), *chain]
+        return [AS_TILE, *chain]
     if more == TILE_LEVELS and y == FLAG:
         return [*chain, AsFlag()]
     return units
