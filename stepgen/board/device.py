@@ -14,9 +14,10 @@ from ..cosim.payload import unpack
 from ..cosim.scoreboard import Outcome
 from ..emit.elaborate import interface
 from ..emit.windows import Windows
+from ..ir.dtypes import address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from ..ir.wire import LANES
+from ..ir.wire import LANES, check_numbers
 from ..program import design_folder
 from ..semantics.decoding import from_beats
 from ..semantics.memory import from_image, layouts
@@ -207,7 +208,10 @@ class Device:
         found = {}
         for port in self.session.interface.sinks:
             type = self._graph.outputs[port.name].type
-            tokens = from_beats(unpack(outcome.outputs[port.name], port), type)
+            beats = unpack(outcome.outputs[port.name], port)
+            if port.element == address.name:
+                check_numbers(f"output {port.name}", beats.data, port.bits)
+            tokens = from_beats(beats, type)
             found[port.name] = (tokens, type.rank)
         return found
 

@@ -21,14 +21,17 @@ from ..emit.windows import Windows, windows_of
 from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
+from ..hw.units.random_store.params import RandomStore
+from ..hw.units.store.params import Store
 from ..ir.arguments import take_fields
+from ..ir.dtypes import address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
 from ..ir.sdram_timing import SdramTiming
 from ..ir.stalls import Stalls
 from ..ir.system import SystemGraph
-from ..ir.wire import LANES, Beats
+from ..ir.wire import LANES, Beats, check_numbers
 from ..semantics import system as systems
 from ..semantics.beats import to_beats
 from ..semantics.executor import Result
@@ -259,7 +262,25 @@ class Experiment:
         )
 
     def _payloads(self, port: StreamPort) -> Rows:
-        return pack(self.reference.beats(port.name, self.design.lanes_at(port.name)), port)
+        beats = self.reference.beats(port.name, self.design.lanes_at(port.name))
+        if port.element == address.name:
+            check_numbers(f"output {port.name}", beats.data, port.bits)
+        return pack(beats, port)
+
+    def _check_stored(self) -> None:
+        """Refuse addresses to be stored that its wires do not tell.
+
+        Raises
+        ------
+        StepError
+        """
+        for unit in self.design.units:
+            if not isinstance(unit.params, Store | RandomStore):
+                continue
+            x, name = self.design.channel[unit.inputs["x"]], unit.params.region
+            if x.element == address.name:
+                numbers = self.reference.images[name][self.reference.stored[name]]
+                check_numbers(f"tensor {name}", numbers, x.bits)
 
     def case(self, *, judge: bool = False, four_state: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
@@ -288,6 +309,7 @@ class Experiment:
                 stops=True,
                 limit=fault.stopped.cycles + MARGIN,
             )
+        self._check_stored()
         reference, shows_x = self.reference, four_state and not judge
         nothing = {name: np.zeros_like(stored) for name, stored in reference.stored.items()}
         case = dataclasses.replace(

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .dtypes import FLAG, DataType, Tile, address
+from .errors import StepError
 
 VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2
@@ -45,6 +46,21 @@ def number_bits(tiles: int) -> int:
 def narrowed(numbers: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint64]:
     """Addresses as they are on a wire of so many bits: what is too large becomes all ones."""
     return np.minimum(numbers.astype(np.uint64), np.uint64(number_limit(bits)))
+
+
+def check_numbers(what: str, numbers: npt.NDArray[Any], bits: int) -> None:
+    """Refuse addresses that leave a circuit, if it does not tell them from larger ones.
+
+    Raises
+    ------
+    StepError
+        If one is too large for wires of so many bits, with `what` gets it.
+    """
+    if numbers.size and int(numbers.max()) >= number_limit(bits):
+        raise StepError(
+            f"{what} gets the address {int(numbers.max())}, but its wires have {bits} bits, which "
+            f"tell addresses below {number_limit(bits)}"
+        )
 
 
 def number_limit(bits: int) -> int:

@@ -140,3 +140,25 @@ def test_tiles_of_other_widths_do_not() -> None:
     g.output(at.random_offchip_load(kept, tile=(2, 4), name="half"), "y")
     with pytest.raises(sg.StepError, match=r"half .* row by row and .* accessed in tiles of 2x4"):
         lower(g)
+
+
+@pytest.mark.parametrize("how", ["port", "in order", "by address"])
+@pytest.mark.parametrize("number", [(1 << 32) - 2, (1 << 32) - 1, 1 << 40])
+def test_addresses_that_wires_do_not_tell_are_refused(how: str, number: int) -> None:
+    g = sg.Graph("large")
+    x = g.input("x", sg.address[1, 2], (3,))
+    kept = g.tensor("kept", (3, 2), sg.address)
+    if how == "port":
+        g.output(x, "y")
+    elif how == "in order":
+        sg.linear_offchip_store(x, kept)
+    else:
+        g.input("at", sg.address[1, 1], (3,)).random_offchip_store(x, kept, tile=(1, 2))
+    inputs = {"x": np.array([[[1, 2]], [[number, 3]], [[4, 5]]], np.uint64), "at": [2, 0, 1]}
+    one = Experiment(g, {name: inputs[name] for name in g.inputs})
+    if number < (1 << 32) - 1:
+        assert one.case().expected is not None
+        return
+    told = f"{'output y' if how == 'port' else 'tensor kept'} gets the address {number}, but its"
+    with pytest.raises(sg.StepError, match=told):
+        one.case()
