@@ -78,6 +78,19 @@ class Keep(Running):
         return state
 
 
+class Newest(Running):
+    """The last tile, whatever came before."""
+
+    def state(self, call, *tiles):
+        return tiles[0]
+
+    def update(self, at, state, x):
+        return x
+
+    def lane(self, state, x):
+        return x
+
+
 def half(at: Setting):
     return numbers.constant(0.5, at.element)
 
@@ -103,6 +116,8 @@ UPDATES = {
     "int8 sum of products": Update(ProductSum(), sg.int32, sg.int8, 1, operands=2),
     "bf16 decay": Update(Decay(), sg.bf16, sg.bf16, 14),
     "int8 keep": Update(Keep(), sg.int8, sg.int8, 1),
+    "int8 newest": Update(Newest(), sg.int8, sg.int8, 1),
+    "bf16 newest": Update(Newest(), sg.bf16, sg.bf16, 1),
 }
 
 

@@ -138,7 +138,8 @@ fine); round; pack."""
 FLOAT_FINISH = 3
 """Normalise; round; pack."""
 CONVERSIONS: dict[tuple[ElementType, ElementType], int] = {
-    **{(of, to): int(of.bits > to.bits) for of in INTEGERS for to in INTEGERS if of != to},
+    **{(of, to): int(of.bits > to.bits) for of in INTEGERS for to in INTEGERS},
+    **{(same, same): 0 for same in (*MANTISSA_BITS, bool_)},
     (bf16, f32): 0,
     (f32, bf16): 1,
     **{(bool_, to): 0 for to in NUMBERS},

@@ -268,7 +268,7 @@ def written(function: Callable[..., Lane | None], tiles: Sequence[Tile]) -> Pipe
         return None
     if not isinstance(result, Lane):
         raise StepError(f"a lane is to be returned, or None, not {result!r}")
+    if 0 < result._number < len(tiles):  # a pipeline ends with its result
+        result = result._do("convert", to=result.element)
     used = result._number + 1 - len(tiles)
-    if result._number and used < 1:
-        raise StepError("a pipeline makes something of its operands, this one returns the second")
     return Pipeline(writer.inputs, tuple(writer.operations[:used]))

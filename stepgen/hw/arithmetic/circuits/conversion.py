@@ -12,6 +12,8 @@ __all__ = ["convert", "convert_unsigned"]
 
 def convert(m, x, of, to):
     """The number as one of another type, with the stages that it takes."""
+    if of == to:
+        return x, 0
     if of.name == "bool":
         one = BIAS << MANTISSA_BITS[to] if to in MANTISSA_BITS else 1
         return Mux(x, C(one, to.bits), 0), 0

@@ -86,7 +86,7 @@ class AsTile(UnitParams):
     def delay(self, lanes: int) -> int:
         """Pipeline of ``y`` in cycles."""
         if self.of_addresses:
-            return CONVERSIONS.get((int32, self.to), 1)
+            return 1 if self.to == int32 else CONVERSIONS[int32, self.to]
         return 0 if self.keeps else CONVERSIONS[bool_, self.to]
 
     def extents(self, x: Extents) -> Extents:
