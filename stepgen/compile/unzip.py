@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.dims import static
 from ..ir.dtypes import TupleType
 from ..ir.function import Function
 from ..ir.graph import Graph
@@ -9,13 +10,16 @@ from ..ir.stream import Node, Stream, StreamType
 from .circuit import circuits
 from .transforms.rewrite import deep
 
+MERGE = "eager_merge"
+
 
 def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     """The same program without tuples, for the lowering: its types are not inferred again.
 
     A function of tuples gets their items as operands. Any other operator works on each item with a
     node of its own, of which the first has the name of the node that it stands for. A zip or unzip
-    has no output any more: its consumers read its inputs.
+    has no output any more: its consumers read its inputs. An eager merge decides by the first items
+    when a tuple has arrived; the others are reassembled by the selectors that it makes.
 
     Parameters
     ----------
@@ -40,17 +44,26 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     taken = {node.name for node in graph.nodes}
     copies: dict[Node, list[Node]] = {}
     names: dict[str, str] = {}
+
+    def free(node: Node, n: int) -> str:
+        name = node.name
+        while name in taken:
+            name = f"{name}_{n}"
+        names[name] = node.name
+        taken.add(name)
+        return name
+
     for node in graph.nodes:
         _check(node)
-        copies[node] = []
-        for n in range(1 if _bundles(node) else max(map(_width, node.outputs), default=1)):
-            name = node.name
-            while n and name in taken:
-                name = f"{name}_{n}"
-            names |= {name: node.name} if n else {}
-            taken.add(name)
-            copies[node].append(_copy(node, new, name, n))
+        copies[node] = [_copy(node, new, node.name, 0)]
         new.nodes += copies[node]
+        for n in range(1, 1 if _bundles(node) else max(map(_width, node.outputs), default=1)):
+            if node.op == MERGE:
+                parts = _follow(copies[node][0], node, n, free(node, n), free(node, n))
+            else:
+                parts = [_copy(node, new, free(node, n), n)]
+            new.nodes += parts
+            copies[node].append(parts[-1])
 
     def items(stream: Stream) -> list[Stream]:
         made = stream.resolved()
@@ -64,6 +77,11 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
         read = [[deep(one, s.depth) for one in items(s)] for s in node.inputs]
         if isinstance(node.attrs.get("fn"), Function) or _bundles(node):
             some[0].inputs = tuple(one for each in read for one in each)
+        elif node.op == MERGE:
+            some[0].inputs = tuple(each[0] for each in read)
+            for n, last in enumerate(some[1:], 1):
+                gather = last.inputs[0].node
+                gather.inputs = (*(each[n] for each in read), some[0].outputs[1])
         else:
             for n, copy in enumerate(some):
                 copy.inputs = tuple(each[n % len(each)] for each in read)
@@ -92,13 +110,35 @@ def _copy(node: Node, graph: Graph, name: str, n: int) -> Node:
     return copy
 
 
+def _follow(merge: Node, node: Node, n: int, *names: str) -> list[Node]:
+    """Two nodes that put items `n` into the order of a merge's first ones; the first gets inputs.
+
+    A selector of the merge names one chunk, so the dim that reassembling adds has extent 1.
+    """
+    (data, selector), rank = node.outputs, node.attrs["rank"]
+    attrs = {
+        "reassemble": {"rank": rank, "order": "index"},
+        "flatten": {"lo": rank, "hi": rank + 1},
+    }
+    gather, level = (
+        Node(merge.graph, op, name, (), attrs[op], node.where)
+        for op, name in zip(attrs, names, strict=True)
+    )
+    gathered = (data.shape[0], static(1), *data.shape[1:]), (*data.totals, *selector.totals)
+    for one, (shape, totals) in ((gather, gathered), (level, (data.shape, data.totals))):
+        kind = StreamType(shape, data.dtype.leaves[n])
+        one.outputs = (Stream(one, 0, kind, totals, data.volume),)
+    level.inputs = gather.outputs
+    return [gather, level]
+
+
 def _check(node: Node) -> None:
     """Refuse tuples where their items can't go separate ways."""
     pairs = [s for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, TupleType)]
     if not pairs or _bundles(node) or isinstance(node.attrs.get("fn"), Function):
         return
     told, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
-    if circuit is None or not circuit.moves:
+    if circuit is None or not (circuit.moves or node.op == MERGE):
         raise node.failure(f"{told}, but this operator has no circuit for tuples")
     if node.attrs.get("order") == "arrival":
         raise node.failure(

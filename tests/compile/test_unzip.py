@@ -60,13 +60,21 @@ def test_items_have_ports_of_their_own(tmp_path):
     g.output(sg.zip(row, flag.map(sg.fn.convert(sg.int8)), sel), "three")
     for n, part in enumerate(sg.partition(tile.zip(row), sel, rank=0)):
         g.output(part, f"part{n}")
+    # Chunks of several tiles, of which the second items follow the selectors of the first.
+    chunks = sg.partition(tile.zip(row, flag), g.input("to", sg.Selector(2), (3,)), rank=1)
+    merged, names = sg.eager_merge(chunks, rank=1)
+    g.output(merged, "merged")
+    g.output(names, "names")
     inputs = {
+        "to": [[1, 1], [0, 1], [1, 1]],
         "x_0": rng.integers(-99, 99, (3, 2, 2, 8)).astype(np.int8),
         "x_1_0": rng.normal(size=(3, 2, 1, 4)),
         "x_1_1": rng.random((3, 2, 2)) < 0.5,
         "x_2": rng.random((3, 2, 1, 1)) < 0.5,
     }
-    one = Experiment(g, inputs, lanes=4, stalls=Stalls(3, {"x_1_0": 0.4, "part1_0": 0.4}))
+    one = Experiment(
+        g, inputs, lanes=4, stalls=Stalls(3, {"x_1_0": 0.4, "part1_0": 0.4, "merged_1": 0.6})
+    )
     assert "twice_1_1" in [port.name for port in interface(one.design).sinks]
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
     assert verdict.good, verdict.outcome.faults
@@ -113,10 +121,6 @@ def test_a_program_without_tuples_stays_as_it_is():
                 "y",
             ),
             r'reassemble reassemble_0 at .*one by one, and each could .*: use order="index"',
-        ),
-        (
-            lambda g: g.output(sg.eager_merge(routed(g), rank=0)[0].map(sg.fn.add()), "y"),
-            r"eager_merge_0 at .*: partition_0.0 is .*, but this operator has no circuit for tup",
         ),
     ],
 )

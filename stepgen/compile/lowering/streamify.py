@@ -8,6 +8,8 @@ from ..lower import Lowering
 class StreamifyCircuit(Circuit):
     """The reading side of a PMU, which the lowering of Bufferize adds."""
 
+    moves = True
+
     covers = "several for each bufferize; affine readings of static tiles"
 
     def lower(self, node: Node, to: Lowering) -> None:

@@ -255,6 +255,12 @@ class Drawn(Choosing):
             self.graph.output(one.map(sg.fn.minimum()), f"{name}_least")
             return other
 
+        def merged() -> Stream:
+            parts, _, rank = self.routed(pairs, name)
+            data, names = sg.eager_merge(parts, rank=rank)
+            self.graph.output(names, f"{name}_names")
+            return data
+
         moved: Stream = self.pick(
             lambda: pairs.promote(0).expand(count=self.number(1, 3)),
             lambda: pairs.promote(0).expand(pairs.promote(0), rank=1),
@@ -262,6 +268,7 @@ class Drawn(Choosing):
             lambda: pairs.promote(0).reshape(dim=1, chunk=1),
             forked,
             routed,
+            merged,
         )()
         if self.number(0, 2) == 0:
             self.graph.output(moved, f"{name}_pairs")
