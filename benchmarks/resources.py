@@ -172,11 +172,11 @@ def _merge() -> UnitCore:
     return _core(lower(g), "eager_merge")
 
 
-def _mapped(function: sg.Function, element: Any, kind: str) -> UnitCore:
+def _mapped(function: sg.Function, element: Any) -> Accelerator:
     """A function of rows of 64 elements."""
     g = sg.Graph("mapped")
     g.output(g.input("x", element[1, 64], ("N",)).map(function), "y")
-    return _core(lower(g), kind)
+    return Accelerator(lower(g))
 
 
 def _crossbar(ports: int) -> Accelerator:
@@ -217,10 +217,10 @@ CASES = (
     Case("store by address, 8x64 int8", lambda: _by_address(8, 64, stores=True)),
     Case("store by address, 3x20 int8", lambda: _by_address(3, 20, stores=True)),
     Case("merge of 4 as they arrive", _merge),
-    Case("pairs of bf16 rotated", lambda: _mapped(sg.fn.rotate_pairs(), sg.bf16, "rotate_pairs")),
+    Case("pairs of bf16 rotated", lambda: _mapped(sg.fn.rotate_pairs(), sg.bf16)),
     Case(
         "table of 256 int8",
-        lambda: _mapped(sg.fn.lookup([*range(128), *range(-128, 0)], "int8"), sg.int8, "pcu"),
+        lambda: _mapped(sg.fn.lookup([*range(128), *range(-128, 0)], "int8"), sg.int8),
     ),
     Case("FIFO of 4", lambda: _fifo(4), "265 MHz"),
     Case("FIFO of 64", lambda: _fifo(64)),
