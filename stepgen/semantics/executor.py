@@ -7,7 +7,7 @@ does not affect the result.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -119,6 +119,12 @@ def run(
     given = _given(graph, inputs)
     memory = Memory(graph, inputs)
     uses = _connect(graph, memory, lanes, given, choices or {})
+    for use in uses:
+        past = memory.past(use.node)
+        for reader in use.inputs:
+            reader.past = past
+        for writer in use.outputs:
+            writer.past = past
     _Scheduler(uses).run()
     return _result(graph, uses, memory)
 
@@ -196,7 +202,6 @@ class _Scheduler:
     """Runs processes until all have ended."""
 
     def __init__(self, uses: Iterable[Use]) -> None:
-        self._turns: Counter[int] = Counter()
         self._uses = list(uses)
         self._processes = [_process(use) for use in self._uses]
         self._waits: dict[int, Wait] = {}
@@ -243,17 +248,7 @@ class _Scheduler:
         self._ready.append(index)
 
     def _choose(self) -> bool:
-        """When no process can run, wake one that waits for that.
-
-        Of those that wait for their turn the one that had the fewest, else the first that chooses.
-        """
-        turns = [index for index, wait in self._waits.items() if wait.turn]
-        if turns:
-            index = min(turns, key=lambda one: (self._turns[one], one))
-            self._turns[index] += 1
-            del self._waits[index]
-            self._ready.append(index)
-            return True
+        """When no process can run, wake the first that waits for an idle program, to choose."""
         for index, wait in sorted(self._waits.items()):
             if wait.idle and any(reader.queue for reader in wait.readers):
                 del self._waits[index]

@@ -22,6 +22,7 @@ from stepgen.ir.stream import Node
 from stepgen.ir.system import programs
 from stepgen.ir.tensor import Tensor
 from stepgen.semantics.numbers import DTYPES, Array, as_element
+from stepgen.semantics.past import Past
 
 
 def as_matrix(tensor: Tensor, contents: Any) -> Array:
@@ -133,6 +134,8 @@ class Memory:
                 users[node.attrs["tensor"]].append(node)
         self._written = {n for n, nodes in users.items() if any(u.face.writes for u in nodes)}
         self._hazards = hazards(graph)
+        self._accessors = [n.name for one in self._hazards.values() for n in one.nodes]
+        self._pasts: dict[str, Past] = {}
         self.images: dict[str, Array] = {}
         self.stored = {n: np.zeros(self._size(n), np.bool_) for n in sorted(self._written)}
         for name, tensor in graph.tensors.items():
@@ -156,9 +159,25 @@ class Memory:
         """Number of tiles of this shape in a tensor."""
         return self.images[name].size // (tile[0] * tile[1])
 
-    def shared(self, node: Node) -> bool:
-        """Whether a node writes a tensor that others use too."""
-        return node.attrs["tensor"] in self._hazards
+    def past(self, node: Node) -> Past | None:
+        """What the process of a node knows; None where the order of accesses does not matter."""
+        if not self._hazards:
+            return None
+        return self._pasts.setdefault(node.name, Past(self._accessors))
+
+    def _note(self, node: Node, number: int) -> None:
+        """Note the access of a node's tile, by number.
+
+        Raises
+        ------
+        StepError
+            If nothing decides whether another access comes before it.
+        """
+        watched = self._hazards.get(node.attrs["tensor"])
+        if watched is not None:
+            own = self._pasts[node.name]
+            watched.access(node, number, lambda other, last: own.of(other.name) >= last)
+            own.add(node.name)
 
     def read(self, node: Node, tile: tuple[int, int], index: int) -> Array:
         """Return tile number `index` of a node's tensor, read-only.
@@ -169,8 +188,7 @@ class Memory:
             If nothing decides whether a write comes before it.
         """
         name, size = node.attrs["tensor"], tile[0] * tile[1]
-        if name in self._hazards:
-            self._hazards[name].read(node, index)
+        self._note(node, index)
         view = self.images[name][index * size : (index + 1) * size].reshape(tile)
         if name in self._written:
             return view.copy()
@@ -186,8 +204,7 @@ class Memory:
             If nothing decides whether another access comes before it.
         """
         name = node.attrs["tensor"]
-        if name in self._hazards:
-            self._hazards[name].write(node, start // tile.size)
+        self._note(node, start // tile.size if tile.size else 0)
         self.images[name][start : start + tile.size] = tile.ravel()
         self.stored[name][start : start + tile.size] = True
 

@@ -17,6 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.semantics.memory import Memory
+from stepgen.semantics.past import Past
 from stepgen.semantics.tokens import Check, Token
 
 T = TypeVar("T")
@@ -33,13 +34,10 @@ class Wait:
     idle : bool
         Resume only when no other process can run, so that a choice between them does not depend on
         the order in which processes run.
-    turn: bool
-        Resume when no other process can run but those that choose, whatever tokens there are.
     """
 
     readers: tuple[Reader, ...]
     idle: bool = False
-    turn: bool = False
 
 
 Steps = Generator[Wait, None, T]
@@ -59,14 +57,20 @@ class Reader:
         Tokens that have arrived and were not taken.
     taken : int
         Number of tokens taken.
+    past : Past or None
+        What the process knows, where the order of accesses matters.
+    pasts : deque of tuple of int
+        What the senders of the tokens knew.
     """
 
-    __slots__ = ("_wait", "queue", "stream", "taken", "wake")
+    __slots__ = ("_wait", "past", "pasts", "queue", "stream", "taken", "wake")
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.queue: deque[Token] = deque()
         self.taken = 0
+        self.past: Past | None = None
+        self.pasts: deque[tuple[int, ...]] = deque()
         self.wake: Callable[[], None] | None = None
         self._wait = Wait((self,))
 
@@ -80,12 +84,16 @@ class Reader:
         while not self.queue:
             yield self._wait
         self.taken += 1
+        if self.past is not None:
+            self.past.join(self.pasts.popleft())
         return self.queue.popleft()
 
     def peek(self) -> Steps[Token]:
         """Look at the next token without taking it."""
         while not self.queue:
             yield self._wait
+        if self.past is not None:
+            self.past.join(self.pasts[0])
         return self.queue[0]
 
     def put(self, token: Token) -> None:
@@ -106,14 +114,17 @@ class Writer:
         All tokens so far.
     readers : list of Reader
         The uses of the stream.
+    past : Past or None
+        As of a reader.
     """
 
-    __slots__ = ("_check", "log", "readers", "stream")
+    __slots__ = ("_check", "log", "past", "readers", "stream")
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.log: list[Token] = []
         self.readers: list[Reader] = []
+        self.past: Past | None = None
         node = stream.node
         self._check = Check(
             stream.rank, lambda: f"{node.name} ({node.where}) writes to {stream.name}"
@@ -133,6 +144,8 @@ class Writer:
         self._check(token)
         self.log.append(token)
         for reader in self.readers:
+            if self.past is not None:
+                reader.pasts.append(self.past.known)
             reader.put(token)
 
     def value(self, value: Any, stop: int = 0) -> None:

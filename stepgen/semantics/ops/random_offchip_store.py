@@ -6,7 +6,7 @@ import numpy as np
 
 from stepgen.ir.wire import DONE, VALUE
 from stepgen.semantics.numbers import DTYPES
-from stepgen.semantics.process import Process, Use, Wait
+from stepgen.semantics.process import Process, Use
 
 
 def run(use: Use) -> Process:
@@ -28,8 +28,6 @@ def run(use: Use) -> Process:
                     f"{data.name} gives a tile of {item.value.shape[0]}x{item.value.shape[1]} "
                     f"where tiles of {tile[0]}x{tile[1]} are written"
                 )
-            if use.memory.shared(use.node):  # all loads that can come before this write do
-                yield Wait((), turn=True)
             use.memory.write(use.node, number * tile[0] * tile[1], item.value)
             out.value(np.ones((1, 1), DTYPES["bool"]), address.stop)
             continue

@@ -48,7 +48,7 @@ class Order:
         self._last.append((node, place))
 
     def check(self, M: Cycles) -> None:
-        """Check all accesses of a run, in the order of time.
+        """Check all accesses of a run, in the order of time: a path waits for all before it.
 
         Raises
         ------
@@ -64,5 +64,4 @@ class Order:
                 access = before
         for _, number, tile in sorted(found):
             node, _ = self._last[number]
-            watched = self._watched[node.attrs["tensor"]]
-            (watched.read if node.face.writes is None else watched.write)(node, tile)
+            self._watched[node.attrs["tensor"]].access(node, tile)
