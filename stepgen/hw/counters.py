@@ -11,12 +11,17 @@ from .design.registers import COUNTERS
 from .library import inline
 from .primitives import after, delayed
 
-__all__ = ["Counters"]
+__all__ = ["Counters", "totals"]
 
 EVENTS = tuple(counter.name for counter in COUNTERS)
 WIDTH = 32
 BANK = 8
 """Channels of a bank, and words that are ORed in one pipeline stage."""
+
+
+def totals(channels: int) -> tuple[int, int]:
+    """Rows of the memory of counts, and the bits of a row."""
+    return -(-channels // BANK) * BANK, WIDTH * len(EVENTS)
 
 
 class Counters(wiring.Component):
@@ -57,7 +62,7 @@ class Counters(wiring.Component):
         self.channels = channels
         self.part = part
         self.banks = -(-channels // BANK)
-        self.turns = self.banks * BANK
+        self.turns, _ = totals(channels)
         self.shape = data.StructLayout(dict.fromkeys(EVENTS, WIDTH))
         super().__init__(
             {

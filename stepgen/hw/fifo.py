@@ -6,14 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..ir.wire import BARE
 from .design import stages
+from .design.block_rams import FEW
 from .design.table import BLOCKRAM, READ_AHEAD, Channel
 from .primitives import BlockRam, after, delayed, is_ice40
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
-
-FEW = 3
-"""Rows that are registers where a family has no LUT RAM, and block RAM beyond."""
 
 
 class Fifo(wiring.Component):

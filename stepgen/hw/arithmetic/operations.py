@@ -21,6 +21,7 @@ from ...ir.dtypes import (
 )
 from ...ir.errors import StepError
 from ..design import stages
+from ..design.ram import Ram
 from . import tabulated
 from .scaling import IN_BITS, MULTIPLIER_BITS, ROUND, SELECT, plan
 
@@ -110,6 +111,11 @@ class Operation:
         """Hardware multipliers of one lane."""
         return OPERATIONS[self.name].multipliers(self, operands)
 
+    @property
+    def tables(self) -> list[Ram]:
+        """Tables of constants of one lane."""
+        return OPERATIONS[self.name].tables(self)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -123,6 +129,8 @@ class Kind:
         Whether it makes a type of operands of these types.
     stages, multipliers : callable
         Pipeline stages, and hardware multipliers of one lane, of an operation with its operands.
+    tables : callable
+        Its tables of constants.
     """
 
     operands: int
@@ -130,6 +138,7 @@ class Kind:
     accepts: Callable[[Sequence[ElementType], ElementType], bool]
     stages: Callable[[Operation, Sequence[Value]], int]
     multipliers: Callable[[Operation, Sequence[Value]], int] = lambda o, operands: 0
+    tables: Callable[[Operation], list[Ram]] = lambda o: []
 
 
 FLOAT_ADD = {bf16: 8, f32: 10}
@@ -191,6 +200,7 @@ def _tabulated(operands: int, name: str) -> Kind:
         lambda of, to: to in MANTISSA_BITS and _numbers(of, to),
         lambda o, _: tabulated.STAGES[name][o.to],
         lambda o, _: tabulated.MULTIPLIERS[name][o.to],
+        lambda o: [Ram(c.row_bits, len(c.rows), True) for c in tabulated.contents(name, o.to)],
     )
 
 
@@ -232,6 +242,7 @@ OPERATIONS: dict[str, Kind] = {
         LOOKUP_ROWS,
         lambda of, to: of[0] == int8 and to in NUMBERS,
         lambda o, _: stages.rom(LOOKUP_ROWS * o.to.bits),
+        tables=lambda o: [Ram(o.to.bits, LOOKUP_ROWS, constant=True)],
     ),
     **{
         relation: Kind(2, 0, lambda of, to: to == bool_ and _numbers(of, of[0]), lambda *_: 1)

@@ -10,6 +10,7 @@ import numpy as np
 from ...ir.dtypes import ELEMENTS, INTEGERS, ElementType, Tile, bool_, int8, wide
 from ...ir.errors import StepError
 from ...semantics import numbers
+from ..design.ram import Ram
 from .operations import MANTISSA_BITS, Operation, Value
 
 
@@ -86,6 +87,11 @@ class Pipeline:
     def multipliers(self) -> int:
         """Hardware multipliers of one lane."""
         return sum(o.multipliers(self._operands(o)) for o in self.operations)
+
+    @property
+    def tables(self) -> list[Ram]:
+        """Tables of constants of one lane."""
+        return [table for o in self.operations for table in o.tables]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ __all__ = [
     "STAGES",
     "Contents",
     "coefficients",
+    "contents",
     "log2e",
     "of_divisor",
     "of_mantissa",
@@ -159,3 +160,16 @@ def of_divisor(element: ElementType) -> Contents:
     """The table of a quotient, which is rounded after a product."""
     of = values if element == bf16 else coefficients
     return of(element, "reciprocal")
+
+
+def contents(name: str, element: ElementType) -> list[Contents]:
+    """The tables in the circuit of a function, one of `STAGES`."""
+    if name in ("silu", "gelu_tanh"):
+        return [coefficients(element, "exp2"), coefficients(element, "reciprocal")]
+    if name == "gelu":
+        return [coefficients(element, "mills"), coefficients(element, "exp2")]
+    if name in ("exp", "tanh"):
+        return [coefficients(element, "exp2" if name == "exp" else name)]
+    if name in ("sqrt", "rsqrt"):
+        return [of_mantissa(element, f"{name}_even", f"{name}_odd")]
+    return [of_divisor(element) if name == "divide" else of_mantissa(element, name)]

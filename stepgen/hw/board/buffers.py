@@ -12,7 +12,7 @@ from ..primitives import BlockRam, delayed
 from .access import Access
 from .protocol import COUNT_BITS, Count
 
-__all__ = ["BufferIn", "BufferOut", "places"]
+__all__ = ["BufferIn", "BufferOut", "ahead_of", "places", "widths"]
 
 AHEAD = 8
 """Beats read ahead of the design: covers the latency of block RAM."""
@@ -21,6 +21,16 @@ AHEAD = 8
 def places(width: int) -> int:
     """Words of 32 bits that a beat has in a buffer, a power of two."""
     return 1 << ceil_log2(-(-width // 32))
+
+
+def widths(width: int) -> list[int]:
+    """Bits of the memories that stand side by side for a beat."""
+    return [min(32, width - low) for low in range(0, width, 32)]
+
+
+def ahead_of(width: int) -> Channel:
+    """The FIFO of beats that are read ahead of the design."""
+    return Channel("ahead", 0, width, None, AHEAD, delay=stages.BLOCK_RAM)
 
 
 class _Buffer(wiring.Component):
@@ -48,8 +58,8 @@ class _Buffer(wiring.Component):
     def _rams(self, m):
         """RAMs of 32 bits side by side, and the slot and the word that the host asks for."""
         rams = []
-        for k, low in enumerate(range(0, self.width, 32)):
-            ram = BlockRam(min(32, self.width - low), self.depth)
+        for k, width in enumerate(widths(self.width)):
+            ram = BlockRam(width, self.depth)
             m.submodules[f"ram_{k}"] = ram
             rams.append(ram)
         bits = exact_log2(places(self.width))
@@ -94,7 +104,7 @@ class BufferIn(_Buffer):
         rams, slot, word, beyond = self._rams(m)
         begun, taken = Signal(COUNT_BITS), Signal(COUNT_BITS)  # beats read, and gone
         given, clear = self._count(m, taken)
-        ahead = Fifo(Channel("ahead", 0, self.width, None, AHEAD, delay=stages.BLOCK_RAM))
+        ahead = Fifo(ahead_of(self.width))
         m.submodules.ahead = ResetInserter(clear)(ahead)
         for k, ram in enumerate(rams):
             m.d.comb += [

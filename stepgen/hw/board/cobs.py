@@ -7,10 +7,13 @@ from amaranth.lib.wiring import In, Out
 from ..primitives import BlockRam
 from .crc import FRAME_BYTE
 
-__all__ = ["LONGEST", "Decoder", "Encoder"]
+__all__ = ["BLOCK_BYTES", "LONGEST", "Decoder", "Encoder"]
 
 LONGEST = 254
 """Most bytes of a block."""
+
+BLOCK_BYTES = 256
+"""Bytes of the memory of a block."""
 
 
 class Decoder(wiring.Component):
@@ -90,7 +93,7 @@ class Encoder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.block = block = BlockRam(8, 256)
+        m.submodules.block = block = BlockRam(8, BLOCK_BYTES)
         stored, sent = Signal(8), Signal(8)
         last, again = Signal(), Signal()  # the frame ends here, or with a further, empty block
         byte, ends = self.i.payload[:8], self.i.payload[8]

@@ -8,6 +8,7 @@ from functools import cache
 
 from ...ir.errors import StepError
 from ...ir.registry import classes
+from ..design.block_rams import Blocks
 
 __all__ = ["Family", "Pll", "family"]
 
@@ -33,9 +34,18 @@ class Pll:
 
 
 class Family(ABC):
-    """Hard blocks that stand between pins and the module `BoardTop`."""
+    """Hard blocks: those between pins and the module `BoardTop`, and block RAM.
+
+    Attributes
+    ----------
+    name : str
+        As parts call it.
+    blocks : Blocks
+        What a block of RAM holds.
+    """
 
     name: str
+    blocks = Blocks()
 
     @abstractmethod
     def plls(self, source: int) -> Iterator[Pll]:

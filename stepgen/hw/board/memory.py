@@ -14,7 +14,7 @@ from ..design.table import Channel
 from ..fifo import Fifo
 from ..primitives import BlockRam, SinglePortRam, delayed
 
-__all__ = ["BLOCK_TIMING", "SINGLE_TIMING", "BlockMemory", "SingleMemory"]
+__all__ = ["BLOCK_TIMING", "SINGLE_TIMING", "BlockMemory", "SingleMemory", "queues"]
 
 OPEN = 16
 """Bursts of each direction that may be open."""
@@ -30,6 +30,17 @@ SINGLE_TIMING = replace(BLOCK_TIMING, read_interval=2, write_interval=2)
 LENGTH_BITS = 8
 DATA_DEPTH = 8
 """Words read ahead: covers the cycles from a pop to the next arrival."""
+
+
+def queues(data_bits: int, words: int) -> dict[str, Channel]:
+    """The FIFOs of a memory: requests, words read and answers, by channel of the bus."""
+    bits = LENGTH_BITS + exact_log2(words)
+    return {
+        "ar": Channel("ar", 0, bits, None, depth=OPEN),
+        "aw": Channel("aw", 0, bits, None, depth=OPEN),
+        "r": Channel("r", 0, 1 + data_bits, None, DATA_DEPTH, delay=stages.BLOCK_RAM),
+        "b": Channel("b", 0, 1, None, depth=OPEN),
+    }
 
 
 class BlockMemory(wiring.Component):
@@ -49,6 +60,7 @@ class BlockMemory(wiring.Component):
 
     def __init__(self, address_bits: int, data_bits: int, words: int):
         self.address_bits, self.data_bits, self.words = address_bits, data_bits, words
+        self.queues = queues(data_bits, words)
         super().__init__({"port": In(Axi4(address_bits, data_bits))})
 
     def elaborate(self, platform):
@@ -86,9 +98,7 @@ class BlockMemory(wiring.Component):
             getattr(port, f"a{way}{name}") for name in ("valid", "ready", "addr", "len")
         )
         bits = exact_log2(self.words)
-        m.submodules[f"a{way}"] = bursts = Fifo(
-            Channel(f"a{way}", 0, LENGTH_BITS + bits, None, depth=OPEN)
-        )
+        m.submodules[f"a{way}"] = bursts = Fifo(self.queues[f"a{way}"])
         count = Signal(range(OPEN + 1))
         ends = Signal()
         m.d.comb += [
@@ -102,9 +112,7 @@ class BlockMemory(wiring.Component):
     def _read(self, m, step, r_addr, found):
         port = self.port
         head, ends = self._bursts(m, "r")
-        m.submodules.r = words = Fifo(
-            Channel("r", 0, 1 + self.data_bits, None, DATA_DEPTH, delay=stages.BLOCK_RAM)
-        )
+        m.submodules.r = words = Fifo(self.queues["r"])
         reading, left, last = Signal(), Signal(LENGTH_BITS), Signal()
         given, moved = Signal(), Signal()
         begins, holds = self._rests(m, step), self._rests(m, moved)
@@ -130,7 +138,7 @@ class BlockMemory(wiring.Component):
     def _write(self, m, w_en, w_addr):
         port = self.port
         head, ends = self._bursts(m, "w")
-        m.submodules.b = answers = Fifo(Channel("b", 0, 1, None, depth=OPEN))
+        m.submodules.b = answers = Fifo(self.queues["b"])
         beat = Signal(LENGTH_BITS)
         m.d.comb += [
             port.wready.eq(head.valid & ~self._rests(m, w_en)),

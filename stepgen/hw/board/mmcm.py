@@ -6,6 +6,7 @@ from math import gcd
 
 from amaranth.hdl import Const, Instance, Signal
 
+from ..design.block_rams import Blocks
 from .family import Family, Pll
 
 __all__ = ["MmcmFamily"]
@@ -28,6 +29,8 @@ class MmcmFamily(Family):
         Limits at the slowest grade: of the input, of the phase detector, of the oscillator, of the
         output and the global line that it drives.
     """
+
+    blocks = Blocks(halves=2)
 
     block: str
     double: str

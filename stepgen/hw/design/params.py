@@ -16,6 +16,7 @@ from ...ir.errors import StepError
 from ...ir.names import identifier
 from ...ir.where import user_line
 from .pace import Extents, Part, copied
+from .ram import Ram
 from .registers import UNTOLD
 
 if TYPE_CHECKING:
@@ -123,9 +124,13 @@ class UnitParams(ABC):
         """FIFOs inside the unit."""
         return []
 
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The unit's own memories that are block RAM where they are large, without its queues."""
+        return []
+
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the unit's own memories, without its queues."""
-        return 0
+        """Bits of the unit's own memories, without its queues and tables of constants."""
+        return sum(ram.bits * ram.rows for ram in self.rams(unit, design) if not ram.constant)
 
     def lean(self) -> UnitParams:
         """The parameters with the least memory with which all runs still end; others have room to

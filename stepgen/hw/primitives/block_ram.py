@@ -8,16 +8,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..design import stages
+from ..design.block_rams import SHALLOW, SHAPES
 from .delay import delayed
 from .device import is_ecp5, is_gowin, is_ice40
 
 __all__ = ["BlockRam"]
-
-SHALLOW = 32
-"""Most rows that are mapped to LUT RAM."""
-
-SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
-"""Data and address bits that a DP16KD of ECP5 can have, and a block of Gowin."""
 
 ADDRESS_BITS, HALF = 14, 18
 MOST_ROWS = 2048

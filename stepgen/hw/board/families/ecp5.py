@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from amaranth.hdl import Const, Instance, Signal
 
+from ...design.block_rams import Blocks
 from ..family import Family, Pll
 
 __all__ = ["INPUT_HZ", "MOST", "OUTPUT_HZ", "PHASE_HZ", "VCO_HZ", "Ecp5"]
@@ -27,6 +28,7 @@ class Ecp5(Family):
     """Lattice ECP5."""
 
     name = "ecp5"
+    blocks = Blocks(constants=True, instantiated=True)
 
     def plls(self, source: int) -> Iterator[Pll]:
         """See `Family`; feedback is from the output, whose divider lies behind the VCO."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from amaranth.hdl import Const, Instance, Signal
 
+from ...design.block_rams import Blocks
 from ..family import Family, Pll
 
 __all__ = ["Gowin"]
@@ -30,6 +31,7 @@ class Gowin(Family):
     """Gowin GW2A and GW2AR."""
 
     name = "gowin"
+    blocks = Blocks(instantiated=True)
 
     def plls(self, source: int) -> Iterator[Pll]:
         """See `Family`; feedback is from the output, whose divider lies behind the VCO."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from amaranth.hdl import Const, Instance, Signal
 
+from ...design.block_rams import Blocks
 from ..family import Family, Pll
 
 __all__ = ["Ice40"]
@@ -34,6 +35,7 @@ class Ice40(Family):
     """Lattice iCE40 UltraPlus."""
 
     name = "ice40"
+    blocks = Blocks(((16, 8), (8, 9), (4, 10), (2, 11)), lut_ram=False)
 
     def plls(self, source: int) -> Iterator[Pll]:
         """See `Family`; feedback is from the oscillator."""

@@ -1,5 +1,7 @@
 """An SDR SDRAM behind the AXI4 port of a design."""
 
+from dataclasses import replace
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,7 +15,14 @@ from ...primitives import delayed
 from .pins import SdramPins
 from .scheduler import LENGTH_BITS, Scheduler
 
-__all__ = ["SdramMemory"]
+__all__ = ["SdramMemory", "data_queues"]
+
+
+def data_queues(timing: SdramTiming, bus: Bus) -> dict[str, Channel]:
+    """The queues of words of the controller, by channel of the bus."""
+    depths = timing.queues(bus.burst)
+    widths = {"r": 1 + bus.data_bits, "w": bus.data_bits + bus.bytes}
+    return {name: Channel(name, 1, width, None, depths[name]) for name, width in widths.items()}
 
 
 class SdramMemory(wiring.Component):
@@ -93,9 +102,7 @@ class SdramMemory(wiring.Component):
         transfers, depth = self.timing.transfers(self.bus.data_bits), queues["r"]
         way = self.timing.cas + transfers + self.timing.late
         request = self._requests(m, "r", queues["ar"], scheduler.read)
-        m.submodules.r = words = Fifo(
-            Channel("r", 1, 1 + self.bus.data_bits, None, depth, delay=way)
-        )
+        m.submodules.r = words = Fifo(replace(data_queues(self.timing, self.bus)["r"], delay=way))
         spare, returned = Signal(range(depth + 1), init=depth), Signal()
         length = request.payload[:LENGTH_BITS]
         m.d.comb += [
@@ -130,8 +137,7 @@ class SdramMemory(wiring.Component):
         port, pins, bits = self.port, self.pins, self.timing.data_bits
         transfers = self.timing.transfers(self.bus.data_bits)
         request = self._requests(m, "w", queues["aw"], scheduler.write)
-        width = self.bus.data_bits + self.bus.bytes
-        m.submodules.w = words = Fifo(Channel("w", 1, width, None, queues["w"]))
+        m.submodules.w = words = Fifo(data_queues(self.timing, self.bus)["w"])
         m.submodules.b = answers = Fifo(Channel("b", 1, 1, None, queues["b"]))
         whole, comes = Signal(range(queues["w"] + 1)), Signal()
         moves = (scheduler.fires | scheduler.second) & scheduler.writing

@@ -17,6 +17,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams, numbered
+from ...design.ram import Ram
 from ...design.table import Design, Unit
 
 
@@ -129,9 +130,10 @@ class Accumulate(UnitParams):
         """Pipeline of ``y`` in cycles: to the state, or to the updated one."""
         return self.ahead + (self.pipeline.loop if self.every else 0)
 
-    def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the state."""
-        return self.depth * design.lanes * self.pipeline.element.bits
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The state, and the tables of constants of all lanes."""
+        state = Ram(design.lanes * self.pipeline.element.bits, self.depth)
+        return [state, *design.lanes * self.pipeline.tables]
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of all lanes."""

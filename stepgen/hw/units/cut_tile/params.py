@@ -12,6 +12,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part, Queue
 from ...design.params import UnitParams
+from ...design.ram import Ram
 from ...design.table import Channel, Design, Unit
 
 BUFFERS = 2
@@ -80,9 +81,9 @@ class CutTile(UnitParams):
         bits = max(1, (self.rows - 1).bit_length())
         return [Channel("tiles", 1, bits, rank, depth=BUFFERS)]
 
-    def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the tile memory."""
-        return self.depth(design.lanes) * design.lanes * self.bits
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The tile memory."""
+        return [Ram(design.lanes * self.bits, self.depth(design.lanes))]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """Two: one writes tiles, the other reads one once it is complete."""

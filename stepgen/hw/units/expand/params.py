@@ -11,6 +11,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
+from ...design.ram import Ram
 from ...design.table import Channel, Design, Unit
 
 ENDS = 16
@@ -86,9 +87,9 @@ class Expand(UnitParams):
         x = design.channel[unit.inputs["x"]]
         return x.lanes * x.bits + 1
 
-    def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the ring buffer."""
-        return self.capacity * self.width(unit, design)
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The ring buffer."""
+        return [Ram(self.width(unit, design), self.capacity)]
 
     @property
     def announced(self) -> int:

@@ -14,6 +14,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part, Queue
 from ...design.params import UnitParams
+from ...design.ram import Ram
 from ...design.table import Channel, Design, Unit
 
 __all__ = ["COMPLETE", "SPREAD", "SUMMED", "Matmul"]
@@ -153,10 +154,15 @@ class Matmul(UnitParams):
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of the weights and rows, and of those sums of a row that are not in registers."""
+        kept = self.summing.kept(self.sums(design.lanes)) * self.summing.state_bits
+        return super().memory_bits(unit, design) + kept * design.lanes
+
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """A bank of the weights for each lane, and the rows."""
         lanes, summing = design.lanes, self.summing
-        weights = self.words(lanes) * lanes**2 * summing.element.bits
-        rows = self.bias * COMPLETE * self.slices(lanes)[1] * lanes * summing.to.bits
-        return weights + rows + summing.kept(self.sums(lanes)) * lanes * summing.state_bits
+        rows = Ram(lanes * summing.to.bits, COMPLETE * self.slices(lanes)[1])
+        bank = Ram(lanes * summing.element.bits, self.words(lanes))
+        return [*lanes * [bank], *self.bias * [rows]]
 
     def lean(self) -> Matmul:
         """With memory for one tile of ``w``, which is used before the next one is loaded."""

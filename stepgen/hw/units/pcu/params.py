@@ -16,6 +16,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams, numbered
+from ...design.ram import Ram
 from ...design.table import Design, Unit
 
 __all__ = ["LOOKUP_ROWS", "SCALED", "Lane", "Pcu", "joined", "of_function"]
@@ -114,11 +115,12 @@ class Pcu(UnitParams):
         """Pipeline of ``y`` in cycles."""
         return self.reading + self.pipeline.stages
 
-    def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the rows that are stored."""
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The rows that are stored, and the tables of constants of all lanes."""
         bits = [value.element.bits for value in self.pipeline.values]
-        kept = sum(bits[n] for n in range(len(self.broadcast)) if self.stored(n))
-        return kept * design.lanes * self.slices
+        kept = [bits[n] for n in range(len(self.broadcast)) if self.stored(n)]
+        rows = [Ram(design.lanes * width, self.slices) for width in kept]
+        return [*rows, *design.lanes * self.pipeline.tables]
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of all lanes."""

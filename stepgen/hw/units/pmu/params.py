@@ -13,6 +13,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Pace, Paces, Part, Queue
 from ...design.params import UnitParams, numbered
+from ...design.ram import Ram
 from ...design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE, UNTOLD
 from ...design.table import Channel, Design, Unit, index_bits
 
@@ -269,8 +270,12 @@ class Pmu(UnitParams):
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of the pages, of the copies of the table that links them, and of the counts."""
-        words = self.page * self.width(unit, design) + self.tables * self.entry_bits
-        return self.pages * (words + (self.share_bits if self.shares > 1 else 0))
+        tables = self.tables * self.entry_bits + (self.share_bits if self.shares > 1 else 0)
+        return super().memory_bits(unit, design) + self.pages * tables
+
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The pages."""
+        return [Ram(self.width(unit, design), self.pages * self.page)]
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """``free``: pages that were used before; ``starts``: references with table entries.

@@ -13,6 +13,7 @@ from ...arithmetic.pipeline import Lane, Pipeline, pattern, written
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.ram import Ram
 from ...design.table import Design, Unit
 
 
@@ -99,6 +100,11 @@ class ReduceRows(UnitParams):
         pairs = design.lanes - 1 + self.levels(design.lanes)[1]
         converted = design.lanes * self.conversion.multipliers
         return converted + pairs * self.pair.multipliers
+
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The tables of constants of the tree."""
+        pairs = design.lanes - 1 + self.levels(design.lanes)[1]
+        return design.lanes * self.conversion.tables + pairs * self.pair.tables
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One, which gives a beat for a complete row."""

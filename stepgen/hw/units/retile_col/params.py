@@ -12,6 +12,7 @@ from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part, Queue, copied
 from ...design.params import UnitParams
+from ...design.ram import Ram
 from ...design.table import Channel, Design, Unit
 
 
@@ -95,9 +96,9 @@ class RetileCol(UnitParams):
         rank = design.channel[unit.outputs["y"]].rank
         return [Channel("rows", 0, 0, rank, depth=self.complete)]
 
-    def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the tile memory."""
-        return self.depth * design.lanes * self.bits
+    def rams(self, unit: Unit, design: Design) -> list[Ram]:
+        """The tile memory."""
+        return [Ram(design.channel[unit.outputs["y"]].data_bits, self.depth)]
 
     def lean(self) -> RetileCol:
         """With memory for one chunk, which is read before the next one is written."""
