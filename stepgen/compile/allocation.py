@@ -8,22 +8,30 @@ from dataclasses import dataclass, field, replace
 
 from ..hw.design.table import Design
 from ..ir.errors import StepError
-from .cost import on_chip_bits, unit_bits
+from .budget import Budget, budget_of
 from .memories import Choice, Rows, Stored, lowered
-from .needs import KIB, TooLarge
+from .needs import TooLarge
 
 Lowered = Callable[[Stored], Rows]
 
+NOTHING = 1e-6
+"""Of a budget: what a memory takes that is larger at no cost."""
+
 
 def allocated(
-    rows: Lowered, depths: Mapping[str, int], *, fuse: bool = True, onchip: float | None = None
+    rows: Lowered,
+    depths: Mapping[str, int],
+    *,
+    fuse: bool = True,
+    onchip: float | Budget | None = None,
 ) -> Design:
     """The design of a program whose memories fit into a budget.
 
     Without a budget, and where one suffices, all memories and FIFOs are large enough for full rate.
     Else each has the least with which every run ends at first. What is left goes to FIFOs, then to
-    the memories through which the most beats go in a run for each bit that they take more: what is
-    written and read at the same time saves at most a cycle per beat.
+    the memories through which the most beats go in a run for each bit that they take more, or for
+    what else the budget counts: what is written and read at the same time saves at most a cycle per
+    beat.
 
     Parameters
     ----------
@@ -31,8 +39,8 @@ def allocated(
         Lowers the program.
     depths, fuse
         As for `stepgen.compile.lower.lower`.
-    onchip : float, optional
-        The budget in KiB.
+    onchip : float or Budget, optional
+        The budget, a number in KiB.
 
     Raises
     ------
@@ -43,15 +51,14 @@ def allocated(
     design = full.design(depths, fuse=fuse)
     if onchip is None:
         return design
-    if not 0 < onchip < math.inf:
-        raise StepError(f"onchip must be a positive number of KiB, not {onchip:g}")
-    if on_chip_bits(design) <= onchip * KIB:
+    budget = budget_of(onchip)
+    if budget.holds(design):
         return design
-    search = _Search(rows, depths, fuse, full.stored.choices)
+    search = _Search(rows, depths, fuse, full.stored.choices, budget)
     lean = search.least()
-    if search.bits(lean, paced=False) > onchip * KIB:
-        raise TooLarge(search.design(lean, paced=False), full.graph, onchip)
-    return search.raised(lean, onchip * KIB)
+    if search.takes(lean, paced=False) > budget.most:
+        raise TooLarge(search.design(lean, paced=False), full.graph, budget)
+    return search.raised(lean)
 
 
 @dataclass
@@ -65,12 +72,14 @@ class _Search:
         As for `allocated`.
     choices : mapping of str to Choice
         The memories that have several sizes.
+    budget : Budget
     """
 
     lower: Lowered
     depths: Mapping[str, int]
     fuse: bool
     choices: Mapping[str, Choice]
+    budget: Budget
     _made: dict[tuple[frozenset[str], bool], Design | StepError] = field(default_factory=dict)
 
     def design(self, lean: frozenset[str], *, paced: bool) -> Design:
@@ -93,15 +102,16 @@ class _Search:
             raise made
         return made
 
-    def bits(self, lean: frozenset[str], *, paced: bool) -> float:
-        """On-chip bits of that design; infinite if there is none."""
+    def takes(self, lean: frozenset[str], *, paced: bool) -> float:
+        """What that design takes of the budget; infinite if there is none."""
         try:
-            return on_chip_bits(self.design(lean, paced=paced))
+            design = self.design(lean, paced=paced)
         except StepError:
             return math.inf
+        return self.budget.design(design)
 
     def least(self) -> frozenset[str]:
-        """The memories that are the least where a design takes the fewest bits.
+        """The memories that are the least where a design takes the least of the budget.
 
         Where less memory in one place takes more in FIFOs, or can't do, it has its full size. Those
         that are alike are decided together.
@@ -111,37 +121,38 @@ class _Search:
             kind = repr(choice.full), repr(choice.lean), choice.beats
             alike.setdefault(kind, set()).add(name)
         lean = frozenset(self.choices)
-        if math.isinf(self.bits(lean, paced=False)):
+        if math.isinf(self.takes(lean, paced=False)):
             lean = frozenset()
             for names in alike.values():
-                if not math.isinf(self.bits(lean | names, paced=False)):
+                if not math.isinf(self.takes(lean | names, paced=False)):
                     lean |= names
         for names in alike.values():
-            if names <= lean and self.bits(lean - names, paced=False) < self.bits(
+            if names <= lean and self.takes(lean - names, paced=False) < self.takes(
                 lean, paced=False
             ):
                 lean -= names
         return lean
 
-    def raised(self, lean: frozenset[str], budget: float) -> Design:
+    def raised(self, lean: frozenset[str]) -> Design:
         """The design whose memories are large again as far as the budget reaches."""
-        paced = self.bits(lean, paced=True) <= budget
-        bits = self.bits(lean, paced=paced)
+        most = self.budget.most
+        paced = self.takes(lean, paced=True) <= most
+        takes = self.takes(lean, paced=paced)
         design = self.design(lean, paced=paced)
-        more = {name: _more(self.choices[name], design) for name in sorted(lean)}
+        more = {name: self._more(self.choices[name], design) for name in sorted(lean)}
         order = sorted(more, key=lambda name: -self.choices[name].beats / more[name])
         large: list[str] = []
         for name in order:
-            if bits + more[name] <= budget:
+            if takes + more[name] <= most:
                 large.append(name)
-                bits += more[name]
-        while self.bits(lean.difference(large), paced=paced) > budget:
+                takes += more[name]
+        while self.takes(lean.difference(large), paced=paced) > most:
             large.pop()
         return self.design(lean.difference(large), paced=paced)
 
-
-def _more(choice: Choice, design: Design) -> int:
-    """Bits that the larger memory takes more, at least 1."""
-    units = [u for u in design.units if u.origin == choice.origin and u.params == choice.lean]
-    both = (unit_bits(replace(u, params=choice.full), design) - unit_bits(u, design) for u in units)
-    return max([1, *both])
+    def _more(self, choice: Choice, design: Design) -> float:
+        """What the larger memory takes more; next to nothing where that is not more."""
+        taken = self.budget.unit
+        units = [u for u in design.units if u.origin == choice.origin and u.params == choice.lean]
+        both = (taken(replace(u, params=choice.full), design) - taken(u, design) for u in units)
+        return max([NOTHING, *both])

@@ -21,6 +21,7 @@ from ..ir.hazards import hazards
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, wire_levels
 from .allocation import allocated
+from .budget import Budget
 from .circuit import circuits
 from .connected import Connected
 from .fusion import fuse as fuse_units
@@ -358,7 +359,7 @@ def lower(
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
-    onchip: float | None = None,
+    onchip: float | Budget | None = None,
 ) -> Design:
     """Lower a graph to a design table.
 
@@ -375,9 +376,9 @@ def lower(
     fuse : bool
         Whether element-wise functions that follow each other become one unit, if nothing else
         uses the streams between them.
-    onchip : float, optional
-        KiB that all on-chip memories may take together. Those that need not hold as much as full
-        rate takes get less where it is scarce.
+    onchip : float or Budget, optional
+        KiB that all on-chip memories may take together, or the block RAM of a board. Those that
+        need not hold as much as full rate takes get less where it is scarce.
 
     Returns
     -------

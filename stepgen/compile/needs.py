@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,10 +10,9 @@ from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.stream import Stream
-from .cost import on_chip_bits, unit_bits
+from .budget import Budget
+from .cost import on_chip_bits
 
-KIB = 8 * 1024
-"""Bits of a KiB."""
 NAMED = 3
 """Needs that are told."""
 
@@ -29,7 +27,8 @@ class Need:
         The operator, and the channel that it stores.
     place : int
         Which of the operator's inputs that is, where its unit has an input for each.
-    bits : int
+    takes : int
+        In what is counted by the budget.
     alike : str
         Equal for memories of the same kind and size.
     less : str
@@ -39,27 +38,28 @@ class Need:
     where: str
     holds: str
     place: int
-    bits: int
+    takes: int
     alike: str
     less: str
 
 
-def needs(design: Design) -> Iterator[Need]:
+def needs(design: Design, budget: Budget) -> Iterator[Need]:
     """All memories of a design that operators need: those in units, and FIFOs."""
     for unit in design.units:
-        bits = unit_bits(unit, design.seen_by(unit))
-        if bits and unit.origin:
+        takes = budget.unit(unit, design.seen_by(unit))
+        if takes and unit.origin:
             port = unit.params.weights or unit.params.inputs[0]
             held, place = unit.inputs[port], unit.params.inputs.index(port)
             alike = f"{unit.kind} {unit.params}"
-            yield Need(unit.origin, held, place, bits, alike, _format(design.channel[held]))
+            yield Need(unit.origin, held, place, takes, alike, _format(design.channel[held]))
     for channel in design.channels:
         reader = design.consumers[channel.name]
         place = [*reader.inputs.values()].index(channel.name)
         origin = reader.origin or design.producers[channel.name].origin
-        if origin:
-            alike, bits = f"FIFO {channel.depth} {channel.width}", channel.memory_bits
-            yield Need(origin, channel.name, place, bits, alike, _format(channel))
+        takes = budget.fifo(channel)
+        if takes and origin:
+            alike = f"FIFO {channel.depth} {channel.width}"
+            yield Need(origin, channel.name, place, takes, alike, _format(channel))
 
 
 def _format(channel: Channel) -> str:
@@ -78,8 +78,7 @@ class TooLarge(StepError):
         The smallest.
     graph : Graph
         The program.
-    onchip : float
-        The budget in KiB.
+    budget : Budget
 
     Attributes
     ----------
@@ -87,27 +86,26 @@ class TooLarge(StepError):
         What it takes.
     """
 
-    def __init__(self, design: Design, graph: Graph, onchip: float) -> None:
-        super().__init__(_told(design, graph, onchip))
+    def __init__(self, design: Design, graph: Graph, budget: Budget) -> None:
+        super().__init__(_told(design, graph, budget))
         self.bits = on_chip_bits(design)
 
 
-def _told(design: Design, graph: Graph, onchip: float) -> str:
+def _told(design: Design, graph: Graph, budget: Budget) -> str:
     """Its largest needs, and what helps."""
     groups: dict[str, list[Need]] = {}
-    for need in needs(design):
+    for need in needs(design, budget):
         groups.setdefault(need.alike, []).append(need)
-    largest = sorted(groups.values(), key=lambda group: -sum(n.bits for n in group))[:NAMED]
-    said = "; ".join(_said(group, graph) for group in largest)
-    least = math.ceil(10 * on_chip_bits(design) / KIB) / 10
-    return f"{design.name} needs {least:,} KiB on chip at least, not {onchip:g}: {said}"
+    largest = sorted(groups.values(), key=lambda group: -sum(n.takes for n in group))[:NAMED]
+    said = [_said(group, graph, budget.unit_of) for group in largest]
+    return ": ".join(filter(None, (budget.refused(design), "; ".join(said))))
 
 
-def _said(group: list[Need], graph: Graph) -> str:
+def _said(group: list[Need], graph: Graph, unit_of: str) -> str:
     first = group[0]
     more = f", as {len(group) - 1} more do" if len(group) > 1 else ""
     return (
-        f"{first.where} takes {first.bits:,} bits for {first.holds}{more}, less with "
+        f"{first.where} takes {first.takes:,} {unit_of} for {first.holds}{more}, less with "
         f"{_remedy(group, graph)}"
     )
 

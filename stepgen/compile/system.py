@@ -13,6 +13,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.system import SystemGraph
 from ..ir.wire import LANES, wire_levels
+from .budget import Budget
 from .connected import Connected
 from .lower import Lowering, check_lanes, lower
 from .memories import Stored
@@ -29,7 +30,7 @@ def lowered(
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
-    onchip: float | None = None,
+    onchip: float | Budget | None = None,
 ) -> Design:
     """Lower a program, or a system of several, to one design table.
 

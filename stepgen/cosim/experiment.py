@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..compile.budget import Budget
 from ..compile.system import lowered
 from ..emit.elaborate import interface, verilog
 from ..emit.interface import StreamPort
@@ -74,7 +75,7 @@ class Experiment:
         Lanes of a beat.
     bus : Bus
         The off-chip port.
-    depths, fuse, onchip : mapping of str to int, bool, float
+    depths, fuse, onchip : mapping of str to int, bool, float or Budget
         As for `stepgen.compile.lower.lower`.
     memory : MemoryTiming
         Timing of the off-chip memory.
@@ -114,7 +115,7 @@ class Experiment:
     max_cycles: int = MAX_CYCLES
     built: Design | None = None
     sdram: SdramTiming | None = None
-    onchip: float | None = None
+    onchip: float | Budget | None = None
     stops: bool = False
 
     def __post_init__(self) -> None:

@@ -14,8 +14,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..compile.budget import KIB
 from ..compile.cost import on_chip_bits, unit_bits
-from ..compile.needs import KIB
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Channel, Design
 from ..ir.dims import show as show_extent

@@ -10,9 +10,10 @@ import pytest
 from seeds import some_slow
 
 import stepgen as sg
+from stepgen.compile.budget import KIB
 from stepgen.compile.cost import on_chip_bits
 from stepgen.compile.lower import lower
-from stepgen.compile.needs import KIB, TooLarge
+from stepgen.compile.needs import TooLarge
 from stepgen.fuzz import draw
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import compare
