@@ -195,7 +195,8 @@ def _show(tally: Tally) -> None:
         f"{tally.cases:,} cases in {tally.runs:,} runs: "
         f"{tally.agrees:,} agree, {tally.failed:,} fail, "
         f"{tally.cases - tally.agrees - tally.failed:,} refused; "
-        f"{tally.deadlocks:,} have deadlocks that their advice frees",
+        f"{tally.deadlocks:,} have deadlocks that their advice frees, {tally.errors:,} stop with "
+        f"the error that is predicted",
     )
     for name, why in unreachable().items():
         console.show(f"{name} is for invalid programs: {why}")

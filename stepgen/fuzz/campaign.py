@@ -70,6 +70,8 @@ class Tally:
     agrees, failed : int
     deadlocks : int
         Of those that agree: deadlocks at depths asked for, which their advice frees.
+    errors : int
+        Of those that agree: runs that stop with an error, in all faces.
     refused : dict of str to int
         Refusals of whole programs, of steps of the generator and of the timing on tiles, by message
         without names.
@@ -98,6 +100,7 @@ class Tally:
     runs: int = 0
     agrees: int = 0
     deadlocks: int = 0
+    errors: int = 0
     failed: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     unjudged: dict[str, int] = field(default_factory=dict)
@@ -111,7 +114,7 @@ class Tally:
 
     def __post_init__(self) -> None:
         take_fields(self)
-        if min(self.cases, self.runs, self.agrees, self.deadlocks, self.failed) < 0:
+        if min(self.cases, self.runs, self.agrees, self.deadlocks, self.errors, self.failed) < 0:
             raise StepError("a campaign can't have compared less than 0 cases")
 
     def pairs(self) -> Pairs:
@@ -129,6 +132,7 @@ class Tally:
         self.runs += one.runs
         self.agrees += one.status == "agrees"
         self.deadlocks += one.deadlock
+        self.errors += one.error
         self.failed += one.status == "failed"
         for told, counts in ((one.refused, self.refused), (one.unjudged, self.unjudged)):
             for message, count in told.items():
@@ -152,6 +156,8 @@ class Result:
         How many were compared.
     deadlock : bool
         Whether it deadlocks as it should.
+    error : bool
+        Whether it stops with an error as it should.
     steps : tuple of str
     refused, unjudged : dict of str to int
         See `Tally`.
@@ -166,6 +172,7 @@ class Result:
     says: str
     runs: int = 0
     deadlock: bool = False
+    error: bool = False
     steps: tuple[str, ...] = ()
     refused: dict[str, int] = field(default_factory=dict)
     unjudged: dict[str, int] = field(default_factory=dict)
@@ -249,7 +256,8 @@ def tried(number: int, share: Share) -> Result:
         verdict.signature,
         says,
         sum(v.status == "agrees" for v in verdicts),
-        any(v.status == "agrees" and v.prediction is None for v in verdicts),
+        any(v.status == "agrees" and v.prediction is None and not v.stops for v in verdicts),
+        any(v.status == "agrees" and v.stops for v in verdicts),
         steps,
         dict(refused),
         dict(unjudged),

@@ -31,7 +31,7 @@ from ..semantics.executor import Result
 from ..semantics.shapes import measure
 from ..timing.deadlock import MOST_TOLD, Deadlock
 from ..timing.drive import TooLong
-from ..timing.model import Prediction
+from ..timing.model import Fault, Prediction
 from ..timing.tiles.machines import SDA
 from . import structure
 from .case import MAX_CYCLES, Case
@@ -60,12 +60,15 @@ class Verdict:
         The cycle model's run, where there was one.
     untimed : tuple of str
         Why there was no timing on tiles.
+    stops : bool
+        Whether the run ends in an error, as it does in the reference.
     """
 
     status: Literal["agrees", "refused", "failed"]
     says: str = ""
     prediction: Prediction | None = None
     untimed: tuple[str, ...] = ()
+    stops: bool = False
 
     @property
     def signature(self) -> str:
@@ -115,8 +118,9 @@ def compare_all(cases: Sequence[Case], *, rtl: bool = True, levels: bool = True)
         if "design" not in vars(experiment):
             return verdicts
         built = experiment.design
-        prediction = verdicts[-1].prediction
-        if prediction is not None:
+        if verdicts[-1].stops:
+            experiments.append((number, replace(experiment, built=built, stops=True)))
+        elif verdicts[-1].prediction is not None:
             experiments += ((number, one) for one in case.disturbed(experiment))
     if rtl and experiments:
         found = _simulated([one for _, one in experiments], cases[0].simulator)
@@ -137,6 +141,8 @@ def _modelled(case: Case, experiment: Experiment, levels: bool) -> Verdict:
             return Verdict("refused", f"lowering: {error}")
         try:
             prediction = experiment.prediction
+        except Fault as fault:
+            return _of_fault(experiment, fault)
         except Deadlock as deadlock:
             try:
                 return _of_deadlock(case, experiment, deadlock)
@@ -253,6 +259,15 @@ def _of_deadlock(case: Case, experiment: Experiment, deadlock: Deadlock) -> Verd
         if not stuck(case, {**advised, **depths}):
             raise _Failed(f"one less than the advised depth frees it too: {deadlock}")
     return Verdict("agrees", "a deadlock that its advice frees")
+
+
+def _of_fault(experiment: Experiment, fault: Fault) -> Verdict:
+    """An error of the cycle model is one of the reference, which the circuit is to show, too."""
+    try:
+        assert experiment.reference
+    except StepError:
+        return Verdict("agrees", f"an error of both: {fault}", stops=True)
+    raise _Failed(f"the cycle model stops with an error, where the reference ends: {fault}")
 
 
 def _levels(case: Case, experiment: Experiment) -> None:

@@ -84,6 +84,8 @@ def _of_run(case: Case) -> Iterator[str]:
         yield f"bus {case.bus.data_bits}"
         yield f"burst {case.bus.burst}"
     yield "depths asked for" if case.depths else "depths derived"
+    if case.onchip is not None:
+        yield "around scarce memory"
     worst = max(case.stalls.probability.values(), default=0.0)
     yield f"around stalls up to {worst}"
     if any(case.stalls.late.values()):

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compile.budget import KIB
 from ..compile.cost import on_chip_bits
-from ..compile.needs import KIB, TooLarge
+from ..compile.needs import TooLarge
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming

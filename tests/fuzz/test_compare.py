@@ -107,6 +107,49 @@ def test_a_model_that_stops_where_the_reference_ends_is_found(
     assert "deadlock at any depth, where the reference ends" in verdict.says
 
 
+def errors(count: int) -> list[Case]:
+    """Runs of a memory for 4 rows, of which some have larger buffers."""
+    rng, found = np.random.default_rng(8), []
+    for _ in range(count):
+        g = sg.Graph("room")
+        x = g.input("x", sg.int8[sg.ragged("R", bound=3), 4], ("N", sg.ragged("D", bound=3)))
+        g.output(x.bufferize(rank=1, most=4).streamify(count=2), "y")
+        most = int(rng.choice([1, 3]))
+
+        def tile(most: int = most) -> Any:
+            return rng.integers(-9, 9, (rng.integers(most + 1), 4)).astype(np.int8)
+
+        chunks = [[tile() for _ in range(rng.integers(4))] for _ in range(4)]
+        stalls = Stalls(int(rng.integers(99)), {"x": 0.3, "y": 0.3})
+        found.append(Case(g, {"x": chunks}, lanes=2, stalls=stalls))
+    return found
+
+
+def test_an_error_of_both_agrees() -> None:
+    verdicts = compare_all(errors(12), rtl=False)
+    assert {v.status for v in verdicts} == {"agrees"}
+    stopped = [v for v in verdicts if v.stops]
+    assert 0 < len(stopped) < len(verdicts)
+    assert all("stores a buffer of x of " in v.says for v in stopped)
+
+
+@pytest.mark.slow
+def test_an_error_agrees_in_the_circuit_too() -> None:
+    verdicts = compare_all(errors(12))
+    assert {v.status for v in verdicts} == {"agrees"}
+    assert {v.stops for v in verdicts} == {False, True}
+
+
+def test_an_error_that_the_reference_does_not_have_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (stops,) = [c for c in errors(12) if compare(c, rtl=False).stops][:1]
+    monkeypatch.setattr(experiment.Experiment, "reference", True)
+    verdict = compare(stops, rtl=False)
+    assert verdict.status == "failed"
+    assert "stops with an error, where the reference ends: " in verdict.says
+
+
 def test_a_wrong_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = experiment.Result.beats
 

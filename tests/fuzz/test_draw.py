@@ -17,6 +17,7 @@ from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import compare
 from stepgen.fuzz.draw import case, cases
 from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
+from stepgen.ir.dims import product_bound
 from stepgen.ir.function import Mapped, function_types
 from stepgen.ir.operator import own_operators
 from stepgen.pages import probe
@@ -146,6 +147,28 @@ def test_all_that_may_be_around_a_run_is_drawn(drawn) -> None:
     late = [(run, name) for run in runs for name, n in run.stalls.late.items() if n > 500]
     assert any(name in run.graph.inputs for run, name in late)
     assert any(name in run.graph.outputs for run, name in late)
+
+
+def test_memories_with_room_for_few_and_for_many_rows_are_drawn() -> None:
+    room: Counter[str] = Counter()
+    for number in range(120):
+        drawn, _, _ = cases(31, number, wanted={"stored": 30.0, "travelled": 30.0})
+        for node in drawn[0].graph.nodes:
+            if node.op == "bufferize":
+                buffer = node.outputs[0].dtype
+                bound, most = (
+                    product_bound([*buffer.shape, buffer.tile.rows]),
+                    node.attrs.get("most"),
+                )
+                room["all" if most is None else "few" if most < bound else "many"] += 1
+    assert 0 < room["few"] < room["many"] < room["all"]
+
+
+def test_scarce_memory_is_drawn(drawn) -> None:
+    """Budgets from the least on, and between it and what full rate takes."""
+    scarce = [one for one, _, _ in drawn if one.onchip is not None]
+    assert len(scarce) > len(drawn) / 12
+    assert all(one.onchip > 0 and not one.depths for one in scarce)
 
 
 def test_rare_steps_are_drawn_more_often() -> None:

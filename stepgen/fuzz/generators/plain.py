@@ -235,7 +235,7 @@ class Program:
         """Chunks in on-chip memory, and how often and in which order they are read."""
         x = x if x.rank else x.promote()
         rank = self.number(1, x.rank)
-        buffers, how = x.bufferize(rank=rank), self.number(0, 4)
+        buffers, how = stored.kept(self, x, rank), self.number(0, 4)
         if how == 0:
             own = x.accum(sg.fn.retile_row(), rank=rank)
             return buffers.streamify(own.promote(0).expand(count=2) if self.number(0, 1) else own)

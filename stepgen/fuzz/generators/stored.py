@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 import stepgen as sg
 
+from ...ir.dims import product_bound
 from ...ir.stream import Stream
 
 if TYPE_CHECKING:
     from .plain import Program
+
+MOST = 12
+"""Rows of a buffer that there is memory for, at most, where the types know no bound."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,28 @@ class Way:
     told: tuple[Stream, ...] = ()
 
 
+def kept(program: Program, x: Stream, rank: int) -> Stream:
+    """Chunks in a memory: by default for all rows that there may be, or for so many.
+
+    Seldom these are fewer, so that a run may end in an error.
+    """
+    tile = x.dtype
+    assert isinstance(tile, sg.Tile)
+    rows = product_bound([*x.shape[len(x.shape) - rank :], tile.rows])
+    how = program.number(0, 9)
+    if how > 3 or (rows is None and how > 0):
+        return x.bufferize(rank=rank)
+    if rows is None:
+        return x.bufferize(rank=rank, most=program.number(1, MOST))
+    least = max(1, rows)  # an empty group takes a row, too
+    few = program.number(max(1, least // 2), least)
+    return x.bufferize(rank=rank, most=few if how < 2 else least + program.number(0, 3))
+
+
 def travelled(program: Program, x: Stream, name: str) -> Stream:
     """Chunks of a stream whose references travel before they are read."""
     x = x if x.rank else x.promote()
-    buffers = x.bufferize(rank=program.number(1, x.rank))
+    buffers = kept(program, x, program.number(1, x.rank))
 
     def selector(n: int) -> Stream:
         count = program.number(1, 3)
