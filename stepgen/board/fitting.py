@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..synth.part import Part
+from .block_rams import alone, taken
 from .description import Board, extent
 
 WORDS = {
@@ -18,10 +19,7 @@ WORDS = {
 }
 """Names of resources in sentences."""
 
-BLOCK_BYTES = 2048
-"""Of a tensor in one block RAM."""
-
-_LESS = {
+LESS = {
     "lut": "fewer lanes, or experts that share regions (time_multiplex)",
     "ff": "fewer lanes, or experts that share regions (time_multiplex)",
     "multiplier": "fewer lanes (a matrix unit has lanes x lanes), or experts that share regions "
@@ -48,20 +46,28 @@ class Shares:
     ----------
     board : Board
     takes : dict of str to float
-        By resource; ``memory`` for tensors. Without what stands around the design, except for block
-        RAM in which tensors lie.
+        By resource; ``memory`` for tensors. Block RAM with what stands around the design, all else
+        without it.
     why : str
         Why it can't stand on the board, whatever it takes; else empty.
+    block_rams : int
+        How many it takes; those of the design alone where it can't stand on the board.
     """
 
     board: Board
     takes: Mapping[str, float]
     why: str
+    block_rams: int
 
     @property
     def fits(self) -> bool:
         """Whether it takes no more than there is."""
         return not self.why and max(self.takes.values()) <= 1
+
+    @property
+    def missing(self) -> int:
+        """Block RAMs that the board has too few."""
+        return max(0, self.block_rams - self.board.chip.block_rams)
 
 
 def shares(design: Design, board: Board, used: Mapping[str, int]) -> Shares:
@@ -72,22 +78,22 @@ def shares(design: Design, board: Board, used: Mapping[str, int]) -> Shares:
     design : Design
     board : Board
     used : mapping of str to int
-        What it takes of any, such as the total of `stepgen.synth.estimate.estimate`.
+        What it takes of any, such as the total of `stepgen.synth.estimate.estimate`; not of block
+        RAM, which is counted.
     """
     there = available(board.chip)
-    end, size = extent(design)
-    used = {**used, "memory": end}
-    if end and board.memory["kind"] == "block":
-        used["block_ram"] += -(-size // BLOCK_BYTES)
+    end, _ = extent(design)
+    why, blocks = "", 0
+    try:
+        blocks = taken(design, board).total
+    except StepError as error:
+        why, blocks = str(error), alone(design, board)
+    used = {**used, "memory": end, "block_ram": blocks}
     takes = {
         what: used[what] / max(1, amount)
         for what, amount in {**there, "memory": board.memory_bytes}.items()
     }
-    try:
-        board.around(design)
-    except StepError as error:
-        return Shares(board, takes, str(error))
-    return Shares(board, takes, "")
+    return Shares(board, takes, why, blocks)
 
 
 def check_room(design: Design, board: Board, used: Mapping[str, int]) -> None:
@@ -106,5 +112,5 @@ def check_room(design: Design, board: Board, used: Mapping[str, int]) -> None:
     more = 100 * used[what] / max(1, there[what]) - 100
     raise StepError(
         f"{design.name} is too large for {board.name}: it takes {used[what]:,} {WORDS[what]} of "
-        f"{there[what]:,}, {more:.0f} % too many; less take {_LESS[what]}"
+        f"{there[what]:,}, {more:.0f} % too many; less take {LESS[what]}"
     )

@@ -48,7 +48,12 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
             used = estimate(design).total
         for name, board in known.items():
             found = shares(design, board, used)
-            rows[name] |= {"fits": found.fits, "takes": dict(found.takes), "why": _why(found)}
+            rows[name] |= {
+                "fits": found.fits,
+                "takes": dict(found.takes),
+                "block_rams": {"takes": found.block_rams, "missing": found.missing},
+                "why": _why(found),
+            }
     if json:
         console.show_json({"boards": list(rows.values()), "outdated": outdated})
     elif program.program is None:
@@ -78,6 +83,7 @@ def _why(found: Shares) -> str:
 
     over = [what for what, share in found.takes.items() if share > 1]
     words = {**WORDS, "memory": "memory"}
+    words["block_ram"] += f" ({found.missing:,} too few)"
     return f"not enough {', '.join(words[what] for what in over)}" if over else found.why
 
 
@@ -118,6 +124,7 @@ def _show_shares(name: str, rows: Any) -> None:
     columns = ("board", "plugged in at", name, *resources.values())
     console.show(
         console.table(f"What {name} takes", *columns, rows=shown, left=3),
-        "By what it takes of an ECP5, estimated, without what stands around it on a board; stepgen "
-        "synth and build tell what it takes.",
+        "By what it takes of an ECP5, estimated, without what stands around it on a board. Block "
+        "RAM is counted for each board, with that; --onchip BOARD gives memories no more than a "
+        "board has. stepgen synth and build tell what it takes.",
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import BoardOptions, HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def command(
     from stepgen.tools.atomic import check_folder
 
     loaded = program.load(draw=False)
-    design = hardware.experiment(loaded).design
     board, auto = where.board()
+    design = hardware.fitting(loaded, board)
     earlier = [] if loaded.design is None else [Path(program.program)]
     folder = output or (earlier or [Path("build")])[0]
     check_folder(folder)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import BoardOptions, HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
 
 if TYPE_CHECKING:
@@ -84,16 +85,17 @@ def command(
     from stepgen.tools.atomic import atomic_file
 
     board, auto = where.board(simulated=True)
-    if not where.name.startswith(VIRTUAL):
+    simulated = where.name.startswith(VIRTUAL)
+    if not simulated:
         check_open(board, program.program)
     loaded = program.load()
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
-    design = hardware.experiment(loaded).design
+    design = hardware.experiment(loaded).design if simulated else hardware.fitting(loaded, board)
     with ExitStack() as opened:
         progress = opened.enter_context(waiting.progress(quiet=json))
         target: str | Board = where.name
-        if not where.name.startswith(VIRTUAL):
+        if not simulated:
             earlier = where.earlier(program.program)
             made = build(design, board, auto=auto, earlier=earlier, progress=progress)
             check_clock(design, made)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stepgen.board.description import Board
+    from stepgen.compile.budget import Budget
     from stepgen.cosim.experiment import Experiment
     from stepgen.hw.design.table import Bus, Design
     from stepgen.program.program import Program
@@ -132,10 +133,10 @@ class HardwareOptions:
     cover: int | None = _circuit(
         "Cycles of the memory's latency that loads cover.", type=int, show_default="16"
     )
-    onchip: float | None = _circuit(
-        "On-chip memory that the circuit may take; memories hold less where it is scarce.",
-        type=float,
-        metavar="KIB",
+    onchip: str | None = _circuit(
+        "On-chip memory that the circuit may take, in KiB or as the block RAM of a board; "
+        "memories hold less where it is scarce.",
+        metavar="KIB|BOARD",
     )
     depths: Sequence[str] = _circuit(
         "Beats that the FIFO of a channel holds; repeatable.",
@@ -163,21 +164,61 @@ class HardwareOptions:
     def experiment(self, program: Program, **more: Any) -> Experiment:
         """The program on this circuit; `more` are further arguments of `Experiment`."""
         from stepgen.cosim.experiment import Experiment
-        from stepgen.ir.errors import StepError
 
-        if self.onchip is not None and not 0 < self.onchip < math.inf:
-            raise StepError(f"--onchip takes a positive number of KiB, not {self.onchip:g}")
+        onchip = self.budget()
         depths, lanes = depths_of(self.depths, "beats"), lanes_of(self.lanes, program)
         if program.design is not None:
-            self._check(program.design, program.name, depths)
+            self._check(program.design, program.name, depths, onchip)
             return Experiment(program.graph, program.inputs, built=program.design, **more)
         more |= {"bus": self.bus(), "depths": depths, "fuse": not self.no_fuse}
-        more |= {"onchip": self.onchip}
+        more |= {"onchip": onchip}
         return Experiment(program.graph, program.inputs, lanes=lanes, **more)
 
-    def _check(self, design: Design, folder: str, depths: dict[str, int]) -> None:
-        from stepgen.compile.cost import on_chip_bits
-        from stepgen.compile.needs import KIB
+    def budget(self) -> Budget | None:
+        """The on-chip memory that there is; None if nothing bounds it."""
+        from stepgen.board.description import boards
+        from stepgen.compile.budget import Bits
+        from stepgen.ir.errors import StepError
+
+        if self.onchip is None:
+            return None
+        if self.onchip in (known := boards()):
+            from stepgen.board.memory import BoardMemory
+
+            return BoardMemory(known[self.onchip])
+        try:
+            kib = float(self.onchip)
+        except ValueError:
+            raise StepError(
+                f"--onchip takes a number of KiB or a board, {', '.join(known)}, not "
+                f"{self.onchip!r}"
+            ) from None
+        if not 0 < kib < math.inf:
+            raise StepError(f"--onchip takes a positive number of KiB, not {kib:g}")
+        return Bits(kib)
+
+    def fitting(self, program: Program, board: Board) -> Design:
+        """The design; refused if the block RAM of a board does not suffice for it."""
+        from stepgen.board.memory import BoardMemory
+        from stepgen.compile.system import lowered
+
+        design, memory = self.experiment(program).design, BoardMemory(board)
+        memory.check(
+            design,
+            lambda: lowered(
+                program.graph,
+                lanes=design.lanes,
+                bus=design.bus,
+                depths=depths_of(self.depths, "beats"),
+                fuse=not self.no_fuse,
+                onchip=memory,
+            ),
+        )
+        return design
+
+    def _check(
+        self, design: Design, folder: str, depths: dict[str, int], onchip: Budget | None
+    ) -> None:
         from stepgen.ir.errors import StepError
 
         design.with_depths(depths)
@@ -185,10 +226,10 @@ class HardwareOptions:
         _agree("--burst", self.burst, design.bus.burst, folder)
         _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
         _agree("--cover", self.cover, design.bus.latency, folder)
-        if self.onchip is not None and on_chip_bits(design) > self.onchip * KIB:
+        if onchip is not None and not onchip.holds(design):
             raise StepError(
-                f"--onchip can't be {self.onchip:g}: the design in {folder} is finished, with "
-                f"{on_chip_bits(design) / KIB:,.1f} KiB on chip"
+                f"--onchip can't be {self.onchip}: the design in {folder} is finished, with "
+                f"{onchip.design(design):,} {onchip.unit_of} on chip"
             )
         if self.no_fuse and design.fused:
             raise StepError(
@@ -251,49 +292,6 @@ def depths_of(texts: Sequence[str], what: str, *words: str) -> dict[str, Any]:
             raise StepError(f"--depth {name} takes {numbers}, not {value!r}")
         found[name] = int(value)
     return found
-
-
-@dataclass(frozen=True)
-class BoardOptions:
-    """A board to build for."""
-
-    name: str = option(
-        "A board that stepgen board lists.", "--board", required=True, type=NAME, metavar="BOARD"
-    )
-    clock: str | None = option(
-        "Clock of the design in MHz, or auto: the board's if that is met, else the one that is.",
-        metavar="MHZ|auto",
-    )
-
-    def board(self, *, simulated: bool = False) -> tuple[Board, bool]:
-        """The board with its clock, and whether another clock will do.
-
-        With `simulated` it may be one that is simulated, whose clock is that of its file.
-        """
-        from stepgen.board.description import named
-        from stepgen.board.device import VIRTUAL
-        from stepgen.ir.errors import StepError
-
-        board = named(self.name.removeprefix(VIRTUAL) if simulated else self.name)
-        if self.clock is not None and self.name.startswith(VIRTUAL):
-            raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
-        if self.clock == "auto" and board.vivado:
-            raise StepError(
-                f"--clock auto can't be given for {self.name}: Vivado tells which clock is met"
-            )
-        if self.clock in (None, "auto"):
-            return board, self.clock is not None
-        try:
-            mhz = float(self.clock)
-        except ValueError:
-            mhz = math.nan
-        if not 1 <= mhz <= 1000:
-            raise StepError(f"--clock takes auto or 1 to 1000 MHz, not {self.clock!r}")
-        return board.at(round(1e6 * mhz)), False
-
-    def earlier(self, program: str) -> list[Path]:
-        """Where the bitstream of a design folder may be already."""
-        return [Path(program) / self.name] if Path(program).is_dir() else []
 
 
 @dataclass(frozen=True)

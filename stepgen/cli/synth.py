@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import BoardOptions, HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
 if TYPE_CHECKING:
     from stepgen.board.build import Bitstream
@@ -31,7 +32,7 @@ def command(
     check_open(board, program.program)
     loaded = program.load(draw=False)
     outdated = program.tell_outdated(loaded, json=json)
-    design = hardware.experiment(loaded).design
+    design = hardware.fitting(loaded, board)
     with waiting.progress(quiet=json) as progress:
         made = build(
             design, board, auto=auto, earlier=where.earlier(program.program), progress=progress

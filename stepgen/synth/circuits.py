@@ -143,7 +143,7 @@ _SHIFTS = ("$shift", "$shiftx", "$shl", "$shr", "$sshl", "$sshr")
 _RAM_ROWS, _RAM_BITS = 16, 4
 """Of a block of LUT RAM."""
 _BLOCK_ROWS, _BLOCK_BITS = 512, 36
-_MOST_FREE = 48
+MOST_FREE = 48
 """Rows of the largest memory that Yosys makes of LUT RAM when it may choose."""
 
 
@@ -239,7 +239,7 @@ def _memory(found: Counter[str], memory: Mapping[str, Any], *, free: bool) -> No
     rows = memory["rows"]
     blocks = -(-rows // _RAM_ROWS)
     for width, clocked in memory["reads"]:
-        if free and clocked and rows > _MOST_FREE:
+        if free and clocked and rows > MOST_FREE:
             found["block_ram"] += -(-rows // _BLOCK_ROWS) * -(-width // _BLOCK_BITS)
             continue
         if clocked:

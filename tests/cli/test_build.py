@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import fake_tools
+import numpy
 import pytest
 from fake_tools import NAMES, FakeTools
 
@@ -279,3 +280,50 @@ def test_a_programmed_board_is_run(stepgen, loader, tools, monkeypatch, here) ->
     assert data["design"]["hash"] == design.hash
     assert data["cycles"]["board"] == data["cycles"]["predicted"]
     assert data["tools"]["python"]
+
+
+RING = """
+import stepgen as sg
+
+
+def ring(rows: int = 4000):
+    g = sg.Graph("ring")
+    x = g.input("x", sg.int8[sg.ragged("R", bound=rows), 8], (2, 1))
+    g.output(x.expand(count=3, rank=1), "y")
+    return g
+"""
+
+
+@pytest.mark.parametrize("command", ["synth", "build", "deploy"])
+def test_block_ram_that_is_missing_is_told_before_any_tool_runs(
+    stepgen, here, tools, command
+) -> None:
+    (here / "ring.py").write_text(RING, encoding="utf-8")
+    numpy.savez(here / "x.npz", x=numpy.zeros((2, 1, 3, 8), numpy.int8))
+    line = f"{command} ring.py:ring --inputs x.npz --board ulx3s-12f"
+    said = stepgen(line)
+    assert (said.code, tools.calls) == (2, [])
+    assert said.err.replace("\n", " ").strip() == (
+        "stepgen: ring is too large for ULX3S (LFE5U-12F): it takes 45 block RAMs of 32, 13 too "
+        "many (33 in units and FIFOs, 10 in the stream buffers, 2 in the link); --onchip ulx3s-12f "
+        "makes it fit, with 29"
+    )
+    more = stepgen(f"{line} --set rows=20000")
+    assert "; --onchip does not make it fit; less take a cap on the rows of" in more.err
+    if command != "deploy":
+        assert stepgen(f"{line} --onchip ulx3s-12f").code == 0
+        assert tools.calls == list(NAMES)
+
+
+def test_a_board_is_a_budget_for_all_commands(stepgen, here) -> None:
+    (here / "ring.py").write_text(RING, encoding="utf-8")
+    sizes = {
+        budget: stepgen(f"show ring.py:ring --design --json {budget}").json
+        for budget in ("", "--onchip ulx3s-85f", "--onchip ulx3s-12f")
+    }
+    rams = [table["estimate"]["total"]["block_ram"] for table in sizes.values()]
+    assert rams == [33, 33, 17]
+    rows = stepgen("board ring.py:ring --json").json["boards"]
+    (small,) = (row for row in rows if row["board"] == "ulx3s-12f")
+    assert small["block_rams"] == {"takes": 45, "missing": 13}
+    assert small["why"] == "not enough block RAMs (13 too few)"

@@ -150,6 +150,7 @@ def test_a_test_leaves_one_that_repeats_it(stepgen, here, folder) -> None:
         ("time built --lanes 4", "--lanes can't be 4: the design in built is finished, with 2"),
         ("run built --lanes 4", "--lanes can't be 4: the design in built is finished, with 2"),
         ("show built --design --onchip 0.1", "--onchip can't be 0.1: the design in built is fini"),
+        ("show built --design --onchip icebreaker --bus-bits 32", "--onchip can't be icebreaker: "),
         ("test built --bus-bits 64", "--bus-bits can't be 64: the design in built is finished, wi"),
         ("verilog built --burst 16", "--burst can't be 16: the design in built is finished, wi"),
         ("time built --outstanding 8", "--outstanding can't be 8: the design in built is finished"),

@@ -76,6 +76,14 @@ MISTAKES = [
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
     ("time p.py:layer --onchip nan", "--onchip takes a positive number of KiB, not nan"),
     (
+        "time p.py:layer --onchip ulx3s",
+        "--onchip takes a number of KiB or a board, alveo-u55c, .*, not 'ulx3s'",
+    ),
+    (
+        "show p.py:layer --design --onchip icebreaker --set rows=40000",
+        "the tensors of layer end at .* bytes, but iCEBreaker has 131,072 bytes of memory for .*",
+    ),
+    (
         "show p.py:layer --design --onchip 0.01",
         r"layer needs \S+ KiB on chip at least, not 0.01: .* less with .*",
     ),

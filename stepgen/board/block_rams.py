@@ -1,0 +1,130 @@
+"""Block RAM that a design takes of a board, with what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..hw.board import cobs
+from ..hw.board.buffers import ahead_of, widths
+from ..hw.board.crc import FRAME_BYTE
+from ..hw.board.family import family
+from ..hw.board.memory import queues
+from ..hw.board.protocol import BUFFER_BYTES
+from ..hw.board.sdram.controller import data_queues
+from ..hw.board.top import Surroundings
+from ..hw.counters import totals
+from ..hw.design.block_rams import Blocks
+from ..hw.design.ram import Ram
+from ..hw.design.table import Design
+from ..hw.units.sink.params import Sink
+from ..hw.units.source.params import Source
+from ..synth.circuits import MOST_FREE
+from .description import Board
+from .parts_of import CONTROL, LINK, MEMORY, STREAMS
+
+BYTE = 8
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Block RAMs that a design takes of a board.
+
+    Attributes
+    ----------
+    design : int
+        Those of its units and FIFOs.
+    around : mapping of str to int
+        Those of what stands around it, by part.
+    total : int
+        All together; less than the sum where memories share blocks.
+    there : int
+        How many the board has.
+    """
+
+    design: int
+    around: Mapping[str, int]
+    total: int
+    there: int
+
+    @property
+    def missing(self) -> int:
+        """How many the board has too few."""
+        return max(0, self.total - self.there)
+
+    def __str__(self) -> str:
+        """As in "it takes …"."""
+        others = ", ".join(f"{count:,} in {part}" for part, count in self.around.items() if count)
+        return (
+            f"{self.total:,} block RAMs of {self.there:,}, {self.missing:,} too many "
+            f"({self.design:,} in units and FIFOs, {others})"
+        )
+
+
+def taken(design: Design, board: Board) -> Taken:
+    """Block RAMs of a design on a board, counted in its table.
+
+    They are those of the hard blocks that circuits instantiate on ECP5 and Gowin. Elsewhere tools
+    choose, and may take fewer.
+
+    Raises
+    ------
+    StepError
+        If the design can't stand on the board.
+    """
+    blocks = family(board.chip.family).blocks
+    own = [*blocks.design(design)]
+    around = {part: [*rams] for part, rams in _around(design, board.around(design), blocks)}
+    return Taken(
+        blocks.total(own),
+        {part: blocks.total(rams) for part, rams in around.items()},
+        blocks.total([*own, *(ram for rams in around.values() for ram in rams)]),
+        board.chip.block_rams,
+    )
+
+
+def alone(design: Design, board: Board) -> int:
+    """Block RAMs of the units and FIFOs of a design, wherever it stands."""
+    blocks = family(board.chip.family).blocks
+    return blocks.total(blocks.design(design))
+
+
+def _around(
+    design: Design, around: Surroundings, blocks: Blocks
+) -> Iterator[tuple[str, Iterator[Ram]]]:
+    """The memories around a design, by part."""
+    yield MEMORY, _memory(design, around, blocks)
+    yield STREAMS, _streams(design, around.beats, blocks)
+    yield LINK, iter([Ram(FRAME_BYTE, BUFFER_BYTES), Ram(BYTE, cobs.BLOCK_BYTES)])
+    yield CONTROL, _counters(len(design.channels) if around.counters else 0)
+
+
+def _memory(design: Design, around: Surroundings, blocks: Blocks) -> Iterator[Ram]:
+    if not around.memory_words:
+        return
+    bus, words = design.bus, around.memory_words
+    if around.sdram is not None:
+        fifos = data_queues(around.sdram, bus)
+    else:
+        fifos = queues(bus.data_bits, words)
+        if not around.single_port:
+            yield from bus.bytes * [Ram(BYTE, words)]
+    for channel in fifos.values():
+        yield from blocks.fifo(channel)
+
+
+def _streams(design: Design, beats: int, blocks: Blocks) -> Iterator[Ram]:
+    for unit in design.units:
+        if isinstance(unit.params, Source | Sink):
+            (name,) = (*unit.inputs.values(), *unit.outputs.values())
+            width = design.channel[name].width
+            yield from (Ram(bits, beats) for bits in widths(width))
+            if isinstance(unit.params, Source):
+                yield from blocks.fifo(ahead_of(width))
+
+
+def _counters(channels: int) -> Iterator[Ram]:
+    """Of a memory that is read at two places."""
+    rows, bits = totals(channels)
+    if rows > MOST_FREE:
+        yield from 2 * [Ram(bits, rows)]

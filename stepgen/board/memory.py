@@ -1,0 +1,71 @@
+"""The block RAM of a board as a budget of on-chip memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..compile.budget import Budget
+from ..hw.board.family import family
+from ..hw.design.table import Channel, Design, Unit
+from ..ir.errors import StepError
+from .block_rams import taken
+from .description import Board
+from .fitting import LESS
+
+
+class BoardMemory(Budget):
+    """The block RAM of a board that is left for a design.
+
+    Parameters
+    ----------
+    board : Board
+    """
+
+    unit_of = "block RAMs"
+
+    def __init__(self, board: Board):
+        self.board = board
+        self.most = board.chip.block_rams
+        self.blocks = family(board.chip.family).blocks
+
+    def design(self, design: Design) -> int:
+        return taken(design, self.board).total
+
+    def unit(self, unit: Unit, design: Design) -> int:
+        return self.blocks.total(self.blocks.unit(unit, design))
+
+    def fifo(self, channel: Channel) -> int:
+        return self.blocks.total(self.blocks.fifo(channel))
+
+    def refused(self, design: Design) -> str:
+        return (
+            f"{design.name} is too large for {self.board.name}: with the least memory it takes "
+            f"{taken(design, self.board)}"
+        )
+
+    def check(self, design: Design, smaller: Callable[[], Design]) -> None:
+        """Refuse a design whose memories have too many blocks, before any tool does.
+
+        Where tools choose how memories are made, they tell.
+
+        Parameters
+        ----------
+        design : Design
+        smaller : callable
+            The design of the same program with this budget.
+
+        Raises
+        ------
+        StepError
+            How many blocks are missing, and whether the budget makes the design fit.
+        """
+        if not self.blocks.instantiated or self.holds(design):
+            return
+        try:
+            less = f"--onchip {self.board.key} makes it fit, with {self.design(smaller()):,}"
+        except StepError:
+            less = f"--onchip does not make it fit; less take {LESS['block_ram']}"
+        raise StepError(
+            f"{design.name} is too large for {self.board.name}: it takes "
+            f"{taken(design, self.board)}; {less}"
+        )

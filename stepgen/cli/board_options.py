@@ -1,0 +1,57 @@
+"""Options of commands for a board."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepgen.cli.groups import option
+from stepgen.cli.outputs import NAME
+
+if TYPE_CHECKING:
+    from stepgen.board.description import Board
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """A board to build for."""
+
+    name: str = option(
+        "A board that stepgen board lists.", "--board", required=True, type=NAME, metavar="BOARD"
+    )
+    clock: str | None = option(
+        "Clock of the design in MHz, or auto: the board's if that is met, else the one that is.",
+        metavar="MHZ|auto",
+    )
+
+    def board(self, *, simulated: bool = False) -> tuple[Board, bool]:
+        """The board with its clock, and whether another clock will do.
+
+        With `simulated` it may be one that is simulated, whose clock is that of its file.
+        """
+        from stepgen.board.description import named
+        from stepgen.board.device import VIRTUAL
+        from stepgen.ir.errors import StepError
+
+        board = named(self.name.removeprefix(VIRTUAL) if simulated else self.name)
+        if self.clock is not None and self.name.startswith(VIRTUAL):
+            raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
+        if self.clock == "auto" and board.vivado:
+            raise StepError(
+                f"--clock auto can't be given for {self.name}: Vivado tells which clock is met"
+            )
+        if self.clock in (None, "auto"):
+            return board, self.clock is not None
+        try:
+            mhz = float(self.clock)
+        except ValueError:
+            mhz = math.nan
+        if not 1 <= mhz <= 1000:
+            raise StepError(f"--clock takes auto or 1 to 1000 MHz, not {self.clock!r}")
+        return board.at(round(1e6 * mhz)), False
+
+    def earlier(self, program: str) -> list[Path]:
+        """Where the bitstream of a design folder may be already."""
+        return [Path(program) / self.name] if Path(program).is_dir() else []
