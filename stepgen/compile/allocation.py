@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ..hw.design.table import Design
 from ..ir.errors import StepError
+from ..ir.garbage import no_searches
 from .budget import Budget, budget_of
 from .memories import Choice, Rows, Stored, lowered
 from .needs import TooLarge
@@ -47,6 +48,14 @@ def allocated(
     StepError
         If the program has no design, or none within the budget: with the largest needs.
     """
+    with no_searches():
+        return _allocated(rows, depths, fuse, onchip)
+
+
+def _allocated(
+    rows: Lowered, depths: Mapping[str, int], fuse: bool, onchip: float | Budget | None
+) -> Design:
+    """See `allocated`."""
     full = lowered(rows)
     design = full.design(depths, fuse=fuse)
     if onchip is None:

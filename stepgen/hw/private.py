@@ -4,13 +4,13 @@
 test for each, which says what to look at where another version has changed it.
 """
 
-import gc
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment, MemoryData, MemoryInstance
+
+from ..ir.garbage import no_searches
 
 __all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
 
@@ -51,23 +51,8 @@ def reused(part: Elaboratable) -> None:
 
 def module(circuit: Elaboratable, name: str, platform=None, ports=None) -> str:
     """A circuit in RTLIL, as the top module: `amaranth.back.rtlil.convert`."""
-    with _kept():
+    with no_searches():
         return rtlil.convert(circuit, name=name, platform=platform, ports=ports, emit_src=False)
-
-
-@contextmanager
-def _kept() -> Iterator[None]:
-    """No search for garbage: a circuit is millions of objects that all live until it is written.
-
-    Looking through them again and again took half of the time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set[str]]:

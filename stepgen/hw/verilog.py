@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from ..ir.garbage import no_searches
 from . import private
 from .design.table import Design
 from .explicit import explicit
@@ -103,8 +104,8 @@ def written(
         Modules of earlier designs.
     """
     library = Library(name, platform, kept)
-    system = circuit(library.instance)
-    top = private.module(system, name, platform)
+    with no_searches():
+        top = private.module(circuit(library.instance), name, platform)
     removed = () if initial and contents else _NO_CONTENTS
     removed = removed if initial else (*_NO_VALUES, *removed)
     rtlil = _yosys(f"{library.rtlil}\n{top}", *removed, *_PASSES, "write_rtlil")
