@@ -57,7 +57,7 @@ def references(graph: Graph, made: Stream) -> References:
             if isinstance(stream.dtype, Buffer) and stream not in found.shares:
                 raise node.failure(
                     f"it merges the buffers {made.name} and {stream.name}, and circuits read "
-                    f"buffers of one bufferize in one place"
+                    f"buffers of one bufferize in one place: merge what streamify reads of each"
                 )
     readers = tuple(node for node in graph.nodes if node in found.readers)
     if not readers:

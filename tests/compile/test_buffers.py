@@ -1,12 +1,16 @@
 """Bufferize and Streamify as one unit: its memory, and what has no circuit."""
 
+import numpy as np
 import pytest
 
 import stepgen as sg
 from stepgen.compile.cost import hardware
 from stepgen.compile.lower import lower
 from stepgen.compile.references import references
+from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import compare
 from stepgen.hw.units.pmu.params import Pmu
+from stepgen.semantics.executor import run
 
 ROWS = sg.int8[2, 8]
 
@@ -177,7 +181,8 @@ def uneven() -> sg.Graph:
         (unread, r"^bufferize kept at .*: nothing reads its buffers kept\.0"),
         (
             mixed,
-            r"^reassemble reassemble_0 at .*: it merges the buffers one\.0 and other\.0, and",
+            r"^reassemble reassemble_0 at .*: it merges the buffers one\.0 and other\.0, and .* in "
+            r"one place: merge what streamify reads of each",
         ),
         (repeated, r"^bufferize kept at .*: its buffers kept\.0 go to expand_0 as promote_0\.0"),
         (
@@ -190,3 +195,31 @@ def uneven() -> sg.Graph:
 def test_what_has_no_circuit(make, said):
     with pytest.raises(sg.StepError, match=said):
         lower(make())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_read_of_several_memories_is_merged_instead(seed):
+    """What a refusal says to do gives the same, and has a circuit."""
+    rng = np.random.default_rng(seed)
+    counts = [int(n) for n in rng.integers(1, 4, 2)]
+    chosen = rng.permutation([n for n, many in enumerate(counts) for _ in range(many)])
+    named = zip("xz", counts, strict=True)
+    inputs = {name: rng.integers(-9, 9, (n, 3, 2, 8), np.int8) for name, n in named}
+    inputs |= {"sel": np.eye(2, dtype=bool)[chosen]}
+
+    def program(*, before: bool) -> sg.Graph:
+        g = sg.Graph("several")
+        sel = g.input("sel", sg.Selector(2, hot=1), (sum(counts),))
+        several = [
+            g.input(name, ROWS, (many, 3)).bufferize(rank=1)
+            for name, many in zip("xz", counts, strict=True)
+        ]
+        if before:
+            several = [buffers.streamify() for buffers in several]
+        y = sg.reassemble(several, sel, rank=int(before))
+        g.output(y if before else y.streamify(), "y")
+        return g
+
+    ours, others = (run(program(before=b), inputs).beats("y", 4) for b in (True, False))
+    assert all(np.array_equal(getattr(ours, f), getattr(others, f)) for f in ("kind", "data"))
+    assert compare(Case(program(before=True), inputs), rtl=False).status == "agrees"
