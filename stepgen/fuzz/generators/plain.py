@@ -233,25 +233,7 @@ class Program:
 
     def step_stored(self, x: Stream, name: str) -> Stream:
         """Chunks in on-chip memory, and how often and in which order they are read."""
-        x = x if x.rank else x.promote()
-        rank = self.number(1, x.rank)
-        buffers, how = stored.kept(self, x, rank), self.number(0, 4)
-        if how == 0:
-            own = x.accum(sg.fn.retile_row(), rank=rank)
-            return buffers.streamify(own.promote(0).expand(count=2) if self.number(0, 1) else own)
-        if how == 1:
-            inner = [self.dim(ragged=True) for _ in range(self.number(0, 2))]
-            return buffers.streamify(self.beside(name, sg.Selector(2), buffers, *inner))
-        if self.number(0, 1):
-            buffers = buffers.flatten(0, 1) if buffers.rank else buffers.promote()
-        count = self.pick(None, 1, 3)
-        tiles = [dim.static or 0 for dim in x.shape[-rank:]]
-        if how == 2 or not all(tiles):
-            return buffers.streamify(count=count)
-        most = int(np.prod(tiles)) - 1
-        shape = [self.number(1, 3) for _ in range(self.number(1, 3))]
-        stride = [self.number(0, most // max(1, sum(shape) - len(shape))) for _ in shape]
-        return buffers.streamify(count=count, shape=shape, stride=stride)
+        return stored.read_again(self, x, name)
 
     def step_travelled(self, x: Stream, name: str) -> Stream:
         """Chunks in on-chip memory whose references are forked, routed and merged."""

@@ -1,10 +1,12 @@
-"""Draws the ways of references to buffers: forked, routed, merged again, read in several places."""
+"""Draws what is stored on chip, and the ways of references to it: forked, routed, merged, read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 import stepgen as sg
 
@@ -52,6 +54,29 @@ def kept(program: Program, x: Stream, rank: int) -> Stream:
     least = max(1, rows)  # an empty group takes a row, too
     few = program.number(max(1, least // 2), least)
     return x.bufferize(rank=rank, most=few if how < 2 else least + program.number(0, 3))
+
+
+def read_again(program: Program, x: Stream, name: str) -> Stream:
+    """Chunks of a stream, and how often and in which order they are read."""
+    x = x if x.rank else x.promote()
+    rank = program.number(1, x.rank)
+    buffers, how = kept(program, x, rank), program.number(0, 4)
+    if how == 0:
+        own = x.accum(sg.fn.retile_row(), rank=rank)
+        return buffers.streamify(own.promote(0).expand(count=2) if program.number(0, 1) else own)
+    if how == 1:
+        inner = [program.dim(ragged=True) for _ in range(program.number(0, 2))]
+        return buffers.streamify(program.beside(name, sg.Selector(2), buffers, *inner))
+    if program.number(0, 1):
+        buffers = buffers.flatten(0, 1) if buffers.rank else buffers.promote()
+    count = program.pick(None, 1, 3)
+    tiles = [dim.static or 0 for dim in x.shape[-rank:]]
+    if how == 2 or not all(tiles):
+        return buffers.streamify(count=count)
+    most = int(np.prod(tiles)) - 1
+    shape = [program.number(1, 3) for _ in range(program.number(1, 3))]
+    stride = [program.number(0, most // max(1, sum(shape) - len(shape))) for _ in shape]
+    return buffers.streamify(count=count, shape=shape, stride=stride)
 
 
 def travelled(program: Program, x: Stream, name: str) -> Stream:
