@@ -25,6 +25,9 @@ class Circuit(ABC):
     moves : bool
         Whether the units move elements and do not look at them, so that the items of tuples can go
         separate ways.
+    selects : bool
+        Whether the units choose by the arrival of elements, and send selectors that tell what they
+        chose, as their second output. The first items of tuples decide for the others.
     bundles : bool
         Whether it only makes tuples of its inputs, or takes tuples apart, for which it needs no
         unit.
@@ -34,6 +37,7 @@ class Circuit(ABC):
 
     covers: ClassVar[str] = ""
     moves: ClassVar[bool] = False
+    selects: ClassVar[bool] = False
     bundles: ClassVar[bool] = False
     restructures: ClassVar[bool] = False
 

@@ -10,8 +10,6 @@ from ..ir.stream import Node, Stream, StreamType
 from .circuit import circuits
 from .transforms.rewrite import deep
 
-MERGE = "eager_merge"
-
 
 def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
     """The same program without tuples, for the lowering: its types are not inferred again.
@@ -58,7 +56,7 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
         copies[node] = [_copy(node, new, node.name, 0)]
         new.nodes += copies[node]
         for n in range(1, 1 if _bundles(node) else max(map(_width, node.outputs), default=1)):
-            if node.op == MERGE:
+            if _selects(node):
                 parts = _follow(copies[node][0], node, n, free(node, n), free(node, n))
             else:
                 parts = [_copy(node, new, free(node, n), n)]
@@ -77,7 +75,7 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
         read = [[deep(one, s.depth) for one in items(s)] for s in node.inputs]
         if isinstance(node.attrs.get("fn"), Function) or _bundles(node):
             some[0].inputs = tuple(one for each in read for one in each)
-        elif node.op == MERGE:
+        elif _selects(node):
             some[0].inputs = tuple(each[0] for each in read)
             for n, last in enumerate(some[1:], 1):
                 gather = last.inputs[0].node
@@ -91,6 +89,11 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
 def _bundles(node: Node) -> bool:
     circuit = circuits().get(node.op)
     return circuit is not None and circuit.bundles
+
+
+def _selects(node: Node) -> bool:
+    circuit = circuits().get(node.op)
+    return circuit is not None and circuit.selects
 
 
 def _width(stream: Stream) -> int:
@@ -116,18 +119,14 @@ def _follow(merge: Node, node: Node, n: int, *names: str) -> list[Node]:
     A selector of the merge names one chunk, so the dim that reassembling adds has extent 1.
     """
     (data, selector), rank = node.outputs, node.attrs["rank"]
-    attrs = {
-        "reassemble": {"rank": rank, "order": "index"},
-        "flatten": {"lo": rank, "hi": rank + 1},
-    }
-    gather, level = (
-        Node(merge.graph, op, name, (), attrs[op], node.where)
-        for op, name in zip(attrs, names, strict=True)
-    )
-    gathered = (data.shape[0], static(1), *data.shape[1:]), (*data.totals, *selector.totals)
-    for one, (shape, totals) in ((gather, gathered), (level, (data.shape, data.totals))):
+    gathered, levelled = names
+    by, chunk = {"rank": rank, "order": "index"}, {"lo": rank, "hi": rank + 1}
+    gather = Node(merge.graph, "reassemble", gathered, (), by, node.where)
+    level = Node(merge.graph, "flatten", levelled, (), chunk, node.where)
+    one, totals = (data.shape[0], static(1), *data.shape[1:]), (*data.totals, *selector.totals)
+    for made, shape, counts in ((gather, one, totals), (level, data.shape, data.totals)):
         kind = StreamType(shape, data.dtype.leaves[n])
-        one.outputs = (Stream(one, 0, kind, totals, data.volume),)
+        made.outputs = (Stream(made, 0, kind, counts, data.volume),)
     level.inputs = gather.outputs
     return [gather, level]
 
@@ -138,7 +137,7 @@ def _check(node: Node) -> None:
     if not pairs or _bundles(node) or isinstance(node.attrs.get("fn"), Function):
         return
     told, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
-    if circuit is None or not (circuit.moves or node.op == MERGE):
+    if circuit is None or not (circuit.moves or circuit.selects):
         raise node.failure(f"{told}, but this operator has no circuit for tuples")
     if node.attrs.get("order") == "arrival":
         raise node.failure(

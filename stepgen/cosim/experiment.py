@@ -11,19 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..compile.budget import Budget
 from ..compile.system import lowered
 from ..emit.elaborate import interface, verilog
 from ..emit.interface import StreamPort
 from ..emit.kernels import kernel_files
-from ..emit.windows import Windows, windows_of
 from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
-from ..hw.units.random_store.params import RandomStore
-from ..hw.units.store.params import Store
 from ..ir.arguments import take_fields
 from ..ir.dtypes import address
 from ..ir.errors import StepError
@@ -37,13 +33,13 @@ from ..semantics import system as systems
 from ..semantics.beats import to_beats
 from ..semantics.executor import Result
 from ..semantics.inputs import to_tokens
-from ..semantics.memory import as_bytes
 from ..timing.drive import MAX_CYCLES
 from ..timing.model import Fault, Prediction, predict
 from ..tools.waiting import Progress, quiet
 from . import icarus
 from .building import FAST_BUILD
-from .case import Case, Mask, Refusals, write_cases
+from .case import Case, Refusals, write_cases
+from .contents import Contents
 from .driving import check
 from .icarus import FourState
 from .idle import noisy
@@ -235,61 +231,20 @@ class Experiment:
             written = len(moved[bus.inputs["w"]]) if params.writes else 0
         return read * self.bus.bytes, written * self.bus.bytes
 
-    def undefined(self, stored: Mapping[str, npt.NDArray[np.bool_]]) -> Mask | None:
-        """Bytes of the windows without a value: tensors without contents, where not stored.
-
-        Parameters
-        ----------
-        stored : mapping of str to bool array
-            Which elements of the tensors that the program writes are stored, in memory order.
-        """
-        holes = {}
-        for name, tensor in self.graph.tensors.items():
-            defined = np.ones(tensor.shape[0] * tensor.shape[1], np.bool_)
-            if name in stored and name not in self.inputs:
-                defined = stored[name]
-            holes[name] = (255 * ~defined).astype(np.uint8).repeat(tensor.element.bytes)
-        image = self.image(holes)
-        return None if image is None else image.astype(np.bool_)
-
-    def image(self, contents: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8] | None:
-        """The windows of the off-chip memory, from each tensor's elements in memory order."""
-        regions = self.design.regions
-        if not regions:
-            return None
-        return Windows(windows_of(self.design)).image(
-            (region.base, as_bytes(contents[name], self.graph.tensors[name].element))
-            for name, region in regions.items()
-        )
-
     def _payloads(self, port: StreamPort) -> Rows:
         beats = self.reference.beats(port.name, self.design.lanes_at(port.name))
         if port.element == address.name:
             check_numbers(f"output {port.name}", beats.data, port.bits)
         return pack(beats, port)
 
-    def _check_stored(self) -> None:
-        """Refuse addresses to be stored that its wires do not tell.
-
-        Raises
-        ------
-        StepError
-        """
-        for unit in self.design.units:
-            if not isinstance(unit.params, Store | RandomStore):
-                continue
-            x, name = self.design.channel[unit.inputs["x"]], unit.params.region
-            if x.element == address.name:
-                numbers = self.reference.images[name][self.reference.stored[name]]
-                check_numbers(f"tensor {name}", numbers, x.bits)
-
     def case(self, *, judge: bool = False, four_state: bool = False) -> Case:
         """Inputs and expected results of a co-simulation."""
         design, outside = self.design, interface(self.design)
+        memory = Contents(design, self.graph)
         case = Case(
             name=self.graph.name,
             sources={p.name: pack(self.beats[p.name], p) for p in outside.sources},
-            memory=self.image(systems.images(self.graph, self.inputs)),
+            memory=memory.image(systems.images(self.graph, self.inputs)),
             timing=self.memory,
             stalls=self.stalls,
             limit=UNPREDICTED_CYCLES if self.max_cycles == MAX_CYCLES else self.max_cycles,
@@ -310,15 +265,15 @@ class Experiment:
                 stops=True,
                 limit=fault.stopped.cycles + MARGIN,
             )
-        self._check_stored()
+        memory.check_addresses(self.reference)
         reference, shows_x = self.reference, four_state and not judge
         nothing = {name: np.zeros_like(stored) for name, stored in reference.stored.items()}
         case = dataclasses.replace(
             case,
             expected={p.name: self._payloads(p) for p in outside.sinks},
-            memory_after=self.image(reference.images),
-            undefined=self.undefined(nothing) if shows_x else None,
-            undefined_after=self.undefined(reference.stored) if shows_x else None,
+            memory_after=memory.image(reference.images),
+            undefined=memory.undefined(self.inputs, nothing) if shows_x else None,
+            undefined_after=memory.undefined(self.inputs, reference.stored) if shows_x else None,
         )
         if self.unpredicted:
             return case

@@ -20,6 +20,7 @@ class EagerMergeCircuit(Circuit):
     """
 
     covers = "chunks of bounded dims"
+    selects = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         level = wire_levels(node.inputs[0].dtype) + node.attrs["rank"]
