@@ -9,10 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_searches() -> Iterator[None]:
-    """Search for no garbage: for work that makes millions of objects which all live to its end.
-
-    Looking through them again and again takes up to half of the time.
-    """
+    """Search for no garbage: for work that makes millions of objects which all live to its end."""
     enabled = gc.isenabled()
     gc.disable()
     try:
