@@ -52,16 +52,18 @@ module OB(input I, output O); assign O = I; endmodule
 module BB(inout B, input I, input T, output O); assign B = T ? 1'bz : I; assign O = B; endmodule
 module ODDRX1F(input SCLK, RST, D0, D1, output Q); assign Q = SCLK ? D0 : D1; endmodule
 module EHXPLLL(input CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PHASESTEP,
-    PHASELOADREG, PLLWAKESYNC, ENCLKOP, output CLKOP, output LOCK);
+    PHASELOADREG, PLLWAKESYNC, ENCLKOP, ENCLKOS, output CLKOP, CLKOS, LOCK);
   parameter CLKI_DIV = 0, CLKFB_DIV = 0, CLKOP_DIV = 0, CLKOP_CPHASE = 0, CLKOP_FPHASE = 0;
   parameter PLLRST_ENA = "", INTFB_WAKE = "", STDBY_ENABLE = "", DPHASE_SOURCE = "";
   parameter OUTDIVIDER_MUXA = "", OUTDIVIDER_MUXB = "", OUTDIVIDER_MUXC = "";
   parameter OUTDIVIDER_MUXD = "", CLKOP_ENABLE = "", FEEDBK_PATH = "";
+  parameter CLKOS_ENABLE = "", CLKOS_DIV = 0, CLKOS_CPHASE = 0, CLKOS_FPHASE = 0;
   wire clock = CLKI;
   LOCKS
-  assign CLKOP = CLKI;
+  assign CLKOP = CLKI, CLKOS = ~CLKI;
   assign LOCK = locked;
   initial if (CLKI_DIV != 1 || CLKFB_DIV != 2) $fatal;
+  initial if (2 * (CLKOS_CPHASE - CLKOP_CPHASE) != CLKOS_DIV) $fatal;
 endmodule
 """
 
@@ -73,14 +75,16 @@ module IOBUF(inout IO, input I, T, output O); assign IO = T ? 1'bz : I; assign O
 module BUFG(input I, output O); assign O = I; endmodule
 module ODDR(input C, CE, D1, D2, R, S, output Q); assign Q = C ? D1 : D2; endmodule
 module ODDRE1(input C, D1, D2, SR, output Q); assign Q = C ? D1 : D2; endmodule
-module MMCM(input CLKIN1, CLKFBIN, PWRDWN, RST, output CLKFBOUT, CLKOUT0, LOCKED);
+module MMCM(input CLKIN1, CLKFBIN, PWRDWN, RST, output CLKFBOUT, CLKOUT0, CLKOUT1, LOCKED);
   parameter BANDWIDTH = "", CLKIN1_PERIOD = 0.0, DIVCLK_DIVIDE = 0;
   parameter CLKFBOUT_MULT_F = 0.0, CLKOUT0_DIVIDE_F = 0.0;
+  parameter CLKOUT1_DIVIDE = 0, CLKOUT1_PHASE = 0.0;
   wire clock = CLKIN1;
   LOCKS
-  assign CLKFBOUT = CLKFBIN, CLKOUT0 = CLKIN1;
+  assign CLKFBOUT = CLKFBIN, CLKOUT0 = CLKIN1, CLKOUT1 = ~CLKIN1;
   assign LOCKED = locked;
   initial if (CLKIN1_PERIOD != 40.0 || CLKFBOUT_MULT_F != 2 * CLKOUT0_DIVIDE_F) $fatal;
+  initial if (CLKOUT1_DIVIDE != CLKOUT0_DIVIDE_F || CLKOUT1_PHASE != 180.0) $fatal;
 endmodule
 """
 
@@ -90,13 +94,15 @@ module OBUF(input I, output O); assign O = I; endmodule
 module IOBUF(inout IO, input I, OEN, output O); assign IO = OEN ? 1'bz : I; assign O = IO; endmodule
 module ODDR(input CLK, D0, D1, TX, output Q0, Q1); assign Q0 = CLK ? D0 : D1; endmodule
 module rPLL(input CLKIN, CLKFB, RESET, RESET_P, input [5:0] FBDSEL, IDSEL, ODSEL,
-    input [3:0] PSDA, FDLY, DUTYDA, output CLKOUT, LOCK);
+    input [3:0] PSDA, FDLY, DUTYDA, output CLKOUT, CLKOUTP, LOCK);
   parameter FCLKIN = "", IDIV_SEL = 0, FBDIV_SEL = 0, ODIV_SEL = 0, DEVICE = "";
   parameter DYN_IDIV_SEL = "", DYN_FBDIV_SEL = "", DYN_ODIV_SEL = "", CLKFB_SEL = "";
+  parameter PSDA_SEL = "", DUTYDA_SEL = "", DYN_DA_EN = "";
   wire clock = CLKIN;
   LOCKS
-  assign CLKOUT = CLKIN, LOCK = locked;
+  assign CLKOUT = CLKIN, CLKOUTP = ~CLKIN, LOCK = locked;
   initial if (IDIV_SEL != 0 || FBDIV_SEL != 1 || FCLKIN != "25") $fatal;
+  initial if (PSDA_SEL != "1000" || DUTYDA_SEL != "0000") $fatal;
 endmodule
 """
 
@@ -106,7 +112,7 @@ MODELS = {
     "artix7": AMD.replace("MMCM(", "MMCME2_BASE("),
     "ultrascale_plus": AMD.replace("MMCM(", "MMCME4_BASE("),
 }
-"""Of each family's blocks: the PLL passes its clock on, and locks after 9 cycles."""
+"""Of each family's blocks: the PLL passes its clock on, also inverted, and locks after 9 cycles."""
 
 BENCH = """
 module bench;
@@ -136,7 +142,8 @@ endmodule
 def test_pads_reset_and_clock(tmp_path, name: str, wires: int) -> None:
     device, blocks = Device(name), family(name)
     pads = {CLOCK: wires, "ask": 1, "seen": 4, "bus": 4, "sent": 1, "chip__cs_n": 1, "chip__cke": 1}
-    chip = Chip("toy", Toy(), blocks, blocks.pll(25_000_000, 50_000_000), pads)
+    pll = blocks.pll(25_000_000, 50_000_000)
+    chip = Chip("toy", Toy(), blocks, pll, pads, blocks.steps(pll) // 2)
     text = written("toy", lambda part: Toy(), platform=device)
     text += pins_written("toy_chip", chip, device)
     models = MODELS[name].replace("LOCKS", LOCKS)

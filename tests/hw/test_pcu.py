@@ -162,7 +162,7 @@ def test_tables_that_are_none(table, to, message):
         (("int8",), [("add", (0, 1), "int8")], "operation 0, add: it takes values that are not th"),
         (("int8",), [("add", (0,), "int8")], "operation 0, add: it needs 2 operands and 0 consta"),
         (("int8",), [("add", (0, 0), "f32")], "operation 0, add: it does not make f32 of int8 an"),
-        (("int8",), [("convert", (0,), "int8")], "operation 0, convert: it does not make int8 of"),
+        (("int8",), [("convert", (0,), "bool")], "operation 0, convert: it does not make bool of"),
         (("f32",), [("add", (0, 0), "f32")], "x must carry f32, not int8"),
         (("int7",), [], "int7 is no element type"),
     ],
