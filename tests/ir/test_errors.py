@@ -347,10 +347,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "map: mask_cols(value=0) needs the number of columns as address 1x1, not int8 1x8",
     ),
     (
-        lambda: _two(
-            lambda x, y: x.map(fn.place_row(), x, y), (4,), (4,), sg.address[2, 1], ADDRESS
-        ),
-        "map: place_row() can't place address 2x1 as a row of address 2x1",
+        lambda: _two(lambda x, y: x.map(fn.place_row(), x, y), (4,), (4,), sg.int8[2, 1], ADDRESS),
+        "map: place_row() can't place int8 2x1 as a row of int8 2x1",
     ),
     (lambda: _x(_g(), 4).map(fn.add()), "map: add() takes 2 tiles, not 1"),
     (

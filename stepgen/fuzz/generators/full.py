@@ -92,6 +92,7 @@ class Drawn(Choosing):
     """
 
     most = 10_000
+    overflows = True
 
     def __init__(self, seed: int, steps: Sequence[tuple[str, int]], scale: Scale) -> None:
         self.scale = scale

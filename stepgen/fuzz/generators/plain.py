@@ -59,6 +59,8 @@ class Program:
         The longest dynamic or ragged extent.
     most : int
         Numbers of an input, at most.
+    overflows : bool
+        Whether a run may end in the error of a memory that is too small.
     chunk_rank : int
         Rank of the chunks that are routed, at most.
     ranges : dict of str to range
@@ -69,6 +71,7 @@ class Program:
     bus = Bus()
     bound = BOUND
     most = 1 << 20
+    overflows = False
     chunk_rank = 1 << 20
 
     def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:

@@ -41,19 +41,20 @@ class Way:
 def kept(program: Program, x: Stream, rank: int) -> Stream:
     """Chunks in a memory: by default for all rows that there may be, or for so many.
 
-    Seldom these are fewer, so that a run may end in an error.
+    Where the program may, these are seldom fewer, so that a run ends in an error.
     """
     tile = x.dtype
     assert isinstance(tile, sg.Tile)
     rows = product_bound([*x.shape[len(x.shape) - rank :], tile.rows])
     how = program.number(0, 9)
-    if how > 3 or (rows is None and how > 0):
+    if how > 3 or (rows is None and (how > 0 or not program.overflows)):
         return x.bufferize(rank=rank)
     if rows is None:
         return x.bufferize(rank=rank, most=program.number(1, MOST))
     least = max(1, rows)  # an empty group takes a row, too
     few = program.number(max(1, least // 2), least)
-    return x.bufferize(rank=rank, most=few if how < 2 else least + program.number(0, 3))
+    enough = least + program.number(0, 3)
+    return x.bufferize(rank=rank, most=few if how < 2 and program.overflows else enough)
 
 
 def read_again(program: Program, x: Stream, name: str) -> Stream:
