@@ -3,7 +3,10 @@ import pytest
 from drawn import Draw, raises_error, to_beats, verify
 from harness import lone
 
+import stepgen as sg
+from stepgen.compile.lower import lower
 from stepgen.hw.design.table import Channel
+from stepgen.hw.unit import core_of
 from stepgen.hw.units.partition.params import Partition
 from stepgen.ir.errors import StepError
 
@@ -106,3 +109,19 @@ def test_an_output_may_carry_structure_alone():
     xs = [Channel("x", 2, 8, 3), Channel("sel", 2, 1, 1)]
     ys = [Channel("y0", 0, 0, 2), Channel("y1", 2, 8, 2)]
     assert lone(Partition(2, 2, surplus=False), xs, ys)
+
+
+@pytest.mark.parametrize("consumers", [1, 2, 3])
+@pytest.mark.parametrize("rank", [2, 4, 7])
+def test_references_by_selectors_narrower_than_their_stops(consumers: int, rank: int) -> None:
+    """A selector's wire also has levels of empty groups, which may need more bits than it."""
+    g = sg.Graph("routed")
+    dims = [2] * (rank + 1)
+    buffers = g.input("x", sg.int8[1, 4], [*dims, 2]).bufferize(rank=1)
+    parts = sg.partition(buffers, g.input("sel", sg.Selector(consumers, hot=1), dims), rank=0)
+    for n, part in enumerate(parts):
+        g.output(part.streamify(), f"y{n}")
+    design = lower(g)
+    (unit,) = (unit for unit in design.units if unit.kind == "partition")
+    assert unit.params.shares
+    assert core_of(unit, design).elaborate(None) is not None

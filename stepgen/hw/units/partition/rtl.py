@@ -100,7 +100,7 @@ class PartitionCore(UnitCore):
         params, x = self.params, self.x
         if not params.shares:
             return Const(1), Const(1)
-        bits = zip(self.sel.payload.data, params.shares, strict=True)
+        bits = zip(self.sel.payload.data[: len(params.shares)], params.shares, strict=True)
         terms = [Mux(bit, share, 0) for bit, share in bits]
         while len(terms) > 1:
             terms = [sum(terms[k : k + 2]) for k in range(0, len(terms), 2)]
