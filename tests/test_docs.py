@@ -76,7 +76,17 @@ def test_the_readme_has_every_command():
         assert ("stepgen", name) in said
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+SLOW = ("boards.md", "adding-a-board.md", "adding-a-verilog-kernel.md", "systems.md")
+"""Pages whose commands build most."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else (), id=page.name)
+        for page in PAGES
+    ],
+)
 def test_commands_of_a_page(page, folder, capsys, monkeypatch, tmp_path_factory):
     """Without the minutes of place and route, which `test_bitstreams_of_a_page` takes."""
     fake_tools.install(tmp_path_factory.mktemp("tools") / "bin", monkeypatch)

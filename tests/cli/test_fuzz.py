@@ -139,6 +139,7 @@ def test_what_a_replay_has_no_use_for_is_refused(stepgen, here: Path, given: str
 
 
 @needs_icarus
+@pytest.mark.slow
 def test_a_campaign_with_four_states_is_one_of_its_own(stepgen, here: Path) -> None:
     told = stepgen("fuzz --simulator icarus --cases 1 --seed 4 -o f --json").json
     assert (told["simulator"], told["cases"], told["failed"]) == ("icarus", 1, 0)

@@ -169,7 +169,14 @@ def said(text: str, name: str, place: Path) -> list[str]:
     return [line for line in done.stderr.splitlines() if line.startswith("%")]
 
 
-@pytest.mark.parametrize("which", DESIGNS)
+SLOW = ("moe, static", "moe, static, narrow bus", "2 loads, 9 stores", "drawn 5", "drawn 9")
+"""Designs that are much like others."""
+
+
+@pytest.mark.parametrize(
+    "which",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in DESIGNS],
+)
 def test_designs_are_clean(which: str, tmp_path: Path) -> None:
     design = DESIGNS[which]()
     text = verilog(design)
