@@ -14,6 +14,7 @@ from typing import Any
 
 from stepgen.ir import cycles
 from stepgen.ir.arguments import checked, shown
+from stepgen.ir.dtypes import TupleType
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.operator import implementations
@@ -26,6 +27,7 @@ from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.memory import Memory
 from stepgen.semantics.numbers import Array
 from stepgen.semantics.own import OwnReader, OwnWriter
+from stepgen.semantics.past import Shared
 from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
 
@@ -119,14 +121,25 @@ def run(
     given = _given(graph, inputs)
     memory = Memory(graph, inputs)
     uses = _connect(graph, memory, lanes, given, choices or {})
-    for use in uses:
-        past = memory.past(use.node)
-        for reader in use.inputs:
-            reader.past = past
-        for writer in use.outputs:
-            writer.past = past
+    if memory.ordered:
+        _remember(uses, memory)
     _Scheduler(uses).run()
     return _result(graph, uses, memory)
+
+
+def _remember(uses: Iterable[Use], memory: Memory) -> None:
+    """Give each process a past, and each output the past that its tokens bring."""
+    for use in uses:
+        own = memory.past(use.node)
+        sent, pasts = own, [own] * len(use.inputs)
+        items = tuple(reader.stream.dtype for reader in use.inputs)
+        if any(writer.stream.dtype == TupleType(items) for writer in use.outputs if items):
+            pasts = [memory.fresh() for _ in items]
+            sent = Shared(pasts)
+        for reader, past in zip(use.inputs, pasts, strict=True):
+            reader.past = past
+        for writer in use.outputs:
+            writer.past = sent
 
 
 def _check_lanes(lanes: int) -> None:

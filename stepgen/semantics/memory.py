@@ -159,11 +159,18 @@ class Memory:
         """Number of tiles of this shape in a tensor."""
         return self.images[name].size // (tile[0] * tile[1])
 
-    def past(self, node: Node) -> Past | None:
-        """What the process of a node knows; None where the order of accesses does not matter."""
-        if not self._hazards:
-            return None
-        return self._pasts.setdefault(node.name, Past(self._accessors))
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of accesses matters."""
+        return bool(self._hazards)
+
+    def fresh(self) -> Past:
+        """A past in which nothing has happened."""
+        return Past(self._accessors)
+
+    def past(self, node: Node) -> Past:
+        """What the process of a node knows."""
+        return self._pasts.setdefault(node.name, self.fresh())
 
     def _note(self, node: Node, number: int) -> None:
         """Note the access of a node's tile, by number.

@@ -42,3 +42,23 @@ class Past:
         """Add the next access of a node, the process's own."""
         n = self._number[name]
         self.known = (*self.known[:n], self.known[n] + 1, *self.known[n + 1 :])
+
+
+class Shared(Past):
+    """What all of several pasts know: that of tuples, whose items go separate ways in a circuit.
+
+    Parameters
+    ----------
+    pasts : sequence of Past
+        Of the items.
+    """
+
+    __slots__ = ("_pasts",)
+
+    def __init__(self, pasts: Sequence[Past]) -> None:
+        self._pasts = pasts
+
+    @property
+    def known(self) -> tuple[int, ...]:  # type: ignore[override]
+        """By accessor, the fewest accesses that one of them knows."""
+        return tuple(map(min, zip(*(past.known for past in self._pasts), strict=True)))

@@ -246,6 +246,25 @@ def test_a_load_that_follows_acknowledgements(each: bool) -> None:
         execute(g, inputs)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_items_of_tuples_do_not_wait_for_each_other(waits: bool) -> None:
+    """In a circuit they go separate ways, so an address beside an acknowledgement is no later."""
+    g = sg.Graph()
+    tensor, x = g.tensor("m", (6, 8), sg.int8), g.input("x", sg.int8[1, 8], (3,))
+    put, get = (g.input(name, sg.address[1, 1], (3,)) for name in ("put", "get"))
+    done = put.random_offchip_store(x, tensor, tile=(1, 8), name="write")
+    address, flag = get.zip(done).unzip()
+    g.output(flag, "flag")
+    y = address.random_offchip_load(tensor, tile=(1, 8), name="read")
+    g.output(y, "y")
+    inputs = {"m": MATRIX, "put": [0, 1, 2], "x": np.ones((3, 1, 8))}
+    if not waits:
+        assert execute(g, inputs | {"get": [3, 4, 5]})
+        return
+    with pytest.raises(sg.StepError, match="neither of the two accesses waits for the other"):
+        execute(g, inputs | {"get": [0, 1, 2]})
+
+
 @pytest.mark.parametrize("number", [12, 1 << 40])
 def test_addresses_outside_of_the_tensor(number: int) -> None:
     g = sg.Graph()
