@@ -162,3 +162,21 @@ def test_addresses_that_wires_do_not_tell_are_refused(how: str, number: int) -> 
     told = f"{'output y' if how == 'port' else 'tensor kept'} gets the address {number}, but its"
     with pytest.raises(sg.StepError, match=told):
         one.case()
+
+
+def test_a_pass_waits_for_the_end_of_what_triggers_it(tmp_path: Path) -> None:
+    """Rows of flags as one tile: its first beat is there long before the last row is written."""
+    g = sg.Graph("whole")
+    kept = g.tensor("kept", (4, 8), sg.int8)
+    at, x = g.input("at", sg.address[1, 1], (1, 3)), g.input("x", sg.int8[1, 8], (1, 3))
+    flags = at.random_offchip_store(x, kept, tile=(1, 8)).map(sg.fn.convert(sg.int8))
+    ref = flags.accum(sg.fn.retile_row(), rank=1)
+    g.output(sg.linear_offchip_load(kept, tile=(1, 8), shape=(4,), stride=(1,), ref=ref), "y")
+    inputs = {
+        "kept": np.zeros((4, 8), np.int8),
+        "at": np.arange(3).reshape(1, 3, 1, 1),
+        "x": np.ones((1, 3, 1, 8), np.int8),
+    }
+    one = Experiment(g, inputs, stalls=Stalls(2, {"x": 0.985}))
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults

@@ -32,7 +32,7 @@ from ...design.table import Unit
 from ..axi.params import burst
 from .params import Load
 
-WATCH = record("ref", "go", "closes", "level", "inside")
+WATCH = record("ref", "go", "closes", "level", "whole", "inside")
 SEEK = record("starts", "bursts", "length", "word", "burst", "first", "address", "left")
 WALK = record(
     "go", "gone", "bursts", "base", "length", "word", "burst", "first", "start", "address", "left",
@@ -67,8 +67,8 @@ def watch(M: Memory, a: int, t: int) -> int:
     beat = head(M, M[a + P.ref])
     kind, level = kind_of(beat), M[a + P.level]
     part = kind == VALUE or (kind == BARE and low_of(beat) <= level)
-    first = part and not M[a + P.inside]
     last = not part or stop_of(beat) >= level
+    first = part and (last if M[a + P.whole] else not M[a + P.inside])
     if first:
         wait = room(M, M[a + P.go], t)
         if wait != READY:
@@ -336,7 +336,15 @@ def build_walk(unit: Unit, params: Load, layout: DesignLayout, bursts: int, clos
             unit.name,
             "watch",
             watch,
-            packed(WATCH, ref=ref, go=go, closes=closes, level=params.ref_level, inside=False),
+            packed(
+                WATCH,
+                ref=ref,
+                go=go,
+                closes=closes,
+                level=params.ref_level,
+                whole=params.whole,
+                inside=False,
+            ),
             reads=[ref],
             writes=[go, closes],
         )

@@ -120,6 +120,9 @@ class Load(UnitParams):
     packed : int
         Elements of a byte in memory; where there are several, each is widened to a lane with its
         sign.
+    whole : bool
+        Whether a pass waits for the last beat of its element, not only for the first one: where
+        what is read may be written before, the element may tell by its end that it was.
     prompt : bool
         Whether the last beat of a pass is sent without waiting for the end of its element, for
         consumers that ignore stops: it then closes only the pass.
@@ -138,6 +141,7 @@ class Load(UnitParams):
     tiles: int = 0
     addresses: bool = False
     packed: int = 1
+    whole: bool = False
 
     kind: ClassVar = "load"
     main: ClassVar = "emit"

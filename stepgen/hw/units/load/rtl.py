@@ -150,7 +150,7 @@ class _Watch(wiring.Component):
     """Reads the reference: triggers passes, and queues the stops of its elements."""
 
     def __init__(self, unit, design):
-        self.level = unit.params.ref_level
+        self.level, self.whole = unit.params.ref_level, unit.params.whole
         super().__init__(
             {
                 "ref": In(signature(design.channel[unit.inputs["ref"]])),
@@ -168,7 +168,7 @@ class _Watch(wiring.Component):
         part, first, last, fire = (Signal(name=n) for n in ("part", "first", "last", "fire"))
         m.d.comb += [
             part.eq((beat.kind == VALUE) | (beat.kind == BARE) & (low <= self.level)),
-            first.eq(part & ~inside),
+            first.eq(part & (last if self.whole else ~inside)),
             last.eq(~part | (beat.stop >= self.level)),
             fire.eq(self.ref.valid & (~first | self.go_room) & (~last | closes.ready)),
             self.ref.ready.eq(fire),
