@@ -6,18 +6,21 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from mutations import TEXTS, arrays, bytes_of, mutated
-from programs import example
+from mutations import TEXTS, arrays, bytes_of, mutated, places
+from programs import every_unit, example
 
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.emit.elaborate import interface
 from stepgen.emit.interface import Interface
+from stepgen.fuzz import draw
 from stepgen.hw.design.table import Design
 from stepgen.program import inputs, routing, traces
 from stepgen.semantics import executor, streamfile
@@ -56,6 +59,28 @@ def test_tables(kind: type[Any], design: Design) -> None:
     for what, data in mutated(json.loads(whole.to_json()), seed=1, count=400):
         found = accepted(lambda data=data: read(json.dumps(data)), what)
         assert found is None or read(found.to_json()) == found, what
+
+
+def test_numbers_of_every_unit() -> None:
+    """Too large a number is refused before anything of that size is made."""
+    tried: set[tuple[Any, ...]] = set()
+    for design in (
+        lower(every_unit()),
+        *(draw.case(5, n)[0].experiment().design for n in range(8)),
+    ):
+        data = json.loads(design.to_json())
+        for row in data["units"]:
+            for *path, last in places(row["params"]):
+                at = reduce(getitem, path, row["params"])
+                known = (row["kind"], *(k for k in (*path, last) if isinstance(k, str)))
+                if type(old := at[last]) is not int or known in tried:
+                    continue
+                tried.add(known)
+                for number in (-1, 0, 10**5, 10**12, 10**30):
+                    at[last] = number
+                    accepted(lambda data=data: Design.from_json(json.dumps(data)), f"{known}")
+                at[last] = old
+    assert len(tried) > 60
 
 
 MACHINE = {

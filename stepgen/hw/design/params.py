@@ -23,8 +23,20 @@ if TYPE_CHECKING:
     from .table import Channel, Design, Unit
 
 
+MOST_PORTS = 1 << 16
+"""Ports of one kind that a unit may have: more are a mistake in a design table."""
+
+
 def numbered(name: str, count: int) -> tuple[str, ...]:
-    """Names of `count` ports of one kind: ``y_0``, ``y_1``, …"""
+    """Names of `count` ports of one kind: ``y_0``, ``y_1``, …
+
+    Raises
+    ------
+    StepError
+        If there are more than `MOST_PORTS`.
+    """
+    if count > MOST_PORTS:
+        raise StepError(f"a unit has at most {MOST_PORTS:,} ports {name}, not {count:,}")
     return tuple(f"{name}_{n}" for n in range(count))
 
 

@@ -67,7 +67,7 @@ class Mask(UnitParams):
             return "x must have tiles"
         if self.slices < 1:
             return f"a row must have at least 1 beat, not {self.slices}"
-        if not 0 <= self.value < 1 << self.bits:
+        if self.value < 0 or self.value.bit_length() > self.bits:
             return f"{self.value} is no pattern of {self.bits} bits"
         if self.window is not None and (self.window < 1 or not self.positions):
             return f"{self.window} columns are no window of a mask by position"

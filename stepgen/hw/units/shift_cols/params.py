@@ -47,7 +47,7 @@ class ShiftCols(UnitParams):
                 f"columns are shifted by at least 1 in rows of at least 1 slice, "
                 f"not by {self.by} in {self.slices}"
             )
-        if not 0 <= self.fill < 1 << self.bits:
+        if self.fill < 0 or self.fill.bit_length() > self.bits:
             return f"{self.fill} is no pattern of {self.bits} bits"
         x = Format(design.lanes, self.bits, rank)
         return misfit(unit, design, x=x, y=x)
