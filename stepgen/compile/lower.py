@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -11,6 +12,7 @@ from ..hw.design.params import UnitParams, unfinished
 from ..hw.design.table import Bus, Channel, Design, Region, Unit
 from ..hw.units.discard.params import Discard
 from ..hw.units.fork.params import Fork
+from ..hw.units.store_forward.params import StoreForward
 from ..ir.arguments import checked, shown, take
 from ..ir.cycles import on_cycles
 from ..ir.dims import Dim, buffer_bound, static
@@ -19,7 +21,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.hazards import hazards
 from ..ir.stream import Node, Stream
-from ..ir.wire import LANES, wire_levels
+from ..ir.wire import LANES, TILE_LEVELS, wire_levels
 from .allocation import allocated
 from .budget import Budget
 from .circuit import circuits
@@ -29,6 +31,7 @@ from .memories import Choice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
 from .rereading import reread
 from .unzip import unzipped
+from .whole import gathered
 
 P = TypeVar("P", bound=UnitParams)
 
@@ -68,6 +71,8 @@ class Lowering:
         Names of the nodes on a cycle.
     number_bits : int
         Bits of an address on a wire.
+    whole : set of str
+        Names of the nodes whose tiles are collected before they are sent on.
     loads, stores, within : list
         What was added so far, for `memory.join`.
     """
@@ -82,6 +87,7 @@ class Lowering:
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
     number_bits: int = field(init=False)
+    whole: set[str] = field(init=False)
     loads: list[tuple[str, str]] = field(default_factory=list)
     stores: list[tuple[str, str, str]] = field(default_factory=list)
     within: list[int] = field(default_factory=list)
@@ -95,6 +101,7 @@ class Lowering:
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
+        self.whole = gathered(self.graph)
         self.number_bits = number_bits_of(self.graph)
         self._nodes = {node.name: node for node in self.graph.nodes}
 
@@ -181,9 +188,17 @@ class Lowering:
         """Channel into which `node` writes its output `port`."""
         stream = node.outputs[port]
         name = node.name if len(node.outputs) == 1 else f"{node.name}_{port}"
-        channel = replace(self.format(node, stream), name=name, delay=delay)
-        self._outputs[stream] = self.add(channel, stream, self.extents(node, stream))
-        return self._outputs[stream]
+        form, extents = replace(self.format(node, stream), name=name), self.extents(node, stream)
+        if node.name not in self.whole:
+            self._outputs[stream] = self.add(replace(form, delay=delay), stream, extents)
+            return self._outputs[stream]
+        parts = self.link(node, "parts", stream, extents, delay=delay)
+        self._outputs[stream] = self.add(form, stream, extents)
+        self.bound(node, f"the number of rows of {stream}, which are collected", stream.dtype.dims)
+        largest = math.prod(max(1, int(e.bound)) for e in extents[:TILE_LEVELS])
+        gather = StoreForward(level=TILE_LEVELS, largest=largest)
+        self.unit(f"{node.name}_gather", gather, x=parts, y=self._outputs[stream])
+        return parts
 
     def made(self, stream: Stream) -> str:
         """Channel into which a stream is written; empty as long as no unit does."""

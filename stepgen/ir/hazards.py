@@ -111,23 +111,34 @@ def hazards(graph: Graph) -> dict[str, Hazards]:
     StepError
         If all that one of them may write is read by another one, in no order with it.
     """
+    edges = edges_of(graph)
+    found = {
+        name: Hazards(graph.tensors[name], nodes, edges)
+        for name, nodes in shared_tensors(graph).items()
+    }
+    for watched in found.values():
+        watched.refuse_all()
+    return found
+
+
+def shared_tensors(graph: Graph) -> dict[str, list[Node]]:
+    """By tensor, all nodes that use it, of those that are written by one and used by others."""
     users: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if "tensor" in node.attrs:
             users.setdefault(node.attrs["tensor"], []).append(node)
-    shared = {
+    return {
         name: nodes
         for name, nodes in users.items()
         if len(nodes) > 1 and any(node.face.writes is not None for node in nodes)
     }
-    if not shared:
-        return {}
+
+
+def edges_of(graph: Graph) -> nx.DiGraph:
+    """The edges of a graph, by names of nodes."""
     edges: nx.DiGraph = nx.DiGraph()
     edges.add_nodes_from(node.name for node in graph.nodes)
     edges.add_edges_from(
         (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
     )
-    found = {name: Hazards(graph.tensors[name], nodes, edges) for name, nodes in shared.items()}
-    for watched in found.values():
-        watched.refuse_all()
-    return found
+    return edges

@@ -1,21 +1,12 @@
 """LinearOffChipLoad becomes a load unit."""
 
-from ...ir.operator import operators
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from ..circuit import Circuit
 from ..lower import Lowering
 from ..reading import add_load
 from ..stop_use import stops_unused
-
-
-def _written(node: Node) -> bool:
-    """Whether the program also writes the tensor of a load."""
-    return any(
-        other.attrs.get("tensor") == node.attrs["tensor"]
-        and operators()[other.op].writes is not None
-        for other in node.graph.nodes
-    )
+from ..whole import written
 
 
 class LinearOffchipLoadCircuit(Circuit):
@@ -34,5 +25,5 @@ class LinearOffchipLoadCircuit(Circuit):
             stride=node.attrs["stride"],
             ref_level=wire_levels(ref.dtype) if ref else None,
             prompt=ref is not None and stops_unused(node.outputs[0]),
-            whole=ref is not None and _written(node),
+            whole=ref is not None and written(node),
         )

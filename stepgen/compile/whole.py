@@ -1,0 +1,86 @@
+"""Which tiles leave whole, since their first beats would tell of accesses that are still to come.
+
+A tile tells, as one, of all accesses of a tensor that its parts wait for, or that they are. Units
+send a tile beat by beat, and some act on the first beats alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import networkx as nx
+
+from ..ir.dtypes import Tile
+from ..ir.function import Cut, Folded
+from ..ir.graph import Graph
+from ..ir.hazards import edges_of, shared_tensors
+from ..ir.stream import Node
+
+
+def gathered(graph: Graph) -> set[str]:
+    """Names of the nodes whose tiles are collected before their first beat is sent.
+
+    They join rows that come from accesses of a tensor, or load from it; and what accesses it behind
+    them does not wait for the whole tile by itself.
+    """
+    found: set[str] = set()
+    edges = edges_of(graph)
+    for nodes in shared_tensors(graph).values():
+        names = {node.name for node in nodes}
+        told = names.union(*(nx.descendants(edges, name) for name in names))
+        leads = names.union(*(nx.ancestors(edges, name) for name in names))
+        found |= {
+            node.name
+            for node in graph.nodes
+            if node.name in told and _in_parts(node, names) and _too_early(node, names, leads)
+        }
+    return found
+
+
+def written(node: Node) -> bool:
+    """Whether the program also writes the tensor of a load."""
+    tensor = node.attrs["tensor"]
+    return any(
+        other.attrs.get("tensor") == tensor and other.face.writes is not None
+        for other in node.graph.nodes
+    )
+
+
+def _in_parts(node: Node, accesses: Collection[str]) -> bool:
+    function = node.attrs.get("fn")
+    joins = isinstance(function, Folded) and function.grows == "rows"
+    return joins or (node.name in accesses and node.face.reads is not None)
+
+
+def _too_early(node: Node, accesses: Collection[str], leads: Collection[str]) -> bool:
+    """Whether something acts on a part of a node's tile and leads to an access.
+
+    As long as a tile keeps its rows, its last beat waits for the last one of the node.
+    """
+    whole = node.outputs[0].dtype
+    assert isinstance(whole, Tile)
+    streams, seen = [node.outputs[0]], set[str]()
+    while streams:
+        for user, _ in node.graph.consumers(streams.pop()):
+            if user.name in seen or user.name not in leads or _waits(user, node, accesses):
+                continue
+            seen.add(user.name)
+            rows = [y.dtype.rows for y in user.outputs if isinstance(y.dtype, Tile)]
+            if isinstance(user.attrs.get("fn"), Cut) or user.face.reads or user.face.writes:
+                return True
+            if not rows or not all(one.same(whole.rows) for one in rows):
+                return True
+            streams += user.outputs
+    return False
+
+
+def _waits(user: Node, node: Node, accesses: Collection[str]) -> bool:
+    """Whether an access waits for what it has to of a node's tile.
+
+    A pass over a tensor that is written waits for all of it. What is written row by row comes later
+    than what was read there row by row.
+    """
+    if user.face.reads == "tensor":
+        return written(user)
+    tile = user.attrs.get("tile")
+    return node.name in accesses and user.name in accesses and tile == node.attrs.get("tile")
