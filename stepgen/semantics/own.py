@@ -9,6 +9,7 @@ from __future__ import annotations
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import DONE, VALUE
 from stepgen.semantics.applying import strange
+from stepgen.semantics.past import Known
 from stepgen.semantics.process import Reader, Steps, Writer, kept_as_is, view
 from stepgen.semantics.shapes import check_shape
 from stepgen.semantics.tokens import Token
@@ -38,7 +39,7 @@ class OwnWriter(Writer):
 
     __slots__ = ()
 
-    def put(self, token: Token) -> None:
+    def put(self, token: Token, known: Known = None) -> None:
         """Emit a token.
 
         Raises
@@ -53,7 +54,7 @@ class OwnWriter(Writer):
                     f"gave {said} to {self.stream.name}, but its type rule says {self.stream.dtype}"
                 )
         value = view(kept_as_is(token.value))
-        super().put(Token(token.kind, value, token.stop, token.low))
+        super().put(Token(token.kind, value, token.stop, token.low), known)
         if token.kind == DONE:
             try:
                 check_shape(self.log, self.stream.type, self.stream.name)

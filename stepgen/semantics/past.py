@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+Known = tuple[int, ...] | None
+"""What a token brings: by accessor, how many of its accesses are over; None without accessors."""
+
 
 class Past:
     """How many accesses of each accessor are over for a process.

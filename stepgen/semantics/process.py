@@ -17,7 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.semantics.memory import Memory
-from stepgen.semantics.past import Past
+from stepgen.semantics.past import Known, Past
 from stepgen.semantics.tokens import Check, Token
 
 T = TypeVar("T")
@@ -130,8 +130,19 @@ class Writer:
             stream.rank, lambda: f"{node.name} ({node.where}) writes to {stream.name}"
         )
 
-    def put(self, token: Token) -> None:
+    @property
+    def known(self) -> Known:
+        """What a token brings that is sent now."""
+        return None if self.past is None else self.past.known
+
+    def put(self, token: Token, known: Known = None) -> None:
         """Emit a token; nobody can change its value from now on.
+
+        Parameters
+        ----------
+        token : Token
+        known : tuple of int, optional
+            What it brings, where its first beats were sent before now.
 
         Raises
         ------
@@ -145,7 +156,7 @@ class Writer:
         self.log.append(token)
         for reader in self.readers:
             if self.past is not None:
-                reader.pasts.append(self.past.known)
+                reader.pasts.append(known or self.past.known)
             reader.put(token)
 
     def value(self, value: Any, stop: int = 0) -> None:
@@ -164,6 +175,8 @@ class Writer:
 class Holding:
     """A writer with a holding register for its last token, whose stop may be raised later.
 
+    A token brings what was known when it came: of a tile only the last beat is held.
+
     Parameters
     ----------
     writer : Writer
@@ -175,15 +188,16 @@ class Holding:
     def __init__(self, writer: Writer, hold: bool) -> None:
         self._writer = writer
         self._hold = hold
-        self._held: Token | None = None
+        self._held: tuple[Token, Known] | None = None
 
-    def put(self, token: Token, *, final: bool = False) -> None:
+    def put(self, token: Token, *, final: bool = False, known: Known = None) -> None:
         """Emit a token; unless it is `final`, its stop may still be raised."""
         self.flush()
+        known = known or self._writer.known
         if self._hold and not final:
-            self._held = token
+            self._held = token, known
         else:
-            self._writer.put(token)
+            self._writer.put(token, known)
 
     def close(self, low: int, stop: int) -> None:
         """Close the levels ``low..stop``: on the token held, or as an empty group if there is none.
@@ -193,13 +207,13 @@ class Holding:
         if self._held is None:
             self._writer.bare(low, stop)
         else:
-            held, self._held = self._held, None
-            self._writer.put(Token(held.kind, held.value, stop, held.low))
+            (held, known), self._held = self._held, None
+            self._writer.put(Token(held.kind, held.value, stop, held.low), known)
 
     def flush(self) -> None:
         """Emit the token held as it is."""
         if self._held is not None:
-            self._writer.put(self._held)
+            self._writer.put(*self._held)
             self._held = None
 
     def done(self) -> None:

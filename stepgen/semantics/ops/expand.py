@@ -24,7 +24,10 @@ def _counted(use: Use) -> Process:
 
 
 def _by_reference(use: Use) -> Process:
-    """One element of x belongs to each rank-`rank` group of ref, also to an empty one."""
+    """One element of x belongs to each rank-`rank` group of ref, also to an empty one.
+
+    An empty group inside that group does not wait for the element.
+    """
     (x, ref), out, rank = use.inputs, use.outputs[0], use["rank"]
     while True:
         mark = yield from ref.peek()
@@ -33,6 +36,10 @@ def _by_reference(use: Use) -> Process:
             out.put(tokens[0])
             if mark.kind == DONE:
                 return
+            continue
+        if mark.kind == BARE and mark.stop < rank:
+            yield from ref.take()
+            out.put(mark)
             continue
         item = yield from x.peek()
         mark = yield from ref.take()

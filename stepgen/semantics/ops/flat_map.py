@@ -7,6 +7,7 @@ from typing import Any
 from stepgen.ir.function import Cut
 from stepgen.ir.wire import BARE, DONE
 from stepgen.semantics.applying import checked, setting, tiles
+from stepgen.semantics.past import Known
 from stepgen.semantics.process import Holding, Process, Reader, Steps, Use, structure
 from stepgen.semantics.tokens import Token, encode
 
@@ -23,24 +24,22 @@ def run(use: Use) -> Process:
     while True:
         token = yield from x.take()
         if token.kind != BARE and token.kind != DONE:
-            cut = function.pieces(at, tiles([token])[0])
-            pieces: list[Any] = [checked(use, piece) for piece in cut]
+            pieces = [checked(use, piece) for piece in function.pieces(at, tiles([token])[0])]
+            known = [use.outputs[0].known] * len(pieces)
             if flags is not None:
-                pieces = yield from _keep(use, x, token, flags, pieces)
+                pieces, known = yield from _keep(use, x, token, flags, pieces)
             for _ in range(rank):
                 pieces = [pieces]
             *inner, _ = encode(pieces, rank)
-            for piece in inner[:-1]:
-                out.put(piece)
+            for piece, told in zip(inner[:-1], known, strict=False):
+                out.put(piece, known=told)
             if not inner:
                 if token.stop:
                     out.close(rank + 1, rank + token.stop)
-            elif token.stop:
-                last = inner[-1]
-                stop = rank + token.stop
-                out.put(Token(last.kind, last.value, stop, last.low), final=True)
-            else:
-                out.put(inner[-1])
+                continue
+            last, stop, told = inner[-1], token.stop and rank + token.stop, (known or [None])[-1]
+            made = Token(last.kind, last.value, stop or last.stop, last.low)
+            out.put(made, final=stop > 0, known=told)
             continue
         if flags is not None:
             yield from _follow(use, x, token, flags)
@@ -55,9 +54,12 @@ def _may_vanish(use: Use) -> bool:
     return len(use.inputs) > 1 or bool(use["fn"].may_vanish(element))
 
 
-def _keep(use: Use, x: Reader, token: Token, flags: Reader, pieces: list[Any]) -> Steps[list[Any]]:
-    """The pieces whose flag is not set."""
-    kept = []
+def _keep(
+    use: Use, x: Reader, token: Token, flags: Reader, pieces: list[Any]
+) -> Steps[tuple[list[Any], list[Known]]]:
+    """The pieces whose flag is not set, and what was known with each flag."""
+    kept: list[Any] = []
+    known: list[Known] = []
     for i, piece in enumerate(pieces):
         flag = yield from flags.take()
         last = i + 1 == len(pieces)
@@ -65,11 +67,12 @@ def _keep(use: Use, x: Reader, token: Token, flags: Reader, pieces: list[Any]) -
             use.mismatch(x, token, flags, flag, lift=1)
         if not flag.value.any():
             kept.append(piece)
+            known.append(use.outputs[0].known)
     if not pieces:
         flag = yield from flags.take()
         if structure(flag) != (BARE, token.stop + 1, 1):
             use.mismatch(x, token, flags, flag, lift=1)
-    return kept
+    return kept, known
 
 
 def _follow(use: Use, x: Reader, token: Token, flags: Reader) -> Process:

@@ -6,7 +6,7 @@ import numpy as np
 
 from stepgen.ir.wire import BARE, DONE
 from stepgen.semantics.numbers import DTYPES, Array, as_element, name_of
-from stepgen.semantics.process import Process, Use
+from stepgen.semantics.process import Holding, Process, Use
 from stepgen.semantics.tokens import Token
 
 
@@ -58,29 +58,24 @@ def _innermost(use: Use) -> Process:
 
 def _capped(use: Use) -> Process:
     """Without an outer dim the last element is known by the end of the stream alone."""
-    x, chunk, out = use.inputs[0], use["chunk"], use.outputs[0]
-    outermost = x.stream.rank == 0
+    x, chunk = use.inputs[0], use["chunk"]
+    out = Holding(use.outputs[0], x.stream.rank == 0)
     count = 0
-    held: Token | None = None
     while True:
         token = yield from x.take()
-        if held is not None:
-            out.put(Token(held.kind, held.value, int(token.kind == DONE), held.low))
-            held = None
         if token.kind == DONE:
+            if count:
+                out.close(1, 1)
             out.done()
             return
         if token.kind == BARE:
-            out.bare(token.low + 1, token.stop + 1)
+            out.put(Token(BARE, None, token.stop + 1, token.low + 1), final=True)
             continue
         count += 1
-        if token.stop or count == chunk:
-            out.value(token.value, token.stop + 1)
+        ends = token.stop > 0 or count == chunk
+        out.put(Token(token.kind, token.value, token.stop + ends), final=ends)
+        if ends:
             count = 0
-        elif outermost:
-            held = token
-        else:
-            out.value(token.value, 0)
 
 
 def _above(use: Use) -> Process:
