@@ -81,16 +81,17 @@ def test_what_is_drawn_would_deadlock():
     assert lanes == set(WIDTHS)
 
 
-def test_an_explanation_does_not_contradict_itself():
+@pytest.mark.parametrize("seeds", some_slow([range(PROGRAMS), range(PROGRAMS, 3 * PROGRAMS)], 1))
+def test_an_explanation_does_not_contradict_itself(seeds):
     told = 0
-    for seed in range(3 * PROGRAMS):
+    for seed in seeds:
         case = case_of(drawn(seed, 1 + seed % 4))
         deadlock = stopped(case, 2)
         if deadlock is None:
             continue
         told += len(deadlock.waiting)
         assert not contradicts(deadlock), str(deadlock)
-    assert told > 50
+    assert told > len(seeds) / 2
     assert contradicts(deadlock_of(("a", True, 2, 2), ("a", False, 0, 2))) == "a"
     assert contradicts(deadlock_of(("b", False, 0, 2), ("c", True, 2, 2))) == ""
 
@@ -99,7 +100,7 @@ def deadlock_of(*waiting: tuple[str, bool, int, int]) -> Deadlock:
     return Deadlock("", 1, [Waiting("unit", *one) for one in waiting])
 
 
-@pytest.mark.parametrize("seeds", some_slow([range(3), range(3, 16)], 1))
+@pytest.mark.parametrize("seeds", some_slow([range(1), range(1, 16)], 1))
 @pytest.mark.parametrize("kind", waiting.KINDS)
 def test_references_that_wait_for_what_they_cause_are_explained_and_freed(
     kind: str, seeds: range

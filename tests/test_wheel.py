@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
+
+import pytest
 
 from stepgen.tools.shipped import shipped
 
@@ -15,7 +18,11 @@ def run(*command, **more):
     return done.stdout
 
 
-def test_the_wheel_writes_verilog_from_an_empty_folder(tmp_path):
+@pytest.mark.parametrize(
+    "alone", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["beside", "alone"]
+)
+def test_the_wheel_writes_verilog_from_an_empty_folder(alone, tmp_path):
+    """With the packages that are installed here, or with those that it asks for."""
     root = shipped("pyproject.toml").parent
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps")
     run(*pip, "--wheel-dir", str(tmp_path), str(root))
@@ -32,7 +39,11 @@ def test_the_wheel_writes_verilog_from_an_empty_folder(tmp_path):
 
     venv.create(tmp_path / "clean", with_pip=True)
     bin = tmp_path / "clean" / "bin"
-    run(str(bin / "python"), "-m", "pip", "install", "--quiet", str(wheel))
+    more = () if alone else ("--no-deps",)
+    run(str(bin / "python"), "-m", "pip", "install", "--quiet", *more, str(wheel))
+    if not alone:
+        (own,) = (tmp_path / "clean").glob("lib/*/site-packages")
+        (own / "beside.pth").write_text(sysconfig.get_path("purelib"))
     empty = tmp_path / "empty"
     empty.mkdir()
     sizes = {"experts": 2, "tokens": 4, "width": 8, "hidden": 8, "columns": 8}

@@ -57,8 +57,9 @@ def plain(inputs: dict, hidden: int) -> np.ndarray:
     return rows.astype(np.int8)
 
 
-@pytest.mark.parametrize("tiling", ["static", "dynamic"])
-@pytest.mark.parametrize("driver", ["cocotb", "cpp"])
+@pytest.mark.parametrize(
+    ("tiling", "driver"), [("dynamic", "cocotb"), ("dynamic", "cpp"), ("static", "cpp")]
+)
 def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
     cases = experiments(tiling)
     for experiment in cases:

@@ -132,6 +132,8 @@ def test_references_that_wait_for_what_they_cause_are_drawn(
         assert verdict.prediction is None
         assert verdict.status != "failed", verdict.says
         found[verdict.status] += 1
+        if len(found) > 1:
+            break
     assert found.keys() == {"agrees", "refused"}  # freed by depths, and by none
 
 
@@ -151,7 +153,7 @@ def test_all_that_may_be_around_a_run_is_drawn(drawn) -> None:
 
 def test_memories_with_room_for_few_and_for_many_rows_are_drawn() -> None:
     room: Counter[str] = Counter()
-    for number in range(120):
+    for number in range(60):
         drawn, _, _ = cases(31, number, wanted={"stored": 30.0, "travelled": 30.0})
         for node in drawn[0].graph.nodes:
             if node.op == "bufferize":

@@ -6,6 +6,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, lone
 from hw.test_rows import beats as beats_of_rows
 from hw.test_rows import mapped
+from seeds import some_slow
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.cut_cols.params import CutCols
@@ -13,7 +14,7 @@ from stepgen.ir.errors import StepError
 from stepgen.timing.model import predict
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", some_slow(range(16), 8))
 def test_one_tile_for_each_element(seed):
     draw, columns = Draw(seed), Draw(seed).one((1, 2, 3, 4, 5, 8))
     rank = draw.one((2, 3, 4))

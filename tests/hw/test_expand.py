@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
+from seeds import some_slow
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.expand.params import ENDS, Expand
@@ -32,7 +33,7 @@ def output(draw, rank, params):
     return draw.channel("y", rank, delay=params.delay(LANES))
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", some_slow(range(24), 12))
 def test_count(seed):
     draw = Draw(seed)
     outer, count, slices = draw.one((0, 1, 2)), draw.one((1, 2, 3, 5)), draw.one((1, 2, 3))
@@ -50,7 +51,7 @@ def test_count(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.parametrize("seed", some_slow(range(100, 140), 20))
 def test_reference(seed):
     draw = Draw(seed)
     outer, rank, base = draw.one((0, 0, 1)), draw.one((0, 1, 1, 2)), draw.one((0, 2))
@@ -94,7 +95,7 @@ def test_reference(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(200, 230))
+@pytest.mark.parametrize("seed", some_slow(range(200, 230), 15))
 def test_elements_of_one_beat(seed):
     """Selectors, repeated a number of times or for each element of a reference."""
     draw = Draw(seed)

@@ -168,7 +168,7 @@ def compare(
 
 @pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
 @pytest.mark.parametrize("element", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(16), 7))
+@pytest.mark.parametrize("seed", some_slow(range(16), 4))
 def test_multiplies(seed, element, transposed):
     draw = Draw(seed)
     lanes = draw.one((2, 2, 4))
@@ -299,7 +299,7 @@ def test_what_can_not_be_built(changed, x, w, y, message):
         lone(Matmul(**params), [Channel("x", *x), Channel("w", *w)], [y])
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 12))
+@pytest.mark.parametrize("seed", some_slow(range(24), 8))
 def test_sums_up_the_tiles_of_a_group(seed):
     """Groups of no tile give zeros where rows are static; tiles of no rows a tile of no rows."""
     draw = Draw(seed)

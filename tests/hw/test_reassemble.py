@@ -3,6 +3,7 @@ import pytest
 from amaranth.back import rtlil
 from drawn import Draw, raises_error, to_beats, verify
 from harness import lone
+from seeds import some_slow
 from work import worked
 
 from stepgen.hw.accelerator import Accelerator
@@ -76,14 +77,14 @@ def drawn_parameters(seed):
     return draw, n, outer, rank, draw.one((0.1, 0.4, 0.7, 1.0))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some_slow(range(20), 10))
 def test_index(seed):
     draw, *case = drawn_parameters(seed)
     design, inputs, merged, ascending = drawn_case(draw, *case, "index")
     verify(design, inputs, {"d_y": merged(ascending)}, draw.stalls(design))
 
 
-@pytest.mark.parametrize("seed", range(100, 124))
+@pytest.mark.parametrize("seed", some_slow(range(100, 124), 12))
 def test_arrival(seed):
     draw, *case = drawn_parameters(seed)
     design, inputs, merged, _ = drawn_case(draw, *case, "arrival")

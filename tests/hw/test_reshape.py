@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
+from seeds import some_slow
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.group.params import Group
@@ -31,7 +32,7 @@ def plain(flags):
 
 
 @pytest.mark.parametrize("prompt", [False, True])
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", some_slow(range(32), 16))
 def test_pads(seed, prompt):
     draw = Draw(seed)
     rank, chunk, slices = draw.one((0, 0, 1, 2)), draw.one((1, 2, 3, 4)), draw.one((1, 2))
@@ -78,7 +79,7 @@ def test_flags_stall_one_beat_alone(prompt):
     assert moved["flags"].tolist()[:8] == moved["y"][:-1][told].tolist()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some_slow(range(12), 6))
 @pytest.mark.parametrize("n", [1, 3])
 def test_selectors_are_their_own_elements(seed, n):
     """A reshaped selector steers a partition, so that the model has to know its padding."""
@@ -101,7 +102,7 @@ def test_selectors_are_their_own_elements(seed, n):
     )
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", some_slow(range(16), 8))
 def test_group(seed):
     draw = Draw(seed)
     dim, outer, chunk = draw.one((0, 1, 2)), draw.one((0, 1, 2)), draw.one((1, 2, 3))

@@ -5,6 +5,7 @@ import dataclasses
 import harness
 import numpy as np
 import pytest
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -34,7 +35,7 @@ def drawn(seed: int):
     return lower(program.graph, lanes=NARROW), beats
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some_slow(range(20), 10))
 def test_deeper_fifos_are_never_slower(seed):
     design, beats = drawn(seed)
     if any(params.order == "arrival" for _, params in design.rows_of(Reassemble)):
@@ -59,7 +60,7 @@ def test_deeper_fifos_are_never_slower(seed):
     assert predict(design.with_depths(deeper), beats, stalls=stalls).cycles <= shallow
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some_slow(range(20), 10))
 def test_counters_are_what_the_beats_say(seed):
     """Also where beats are left in the end, of which a unit of a user's own may want none."""
     design, beats = drawn(seed)
@@ -80,7 +81,7 @@ def test_counters_are_what_the_beats_say(seed):
         assert p.counters(c.name) == expected
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some_slow(range(20), 10))
 def test_every_cycle_of_a_unit_has_one_state(seed):
     design, beats = drawn(seed)
     p = predict(design, beats)
@@ -91,12 +92,12 @@ def test_every_cycle_of_a_unit_has_one_state(seed):
         assert [int(spans[states == s].sum()) for s in range(3)] == [a.busy, a.starved, a.full]
 
 
-@pytest.mark.parametrize("words", [0, 1, 50])
-def test_logs_of_any_size_tell_the_same(words, monkeypatch):
+@pytest.mark.parametrize(("words", "beats"), [(0, 30), (1, 40), (50, 400)])
+def test_logs_of_any_size_tell_the_same(words, beats, monkeypatch):
     """Where beats move in every cycle, and where no actor changes its state meanwhile."""
     x = Channel("x", 2, 8, 2, depth=4)
     design = harness.lone(Fork(1), [x], [dataclasses.replace(x, name="y")])
-    inputs = {"s_x": harness.beats([([1, 2], 2)] * 400, 2)}
+    inputs = {"s_x": harness.beats([([1, 2], 2)] * beats, 2)}
     stalls = Stalls(1, {"d_y": 0.5})
     for given in (Stalls(), stalls):
         large = predict(design, inputs, stalls=given)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from programs import example
+from seeds import some_slow
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
@@ -137,7 +138,7 @@ def test_a_regular_layer(tiles: tuple[int, int], machine: Machine) -> None:
     assert run.operators["gate"].traffic == blocks * 8 * 32 * 4
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some_slow(range(60), 30))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_drawn_programs(seed: int) -> None:
     """Costs that depend on no ragged dim, whose single value a run does not tell."""
