@@ -194,7 +194,8 @@ class Lowering:
             return self._outputs[stream]
         parts = self.link(node, "parts", stream, extents, delay=delay)
         self._outputs[stream] = self.add(form, stream, extents)
-        self.bound(node, f"the number of rows of {stream}, which are collected", stream.dtype.dims)
+        what = f"the number of rows of {stream.name}, which leave together as an access follows,"
+        self.bound(node, what, stream.dtype.dims)
         largest = math.prod(max(1, int(e.bound)) for e in extents[:TILE_LEVELS])
         gather = StoreForward(level=TILE_LEVELS, largest=largest)
         self.unit(f"{node.name}_gather", gather, x=parts, y=self._outputs[stream])

@@ -133,3 +133,15 @@ def test_a_circuit_keeps_the_order(seed: int, tmp_path: Path) -> None:
         runs, simulate(runs, tmp_path, driver="cpp", opt=LEAST_BUILD), strict=True
     ):
         assert verdict.good, (one.stalls, verdict.outcome.faults)
+
+
+def test_a_tile_without_bound_can_not_leave_whole() -> None:
+    g, n = sg.Graph("unbounded"), sg.ragged("n")
+    kept, at = g.tensor("kept", (4, COLS), sg.int8), g.input("at", sg.address[1, 1], (1, n))
+    tile = at.random_offchip_load(kept, tile=(1, COLS)).accum(sg.fn.retile_row(), rank=1)
+    rows = tile.flat_map(sg.fn.retile_streamify("row"), rank=0)
+    to = g.input("to", sg.address[1, 1], tuple(rows.shape))
+    g.output(to.random_offchip_store(rows, kept, tile=(1, COLS)), "y")
+    told = r"accum_0 at test_order.py:\d+: the number of rows of accum_0.0, which leave together"
+    with pytest.raises(sg.StepError, match=told):
+        lower(g)
