@@ -52,7 +52,7 @@ def test_the_seed_decides_whoever_works_and_wherever_it_ended(
 @needs_icarus
 @pytest.mark.slow
 def test_faces_agree_with_four_states(tmp_path: Path) -> None:
-    tally = campaign.run(Tally(5, simulator="icarus"), tmp_path, Workers(), seconds=600, cases=12)
+    tally = campaign.run(Tally(5, simulator="icarus"), tmp_path, Workers(), seconds=3600, cases=12)
     assert (tally.cases, tally.failures) == (12, {})
     assert campaign.load(tmp_path, 5, rtl=True, simulator="icarus") == tally
     assert campaign.load(tmp_path, 5, rtl=True).cases == 0

@@ -44,7 +44,8 @@ def kept(program: Program, x: Stream, rank: int) -> Stream:
     Where the program may, these are seldom fewer, so that a run ends in an error.
     """
     tile = x.dtype
-    assert isinstance(tile, sg.Tile)
+    if not isinstance(tile, sg.Tile):
+        raise sg.StepError("only tiles are stored")
     rows = product_bound([*x.shape[len(x.shape) - rank :], tile.rows])
     how = program.number(0, 9)
     if how > 3 or (rows is None and (how > 0 or not program.overflows)):
