@@ -28,6 +28,9 @@ class Circuit(ABC):
     selects : bool
         Whether the units choose by the arrival of elements, and send selectors that tell what they
         chose, as their second output. The first items of tuples decide for the others.
+    routes, merges : bool
+        Whether its last input, of selectors, decides which output an element leaves by, or which
+        input the next element is taken from.
     bundles : bool
         Whether it only makes tuples of its inputs, or takes tuples apart, for which it needs no
         unit.
@@ -38,6 +41,8 @@ class Circuit(ABC):
     covers: ClassVar[str] = ""
     moves: ClassVar[bool] = False
     selects: ClassVar[bool] = False
+    routes: ClassVar[bool] = False
+    merges: ClassVar[bool] = False
     bundles: ClassVar[bool] = False
     restructures: ClassVar[bool] = False
 

@@ -14,6 +14,7 @@ class PartitionCircuit(Circuit):
     """One unit with an output per consumer."""
 
     moves = True
+    routes = True
 
     def lower(self, node: Node, to: Lowering) -> None:
         x = node.inputs[0]

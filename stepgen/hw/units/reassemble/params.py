@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from ...design.formats import Format, misfit
-from ...design.pace import UNALIGNED, Extents, Paces, Part
+from ...design.pace import RUN, UNALIGNED, Extents, Paces, Part
 from ...design.params import UnitParams, numbered
 from ...design.table import Design, Unit
 
@@ -27,11 +27,15 @@ class Reassemble(UnitParams):
         becomes level ``level + 1 + k`` of ``y``.
     order : {"index", "arrival"}
         ``"index"``: the selected inputs in ascending order. ``"arrival"``: in order of arrival.
+    in_step : tuple of int
+        Inputs whose chunks were routed by the same selectors, so that they come in the order in
+        which they are taken. Of others all may come before the first that is taken.
     """
 
     producers: int
     level: int
     order: Literal["index", "arrival"]
+    in_step: tuple[int, ...] = ()
 
     kind: ClassVar = "reassemble"
     main: ClassVar = "merge"
@@ -78,12 +82,13 @@ class Reassemble(UnitParams):
             y = sel.moved(0, self.level + 1).after(*chunks)
             return {y_name: replace(y, opened=False, replayed="")}
 
+        meets = {x: self.level if n in self.in_step else RUN for n, x in enumerate(xs)}
         return [
             Part(
                 (*xs, sel_name),
                 (y_name,),
                 follow,
-                meets=dict.fromkeys(xs, self.level),
+                meets=meets,
                 keeps={sel_name: 1},
             )
         ]
