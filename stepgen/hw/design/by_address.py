@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...ir.arguments import Address
 from . import stages
 from .bus import Bus
-from .table import Channel, Unit, index_bits
+from .table import Channel, Design, Unit, index_bits
 
 MOST_AHEAD = 64
 """Most elements in flight: up to this depth their queue has latency 1."""
@@ -39,11 +39,13 @@ def multiplication(tile_bytes: int, word: int) -> int:
     return stages.MULTIPLIER if steps & (steps - 1) else 0
 
 
-def outside(unit: Unit, port: str, verb: str, tensor: str, tiles: int) -> str:
+def outside(unit: Unit, port: str, verb: str, tensor: str, tiles: int, design: Design) -> str:
     """What a unit says of an address at `port` past the last tile, with ``{}`` for the number."""
+    stream = unit.inputs[port]
+    ones = (1 << design.channel[stream].bits) - 1
     return (
-        f"{unit.name} is to {verb} tile {{}} of {tensor}, which has {tiles} tiles, as "
-        f"{unit.inputs[port]} says"
+        f"{unit.name} is to {verb} tile {{}} of {tensor}, which has {tiles} tiles, as {stream} "
+        f"says, where {ones} stands for all numbers from there on"
     )
 
 

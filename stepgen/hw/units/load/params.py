@@ -216,7 +216,7 @@ class Load(UnitParams):
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         if not self.tiles:
             return super().errors(unit, design)
-        return {OUT_OF_RANGE: outside(unit, "ref", "read", self.region, self.tiles)}
+        return {OUT_OF_RANGE: outside(unit, "ref", "read", self.region, self.tiles, design)}
 
     def access_problem(self, bus: Bus, region: Region) -> str | None:
         """Why this read of the tensor in `region` is impossible, or None."""

@@ -115,7 +115,7 @@ class RandomStore(UnitParams):
         return int(multiplication(self.tile_bytes, design.bus.bytes) > 0)
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
-        return {OUT_OF_RANGE: outside(unit, "at", "write", self.region, self.tiles)}
+        return {OUT_OF_RANGE: outside(unit, "at", "write", self.region, self.tiles, design)}
 
     def access_problem(self, bus: Bus, beat_bits: int, region: Region) -> str | None:
         """Why these writes of the tensor are impossible, or None.
