@@ -15,6 +15,7 @@ from ..ir.function import Cut, Folded
 from ..ir.graph import Graph
 from ..ir.hazards import edges_of, shared_tensors
 from ..ir.stream import Node
+from ..ir.wire import wire_levels
 
 
 def gathered(graph: Graph) -> set[str]:
@@ -47,6 +48,9 @@ def written(node: Node) -> bool:
 
 
 def _in_parts(node: Node, accesses: Collection[str]) -> bool:
+    """Whether the tile of a node may be several beats, of several accesses."""
+    if not node.outputs or not wire_levels(node.outputs[0].dtype):
+        return False
     function = node.attrs.get("fn")
     joins = isinstance(function, Folded) and function.grows == "rows"
     return joins or (node.name in accesses and node.face.reads is not None)

@@ -145,3 +145,17 @@ def test_a_tile_without_bound_can_not_leave_whole() -> None:
     told = r"accum_0 at test_order.py:\d+: the number of rows of accum_0.0, which leave together"
     with pytest.raises(sg.StepError, match=told):
         lower(g)
+
+
+def test_addresses_that_lead_to_others_are_single_beats(tmp_path: Path) -> None:
+    """They have no levels of a tile, and are whole as they are."""
+    g = sg.Graph("links")
+    links = g.tensor("links", (8, 1), sg.address)
+    at, x = g.input("at", sg.address[1, 1], (4,)), g.input("x", sg.address[1, 1], (4,))
+    place = at.random_offchip_load(links, tile=(1, 1))
+    place = place.random_offchip_load(g.tensor("others", (8, 1), sg.address), tile=(1, 1))
+    g.output(place.random_offchip_store(x, links, tile=(1, 1)), "y")
+    inputs = {"at": [0, 1, 2, 3], "x": [7, 6, 5, 4], "links": [[4], [5], [6], [7], *[[0]] * 4]}
+    inputs["others"] = [[0]] * 4 + [[7], [6], [5], [4]]
+    verdict = Experiment(g, inputs).test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
