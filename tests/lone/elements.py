@@ -9,6 +9,7 @@ from lone.case import DEEP, OUTER, ROWS, Case, alone, between, extents, tiles
 
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.pace import Extent
+from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.hw.units.cut_cols.params import CutCols
@@ -192,35 +193,28 @@ def pack_cols(draw: Draw) -> Case:
 
 def copies_added(draw: Draw) -> Case:
     """A tile that is added to itself: nothing leaves before all of it is there."""
-    beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
-    twice = [*dims[:2], Extent(2, False, "2"), dims[3]]
-    first = row("dut", Expand(2, 2, 3, 0, capacity=6), ["x"], ["m"])
     add = (Operation("add", (0, 1), "int8"),)
     params = Accumulate(("int8", "int8"), add, 0, 3, 1, 3, fixed=False, every=False)
-    second = row("next", params, ["m"], ["y"])
-    channels = [
-        Channel("x", LANES, 8, 3),
-        Channel("m", LANES, 8, 3, delay=first.params.delay(LANES)),
-        Channel("y", LANES, 8, 2, DEEP, second.params.delay(LANES)),
-    ]
-    design = between([first, second], channels, {"x": beats})
-    y = [dims[0], dims[1], dims[3]]
-    return Case(design, {"x": beats}, {"x": dims, "m": twice, "y": y}, ["y"])
+    return copies(draw, params, slices=1)
 
 
 def copies_side_by_side(draw: Draw) -> Case:
     """A tile that is joined with itself: nothing leaves before all of it is there."""
-    beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
-    wide = [*dims[:2], Extent(2, False, "2"), dims[3]]
-    y = [Extent(2, False, "slices"), dims[1], dims[3]]
-    params = Expand(2, 2, 3, 0, capacity=6)
-    first = row("dut", params, ["x"], ["m"])
     params = RetileCol(count=2, slices=1, rows=3, level=3, buffers=2, bits=8)
+    return copies(draw, params, slices=2)
+
+
+def copies(draw: Draw, params: UnitParams, slices: int) -> Case:
+    """A tile, sent twice to a unit that makes one of both, with rows of `slices` beats."""
+    beats, dims = tiles(draw, OUTER, (1,), rows=(1, 2, 3), slices=1)
+    twice = [*dims[:2], Extent(2, False, "2"), dims[3]]
+    y = [Extent(slices, False, "slices"), dims[1], dims[3]]
+    first = row("dut", Expand(2, 2, 3, 0, capacity=6), ["x"], ["m"])
     second = row("next", params, ["m"], ["y"])
     channels = [
         Channel("x", LANES, 8, 3),
         Channel("m", LANES, 8, 3, delay=first.params.delay(LANES)),
-        Channel("y", LANES, 8, 2, DEEP, second.params.delay(LANES)),
+        Channel("y", LANES, 8, 2, DEEP, params.delay(LANES)),
     ]
     design = between([first, second], channels, {"x": beats})
-    return Case(design, {"x": beats}, {"x": dims, "m": wide, "y": y}, ["y"])
+    return Case(design, {"x": beats}, {"x": dims, "m": twice, "y": y}, ["y"])
