@@ -24,6 +24,7 @@ from ...ir.fn import fn
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 from . import split
+from .borders import check_apart
 from .requests import Part, part_of
 from .rewrite import Rewrite, Transformed, deep
 
@@ -91,8 +92,9 @@ def parallelize(
     Raises
     ------
     StepError
-        If an option does not apply to `how`, streams have different numbers of requests, or the
-        part that processes them can't be separated.
+        If an option does not apply to `how`, streams have different numbers of requests, the part
+        that processes them can't be separated, or an operator in it works on several requests at a
+        time: packs their rows while requests are assigned one by one, or adds them up.
     """
     before = Transformed.of(program)
     numbers = {"regions": regions, "in_flight": in_flight, "per_region": per_region}
@@ -101,6 +103,7 @@ def parallelize(
             raise StepError(f"parallelize needs {name} of at least 1, not {value}")
     _check_options(how, per_region=per_region, done=done, in_flight=in_flight, routed=routed)
     part = part_of(before.graph, requests, until, done)
+    check_apart(part, one_by_one=how == "dynamic")
     rewrite: _Regions
     if how == "dynamic":
         rewrite = _Dynamic(before.graph, part, min(regions, part.count), in_flight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
@@ -103,13 +104,21 @@ def part_of(
             f"parallelize needs something that tells that a request is finished, but nothing "
             f"behind {named[0].name} leaves the program"
         )
-    end = ends[-1] if done is None else _stream(graph, done)
-    if end not in seen or end.shape[0].static != count:
+    if done is not None:
+        end = _stream(graph, done)
+    else:
+        end = next((stream for stream in reversed(ends) if _is_counted(stream)), ends[-1])
+    if end not in seen or end.shape[0].static != count or not _is_counted(end):
         raise StepError(
             f"parallelize needs a stream that tells of each of the {count} requests that it is "
-            f"finished, but {end.name} is {end}"
+            f"finished, with one element or with tiles for each, but {end.name} is {end}"
         )
     return Part(count, tuple(named), ordered, tuple(results), end)
+
+
+def _is_counted(stream: Stream) -> bool:
+    """Whether the elements of a request can be made one that tells that it is finished."""
+    return stream.rank == 0 or isinstance(stream.dtype, Tile)
 
 
 def _stream(graph: Graph, name: str | Stream) -> Stream:
