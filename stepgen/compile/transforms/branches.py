@@ -85,7 +85,9 @@ def _packed(stream: Stream) -> Stream | None:
         node = uses[0][0]
         if packs(node):
             return node.outputs[0]
-        if node.op not in _SHAPE_OPS:
+        # What a partition of references routes is read behind it.
+        is_read = node.op == "streamify" and len(node.inputs) == 1
+        if node.op not in _SHAPE_OPS and not is_read:
             return None
         stream = node.outputs[0]
 

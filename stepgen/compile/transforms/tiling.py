@@ -46,12 +46,12 @@ STATIC, DYNAMIC, CAPPED = "static", "dynamic", "capped"
 
 @checked
 def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
-    """Gather rows into static tiles instead of dynamic ones.
+    """Gather rows into static tiles of a given size instead of dynamic or other static ones.
 
     Parameters
     ----------
     program : Graph or Transformed
-        Gathers the rows of streams into dynamic tiles, with or without a cap.
+        Gathers the rows of streams into dynamic tiles, with or without a cap, or into static ones.
     tile : int
         Rows of a tile; the last tile is padded with rows of zeros, which are dropped at the end.
 
@@ -63,16 +63,16 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     Raises
     ------
     StepError
-        If there is no dynamic tile that is split into rows again.
+        If there is no tile that is split into rows again.
     """
     if tile < 1:
         raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile}")
     before = Transformed.of(program)
-    gathers = _gathers(before.graph, (DYNAMIC, CAPPED))
+    gathers = _gathers(before.graph, (STATIC, DYNAMIC, CAPPED))
     if not gathers:
         raise StepError(
             f"static_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
-            f"promote, accum(retile_row) and in the end flat_map(retile_streamify)"
+            f"promote or reshape, accum(retile_row) and in the end flat_map(retile_streamify)"
         )
     return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": tile, "pad": 0})
 

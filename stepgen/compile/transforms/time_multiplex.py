@@ -104,6 +104,10 @@ class _Share:
         for node in first.body:
             if node.op == "linear_offchip_load" and self._of_branch(node):
                 self._load(rewrite, node, selector)
+            elif node.op == "fork":
+                # A load that the selector addresses no longer reads its copy.
+                for out in node.outputs:
+                    rewrite.put(out, rewrite.input(node, 0))
             else:
                 rewrite.copy(node)
         for index, out in enumerate(first.exits):
