@@ -116,8 +116,9 @@ class Connected:
             stored = derive(design, self.extents, fed_back)
         except Unbounded as found:
             origin = {u.name: u.origin for u in design.units}
-            said = told(found, self.carried.get(found.channel))
-            raise self.nodes[origin[found.unit]].failure(said) from None
+            consumer = self.nodes[origin[found.unit]]
+            said = told(found, self.carried.get(found.channel), consumer)
+            raise consumer.failure(said) from None
         design = design.with_depths(stored)
         design = design.with_depths(circulating(design, self.extents, fed_back))
         if not self.paced:

@@ -148,6 +148,22 @@ def test_what_must_wait_needs_a_bound():
         lower(dynamic_route(None))
 
 
+def test_a_memory_of_buffers_that_wait_needs_a_bound():
+    g = sg.Graph("kept")
+    x = g.input("x", sg.int8[1, 8], ("N", 3))
+    kept = x.bufferize(rank=1)
+    total = kept.promote().flatten(0, 1).streamify().accum(sg.fn.add(), rank=1)
+    every = total.promote().accum(sg.fn.add(), rank=1)
+    again = kept.streamify().promote()
+    g.output(every.promote(0).promote(0).expand(again, rank=2).map(sg.fn.add(), again), "y")
+    told = (
+        r"bufferize bufferize_0 at .*: while it waits for flatten_0, it may have to store more "
+        r"than its memory bufferize_0.memory_0 holds, since N has no bound; give one to N$"
+    )
+    with pytest.raises(sg.StepError, match=told):
+        lower(g)
+
+
 def test_no_bound_is_asked_for_where_nothing_waits():
     g = sg.Graph("straight")
     x = g.input("x", sg.int8[1, 8], ("N",))

@@ -8,7 +8,7 @@ from ...ir.stream import Node, Stream
 from .depths import Unbounded
 
 
-def told(found: Unbounded, stream: Stream | None) -> str:
+def told(found: Unbounded, stream: Stream | None, consumer: Node) -> str:
     """What is missing, as a sentence.
 
     Parameters
@@ -16,16 +16,19 @@ def told(found: Unbounded, stream: Stream | None) -> str:
     found : Unbounded
     stream : Stream or None
         The stream that its channel carries; None for a memory inside a unit.
+    consumer : Node
+        The operator that waits.
     """
     waits = f"while it waits for {found.awaited}"
-    if stream is None:
-        return f"{waits}, it may have to store more than its memory {found.channel} holds"
     dims = " and ".join(found.dims)
-    said = (
-        f"{waits}, the channel {found.channel} may have to buffer all its beats, but {stream.name} "
-        f"is {stream}, and {dims} {'has' if len(found.dims) == 1 else 'have'} no bound"
-    )
-    roots = _without_bound(stream.node)
+    lacks = f"{dims} {'has' if len(found.dims) == 1 else 'have'} no bound" if dims else ""
+    if stream is None:
+        kept = f"it may have to store more than its memory {found.channel} holds"
+        said = f"{waits}, {kept}" + (f", since {lacks}" if lacks else "")
+    else:
+        kept = f"the channel {found.channel} may have to buffer all its beats"
+        said = f"{waits}, {kept}, but {stream.name} is {stream}, and {lacks}"
+    roots = _without_bound(consumer if stream is None else stream.node) if lacks else []
     return f"{said}; give one to {' and '.join(roots)}" if roots else said
 
 

@@ -93,7 +93,7 @@ def test_waiting_for_later_requests_is_refused_when_they_come_one_by_one(name, s
     steps = [APART[str(each)] for each in rng.choice(list(APART), seed)]
     steps.insert(int(rng.integers(0, seed + 1)), WAITING[name])
     old, inputs = program(steps)
-    with pytest.raises(StepError, match="several requests|one group of all requests"):
+    with pytest.raises(StepError, match=r"several requests|one group of all requests"):
         parallelize(old, regions=2)
     check_same(old, parallelize(old, regions=3, how="coarse"), inputs)
 
