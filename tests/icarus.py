@@ -12,6 +12,12 @@ needs_icarus = pytest.mark.skipif(
     shutil.which("iverilog") is None, reason="Icarus Verilog is not installed"
 )
 
+SIMULATORS = [
+    pytest.param("verilator", marks=pytest.mark.slow),
+    pytest.param("icarus", marks=needs_icarus),
+]
+"""Of tests that do the same with either; Icarus has nothing to compile."""
+
 
 def without_reset(module: str, register: str) -> Callable[[str], str]:
     """Take the reset of a register in the first module of a kind."""

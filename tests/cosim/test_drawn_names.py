@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -39,7 +40,7 @@ SLOTS = ("x", "sel", "route", "load", "up", "save", "pad", "cut", "y")
 """Names in `with_memory` that users choose."""
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some_slow(range(2), 1))
 def test_drawn_names(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     graph, *names = (str(name) for name in rng.permutation(NAMES))
@@ -100,7 +101,7 @@ def test_names_of_users_never_collide_with_generated_ones() -> None:
             assert name in {u.name for u in design.units if u.origin == name}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some_slow(range(2), 1))
 def test_drawn_names_beside_memory(seed: int, tmp_path: Path) -> None:
     """Operators and ports bear names that the compiler makes for others."""
     rng = np.random.default_rng(seed)

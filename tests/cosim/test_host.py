@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from icarus import needs_icarus
+from icarus import SIMULATORS
 from own_bench import simulated
 
 import stepgen as sg
@@ -27,7 +27,7 @@ SIZES = {"m": 4, "n": 8, "k": 8, "tile_m": 2, "tile_n": 4, "tile_k": 4}
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
-@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
+@pytest.mark.parametrize("simulator", SIMULATORS)
 def test_the_host_gets_the_reference(simulator, tmp_path):
     program = load("matmul", {"element": "int8", **{k: str(v) for k, v in SIZES.items()}})
     experiment = Experiment(program.graph, program.inputs)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from icarus import needs_icarus
+from icarus import SIMULATORS
 from own_bench import simulated
 from wrapped_case import of_streams
 
@@ -120,7 +120,7 @@ def demo() -> Program:
     return load("moe", {name: str(size) for name, size in SIZES.items()})
 
 
-@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
+@pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize("program", [gated, pytest.param(demo, marks=pytest.mark.slow)])
 def test_a_design_beside_a_host(program, simulator, tmp_path):
     whole = program()

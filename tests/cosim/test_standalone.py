@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from icarus import needs_icarus
+from icarus import SIMULATORS, needs_icarus
 from programs import every_unit, every_unit_inputs
 from standing_alone import Environment
 
@@ -23,7 +23,6 @@ from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.program.program import Program, golden_of, load
 
 PREDICTED, EXPECTED = "values and cycles as predicted", "values as expected"
-SIMULATORS = ["verilator", pytest.param("icarus", marks=needs_icarus)]
 
 
 @pytest.fixture(scope="module")

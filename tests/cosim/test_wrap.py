@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from icarus import needs_icarus
+from icarus import SIMULATORS
 from own_bench import simulated
 from programs import ROWS
 from wrapped_case import of_streams
@@ -49,7 +49,7 @@ def written_case(folder: Path, experiment: Experiment) -> None:
     np.savez(folder / "case.npz", **arrays)
 
 
-@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
+@pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize(("wrap", "tests"), [("axi", 2), ("wishbone", 4)])
 def test_every_interface(wrap, tests, simulator, tmp_path):
     whole = program()

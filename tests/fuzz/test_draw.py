@@ -151,6 +151,7 @@ def test_all_that_may_be_around_a_run_is_drawn(drawn) -> None:
     assert any(name in run.graph.outputs for run, name in late)
 
 
+@pytest.mark.slow
 def test_memories_with_room_for_few_and_for_many_rows_are_drawn() -> None:
     room: Counter[str] = Counter()
     for number in range(60):

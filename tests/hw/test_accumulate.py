@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from drawn import LANES, Draw, explained_states, raises_error, to_beats, verify
 from harness import lone
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.functions import Running
@@ -241,7 +242,7 @@ def test_a_state_that_finds_no_room_counts_as_full():
     assert not actor.full
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), 3))
 def test_a_state_that_finds_no_room_counts_as_full_whatever_enters(seed):
     """As many words leave as enter, so that at times there is neither an input nor room."""
     design, inputs = plain("int8 add", [[8]] * 8, 1, rows=8)
@@ -347,7 +348,7 @@ def test_what_can_not_be_built(changed, x, y, message):
 
 @pytest.mark.parametrize("every", [False, True], ids=["accum", "scan"])
 @pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_slow(range(4), 2))
 def test_folds(seed, name, every):
     draw, update = Draw(seed), UPDATES[name]
     outer, count, fixed = draw.one((0, 0, 1, 2)), draw.one((1, 1, 2, 3)), draw.one((True, False))

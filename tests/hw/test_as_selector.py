@@ -8,6 +8,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, lone
 from hw.test_rows import beats as beats_of_rows
 from hw.test_rows import channel, mapped
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
@@ -27,7 +28,7 @@ def bits_of(flags: np.ndarray, otherwise: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("otherwise", [False, True])
 @pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_flags_become_selectors_and_back(seed, back, otherwise):
     draw = Draw([seed, back, otherwise])
     columns, share = draw.one((2, 3, 4, 5, 7)), draw.one((0.1, 0.5))

@@ -8,6 +8,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, lone
 from hw.test_rows import ELEMENTS, at_of, channel, mapped
 from hw.test_rows import beats as beats_of_rows
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
@@ -20,7 +21,7 @@ from stepgen.timing.model import Fault, predict
 
 @pytest.mark.parametrize("name", ELEMENTS)
 @pytest.mark.parametrize("operand", ["address", "bool"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_numbers_are_converted(seed, operand, name):
     draw = Draw([seed, operand == "bool"])
     columns = draw.one((1, 2, 3, 5))
@@ -50,7 +51,7 @@ def test_numbers_are_converted(seed, operand, name):
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), 3))
 def test_flags_become_tiles_of_flags_and_back(seed):
     draw = Draw(seed)
     rank, back = draw.one((0, 1)), bool(seed % 2)

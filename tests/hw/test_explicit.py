@@ -6,6 +6,7 @@ import random
 import subprocess
 
 import pytest
+from seeds import some_slow
 
 from stepgen.hw.explicit import explicit
 from stepgen.tools import external
@@ -96,7 +97,7 @@ class Drawn:
         return f"module \\{name}\n{''.join(self.wires)}{''.join(self.cells)}end\n"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_slow(range(3), 1))
 def test_the_same_is_computed(seed: int, tmp_path) -> None:
     gold = Drawn(seed).text("gold")
     gate = explicit(gold).replace("\\gold", "\\gate")

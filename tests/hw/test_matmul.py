@@ -180,7 +180,7 @@ def test_multiplies(seed, element, transposed):
 
 
 @pytest.mark.parametrize("element", ["int8", "bf16"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_sums_start_at_a_row(seed, element):
     draw = Draw(seed)
     lanes, rank = draw.one((1, 2, 2, 4)), draw.one((0, 1, 2))
@@ -306,19 +306,19 @@ def test_sums_up_the_tiles_of_a_group(seed):
     sum_up(draw, floats, bound=draw.one((1, 2, 4)), counts=(0, 1, 1, 2, 3))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_slow(range(4), 2))
 def test_the_largest_sums_of_a_group_fit(seed):
     sum_up(Draw(seed), alike, bound=1, counts=(1, 9, 20))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_sends_the_sums_of_a_group_after_each_tile(seed):
     """Groups of several levels, some of whose parts are empty."""
     draw = Draw(seed)
     sum_up(draw, floats, bound=draw.one((1, 2, 3)), counts=(0, 1, 2, 3), over=draw.one((1, 2)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_slow(range(4), 2))
 def test_sums_of_groups_start_at_a_number(seed):
     draw = Draw(seed)
     start = float(starting(draw, 1, "bf16")[0, 0])

@@ -69,7 +69,7 @@ def test_a_prompt_load_does_not_wait_for_the_end_of_its_reference():
     assert last[True][0] < last[True][1]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_slow(range(4), 2))
 def test_a_load_for_its_structure_alone(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))
@@ -94,7 +94,7 @@ def test_load_by_address(seed):
     design.verify(design.timing(), design.stalls(), aborts=draw.one((0, 1)))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), 3))
 def test_an_address_past_the_last_tile(seed):
     """All tiles before it arrive, the circuit tells the number, and a soft reset is enough."""
     draw = Draw(seed)

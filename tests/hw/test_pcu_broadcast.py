@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from drawn import raises_error
 from harness import beats, check, lone
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -46,7 +47,7 @@ def drawn(rng: np.random.Generator, sides: tuple[str, str], columns: int) -> tup
     return g, inputs
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_slow(range(4), 2))
 @pytest.mark.parametrize("columns", [2 * LANES + 1, LANES, LANES - 1])
 @pytest.mark.parametrize(
     "sides",

@@ -84,7 +84,7 @@ def at_of(tile: sg.Tile) -> np.dtype:
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_rows_are_reduced(seed, name):
     draw, element = Draw(seed), ELEMENTS[name]
     cols = draw.one((1, 2, 3, 4, 5, 7, 8, 11, 14))
@@ -103,7 +103,7 @@ def test_columns_are_shifted(seed):
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_pairs_are_turned(seed, name):
     """With odd lanes they lie in one beat, or in two."""
     draw, element = Draw([seed, 7]), ELEMENTS[name]
@@ -112,7 +112,7 @@ def test_pairs_are_turned(seed, name):
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("seed", some_slow(range(7), 3))
 def test_maxima_that_decay(seed, name):
     """By whole numbers; floats round after each column."""
     draw, element = Draw([seed, 5]), ELEMENTS[name]

@@ -8,6 +8,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, lone
 from hw.test_rows import ELEMENTS, at_of, channel, mapped, values
 from hw.test_rows import beats as beats_of_rows
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
@@ -60,7 +61,7 @@ def number(n) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), 3))
 def test_a_row_is_placed(seed, name):
     draw, element = Draw([seed, 1]), ELEMENTS[name]
     cols = draw.one((1, 2, 3, 4, 5, 8))
@@ -72,7 +73,7 @@ def test_a_row_is_placed(seed, name):
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), 3))
 def test_columns_are_masked(seed, name):
     draw, element = Draw([seed, 2]), ELEMENTS[name]
     cols, value = draw.one((1, 2, 3, 4, 5, 8)), draw.one((0, -7, 100))
@@ -85,7 +86,7 @@ def test_columns_are_masked(seed, name):
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_later_positions_are_masked(seed, name):
     draw, element = Draw([seed, 3]), ELEMENTS[name]
     cols, window = draw.one((1, 2, 3, 4, 5, 8)), draw.one((None, 1, 3, 600))

@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from compiled import Compiled
 from hw.test_pcu import FLOATS, special
+from seeds import some_slow
 from semantics.drawn import floats
 
 from stepgen.hw import private
@@ -100,7 +101,7 @@ def wrong(circuit: Compiled, element: str, latency: dict[str, int]) -> dict[str,
     return {name: cases[:5] for name, cases in found.items() if cases}
 
 
-@pytest.mark.parametrize("element", FLOATS)
+@pytest.mark.parametrize("element", some_slow(sorted(FLOATS), 1))
 def test_every_function(element, tmp_path):
     made = {name: of_pipeline(element, name) for name in NAMES}
     circuit = Compiled(Lanes(element, made), ("x", "z"), NAMES, tmp_path)

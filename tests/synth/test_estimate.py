@@ -43,6 +43,7 @@ def chosen():
     return {one: text for found in kinds.values() for _, one, text in sorted(found)[:MOST]}
 
 
+@pytest.mark.slow
 def test_units_take_what_was_measured(chosen, tmp_path):
     """Of each kind, in one process of Yosys."""
     was = told()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example
+from seeds import some_slow
 from tile_beats import Recorded
 from tile_drawing import TileProgram, runs
 
@@ -72,7 +73,7 @@ CASES = {"experts": drawn_experts, "requests": drawn_requests, "program": drawn_
 SEEDS = 8
 
 cases = pytest.mark.parametrize("kind", CASES)
-seeds = pytest.mark.parametrize("seed", range(SEEDS))
+seeds = pytest.mark.parametrize("seed", some_slow(range(SEEDS), 3))
 
 
 def variants(base: Machine) -> dict[str, list[Machine]]:
