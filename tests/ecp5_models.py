@@ -13,7 +13,8 @@ def instance(kind: str, **connections) -> Module:
     """Stands in for Amaranth's `Instance` of a block, whose ports are of one bit each."""
     for name, value in connections.items():
         assert name[0] == "p" or len(Value.cast(value)) == 1, name
-    return {"MULT18X18D": _mult18x18d, "DP16KD": _dp16kd}[kind](connections)
+    kinds = {"MULT18X18D": _mult18x18d, "DP16KD": _dp16kd, "TRELLIS_FF": _trellis_ff}
+    return kinds[kind](connections)
 
 
 def _port(connections, name, bits):
@@ -43,6 +44,17 @@ def _mult18x18d(c) -> Module:
     m.d.comb += product.eq(a * b)
     product = register(register(product, "PIPELINE"), "OUTPUT")
     m.d.comb += _port(c, "o_P", 36).eq(product)
+    return m
+
+
+def _trellis_ff(c) -> Module:
+    assert (c["p_CEMUX"], c["p_CLKMUX"], c["p_LSRMUX"]) == ("1", "CLK", "LSR")
+    m = Module()
+    kept = Signal(reset_less=True)
+    m.d.sync += kept.eq(c["i_DI"])
+    with m.If(c["i_LSR"]):
+        m.d.sync += kept.eq(c["p_REGSET"] == "SET")
+    m.d.comb += c["o_Q"].eq(kept)
     return m
 
 

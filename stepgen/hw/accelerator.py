@@ -11,6 +11,7 @@ from .design.table import Channel, Design, Unit
 from .fifo import Fifo
 from .library import inline
 from .names import verilog_name
+from .primitives import RESET_LAG, resets
 from .unit import core_of
 from .units.axi.params import Axi
 
@@ -96,10 +97,11 @@ class Accelerator(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         active = Signal()  # running and not stopping
-        clear = Signal()
+        clear = Signal(1 + RESET_LAG)  # at last the parts are reset
+        reset = resets(m, platform, clear[0])
         fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
         for name, fifo in fifos.items():
-            m.submodules[f"fifo_{name}"] = self.part(fifo, "fifo", _form(fifo.channel), clear)
+            m.submodules[f"fifo_{name}"] = self.part(fifo, "fifo", _form(fifo.channel), next(reset))
         m.d.comb += [
             self.moves_in.eq(Cat(fifo.w.valid & fifo.w.ready for fifo in fifos.values())),
             self.moves_out.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in fifos.values())),
@@ -116,7 +118,7 @@ class Accelerator(wiring.Component):
             for port, name in unit.outputs.items():
                 setattr(core, port, wiring.flipped(fifos[name].w))
             m.submodules[verilog_name(unit.name)] = self.part(
-                core, unit.kind, self._identity(core), clear
+                core, unit.kind, self._identity(core), next(reset)
             )
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
@@ -139,12 +141,12 @@ class Accelerator(wiring.Component):
             clean.eq(~Cat(core.under_way for core in self.cores.values()).any()),
         ]
         m.d.sync += [
-            clear.eq(self.stopping & clean & ~clear),
+            clear.eq(Cat(self.stopping & clean & ~clear.any(), clear)),
             self.error.eq(self.error | Cat(core.error for core in self.cores.values())),
         ]
         with m.If(self.running):
             m.d.sync += self.cycle.eq(self.cycle + 1)
-        with m.If(clear):
+        with m.If(clear[-1]):
             m.d.sync += self.stopping.eq(0)
         with m.Elif(self.stopping), m.If(clean):
             m.d.sync += self.running.eq(0)

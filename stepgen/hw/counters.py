@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from .design.registers import COUNTERS
 from .library import inline
-from .primitives import after, delayed
+from .primitives import after, delayed, resets
 
 __all__ = ["Counters", "totals"]
 
@@ -82,11 +82,12 @@ class Counters(wiring.Component):
         turn = Signal(range(turns), init=turns - 1)
         m.d.sync += turn.eq(after(turn, turns))
 
+        reset = resets(m, platform)
         before = turn == turns - 1
         words = []
         for number in range(self.banks):
             bank = _Bank(bits)
-            m.submodules[f"bank_{number}"] = self.part(bank, "counters", bits)
+            m.submodules[f"bank_{number}"] = self.part(bank, "counters", bits, next(reset))
             here = slice(number * BANK, min((number + 1) * BANK, self.channels))
             m.d.comb += [
                 bank.turn.eq(before),

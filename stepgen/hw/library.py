@@ -22,9 +22,9 @@ _PLACE = re.compile(r"\\%(\d+)%")
 """Where the name of a module goes in a text that is kept: its own is the first."""
 
 
-def inline(part: wiring.Component, kind: str, identity: object, clear=None):
+def inline(part: wiring.Component, kind: str, identity: object, reset=None):
     """The part itself, elaborated in place, instead of an instance of a shared module."""
-    return part if clear is None else ResetInserter(clear)(part)
+    return part if reset is None else ResetInserter(reset)(part)
 
 
 def _files(error: Exception) -> set[str]:
@@ -71,7 +71,6 @@ class Library:
         self._inside: list[dict[str, None]] = [{}]
         self._lasting: set[str] = set()
         self._numbers = itertools.count()
-        self._resets: dict[int, tuple[object, object]] = {}
 
     @property
     def rtlil(self) -> str:
@@ -147,13 +146,7 @@ class Library:
         self._lasting.add(key)
         return True
 
-    def _reset(self, clear):
-        """The reset of an instance; one expression for all that `clear` resets."""
-        if clear is None:
-            return ResetSignal()
-        return self._resets.setdefault(id(clear), (clear, ResetSignal() | clear))[1]
-
-    def instance(self, part: wiring.Component, kind: str, identity: object, clear=None) -> Instance:
+    def instance(self, part: wiring.Component, kind: str, identity: object, reset=None) -> Instance:
         """An instance of the circuit of `part`, connected to its ports.
 
         Parameters
@@ -164,8 +157,8 @@ class Library:
             For the name of the module.
         identity : JSON value
             Everything that the circuit depends on.
-        clear : Value, optional
-            Resets the instance, in addition to the global reset.
+        reset : Value, optional
+            Of the instance; by default the global one.
         """
         key = f"{kind} {json.dumps(identity, sort_keys=True)}"
         ports = {}
@@ -177,5 +170,5 @@ class Library:
         if key not in self._modules and not (_of_stepgen(part) and self._found(key)):
             self._elaborate(part, key)
         name, _, present = self._modules[key]
-        ports |= {"i_clk": ClockSignal(), "i_rst": self._reset(clear)}
+        ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal() if reset is None else reset}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})

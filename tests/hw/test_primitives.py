@@ -8,17 +8,39 @@ import ice40_models
 import numpy as np
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Elaboratable, Fragment, Module, Signal
+from amaranth.hdl import Elaboratable, Fragment, Module, ResetInserter, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from stepgen.hw.design import stages
 from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, SinglePortRam, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
+from stepgen.hw.primitives import reset as reset_module
 from stepgen.hw.primitives import single_port as single_port_module
 
 ECP5, GOWIN, ICE40 = Device("ecp5"), Device("gowin"), Device("ice40")
 MODELS = {"gowin": gowin_models, "ice40": ice40_models}
+
+
+class Resets(wiring.Component):
+    """A count in each of some parts, and the resets that they get."""
+
+    def __init__(self, parts, cleared=True):
+        self.cleared = cleared
+        super().__init__({"clear": In(1), "resets": Out(parts), "counts": Out(8).array(parts)})
+
+    def elaborate(self, platform):
+        m = Module()
+        each = reset_module.resets(m, platform, self.clear if self.cleared else None)
+        for k, count in enumerate(self.counts):
+            reset = Signal(name=f"reset_{k}")
+            m.d.comb += [reset.eq(next(each)), self.resets[k].eq(reset)]
+            part = Module()
+            part.d.sync += count.eq(count + 1)
+            m.submodules[f"part_{k}"] = ResetInserter(reset)(part)
+        return m
 
 
 class For(Elaboratable):
@@ -101,6 +123,32 @@ def test_multiplier_of_factors_without_sign(device, bits, others, a_signed, b_si
             await ctx.tick()
 
     run(multiply, device, bench)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_parts_are_reset_together_some_cycles_later(device, parts, monkeypatch):
+    monkeypatch.setattr(reset_module, "Instance", ecp5_models.instance)
+    rng = np.random.default_rng(parts)
+    circuit = Resets(parts)
+    clears = [False] * reset_module.RESET_LAG + [bool(rng.random() < 0.2) for _ in range(60)]
+
+    async def bench(ctx):
+        count = 0
+        for t, clear in enumerate(clears):
+            ctx.set(circuit.clear, clear)
+            due = t >= reset_module.RESET_LAG and clears[t - reset_module.RESET_LAG]
+            assert ctx.get(circuit.resets) == due * ((1 << parts) - 1)
+            assert [ctx.get(each) for each in circuit.counts] == [count] * parts
+            count = 0 if due else count + 1
+            await ctx.tick()
+
+    run(circuit, device, bench)
+
+
+def test_an_ecp5_has_a_register_for_the_reset_of_each_part():
+    """Nothing but these registers is on the wire from the global reset."""
+    text = rtlil.convert(Resets(5, cleared=False), name="top", platform=ECP5, ports=[])
+    assert text.count("cell \\TRELLIS_FF") == 5
 
 
 @BLOCKS
@@ -226,6 +274,7 @@ class Blocks(Elaboratable):
         m.submodules += [Multiplier(bits, bits) for bits in (8, 18)]
         m.submodules += [BlockRam(9, 1 << bits) for bits in range(8, 15)]
         m.submodules += SinglePortRam(32, 1 << 15)
+        m.submodules += Resets(2)
         return m
 
 

@@ -9,11 +9,13 @@ from .counter import after, counter
 from .delay import delayed
 from .device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
 from .multiplier import Multiplier
+from .reset import RESET_LAG, resets
 from .rom import Rom
 from .single_port import SinglePortRam
 
 __all__ = [
     "GENERIC",
+    "RESET_LAG",
     "BlockRam",
     "Device",
     "Multiplier",
@@ -26,4 +28,5 @@ __all__ = [
     "is_gowin",
     "is_ice40",
     "read_at_once",
+    "resets",
 ]
