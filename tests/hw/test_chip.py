@@ -156,7 +156,7 @@ def test_pads_reset_and_clock(tmp_path, name: str, wires: int) -> None:
         ["vvp", "-n", "toy"], cwd=tmp_path, check=True, capture_output=True, text=True
     )
     lines = [line.split() for line in done.stdout.splitlines() if line[0].isdigit()]
-    wait = 9 + 2 + (1 << RESET_BITS)  # until the PLL locks, is seen, and the reset ends
+    wait = 9 + 3 + (1 << RESET_BITS)  # until the PLL locks, is seen, and the reset ends
     seen = [int(line[1]) for line in lines]
     assert seen[wait + 4 : 100] == [12] * (96 - wait)
     assert seen[: wait - 2] == [0] * (wait - 2)

@@ -83,16 +83,17 @@ class Chip(Elaboratable):
         m.domains.start = ClockDomain(reset_less=True)
         m.d.comb += [ClockSignal("sync").eq(made), ClockSignal("start").eq(made)]
 
-        # Flip-flops are 0 when the FPGA is configured: then, and while the PLL is not locked,
-        # everything is in reset.
+        # Flip-flops have their initial values when the FPGA is configured: then, and while the PLL
+        # is not locked, everything is in reset. A register drives its readers without a LUT.
         seen = [Signal(name=f"locked_{k}", attrs=ASYNCHRONOUS) for k in range(2)]
-        waited, ready = Signal(RESET_BITS), Signal()
+        waited, ready, reset = Signal(RESET_BITS), Signal(), Signal(init=1)
         m.d.start += [seen[0].eq(locked), seen[1].eq(seen[0])]
         with m.If(~seen[1]):
             m.d.start += [waited.eq(0), ready.eq(0)]
         with m.Else():
             m.d.start += [waited.eq(waited + 1), ready.eq(ready | waited.all())]
-        m.d.comb += ResetSignal("sync").eq(~ready)
+        m.d.start += reset.eq(~ready)
+        m.d.comb += ResetSignal("sync").eq(reset)
 
         outside = ports(self.top)
         given = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
