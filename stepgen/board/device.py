@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..cosim.experiment import Experiment
+from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
 from ..cosim.payload import unpack
 from ..cosim.scoreboard import Outcome
 from ..emit.elaborate import interface
@@ -159,7 +159,7 @@ class Device:
         exact = self.session.exact(case)
         if not exact:
             experiment.unpredicted = "the beats of a port do not all fit its buffer"
-            case = experiment.case()
+            case = replace(experiment.case(), limit=max(UNPREDICTED_CYCLES, case.limit))
         if not self.around.counters:
             case = replace(case, counters=None)
         outcome = self.session.perform(case, progress=progress)
@@ -182,9 +182,14 @@ class Device:
         Raises
         ------
         StepError
-            If the run does not end, or the design reports an error.
+            If the run does not end, the design reports an error, or what it gives is not what the
+            reference gives; `test` tells more.
         """
-        return self.results(self.test(inputs))
+        report = self.test(inputs)
+        results = self.results(report)
+        if not report.good:
+            raise StepError(f"{self.design.name} on {self.board.name}: {report.outcome.faults[0]}")
+        return results
 
     def results(self, report: Report) -> dict[str, Any]:
         """What a run has given, as `run` returns it.
@@ -225,7 +230,7 @@ class Device:
             region, tensor = self.design.regions[name], self._graph.tensors[name]
             place = windows.place(region.base, region.end - region.base)
             assert place is not None
-            data = image[place : place + region.end - region.base]
+            data = image[place : place + region.end - region.base].copy()
             elements = data.view(DTYPES[tensor.element.name])
             found[name] = from_image(elements, tensor.shape, layout[name])
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import deque
@@ -46,6 +47,10 @@ class Wire(Protocol):
 
 class LinkError(StepError):
     """The board does not answer, or answers something else."""
+
+
+_Asked = tuple[Operation, Space, int, bytes, int]
+"""Of a request: what, where, more of its frame, and the words that its answer holds."""
 
 
 @dataclass
@@ -101,6 +106,7 @@ class Link:
         self.traffic = Traffic()
         self._next = 0
         self._came = bytearray()
+        self._counts_apart = False
         self.synchronize()
 
     def synchronize(self) -> None:
@@ -108,7 +114,8 @@ class Link:
         self._next = random.randrange(_SEQUENCES)
         self._came.clear()
         self.wire.send(b"\0")  # ends what another host may have left
-        self._carry_out([self._request(Operation.SYNC, Space.IDENTITY, 0, b"", 0)])
+        self._exchange([(Operation.SYNC, Space.IDENTITY, 0, b"", 0)])
+        self._counts_apart = False
 
     def read(self, space: Space, address: int, count: int) -> list[int]:
         """Words at an address and behind it.
@@ -118,12 +125,12 @@ class Link:
         LinkError
             If the board does not answer, or has no such words.
         """
-        requests = [
-            self._request(Operation.READ, space, address + k, bytes([n - 1]), n)
+        answers = self._carry_out(
+            (Operation.READ, space, address + k, bytes([n - 1]), n)
             for k in range(0, count, MOST_WORDS)
             for n in [min(MOST_WORDS, count - k)]
-        ]
-        data = b"".join(self._carry_out(requests))
+        )
+        data = b"".join(answers)
         return [int.from_bytes(data[k : k + WORD], "little") for k in range(0, len(data), WORD)]
 
     def write(self, space: Space, address: int, words: Sequence[int]) -> None:
@@ -137,9 +144,19 @@ class Link:
         data = b"".join(word.to_bytes(WORD, "little") for word in words)
         size = WORD * MOST_WORDS
         self._carry_out(
-            self._request(Operation.WRITE, space, address + k // WORD, data[k : k + size], 0)
+            (Operation.WRITE, space, address + k // WORD, data[k : k + size], 0)
             for k in range(0, len(data), size)
         )
+
+    def _carry_out(self, asked: Iterable[_Asked]) -> list[bytes]:
+        """Send requests; where one failed before, host and board agree on their numbers first."""
+        if self._counts_apart:
+            self.synchronize()
+        try:
+            return self._exchange(asked)
+        except BaseException:
+            self._counts_apart = True
+            raise
 
     def _request(
         self, operation: Operation, space: Space, address: int, more: bytes, words: int
@@ -153,19 +170,19 @@ class Link:
         what = verb if operation is Operation.SYNC else f"{verb} {space.name.lower()} {address:#x}"
         return _Request(sequence, frame, words, what)
 
-    def _carry_out(self, requests: Iterable[_Request]) -> list[bytes]:
+    def _exchange(self, asked: Iterable[_Asked]) -> list[bytes]:
         """Send requests, `WINDOW` of them at once, until each has its answer."""
         answers, open_ = [], deque[_Request]()
-        rest = iter(requests)
+        rest = iter(asked)
         more = True
         while more or open_:
             while more and len(open_) < WINDOW:
-                request = next(rest, None)
-                if request is None:
+                one = next(rest, None)
+                if one is None:
                     more = False
                 else:
-                    open_.append(request)
-                    self._send(request)
+                    open_.append(self._request(*one))
+                    self._send(open_[-1])
             if not open_:
                 break
             self._receive(open_)
@@ -216,10 +233,12 @@ class Link:
         sequence, status = int.from_bytes(content[:2], "little"), content[-1]
         for request in open_:
             if request.sequence == sequence and request.answer is None:
-                # A request that overtook one that was lost is sent again with that one.
                 request.out_of_order = status == Status.ORDER
                 if not request.out_of_order:
                     request.answer = content[2:]
+                elif request is open_[0]:
+                    request.sent = -math.inf  # no other one can still come before it
+                # One that overtook one that was lost is sent again with that one.
                 return
 
     def _checked(self, request: _Request) -> bytes:

@@ -47,6 +47,9 @@ Preload = Callable[[Sequence[tuple[int, int]], Rows], None]
 PAUSE = 0.02
 """Seconds between looks at a run that moves nothing."""
 
+QUIET = 1.0
+"""Seconds in which nothing moves before a run of unknown length is given up, at least."""
+
 GAP = 8
 """Words that are alike and yet written: a request costs as much."""
 
@@ -153,7 +156,8 @@ class Session:
             None,
             registers,
         )
-        self._known = outcome.memory if status == "done" else None
+        # A copy: what a run has given is the user's, to change as well.
+        self._known = None if outcome.memory is None else outcome.memory.copy()
         outcome.faults.extend(text for _, text in faults_of(outcome, self.interface))
         if status != "done":
             self.reset()
@@ -222,8 +226,13 @@ class Session:
         return np.array(words, "<u4").view(np.uint8)[: case.memory.size]
 
     def _follow(self, case: Case, sources: Sequence[_Port], sinks: Sequence[_Port]) -> str:
-        """Exchange beats until the run ends; ``"done"`` or ``"hang"``."""
-        low = CYCLES.offset // WORD
+        """Exchange beats until the run ends; ``"done"`` or ``"hang"``.
+
+        A host that feeds and drains makes the run as long as it takes: then the limit is for the
+        cycles in which nothing moves.
+        """
+        low, exact = CYCLES.offset // WORD, self.exact(case)
+        since, moment = 0, time.monotonic()
         while True:
             status = self._status()
             moved = [self._feed(port) for port in sources if port.moved < len(port.beats)]
@@ -231,10 +240,19 @@ class Session:
             if not status & RUNNING.mask:
                 return "done" if status & DONE.mask else "not started"
             words = self.link.read(Space.REGISTERS, low, 2)
-            if (words[0] | words[1] << 32) > case.limit:
+            cycle, now = words[0] | words[1] << 32, time.monotonic()
+            if any(moved) and not exact:
+                since, moment = cycle, now
+            if cycle - since > case.limit and (exact or now - moment > QUIET):
+                return "hang"
+            if any(len(port.beats) > self._most(case, port) for port in sinks):
                 return "hang"
             if not any(moved):
                 time.sleep(PAUSE)
+
+    def _most(self, case: Case, port: _Port) -> int:
+        """Beats of an output behind which a run does not end by itself."""
+        return len(case.expected.get(port.port.name, port.beats)) + self.around.beats
 
     def _feed(self, port: _Port) -> bool:
         """Put as many beats into a buffer as there is room for."""

@@ -1,6 +1,7 @@
 """Verilog of a design."""
 
 import hashlib
+import json
 import os
 import re
 import sys
@@ -15,8 +16,9 @@ from .library import Kept, Library
 from .names import verilog_name
 from .primitives import GENERIC, Device
 from .system import System
+from .verilog_kernel.params import sources_of
 
-__all__ = ["generator", "pins_written", "to_verilog", "top_name", "written"]
+__all__ = ["circuits", "generator", "pins_written", "to_verilog", "top_name", "written"]
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -139,23 +141,42 @@ def sources() -> list[Path]:
     return sorted(path for path in found if path.name != "model.py")
 
 
+def circuits(design: Design) -> str:
+    """SHA-256 of the descriptions of a design's circuits, hexadecimal.
+
+    These are stepgen's, those of the design's units from elsewhere, and Verilog kernels.
+    """
+    h = _described(design)
+    h.update(json.dumps(sorted(sources_of(design).items())).encode())
+    return h.hexdigest()
+
+
 def generator(design: Design) -> str:
     """SHA-256 of all that `to_verilog` depends on beside the design, hexadecimal.
 
     These are stepgen's circuits, those of the design's units from elsewhere, Amaranth and Yosys.
     """
-    own = sources()
-    kinds = {type(unit.params) for unit in design.units}
-    modules = {sys.modules[k.__module__] for k in kinds} | {k.module("rtl") for k in kinds}
-    found = [getattr(module, "__file__", None) for module in modules]
-    others = {Path(path) for path in found if path is not None} - set(own)
-    used = [*own, *sorted(others)]
-    h = hashlib.sha256(f"{version('amaranth')} {private.yosys().version()}".encode())
-    for path in used:
-        h.update(path.read_bytes())
-    if None in found:  # a unit of a notebook may be another next time
+    h = _described(design)
+    h.update(f"{version('amaranth')} {private.yosys().version()}".encode())
+    if None in _others(design):  # a unit of a notebook may be another next time
         h.update(os.urandom(16))
     return h.hexdigest()
+
+
+def _described(design: Design):
+    """Hash of the files in Python that describe a design's circuits."""
+    h = hashlib.sha256()
+    for path in [*sources(), *sorted(filter(None, _others(design)))]:
+        h.update(path.read_bytes())
+    return h
+
+
+def _others(design: Design) -> set[Path | None]:
+    """Files that describe units from elsewhere; None for one without a file."""
+    kinds = {type(unit.params) for unit in design.units}
+    modules = {sys.modules[k.__module__] for k in kinds} | {k.module("rtl") for k in kinds}
+    found = {getattr(module, "__file__", None) for module in modules}
+    return {path and Path(path) for path in found} - set(sources())
 
 
 def _yosys(rtlil: str, *commands: str) -> str:

@@ -20,9 +20,11 @@ from stepgen.board.serial_port import SerialWire
 from stepgen.board.session import Session
 from stepgen.cosim.experiment import Experiment
 from stepgen.emit.elaborate import interface
+from stepgen.hw.board import top
 from stepgen.hw.board.memory import BLOCK_TIMING
 from stepgen.hw.board.protocol import MOST_WORDS, Space
 from stepgen.hw.board.top import Surroundings
+from stepgen.hw.design.registers import CYCLES
 from stepgen.ir.sdram_timing import SdramTiming
 
 AROUND = Surroundings(clock=1_000_000, bit_cycles=8, memory_words=1024, beats=32)
@@ -117,6 +119,15 @@ def test_what_the_board_holds_is_not_written_again(
     assert sum(written) <= 2 * ROWS  # of the tensor that the program writes
 
 
+def test_what_a_run_has_given_may_be_changed(wire: SerialWire, experiment: Experiment) -> None:
+    on_board = session(wire, experiment)
+    outcome = on_board.perform(again(experiment, 1).case())
+    following = again(experiment, 2).case()
+    assert outcome.memory is not None
+    outcome.memory[:] = following.memory
+    assert on_board.perform(following).faults == []
+
+
 def again(experiment: Experiment, seed: int) -> Experiment:
     return replace(experiment, inputs=drawn(seed), built=experiment.design)
 
@@ -131,7 +142,9 @@ def test_runs_take_the_predicted_cycles(wire: SerialWire, experiment: Experiment
         assert outcome.cycles == case.cycles
 
 
-def test_beats_that_do_not_fit_at_once_follow(wire: SerialWire, experiment: Experiment) -> None:
+def test_beats_that_do_not_fit_at_once_follow(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rings of 4 beats: the host feeds and drains them while the design runs."""
     small = replace(AROUND, beats=4)
     one = again(experiment, 5)
@@ -142,6 +155,20 @@ def test_beats_that_do_not_fit_at_once_follow(wire: SerialWire, experiment: Expe
         case = one.case()
         assert not on_board.exact(case)
         assert on_board.perform(case).faults == []
+
+        # A board for whose host a look lasts as long as a whole run may.
+        read, looks = on_board.link.read, []
+
+        def late(space: Space, address: int, count: int) -> list[int]:
+            words = read(space, address, count)
+            if (space, address, count) == (Space.REGISTERS, CYCLES.offset // 4, 2):
+                looks.append(address)
+                words[0] += len(looks) * case.limit
+            return words
+
+        monkeypatch.setattr(on_board.link, "read", late)
+        assert on_board.perform(case).status == "done"
+        assert len(looks) > 2
 
 
 def test_memory_and_registers(wire: SerialWire) -> None:
@@ -273,6 +300,44 @@ def test_a_port_that_is_gone_is_told_and_may_come_again(wire: SerialWire) -> Non
     assert all(word in (7, old) for word, old in zip(found, words, strict=True))
 
 
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+def test_the_next_run_after_a_lost_link_is_good(
+    wire: SerialWire, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whatever was under way when the cable was pulled."""
+    rng = random.Random(seed)
+    on_board = session(wire, experiment)
+    patient, send, sends = wire.patience, wire.send, 0
+    last = rng.randrange(1, 60)
+
+    def pulled(data: bytes) -> None:
+        nonlocal sends
+        sends += 1
+        if sends <= last:
+            send(data)
+
+    for k in range(2):
+        sends = 0
+        with monkeypatch.context() as cable:
+            cable.setattr(links, "TRIES", 2)
+            cable.setattr(wire, "send", pulled)
+            cable.setattr(wire, "patience", 0.1)
+            with pytest.raises(LinkError, match="does not answer"):
+                on_board.perform(again(experiment, k).case())
+        assert wire.patience == patient
+        assert on_board.perform(again(experiment, k + 5).case()).faults == []
+
+
+def test_a_run_without_an_end_is_given_up(wire: SerialWire, experiment: Experiment) -> None:
+    """What moves nothing for long, however long its beats have taken before."""
+    on_board = session(wire, experiment)
+    case = again(experiment, 1).case()
+    short = {name: rows[:-1] for name, rows in case.sources.items()}
+    outcome = on_board.perform(replace(case, sources=short))
+    assert outcome.status == "hang"
+    assert on_board.perform(case).faults == []
+
+
 def test_words_are_most_of_the_bytes(wire: SerialWire) -> None:
     """Of each direction, in the frames that move them; at least four of five."""
     link = Link(wire)
@@ -288,10 +353,16 @@ def test_words_are_most_of_the_bytes(wire: SerialWire) -> None:
         assert 4 * len(words) >= 0.8 * max(traffic.sent - sent, traffic.received - received)
 
 
-def test_another_design_is_told(wire: SerialWire, experiment: Experiment) -> None:
-    other = replace(AROUND, clock=2_000_000)
-    with pytest.raises(LinkError, match="holds another design than rows"):
+def test_another_design_is_told(
+    wire: SerialWire, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the same of other circuits: of another stepgen, or with another Verilog kernel."""
+    other, told = replace(AROUND, clock=2_000_000), "holds another design than rows"
+    with pytest.raises(LinkError, match=told):
         Session(Link(wire), experiment.design, other, interface(experiment.design))
+    monkeypatch.setattr(top, "circuits", lambda design: "other ones")
+    with pytest.raises(LinkError, match=told):
+        Session(Link(wire), experiment.design, AROUND, interface(experiment.design))
 
 
 def test_a_board_that_is_gone_is_told(

@@ -25,6 +25,7 @@ from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Design
 from stepgen.hw.system import System
+from stepgen.hw.verilog import circuits
 from stepgen.hw.verilog_kernel.params import VerilogKernel, defined
 from stepgen.ir.stalls import Stalls
 from stepgen.synth.out_of_context import netlist
@@ -241,6 +242,23 @@ def test_files_of_two_kernels_do_not_meet(own: ModuleType, monkeypatch: pytest.M
     monkeypatch.setattr(own.UntimedClamper, "files", lambda: {"b.v": "module clamp; endmodule"})
     with pytest.raises(sg.StepError, match=r"b\.v and clamp\.sv both define clamp: rename one"):
         kernel_files(design, "")
+
+
+def test_circuits_are_told_by_their_files(
+    own: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By which a bitstream is known: it may be there when the files are others."""
+    design, text = row_of_tiles(), (FOLDER / "clamp.sv").read_text()
+    before = circuits(design)
+    assert circuits(row_of_tiles()) == before
+    with monkeypatch.context() as other:
+        other.setattr(own.Clamper, "files", lambda: {"clamp.sv": f"{text}// faster\n"})
+        assert circuits(design) != before
+    (tmp_path / "own.py").write_text((FOLDER / "own.py").read_text() + "# faster\n")
+    with monkeypatch.context() as other:
+        other.setattr(own, "__file__", str(tmp_path / "own.py"))
+        assert circuits(design) != before
+    assert circuits(design) == before
 
 
 def test_what_defines_a_name() -> None:

@@ -23,6 +23,7 @@ from ..system import System
 from ..units.axi.params import Axi
 from ..units.sink.params import Sink
 from ..units.source.params import Source
+from ..verilog import circuits
 from . import cobs, uart
 from .buffers import BufferIn, BufferOut
 from .crc import FRAME_BYTE, Closer
@@ -84,8 +85,9 @@ class Surroundings:
         return SINGLE_TIMING if self.single_port else BLOCK_TIMING
 
     def digest(self, design: Design) -> bytes:
-        """SHA-256 of the design and what stands around it."""
-        return hashlib.sha256(json.dumps([design.hash, asdict(self)]).encode()).digest()
+        """SHA-256 of the design, its circuits, and what stands around it."""
+        told = json.dumps([design.hash, circuits(design), asdict(self)])
+        return hashlib.sha256(told.encode()).digest()
 
 
 class BoardTop(wiring.Component):
