@@ -11,6 +11,7 @@ from .design.registers import address_bits
 from .design.table import Design
 from .library import inline
 from .names import verilog_name
+from .primitives import resets
 from .units.axi.params import Axi
 from .units.sink.params import Sink
 from .units.source.params import Source
@@ -75,13 +76,10 @@ class System(wiring.Component):
         m = Module()
         design = self.design
         m.submodules.accelerator = core = Accelerator(design, part=self.part)
-        m.submodules.control = control = Control(
-            len(design.channels),
-            len(design.units),
-            core.telling,
-            counters=self.counters,
-            part=self.part,
-        )
+        size = (len(design.channels), len(design.units), core.telling)
+        control = Control(*size, counters=self.counters, part=self.part)
+        reset = next(resets(m, platform))
+        m.submodules.control = self.part(control, "control", [*size, self.counters], reset)
         self._join(m, "csr", control.csr)
         m.d.comb += [core.start.eq(control.start), core.stop.eq(control.stop)]
         for name in (

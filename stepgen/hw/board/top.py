@@ -19,6 +19,7 @@ from ..design.table import Channel, Design
 from ..fifo import Fifo
 from ..library import inline
 from ..names import verilog_name
+from ..primitives import resets
 from ..system import System
 from ..units.axi.params import Axi
 from ..units.sink.params import Sink
@@ -121,6 +122,7 @@ class BoardTop(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        self._reset = resets(m, platform)
         m.submodules.system = system = System(
             self.design, counters=self.around.counters, part=self.part
         )
@@ -139,12 +141,18 @@ class BoardTop(wiring.Component):
         m.d.comb += self.running.eq(system.running)
         return m
 
+    def _parted(self, m, name, part, *identity):
+        """Add a part with a reset of its own."""
+        kind = f"board_{name.partition('_')[0]}"
+        m.submodules[name] = self.part(part, kind, identity, next(self._reset))
+        return part
+
     def _link(self, m):
         """Requests from one wire, answers on the other."""
         m.submodules.receiver = receiver = uart.Receiver(self.around.bit_cycles)
         m.submodules.decoder = decoder = cobs.Decoder()
-        m.submodules.requests = requests = Requests()
-        m.submodules.server = server = Server()
+        requests = self._parted(m, "requests", Requests())
+        server = self._parted(m, "server", Server())
         m.submodules.closer = closer = Closer()
         m.submodules.encoder = encoder = cobs.Encoder()
         m.submodules.sender = sender = uart.Sender(self.around.bit_cycles)
@@ -169,12 +177,14 @@ class BoardTop(wiring.Component):
             return
         bus, words = self.design.bus, self.around.memory_words
         if self.pins:
-            m.submodules.memory = memory = SdramMemory(self.around.sdram, bus)
+            memory = SdramMemory(self.around.sdram, bus)
+            self._parted(m, "memory", memory, asdict(self.around.sdram), asdict(bus))
             m.d.comb += memory.running.eq(system.running)
             wiring.connect(m, memory.pins, wiring.flipped(self.sdram))
         else:
             kind = SingleMemory if self.around.single_port else BlockMemory
-            m.submodules.memory = memory = kind(bus.address_bits, bus.data_bits, words)
+            memory = kind(bus.address_bits, bus.data_bits, words)
+            self._parted(m, "memory", memory, kind.__name__, asdict(bus), words)
         m.submodules.memory_space = space = MemorySpace(
             bus.address_bits, bus.data_bits, words * bus.bytes // 4
         )
@@ -195,7 +205,9 @@ class BoardTop(wiring.Component):
             )
             kind = BufferIn if isinstance(unit.params, Source) else BufferOut
             buffer = kind(len(payload), self.around.beats)
-            m.submodules[f"buffer_{name}"] = buffer
+            self._parted(
+                m, f"buffer_{name}", buffer, kind.__name__, len(payload), self.around.beats
+            )
             if kind is BufferIn:
                 m.d.comb += [
                     valid.eq(buffer.o.valid),

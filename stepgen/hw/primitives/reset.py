@@ -13,8 +13,8 @@ RESET_LAG = 2
 """Cycles from what clears parts to their reset."""
 
 
-def resets(m, platform, clear=None) -> Iterator[Value]:
-    """The reset of each part, all of the same value.
+def resets(m, platform, clear=None) -> Iterator[Value | None]:
+    """The reset of each part, all of the same value; None for the global one.
 
     Parameters
     ----------
@@ -32,10 +32,9 @@ def resets(m, platform, clear=None) -> Iterator[Value]:
     """
     whole = ResetSignal()
     if not is_ecp5(platform):
-        if clear is not None:
-            whole |= delayed(m, clear, RESET_LAG)
+        shared = None if clear is None else whole | delayed(m, clear, RESET_LAG)
         while True:
-            yield whole
+            yield shared
     if clear is not None:
         whole |= clear
     near = Signal(name="reset_near", reset_less=True)
