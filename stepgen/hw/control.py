@@ -37,7 +37,7 @@ class Control(wiring.Component):
     csr : ``In(Axi4Lite)``
     start, stop : ``Out(1)``
     running, stopping, done, error, detail, cycle, moves_out, empty, full : ``In``
-        As from `Accelerator`.
+        As from `Accelerator`; `detail` where units tell causes.
     read_moves, write_moves : ``In(1)``
         A word is transferred over the bus.
 
@@ -63,7 +63,7 @@ class Control(wiring.Component):
                 "stopping": In(1),
                 "done": In(1),
                 "error": In(units),
-                "detail": In(DETAIL_BITS * len(telling)),
+                **({"detail": In(DETAIL_BITS * len(telling))} if telling else {}),
                 "cycle": In(CYCLE_BITS),
                 "moves_out": In(channels),
                 "empty": In(channels),

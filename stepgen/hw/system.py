@@ -82,10 +82,9 @@ class System(wiring.Component):
         m.submodules.control = self.part(control, "control", [*size, self.counters], reset)
         self._join(m, "csr", control.csr)
         m.d.comb += [core.start.eq(control.start), core.stop.eq(control.stop)]
-        for name in (
-            "running", "stopping", "done", "error", "detail", "cycle", "moves_out", "empty", "full",
-        ):  # fmt: skip
-            m.d.comb += getattr(control, name).eq(getattr(core, name))
+        for name in control.signature.members:
+            if name in core.signature.members and name not in ("start", "stop"):
+                m.d.comb += getattr(control, name).eq(getattr(core, name))
         for name in ("running", "done", "cycle"):
             m.d.comb += getattr(self, name).eq(getattr(core, name))
         if self.probes:
