@@ -117,7 +117,7 @@ def wrong_verilog(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str])
     [
         (r"fifo_\d+", "full", "channel .*, its tail: ready is X while the design does not run"),
         (r"fifo_\d+\.store", "some", "channel .*: valid is X while"),
-        (r"control", "csr__bvalid", "control registers: bvalid is X while"),
+        (r"control_\d+", "csr__bvalid", "control registers: bvalid is X while"),
         (r"memory_\d+", "any_chosen", "channel mem_a[rw], its tail: valid is X in cycle 0"),
         (r"accelerator", "cycle", "the design: cycle is X"),
     ],
