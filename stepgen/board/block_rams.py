@@ -25,6 +25,14 @@ from .parts_of import CONTROL, LINK, MEMORY, STREAMS
 
 BYTE = 8
 
+OWN = "units and FIFOs"
+LESS = {
+    OWN: "a cap on the rows of dynamic tiles (capped_tiling)",
+    MEMORY: "smaller tensors or a narrower bus (--bus-bits)",
+    STREAMS: "fewer lanes (stream buffers hold whole beats)",
+}
+"""What takes fewer blocks, by part."""
+
 
 @dataclass(frozen=True)
 class Taken:
@@ -52,12 +60,20 @@ class Taken:
         """How many the board has too few."""
         return max(0, self.total - self.there)
 
+    @property
+    def less(self) -> str:
+        """What takes fewer: of parts that make up half of what is missing, the largest first."""
+        parts = {OWN: self.design, **self.around}
+        order = sorted(LESS, key=lambda part: -parts[part])
+        some = [part for part in order if 2 * parts[part] >= self.missing]
+        return ", or ".join(LESS[part] for part in some or order[:1])
+
     def __str__(self) -> str:
         """As in "it takes …"."""
         others = ", ".join(f"{count:,} in {part}" for part, count in self.around.items() if count)
         return (
             f"{self.total:,} block RAMs of {self.there:,}, {self.missing:,} too many "
-            f"({self.design:,} in units and FIFOs, {others})"
+            f"({self.design:,} in {OWN}, {others})"
         )
 
 

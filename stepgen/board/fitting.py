@@ -24,8 +24,8 @@ LESS = {
     "ff": "fewer lanes, or experts that share regions (time_multiplex)",
     "multiplier": "fewer lanes (a matrix unit has lanes x lanes), or experts that share regions "
     "(time_multiplex)",
-    "block_ram": "a cap on the rows of dynamic tiles (capped_tiling), or smaller tensors",
 }
+"""What takes less of a resource; of block RAM `Taken.less` tells."""
 
 
 def available(part: Part) -> dict[str, int]:
@@ -108,9 +108,11 @@ def check_room(design: Design, board: Board, used: Mapping[str, int]) -> None:
     over = [what for what in WORDS if used[what] > there[what]]
     if not over:
         return
-    what = max(over, key=lambda name: used[name] / max(1, there[name]))
+    over.sort(key=lambda name: -used[name] / max(1, there[name]))
+    what, logic = over[0], [name for name in over if name in LESS]
+    less = LESS[logic[0]] if logic else taken(design, board).less
     more = 100 * used[what] / max(1, there[what]) - 100
     raise StepError(
         f"{design.name} is too large for {board.name}: it takes {used[what]:,} {WORDS[what]} of "
-        f"{there[what]:,}, {more:.0f} % too many; less take {LESS[what]}"
+        f"{there[what]:,}, {more:.0f} % too many; less take {less}"
     )

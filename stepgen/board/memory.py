@@ -8,6 +8,7 @@ from ..compile.budget import Budget
 from ..hw.board.family import family
 from ..hw.design.table import Channel, Design, Unit
 from ..ir.errors import StepError
+from ..synth.estimate import estimate
 from .block_rams import taken
 from .description import Board
 from .fitting import LESS
@@ -57,15 +58,20 @@ class BoardMemory(Budget):
         Raises
         ------
         StepError
-            How many blocks are missing, and whether the budget makes the design fit.
+            How many blocks are missing, and whether the budget makes the design fit, or what does.
         """
         if not self.blocks.instantiated or self.holds(design):
             return
-        try:
-            less = f"--onchip {self.board.key} makes it fit, with {self.design(smaller()):,}"
-        except StepError:
-            less = f"--onchip does not make it fit; less take {LESS['block_ram']}"
+        found, there = taken(design, self.board), self.board.chip.multipliers
+        takes, multipliers = str(found), estimate(design).total["multiplier"]
+        if multipliers > there:
+            takes += f", and about {multipliers:,} multipliers of {there:,}"
+            less = f"less take {LESS['multiplier']}"
+        else:
+            try:
+                less = f"--onchip {self.board.key} makes it fit, with {self.design(smaller()):,}"
+            except StepError:
+                less = f"--onchip does not make it fit; less take {found.less}"
         raise StepError(
-            f"{design.name} is too large for {self.board.name}: it takes "
-            f"{taken(design, self.board)}; {less}"
+            f"{design.name} is too large for {self.board.name}: it takes {takes}; {less}"
         )
