@@ -6,6 +6,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from ..tools.waiting import Progress, quiet
 from .description import Board
 from .fitting import check_room
 from .parts_of import BOARD, groups
-from .saving import content_of, found
+from .saving import DAMAGED, content_of, found
 
 KEEP = 30
 SEED = 1
@@ -140,8 +141,9 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
     versions = [str(external.find(tool).version) for tool in tools.tools]
     key = key_of(design, board, versions)
     for place in earlier:
-        if (told := found(place, key)) is not None:
-            return _bitstream(place, board, {**told, "there": True})
+        with suppress(*DAMAGED):
+            if (told := found(place, key)) is not None:
+                return _bitstream(place, board, {**told, "there": True})
     folder = cache_folder() / "bitstreams" / f"{name}-{key}"
 
     def make(place: Path) -> dict[str, object]:
@@ -230,4 +232,4 @@ def write_sources(
 def target_of(board: Board, design: Design) -> Target:
     pins = board.pins(memory=board.around(design).sdram is not None)
     standards = board.standards_of(pins)
-    return Target(board.chip, board.speed, CLOCK, board.clock["hz"], board.hz, pins, standards)
+    return Target(board.chip, board.speed, CLOCK, board.clock.hz, board.hz, pins, standards)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 
 from ..hw.board.chip import CLOCK
 from ..hw.board.family import Pll, family
 from ..hw.board.top import Surroundings
 from ..hw.design.table import Design
 from ..hw.units.axi.params import Axi
+from ..ir.arguments import shown
 from ..ir.errors import StepError
 from ..ir.records import record
 from ..ir.sdram_clock import SdramClock, sdram_clock
@@ -19,9 +20,8 @@ from ..ir.sdram_timing import SdramTiming
 from ..synth.part import Part
 from ..synth.part import named as part_named
 from ..tools.shipped import shipped
-
-LEAST_MEMORY = 1024
-"""Bytes."""
+from .checking import LEAST_MEMORY, check
+from .tables import Clock, Led, Link, Memory, Program, Streams, Vivado
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,18 @@ class Board:
         Where it is described.
     standard : str
         Electrical, of its pins.
-    clock, link, memory, streams, led, program : mapping
-        Pins and numbers, see the files.
+    clock, link, memory, streams, led : dataclass
+        Tables of the file, see `stepgen.board.tables`.
+    program : Program or None
+        None of a board with `vivado`.
     counters : bool
         Whether channels are counted.
     standards : dict of str to str
         Of pads that have another one.
     tied : dict of str to str
         Pins that never change, see `stepgen.hw.board.chip.TIED`.
-    vivado : mapping
-        Of a board whose bitstreams only Vivado makes: names of its part there, and properties of
-        the configuration.
+    vivado : Vivado or None
+        Of a board whose bitstreams only Vivado makes.
     """
 
     key: str
@@ -64,26 +65,26 @@ class Board:
     speed: int
     page: str
     standard: str
-    clock: dict[str, Any]
-    link: dict[str, Any]
-    memory: dict[str, Any]
-    streams: dict[str, Any]
-    led: dict[str, Any]
-    program: dict[str, Any] = field(default_factory=dict)
+    clock: Clock
+    link: Link
+    memory: Memory
+    streams: Streams
+    led: Led
+    program: Program | None = None
     counters: bool = True
     standards: dict[str, str] = field(default_factory=dict)
     tied: dict[str, str] = field(default_factory=dict)
-    vivado: dict[str, Any] = field(default_factory=dict)
+    vivado: Vivado | None = None
 
-    @property
+    @cached_property
     def chip(self) -> Part:
         """Its part, in the board's package."""
         return replace(part_named(self.part), package=self.package)
 
-    @property
+    @cached_property
     def pll(self) -> Pll:
         """How the clock of the design is made of the board's."""
-        return family(self.chip.family).pll(self.clock["hz"], self.clock["design_hz"])
+        return family(self.chip.family).pll(self.clock.hz, self.clock.design_hz)
 
     @property
     def hz(self) -> int:
@@ -93,17 +94,18 @@ class Board:
     @property
     def bit_cycles(self) -> int:
         """Clock cycles of a bit on the link."""
-        return round(self.hz / int(self.link["baud"]))
+        return round(self.hz / self.link.baud)
 
     def pins(self, *, memory: bool = True) -> dict[str, list[str]]:
         """Sites of all pads by their names: those of the top's ports, and the clock.
 
         Without `memory` a design uses none of the memory's.
         """
-        found = {CLOCK: self.clock["pin"], "rx": self.link["rx"], "tx": self.link["tx"]}
-        found |= self.led | self.tied
-        kind, pins = self.memory["kind"], self.memory.get("pins", {}) if memory else {}
-        found |= {f"{kind}__{port}": sites for port, sites in pins.items()}
+        found = {CLOCK: self.clock.pin, "rx": self.link.rx, "tx": self.link.tx}
+        found |= asdict(self.led) | self.tied
+        if memory and self.memory.pins is not None:
+            kind = self.memory.kind
+            found |= {f"{kind}__{port}": at for port, at in self.memory.pins.sites().items()}
         return {pad: [pins] if isinstance(pins, str) else list(pins) for pad, pins in found.items()}
 
     def standards_of(self, pads: Iterable[str]) -> dict[str, str]:
@@ -118,8 +120,8 @@ class Board:
         StepError
             If its PLL can't make one that is as slow.
         """
-        board = replace(self, clock={**self.clock, "design_hz": hz})
-        return replace(board, clock={**self.clock, "design_hz": board.hz})
+        board = replace(self, clock=replace(self.clock, design_hz=hz))
+        return replace(board, clock=replace(self.clock, design_hz=board.hz))
 
     @property
     def sdram_clock(self) -> SdramClock | None:
@@ -130,23 +132,23 @@ class Board:
         StepError
             If the clock of the design leaves the SDRAM's pins no time.
         """
-        if self.memory["kind"] != "sdram":
+        if self.memory.way is None:
             return None
         steps = family(self.chip.family).steps(self.pll)
-        return sdram_clock(float(self.pll.hz), steps, self.memory["way"])
+        return sdram_clock(float(self.pll.hz), steps, asdict(self.memory.way))
 
     @property
     def sdram(self) -> SdramTiming | None:
         """The timing of its SDRAM at the design's clock; None if the memory is block RAM."""
         clock = self.sdram_clock
-        if clock is None:
+        if clock is None or self.memory.chip is None:
             return None
-        return SdramTiming.at(self.hz, self.memory["chip"], clock.late)
+        return SdramTiming.at(self.hz, asdict(self.memory.chip), clock.late)
 
     @property
     def memory_bytes(self) -> int:
         """Bytes for tensors."""
-        return int(self.memory["bytes"]) if self.sdram is None else self.sdram.bytes
+        return self.memory.bytes or 0 if self.sdram is None else self.sdram.bytes
 
     def around(self, design: Design) -> Surroundings:
         """What stands around a design on this board.
@@ -181,9 +183,9 @@ class Board:
             clock=self.hz,
             bit_cycles=self.bit_cycles,
             memory_words=words,
-            beats=self.streams["beats"],
+            beats=self.streams.beats,
             sdram=sdram if words else None,
-            single_port=self.memory["kind"] == "spram",
+            single_port=self.memory.kind == "spram",
             counters=self.counters,
         )
 
@@ -194,9 +196,20 @@ def extent(design: Design) -> tuple[int, int]:
     return end, max(LEAST_MEMORY, 1 << (end - 1).bit_length())
 
 
+def names() -> list[str]:
+    """Names of all boards."""
+    return sorted(path.stem for path in shipped("boards").glob("*.toml"))
+
+
 def boards() -> dict[str, Board]:
-    """All boards by the names of their files."""
-    return {path.stem: _read(path.stem) for path in sorted(shipped("boards").glob("*.toml"))}
+    """All boards by the names of their files.
+
+    Raises
+    ------
+    StepError
+        What is wrong in which file.
+    """
+    return {name: _read(name) for name in names()}
 
 
 def named(name: str) -> Board:
@@ -205,16 +218,29 @@ def named(name: str) -> Board:
     Raises
     ------
     StepError
-        Where there is none of this name.
+        Where there is none of this name, or what is wrong in its file.
     """
-    known = sorted(path.stem for path in shipped("boards").glob("*.toml"))
-    if name not in known:
+    if name not in (known := names()):
         raise StepError(f"there is no board {name!r}, only {', '.join(known)}")
     return _read(name)
 
 
 def _read(name: str) -> Board:
-    path = shipped(f"boards/{name}.toml")
-    return record(
-        {"key": name, **tomllib.loads(path.read_text(encoding="utf-8"))}, Board, path.name
-    )
+    file = f"boards/{name}.toml"
+    try:
+        data = tomllib.loads(shipped(file).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise StepError(f"{file} is not UTF-8: {error}") from None
+    except OSError as error:
+        raise StepError(f"{file} can't be read: {error.strerror}") from None
+    except RecursionError:
+        raise StepError(f"{file} is nested too deeply") from None
+    except ValueError as error:
+        raise StepError(f"{file} is not TOML: {error}") from None
+    known = [item.name for item in fields(Board) if item.name != "key"]  # that is the file's name
+    for key in data:
+        if key not in known:
+            raise StepError(f"{file} has no field {shown(key)}, it has {', '.join(known)}")
+    board = record({"key": name, **data}, Board, file)
+    check(board, file)
+    return board

@@ -86,8 +86,8 @@ class Device:
     Raises
     ------
     StepError
-        If there is no such board, the design does not fit, or the board does not answer or holds
-        something else.
+        If there is no such board, the design does not fit, the board does not answer or holds
+        something else, or a serial port is given for one that is simulated.
     """
 
     def __init__(
@@ -102,6 +102,7 @@ class Device:
         progress: Progress = quiet,
         **circuit: Any,
     ) -> None:
+        check_port(where, port)
         if isinstance(program, Graph):
             self._graph = program
             circuit = {"lanes": lanes, **circuit}
@@ -131,7 +132,7 @@ class Device:
                 yield wire
             return
         baud = self.around.clock // self.around.bit_cycles
-        real = SerialWire(port or find(self.board.name, self.board.link["usb"]), baud)
+        real = SerialWire(port or find(self.board.name, self.board.link.usb), baud)
         try:
             yield real
         finally:
@@ -249,6 +250,18 @@ class Device:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def check_port(where: str | Board, port: str | None) -> None:
+    """Refuse a serial port for a simulated board.
+
+    Raises
+    ------
+    StepError
+        Which port, and which board.
+    """
+    if port is not None and isinstance(where, str) and where.startswith(VIRTUAL):
+        raise StepError(f"{where} is simulated and has no serial port: leave --port {port} out")
 
 
 def _past_the_link(wire: Wire, board: Board) -> Preload:

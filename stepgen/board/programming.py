@@ -8,6 +8,7 @@ from pathlib import Path
 from ..ir.errors import StepError
 from ..tools import children, external
 from .description import Board
+from .tables import Program
 
 LOADER = "openfpgaloader"
 _FORBIDDEN = re.compile(r"permission|not permitted|access denied|LIBUSB_ERROR_ACCESS", re.I)
@@ -23,7 +24,7 @@ def udev_rule(usb: str) -> str:
     usb : str
         Vendor and product, hexadecimal, with a colon between.
     """
-    vendor, product = usb.split(":")
+    vendor, product = usb.lower().split(":")
     return (
         f'SUBSYSTEM=="usb", ATTRS{{idVendor}}=="{vendor}", ATTRS{{idProduct}}=="{product}", '
         f'TAG+="uaccess"'
@@ -38,12 +39,13 @@ def load(board: Board, bitstream: Path) -> None:
     StepError
         If the loader is missing or fails: no such board, no permission.
     """
+    program = board.program or Program(())
     tool = external.find(LOADER)
-    done = children.run([str(tool.path), *board.program["options"], str(bitstream)])
+    done = children.run([str(tool.path), *program.options, str(bitstream)])
     if not done.returncode:
         return
     said = done.stdout + done.stderr
-    usb = board.program.get("usb", board.link["usb"])
+    usb = program.usb or board.link.usb
     if _FORBIDDEN.search(said):
         raise StepError(
             f"{board.name} can't be programmed without permission for its USB device: put the line "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ class Project:
 
 def command(script: Path) -> str:
     """How a script is run."""
-    return f"vivado -mode batch -source {script}"
+    return shlex.join(["vivado", "-mode", "batch", "-source", str(script)])
 
 
 def check_open(board: Board, program: str) -> None:
@@ -109,7 +110,8 @@ def write(
         target = target_of(board, design)
         outside = _leave(design, board)
         leaving = [pad for pad in target.pins if pad != CLOCK and outside.get(pad, True)]
-        files = vivado.project(name, board.name, sources, target, board.vivado, leaving)
+        settings = {} if board.vivado is None else asdict(board.vivado)
+        files = vivado.project(name, board.name, sources, target, settings, leaving)
         for file, text in files.items():
             (place / file).write_text(text, encoding="utf-8")
         hashes = {path.name: content_of(path) for path in sorted(place.iterdir())}

@@ -14,6 +14,9 @@ from ..tools.atomic import atomic_folder
 from ..tools.cache import MADE
 from .description import Board
 
+DAMAGED = (OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError)
+"""What reading a file raises that nobody has written so."""
+
 
 class Made(Protocol):
     """A folder for a board."""
@@ -29,7 +32,7 @@ class Made(Protocol):
 
 def found(folder: Path, key: str) -> dict[str, Any] | None:
     """What is told of a folder, if it holds what was made from the same, unchanged."""
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(*DAMAGED):
         told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
         if told["key"] == key and all(
             content_of(folder / name) == wanted for name, wanted in told["files"].items()
@@ -89,7 +92,7 @@ def save(made: Made, folder: Path) -> Path:
 
 def _listed(place: Path) -> set[str]:
     """Files that an earlier build has left."""
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(*DAMAGED):
         names = json.loads((place / MADE).read_text(encoding="utf-8"))["files"]
         return {name for name in names if Path(name).name == name and (place / name).is_file()}
     return set()

@@ -68,12 +68,12 @@ def _row(name: str, board: Board) -> dict[str, Any]:
     return {
         "board": name,
         "name": board.name,
-        "clock_hz": board.clock["design_hz"],
+        "clock_hz": board.hz,
         "memory_bytes": board.memory_bytes,
         "luts": board.chip.luts,
         "multipliers": board.chip.multipliers,
         "built_by": "Vivado" if board.vivado else "open tools",
-        "ports": plugged_in(board.link["usb"]),
+        "ports": plugged_in(board.link.usb),
     }
 
 

@@ -76,7 +76,7 @@ def command(
     """
     from stepgen.board import programming
     from stepgen.board.build import build, check_clock
-    from stepgen.board.device import VIRTUAL, Device
+    from stepgen.board.device import VIRTUAL, Device, check_port
     from stepgen.board.project import check_open
     from stepgen.ir.errors import StepError
     from stepgen.program import inputs
@@ -86,6 +86,7 @@ def command(
 
     board, auto = where.board(simulated=True)
     simulated = where.name.startswith(VIRTUAL)
+    check_port(where.name, port)
     if not simulated:
         check_open(board, program.program)
     loaded = program.load()

@@ -176,16 +176,16 @@ class HardwareOptions:
 
     def budget(self) -> Budget | None:
         """The on-chip memory that there is; None if nothing bounds it."""
-        from stepgen.board.description import boards
+        from stepgen.board.description import named, names
         from stepgen.compile.budget import Bits
         from stepgen.ir.errors import StepError
 
         if self.onchip is None:
             return None
-        if self.onchip in (known := boards()):
+        if self.onchip in (known := names()):
             from stepgen.board.memory import BoardMemory
 
-            return BoardMemory(known[self.onchip])
+            return BoardMemory(named(self.onchip))
         try:
             kib = float(self.onchip)
         except ValueError:

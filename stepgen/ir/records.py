@@ -112,6 +112,10 @@ def _value(value: Any, hint: Any, what: str) -> Any:
         return tuple(_nested(v, records[0], f"{what} {i}") for i, v in enumerate(value))
     if records and isinstance(value, Mapping):
         return {k: _nested(v, records[0], f"{what} {k}") for k, v in value.items()}
+    if typing.get_origin(hint) is dict and isinstance(value, Mapping):
+        return {
+            _value(k, inner[0], what): _value(v, inner[1], f"{what}: {k}") for k, v in value.items()
+        }
     try:
         return fit(value, hint)
     except Unfit as unfit:

@@ -186,10 +186,10 @@ def test_clocks_that_no_pll_makes_are_refused() -> None:
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_board_makes_the_clock_of_its_file(name: str) -> None:
     board = BOARDS[name]
-    assert board.hz == board.clock["design_hz"] == board.pll.hz
+    assert board.hz == board.clock.design_hz == board.pll.hz
     assert RULES[board.chip.family](board.pll)
     baud = board.hz / board.bit_cycles
-    assert abs(baud / board.link["baud"] - 1) < 0.02
+    assert abs(baud / board.link.baud - 1) < 0.02
     for hz in (board.hz - 1, 41_100_000, 33_333_333, 22_222_222):
         if hz >= board.hz:
             continue
@@ -226,7 +226,7 @@ def test_what_stands_around_a_design_is_the_same_on_every_board() -> None:
     loaded = sg.linear_offchip_load(weights, tile=(4, 8), shape=(1,), stride=(1,))
     graph.output(loaded, "y")
     design = lower(graph, lanes=4)
-    block = [board for board in BOARDS.values() if board.memory["kind"] == "block"]
+    block = [board for board in BOARDS.values() if board.memory.kind == "block"]
     found = {board.key: board.around(design) for board in block}
     same = {replace(around, clock=1_000_000, bit_cycles=10) for around in found.values()}
     assert len(same) == 1
@@ -236,7 +236,7 @@ def test_constraints_of_gowin() -> None:
     board, tools = BOARDS["tang-nano-20k"], toolchain("gowin")
     pins = {CLOCK: ["4"], "bus": ["70", "69"]}
     standards = {CLOCK: "LVCMOS33", "bus": "LVCMOS18"}
-    target = Target(board.chip, 8, CLOCK, board.clock["hz"], board.hz, pins, standards)
+    target = Target(board.chip, 8, CLOCK, board.clock.hz, board.hz, pins, standards)
     assert tools.constraints_text(target).splitlines() == [
         *('IO_LOC "clock" 4;', 'IO_PORT "clock" IO_TYPE=LVCMOS33;'),
         *('IO_LOC "bus[0]" 70;', 'IO_PORT "bus[0]" IO_TYPE=LVCMOS18;'),

@@ -197,7 +197,7 @@ def test_the_project_is_whole(folder: Path, board: Board, design: Design) -> Non
     assert top(folder) == name_of(design, board)
     assert called[0] == (
         *("create_project", "-force", top(folder), str(folder / "project")),
-        *("-part", board.vivado["part"]),
+        *("-part", board.vivado.part),
     )
     names = compiled(folder)
     assert names[0] == f"{top(folder)}.v"
@@ -283,7 +283,7 @@ def test_every_port_has_its_pin_and_the_clock_its_period(folder: Path, board: Bo
         assert pin["PACKAGE_PIN"] == board.pins()[pad][int(at.rstrip("]") or 0)]
         assert pin["IOSTANDARD"] == board.standards.get(pad, board.standard)
     clock = [wire for wire in wires if wire.startswith("clock")]
-    period = f"{10**9 / board.clock['hz']:.3f}"
+    period = f"{10**9 / board.clock.hz:.3f}"
     assert clocks == [["-name", "clock", "-period", period, clock[0]]]
     assert (pin := found[clock[0]])["IOSTANDARD"].startswith("LVDS") == (len(clock) == 2), pin
     wanted = {("-from" if wire in inputs else "-to", wire) for wire in set(wires) - set(clock)}
@@ -296,7 +296,7 @@ def test_the_clock_of_the_design_is_that_of_the_link(folder: Path, board: Board)
     (pll,) = [cell for cell in cells.values() if cell["type"].startswith("MMCME")]
     set_to = {name: Fraction(value) for name, value in reals(pll["parameters"]).items()}
     hz = Fraction(10**9) / set_to["CLKIN1_PERIOD"]
-    assert hz == board.clock["hz"]
+    assert hz == board.clock.hz
     assert hz * set_to["CLKFBOUT_MULT_F"] / set_to["DIVCLK_DIVIDE"] / set_to[
         "CLKOUT0_DIVIDE_F"
     ] == (board.hz)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_clocks_of_all_boards() -> None:
     assert sum(clock is not None for _, clock in made) > 3
     for board, clock in made:
         if clock is not None:
-            way = board.memory["way"]
+            assert board.memory.way is not None
+            way = asdict(board.memory.way)
             assert kept(float(board.pll.hz), clock.steps, clock.step, clock.late, way)
             assert board.sdram is not None
             assert board.sdram.late == clock.late

@@ -48,8 +48,11 @@ class Family(ABC):
     blocks = Blocks()
 
     @abstractmethod
-    def plls(self, source: int) -> Iterator[Pll]:
-        """All clocks that a PLL makes of one of `source` Hz, within all limits of the block."""
+    def plls(self, source: int, most_hz: int) -> Iterator[Pll]:
+        """Clocks that a PLL makes of one of `source` Hz, within all limits of the block.
+
+        All whose whole Hz are `most_hz` or fewer, or the fastest of these of each oscillator.
+        """
 
     @abstractmethod
     def steps(self, pll: Pll) -> int:
@@ -110,13 +113,13 @@ class Family(ABC):
 @cache
 def _fastest(family: Family, source: int, hz: int) -> Pll:
     """See `Family.pll`; there are many to choose from."""
-    slow = [pll for pll in family.plls(source) if int(pll.hz) <= hz]
-    if not slow:
+    found = max(family.plls(source, hz), key=lambda pll: (pll.hz, pll.vco), default=None)
+    if found is None:
         raise StepError(
             f"no PLL of the family {family.name} makes a clock of at most {hz / 1e6:g} MHz "
             f"of {source / 1e6:g} MHz"
         )
-    return max(slow, key=lambda pll: (pll.hz, pll.vco))
+    return found
 
 
 @cache

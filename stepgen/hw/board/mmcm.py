@@ -40,8 +40,10 @@ class MmcmFamily(Family):
     vco_hz: tuple[int, int]
     output_hz: tuple[int, int]
 
-    def plls(self, source: int) -> Iterator[Pll]:
-        """See `Family`; a factor and a divider that could both be smaller are left out."""
+    def plls(self, source: int, most_hz: int) -> Iterator[Pll]:
+        """See `Family`; a factor and a divider that could both be smaller are left out, and
+        all clocks of an oscillator but the fastest.
+        """
         low, high = self.input_hz
         if not low <= source <= high:
             return
@@ -50,16 +52,17 @@ class MmcmFamily(Family):
             if not self.phase_hz[0] <= phase <= self.phase_hz[1]:
                 continue
             least = max(LEAST_FACTOR, -(-self.vco_hz[0] // phase))
-            most = min(self.most_factor, self.vco_hz[1] // phase)
-            for factor in range(least, most + 1):
+            last = min(self.most_factor, self.vco_hz[1] // phase)
+            for factor in range(least, last + 1):
                 if gcd(divider, factor) > 1:
                     continue
                 vco = phase * factor
-                for output in range(1, MOST_OUTPUT + 1):
-                    hz = vco / output
-                    if self.output_hz[0] <= hz <= self.output_hz[1]:
-                        settings = {"DIVCLK": divider, "CLKFBOUT": factor, "CLKOUT0": output}
-                        yield Pll(Fraction(source), hz, vco, settings)
+                # In whole Hz the clock may be as fast as asked for: less than one more.
+                output = max(vco // (most_hz + 1) + 1, -(-vco // self.output_hz[1]))
+                hz = vco / output
+                if output <= MOST_OUTPUT and self.output_hz[0] <= hz:
+                    settings = {"DIVCLK": divider, "CLKFBOUT": factor, "CLKOUT0": output}
+                    yield Pll(Fraction(source), hz, vco, settings)
 
     def steps(self, pll: Pll) -> int:
         """See `Family`: eighths of a period of the VCO."""

@@ -30,7 +30,7 @@ class Ecp5(Family):
     name = "ecp5"
     blocks = Blocks(constants=True, instantiated=True)
 
-    def plls(self, source: int) -> Iterator[Pll]:
+    def plls(self, source: int, most_hz: int) -> Iterator[Pll]:
         """See `Family`; feedback is from the output, whose divider lies behind the VCO."""
         if not _within(source, INPUT_HZ):
             return
@@ -40,7 +40,7 @@ class Ecp5(Family):
                 continue
             for factor in range(1, MOST + 1):
                 hz = phase * factor
-                if not _within(hz, OUTPUT_HZ):
+                if not _within(hz, OUTPUT_HZ) or int(hz) > most_hz:
                     continue
                 output = min(MOST, int(VCO_HZ[1] / hz))
                 if _within(hz * output, VCO_HZ):

@@ -33,7 +33,7 @@ class Gowin(Family):
     name = "gowin"
     blocks = Blocks(instantiated=True)
 
-    def plls(self, source: int) -> Iterator[Pll]:
+    def plls(self, source: int, most_hz: int) -> Iterator[Pll]:
         """See `Family`; feedback is from the output, whose divider lies behind the VCO."""
         if not PHASE_HZ[0] <= source <= PHASE_HZ[1]:
             return
@@ -44,7 +44,7 @@ class Gowin(Family):
             for factor in range(1, MOST + 1):
                 hz = phase * factor
                 fits = [n for n in OUTPUTS if VCO_HZ[0] <= hz * n <= VCO_HZ[1]]
-                if fits and OUTPUT_HZ[0] <= hz <= OUTPUT_HZ[1]:
+                if fits and OUTPUT_HZ[0] <= hz <= OUTPUT_HZ[1] and int(hz) <= most_hz:
                     output = max(fits)
                     settings = {"IDIV": divider, "FBDIV": factor, "ODIV": output}
                     yield Pll(Fraction(source), hz, hz * output, settings)

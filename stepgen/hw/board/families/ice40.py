@@ -37,7 +37,7 @@ class Ice40(Family):
     name = "ice40"
     blocks = Blocks(((16, 8), (8, 9), (4, 10), (2, 11)), lut_ram=False)
 
-    def plls(self, source: int) -> Iterator[Pll]:
+    def plls(self, source: int, most_hz: int) -> Iterator[Pll]:
         """See `Family`; feedback is from the oscillator."""
         for divider in range(1, MOST_DIVIDER + 1):
             phase = Fraction(source, divider)
@@ -48,9 +48,10 @@ class Ice40(Family):
                 if not VCO_HZ[0] <= vco <= VCO_HZ[1]:
                     continue
                 for output in OUTPUTS:
-                    if OUTPUT_HZ[0] <= vco / 2**output <= OUTPUT_HZ[1]:
+                    hz = vco / 2**output
+                    if OUTPUT_HZ[0] <= hz <= OUTPUT_HZ[1] and int(hz) <= most_hz:
                         settings = {"DIVR": divider - 1, "DIVF": factor - 1, "DIVQ": output}
-                        yield Pll(Fraction(source), vco / 2**output, vco, settings)
+                        yield Pll(Fraction(source), hz, vco, settings)
 
     def steps(self, pll: Pll) -> int:
         """See `Family`: the PLL has no second output in use, pins may invert its clock."""
