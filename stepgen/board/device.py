@@ -28,7 +28,7 @@ from . import virtual
 from .description import Board, named
 from .link import Link, Wire
 from .serial_port import SerialWire, find
-from .session import Preload, Session
+from .session import Session
 
 VIRTUAL = "virtual:"
 
@@ -103,6 +103,9 @@ class Device:
         **circuit: Any,
     ) -> None:
         check_port(where, port)
+        self.board, simulated = _board(where)
+        if preload:
+            check_preload(self.board, simulated=simulated)
         if isinstance(program, Graph):
             self._graph = program
             circuit = {"lanes": lanes, **circuit}
@@ -110,14 +113,13 @@ class Device:
         else:
             folder = design_folder.read(Path(program))
             self._graph, self.design = folder.graph, folder.manifest.design
-        self.board, simulated = _board(where)
         self.around = self.board.around(self.design)
         self._open = ExitStack()
         with ExitStack() as opened:
             wire = opened.enter_context(self._wire(simulated, port, seed, progress))
             progress("greeting the board", 0.0)
             self.link = Link(wire)
-            past = _past_the_link(wire, self.board) if preload else None
+            past = wire.preload if preload and isinstance(wire, virtual.VirtualWire) else None
             known = interface(self.design)
             self.session = Session(self.link, self.design, self.around, known, past)
             self._open = opened.pop_all()
@@ -264,13 +266,19 @@ def check_port(where: str | Board, port: str | None) -> None:
         raise StepError(f"{where} is simulated and has no serial port: leave --port {port} out")
 
 
-def _past_the_link(wire: Wire, board: Board) -> Preload:
-    if not isinstance(wire, virtual.VirtualWire) or board.sdram is None:
+def check_preload(board: Board, *, simulated: bool) -> None:
+    """Refuse to write tensors past the link where that can't be.
+
+    Raises
+    ------
+    StepError
+        Which board.
+    """
+    if not simulated or board.sdram is None:
         raise StepError(
-            f"only a simulated board with an SDRAM can be preloaded, not {board.name} at "
-            f"{wire.name}: leave --preload out"
+            f"only a simulated board with an SDRAM can be preloaded, not {board.name}: leave "
+            f"--preload out"
         )
-    return wire.preload
 
 
 def _board(where: str | Board) -> tuple[Board, bool]:

