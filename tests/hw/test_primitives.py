@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,16 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
+import stepgen as sg
+from stepgen.compile.lower import lower
+from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design import stages
 from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, SinglePortRam, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
 from stepgen.hw.primitives import reset as reset_module
 from stepgen.hw.primitives import single_port as single_port_module
+from stepgen.hw.verilog import written
 
 ECP5, GOWIN, ICE40 = Device("ecp5"), Device("gowin"), Device("ice40")
 MODELS = {"gowin": gowin_models, "ice40": ice40_models}
@@ -27,13 +32,12 @@ MODELS = {"gowin": gowin_models, "ice40": ice40_models}
 class Resets(wiring.Component):
     """A count in each of some parts, and the resets that they get."""
 
-    def __init__(self, parts, cleared=True):
-        self.cleared = cleared
+    def __init__(self, parts):
         super().__init__({"clear": In(1), "resets": Out(parts), "counts": Out(8).array(parts)})
 
     def elaborate(self, platform):
         m = Module()
-        each = reset_module.resets(m, platform, self.clear if self.cleared else None)
+        each = reset_module.resets(m, platform, self.clear)
         for k, count in enumerate(self.counts):
             reset = Signal(name=f"reset_{k}")
             m.d.comb += [reset.eq(next(each)), self.resets[k].eq(reset)]
@@ -146,9 +150,17 @@ def test_parts_are_reset_together_some_cycles_later(device, parts, monkeypatch):
 
 
 def test_an_ecp5_has_a_register_for_the_reset_of_each_part():
-    """Nothing but these registers is on the wire from the global reset."""
-    text = rtlil.convert(Resets(5, cleared=False), name="top", platform=ECP5, ports=[])
-    assert text.count("cell \\TRELLIS_FF") == 5
+    """No unit and no FIFO hangs on the wire of the global reset, or on that of another."""
+    g = sg.Graph("parts")
+    x = g.input("x", sg.int8[1, 4], (3,))
+    g.output(x.map(sg.fn.offset(1)).promote(), "y")
+    design = lower(g)
+    text = written("parts", lambda part: Accelerator(design, part=part), platform=ECP5)
+    top = text[text.index("module parts(") :]
+    parts = re.findall(r"\.rst\((.*?)\)", top[: top.index("endmodule")])
+    assert len({*parts}) == len(parts) == len(design.units) + len(design.channels)
+    assert "rst" not in parts
+    assert top[: top.index("endmodule")].count("TRELLIS_FF") == len(parts)
 
 
 @BLOCKS
