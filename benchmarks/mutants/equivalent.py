@@ -45,9 +45,6 @@ EQUIVALENT = {
     "bursts.w.ready), -> fire.eq((wdata.ready) & wreq.ready & bursts.w.ready),": (
         "all that a beat does asks for x.valid once more"
     ),
-    "stepgen/hw/accelerator.py: clear = Signal() -> clear = Signal(reset_less=True)": (
-        "after a reset it is low in the next cycle, and till then there is nothing to clear"
-    ),
     "stepgen/timing/kernel.py: looks += 1 -> looks += 0": (
         "only how often Python gets control, and actors are counted too"
     ),
