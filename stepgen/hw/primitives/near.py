@@ -1,0 +1,87 @@
+"""Registers of one value near their readers.
+
+One wire to readers all over a large design limits its clock: it takes longer than most paths, and
+place and route for an ECP5 leaves global wires to clocks. There each part of the design gets a
+register of its own, a hard block, since synthesis merges equal registers.
+"""
+
+from collections.abc import Iterator
+
+from amaranth.hdl import ClockSignal, Const, Instance, ResetSignal, Signal, Value
+
+from .delay import delayed
+from .device import is_ecp5
+
+__all__ = ["RESET_LAG", "copies", "resets"]
+
+RESET_LAG = 2
+"""Cycles from what clears parts to their reset."""
+
+
+def resets(m, platform, clear=None) -> Iterator[Value | None]:
+    """The reset of each part, all of the same value; None for the global one.
+
+    Parameters
+    ----------
+    m : Module
+        Receives the registers.
+    platform : Device
+    clear : Value, optional
+        Resets the parts `RESET_LAG` cycles later, in addition to the global reset; on an ECP5 that
+        is as late.
+    """
+    whole = ResetSignal()
+    if not is_ecp5(platform):
+        shared = None if clear is None else whole | delayed(m, clear, RESET_LAG)
+        while True:
+            yield shared
+    if clear is not None:
+        whole |= clear
+    near = Signal(name="reset_near", reset_less=True)
+    m.d.sync += near.eq(whole)
+    while True:
+        yield _own(m, near, "reset_own")
+
+
+def copies(m, platform, following, shared, readers: int) -> Iterator[Value]:
+    """A register for each reader, all of the same value.
+
+    Parameters
+    ----------
+    m : Module
+        Receives the registers.
+    platform : Device
+    following : Value
+        What the register holds in the next cycle; 0 after a reset.
+    shared : Signal
+        The register, which all readers get on devices other than an ECP5.
+    readers : int
+        Neighbours that share a copy.
+    """
+    if not is_ecp5(platform):
+        while True:
+            yield shared
+    data = Signal.like(following, name=f"{shared.name}_following")
+    m.d.comb += data.eq(following & ~ResetSignal())
+    while True:
+        own = _own(m, data, f"{shared.name}_own")
+        for _ in range(readers):
+            yield own
+
+
+def _own(m, data, name: str) -> Signal:
+    """A register that synthesis leaves as it is."""
+    own = Signal(name=name)
+    m.submodules += Instance(
+        "TRELLIS_FF",
+        p_GSR="DISABLED",
+        p_CEMUX="1",
+        p_CLKMUX="CLK",
+        p_LSRMUX="LSR",
+        p_REGSET="RESET",
+        i_CLK=ClockSignal(),
+        i_LSR=Const(0, 1),
+        i_DI=data,
+        o_Q=own,
+    )
+    return own
