@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
@@ -19,7 +18,7 @@ from ..ir.sdram_clock import SdramClock, sdram_clock
 from ..ir.sdram_timing import SdramTiming
 from ..synth.part import Part
 from ..synth.part import named as part_named
-from ..tools.shipped import shipped
+from ..tools.shipped import settings, shipped
 from .checking import LEAST_MEMORY, check
 from .tables import Clock, Led, Link, Memory, Program, Streams, Vivado
 
@@ -227,16 +226,7 @@ def named(name: str) -> Board:
 
 def _read(name: str) -> Board:
     file = f"boards/{name}.toml"
-    try:
-        data = tomllib.loads(shipped(file).read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise StepError(f"{file} is not UTF-8: {error}") from None
-    except OSError as error:
-        raise StepError(f"{file} can't be read: {error.strerror}") from None
-    except RecursionError:
-        raise StepError(f"{file} is nested too deeply") from None
-    except ValueError as error:
-        raise StepError(f"{file} is not TOML: {error}") from None
+    data = settings(file)
     known = [item.name for item in fields(Board) if item.name != "key"]  # that is the file's name
     for key in data:
         if key not in known:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
+import re
 from dataclasses import dataclass, field
+from typing import Any
 
+from ..hw.board.family import family
+from ..ir.arguments import shown
 from ..ir.errors import StepError
-from ..tools.shipped import shipped
+from ..ir.records import record
+from ..tools.shipped import settings, shipped
+
+NAME = re.compile(r"[A-Za-z0-9_/-]+")
+LIMITED = ("multiplier", "block_ram")
+MOST_MHZ = 10_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Part:
 
     def limit(self, multipliers: int, block_rams: int, speed: int) -> float:
         """Highest clock in MHz that the hard blocks in use allow, at a speed grade."""
-        used = {"multiplier": multipliers, "block_ram": block_rams}
+        used = dict(zip(LIMITED, (multipliers, block_rams), strict=True))
         limits = [self.limits_mhz[b] for b, count in used.items() if count and b in self.limits_mhz]
         return min(limits, default=float("inf")) * self.grade_scale.get(str(speed), 1.0)
 
@@ -55,11 +63,45 @@ def named(name: str) -> Part:
     Raises
     ------
     StepError
-        Where there is none of this name.
+        Where there is none of this name, or what is wrong in its file.
     """
     known = sorted(path.stem for path in shipped("boards/parts").glob("*.toml"))
     if name not in known:
         raise StepError(f"there is no part {name!r}, only {', '.join(known)}")
-    data = tomllib.loads(shipped(f"boards/parts/{name}.toml").read_text(encoding="utf-8"))
-    blocks = data.pop("blocks")
-    return Part(**{**data, **blocks, "speed_grades": tuple(data["speed_grades"])})
+    file = f"boards/parts/{name}.toml"
+    part = record(settings(file), Part, file)
+    _check(part, file)
+    return part
+
+
+def _check(part: Part, file: str) -> None:
+    """Raise what is wrong in a part's file."""
+
+    def must(holds: object, key: str, wanted: str, value: Any) -> None:
+        if not holds:
+            raise StepError(f"{file}: {key} must be {wanted}, not {shown(value)}")
+
+    for key in ("name", "device", "package"):
+        value = getattr(part, key)
+        must(NAME.fullmatch(value), key, "letters, digits, -, / and _", value)
+    try:
+        family(part.family)
+    except StepError as error:
+        raise StepError(f"{file}: family: {error}") from None
+    grades = part.speed_grades
+    must(
+        grades and sorted({*grades}) == [*grades],
+        "speed_grades",
+        "numbers from the slowest grade on",
+        grades,
+    )
+    for key in ("luts", "multipliers", "block_rams", "ffs"):
+        must(getattr(part, key) >= 0, key, "0 or more", getattr(part, key))
+    must(part.luts, "luts", "1 or more", part.luts)
+    for key, value in part.limits_mhz.items():
+        must(key in LIMITED, "a key of limits_mhz", " or ".join(LIMITED), key)
+        must(0 < value < MOST_MHZ, f"limits_mhz: {key}", f"above 0 and below {MOST_MHZ:,}", value)
+    known = [str(grade) for grade in grades]
+    for grade, value in part.grade_scale.items():
+        must(grade in known, "a key of grade_scale", f"one of {', '.join(known)}", grade)
+        must(0 < value <= 1, f"grade_scale: {grade}", "above 0 and at most 1", value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from ..ir.errors import StepError
 
@@ -25,3 +27,28 @@ def shipped(name: str) -> Path:
         if (root / name).exists():
             return root / name
     raise StepError(f"this installation of stepgen lacks {name}; install it again")
+
+
+def settings(name: str) -> dict[str, Any]:
+    """Content of a TOML file that ships with stepgen, or that a user has put beside those.
+
+    Parameters
+    ----------
+    name : str
+        As for `shipped`.
+
+    Raises
+    ------
+    StepError
+        If it can't be read.
+    """
+    try:
+        return tomllib.loads(shipped(name).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise StepError(f"{name} is not UTF-8: {error}") from None
+    except OSError as error:
+        raise StepError(f"{name} can't be read: {error.strerror}") from None
+    except RecursionError:
+        raise StepError(f"{name} is nested too deeply") from None
+    except ValueError as error:
+        raise StepError(f"{name} is not TOML: {error}") from None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
+import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,11 @@ from stepgen.board import description
 from stepgen.board.description import boards, named
 from stepgen.ir.arguments import shown
 from stepgen.ir.errors import StepError
+from stepgen.synth import part
+from stepgen.tools import shipped as shipped_module
 from stepgen.tools.shipped import shipped
+
+from ..toml import keys, toml
 
 FILES = {path.stem: path.read_text() for path in sorted(shipped("boards").glob("*.toml"))}
 SEVERAL = (
@@ -39,8 +43,9 @@ Read = Callable[[str, dict[str, Any] | str | bytes], description.Board]
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     """Reads a file, in a folder of its own, under the name of a board."""
-    (tmp_path / "boards").mkdir()
-    monkeypatch.setattr(description, "shipped", lambda name: tmp_path / name)
+    shutil.copytree(shipped("boards/parts"), tmp_path / "boards" / "parts")
+    for module in (shipped_module, description, part):
+        monkeypatch.setattr(module, "shipped", lambda name: tmp_path / name)
 
     def reads(name: str, content: dict[str, Any] | str | bytes) -> description.Board:
         text = toml(content) if isinstance(content, dict) else content
@@ -49,33 +54,6 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
         return named(name)
 
     return reads
-
-
-def toml(table: dict[str, Any], path: tuple[str, ...] = ()) -> str:
-    """A table as text."""
-    inner = {key: value for key, value in table.items() if isinstance(value, dict)}
-    lines = [f"{json.dumps(k)} = {inline(v)}" for k, v in table.items() if k not in inner]
-    for key, value in inner.items():
-        where = (*path, key)
-        lines += [f"[{'.'.join(map(json.dumps, where))}]", toml(value, where)]
-    return "\n".join(lines) + "\n"
-
-
-def inline(value: Any) -> str:
-    """A value as text; texts of JSON are texts of TOML."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(inline, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(k)} = {inline(v)}' for k, v in value.items())}}}"
-    return str(value) if isinstance(value, float) else json.dumps(value)
-
-
-def keys(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """All keys with what they hold, those of tables inside too: ``memory/chip/cas``."""
-    for key, value in table.items():
-        yield above + key, value
-        if isinstance(value, dict):
-            yield from keys(value, f"{above}{key}/")
 
 
 def changed(name: str, path: str, value: Any = None) -> dict[str, Any]:
@@ -97,8 +75,8 @@ def refused(read: Read, name: str, content: dict[str, Any] | str | bytes, *told:
     text = str(caught.value)
     assert text.startswith(f"boards/{name}.toml"), text
     assert len(text.splitlines()) == 1
-    for part in told:
-        assert part in text, (part, text)
+    for words in told:
+        assert words in text, (words, text)
 
 
 def others(path: str, value: Any) -> list[Any]:
