@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -64,6 +65,8 @@ class Report:
 class Device:
     """A program on a board. Use it in a ``with`` block, or call `close`.
 
+    Several threads may use it: their runs take turns.
+
     Parameters
     ----------
     where : str or Board
@@ -114,6 +117,7 @@ class Device:
             folder = design_folder.read(Path(program))
             self._graph, self.design = folder.graph, folder.manifest.design
         self.around = self.board.around(self.design)
+        self._alone = Lock()  # a run has the link for itself
         self._open = ExitStack()
         with ExitStack() as opened:
             wire = opened.enter_context(self._wire(simulated, port, seed, progress))
@@ -165,7 +169,8 @@ class Device:
             case = replace(experiment.case(), limit=max(UNPREDICTED_CYCLES, case.limit))
         if not self.around.counters:
             case = replace(case, counters=None)
-        outcome = self.session.perform(case, progress=progress)
+        with self._alone:
+            outcome = self.session.perform(case, progress=progress)
         return Report(outcome, experiment, exact, self.around.clock)
 
     def run(self, **inputs: Any) -> dict[str, Any]:

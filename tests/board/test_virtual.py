@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -386,14 +387,17 @@ def test_another_host_is_told(wire: SerialWire) -> None:
 
 
 def test_programs_in_numpy_out_numpy(experiment: Experiment) -> None:
-    given = drawn(9)
-    with Device("virtual:ulx3s-85f", experiment.graph, lanes=4) as device:
-        found = device.run(**given)
-    reference = again(experiment, 9)
-    reference.inputs = given
-    wanted = reference.reference
-    assert np.array_equal(found["kept"], wanted.tensors["kept"])
-    assert np.array_equal(np.array(found["y"]), np.array(wanted.nested("y")))
+    """Also of threads that use a board at once."""
+    seeds = (9, 10, 11)
+    with (
+        Device("virtual:ulx3s-85f", experiment.graph, lanes=4) as device,
+        ThreadPoolExecutor(len(seeds)) as threads,
+    ):
+        results = list(threads.map(lambda seed: device.run(**drawn(seed)), seeds))
+    for seed, found in zip(seeds, results, strict=True):
+        wanted = again(experiment, seed).reference
+        assert np.array_equal(found["kept"], wanted.tensors["kept"])
+        assert np.array_equal(np.array(found["y"]), np.array(wanted.nested("y")))
 
 
 def test_what_a_board_can_not_hold_is_refused() -> None:
