@@ -11,7 +11,7 @@ from .design.table import Channel, Design, Unit
 from .fifo import Fifo
 from .library import inline
 from .names import verilog_name
-from .primitives import RESET_LAG, copies, resets
+from .primitives import RESET_LAG, resets
 from .unit import core_of
 from .units.axi.params import Axi
 
@@ -19,8 +19,6 @@ __all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
 DETAIL_BITS = 8 * WORD
-NEIGHBOURS = 4
-"""Units that share a copy of the register that tells of a run."""
 
 
 class Accelerator(wiring.Component):
@@ -98,8 +96,7 @@ class Accelerator(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        active, follows = Signal(), Signal()  # running and not stopping; in the next cycle
-        active_near = copies(m, platform, follows, active, NEIGHBOURS)
+        active = Signal()  # running and not stopping
         clear = Signal(1 + RESET_LAG)  # at last the parts are reset
         reset = resets(m, platform, clear[0])
         fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
@@ -130,7 +127,7 @@ class Accelerator(wiring.Component):
                 wiring.connect(
                     m, wiring.flipped(getattr(self, face_name(unit))), getattr(core, face)
                 )
-            m.d.comb += core.running.eq(next(active_near))
+            m.d.comb += core.running.eq(active)
             if core.details:
                 place = self.telling.index(index)
                 with m.If(core.error):
@@ -143,9 +140,7 @@ class Accelerator(wiring.Component):
             ends.eq(Cat(finished).all()),
             clean.eq(~Cat(core.under_way for core in self.cores.values()).any()),
         ]
-        m.d.comb += follows.eq(active)
         m.d.sync += [
-            active.eq(follows),
             clear.eq(Cat(self.stopping & clean & ~clear.any(), clear)),
             self.error.eq(self.error | Cat(core.error for core in self.cores.values())),
         ]
@@ -156,15 +151,13 @@ class Accelerator(wiring.Component):
         with m.Elif(self.stopping), m.If(clean):
             m.d.sync += self.running.eq(0)
         with m.Elif(self.stop):
-            m.d.comb += follows.eq(0)
-            m.d.sync += [self.stopping.eq(1), self.done.eq(0)]
+            m.d.sync += [self.stopping.eq(1), active.eq(0), self.done.eq(0)]
         with m.Elif(self.running), m.If(ends):
-            m.d.comb += follows.eq(0)
-            m.d.sync += [self.running.eq(0), self.done.eq(1)]
+            m.d.sync += [self.running.eq(0), active.eq(0), self.done.eq(1)]
         with m.Elif(self.start):
-            m.d.comb += follows.eq(1)
             m.d.sync += [
                 self.running.eq(1),
+                active.eq(1),
                 self.done.eq(0),
                 self.cycle.eq(0),
                 self.error.eq(0),

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from .design.registers import COUNTERS
 from .library import inline
-from .primitives import after, delayed, resets
+from .primitives import after, copies, delayed, resets
 
 __all__ = ["Counters", "totals"]
 
@@ -82,7 +82,7 @@ class Counters(wiring.Component):
         turn = Signal(range(turns), init=turns - 1)
         m.d.sync += turn.eq(after(turn, turns))
 
-        reset = resets(m, platform)
+        reset, during = resets(m, platform), copies(m, platform, self.running)
         before = turn == turns - 1
         words = []
         for number in range(self.banks):
@@ -91,7 +91,7 @@ class Counters(wiring.Component):
             here = slice(number * BANK, min((number + 1) * BANK, self.channels))
             m.d.comb += [
                 bank.turn.eq(before),
-                bank.running.eq(self.running),
+                bank.during.eq(next(during)),
                 *(getattr(bank, e).eq(getattr(self, e)[here]) for e in EVENTS),
             ]
             before = bank.turn_over
@@ -147,6 +147,10 @@ class _Bank(wiring.Component):
 
     Members
     -------
+    busy, starved, full : ``In(channels)``
+        The events of this cycle, a bit per channel.
+    during : ``In(1)``
+        Those of the cycle before count.
     turn : ``In(1)``
         The first channel's turn is next.
     turn_over : ``Out(1)``
@@ -161,7 +165,7 @@ class _Bank(wiring.Component):
         super().__init__(
             {
                 **{event: In(BANK) for event in EVENTS},
-                "running": In(1),
+                "during": In(1),
                 "turn": In(1),
                 "turn_over": Out(1),
                 "gathered": Out(len(EVENTS) * (bits + 1)),
@@ -178,11 +182,12 @@ class _Bank(wiring.Component):
             counts = [Signal(self.bits, name=f"counts_{channel}") for _ in EVENTS]
             now = [Signal(name=f"event_{channel}") for _ in EVENTS]
             for count, event, name in zip(counts, now, EVENTS, strict=True):
-                m.d.sync += event.eq(self.running & getattr(self, name)[channel])
+                m.d.sync += event.eq(getattr(self, name)[channel])
                 with m.If(ring[channel]):
                     m.d.sync += count.eq(0)
-                with m.Elif(event):
+                with m.Elif(self.during & event):
                     m.d.sync += count.eq(count + 1)
-            gathering.append(Mux(ring[channel], Cat(counts, now), 0))
+            counted = Cat(self.during & event for event in now)
+            gathering.append(Mux(ring[channel], Cat(counts, counted), 0))
         m.d.sync += self.gathered.eq(reduce(or_, gathering))
         return m

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import (
-    ClockDomain,
     Elaboratable,
     Fragment,
     Module,
     ResetInserter,
-    ResetSignal,
     Signal,
 )
 from amaranth.lib import wiring
@@ -24,7 +22,7 @@ from amaranth.sim import Simulator
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.hw.accelerator import NEIGHBOURS, Accelerator
+from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design import stages
 from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, SinglePortRam, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
@@ -56,18 +54,15 @@ class Resets(wiring.Component):
 
 
 class Copies(wiring.Component):
-    """A register, and what each of some readers gets of it."""
+    """What each of some readers gets of a bit."""
 
     def __init__(self, readers):
-        super().__init__({"reset": In(1), "following": In(1), "got": Out(readers)})
+        super().__init__({"bit": In(1), "got": Out(readers)})
 
     def elaborate(self, platform):
         m = Module()
-        m.domains.sync = ClockDomain()
-        shared = Signal()
-        m.d.sync += shared.eq(self.following)
-        got = near_module.copies(m, platform, self.following, shared, 2)
-        m.d.comb += [ResetSignal().eq(self.reset), *(each.eq(next(got)) for each in self.got)]
+        got = near_module.copies(m, platform, self.bit)
+        m.d.comb += [each.eq(next(got)) for each in self.got]
         return m
 
 
@@ -174,19 +169,18 @@ def test_parts_are_reset_together_some_cycles_later(device, parts, monkeypatch):
 
 
 @pytest.mark.parametrize("readers", [1, 5])
-def test_readers_get_copies_of_a_register(device, readers, monkeypatch):
+def test_readers_get_a_bit_a_cycle_later(device, readers, monkeypatch):
     monkeypatch.setattr(near_module, "Instance", ecp5_models.instance)
     rng = np.random.default_rng(readers)
     circuit = Copies(readers)
-    drawn = rng.random((60, 2)) < (0.2, 0.5)
 
     async def bench(ctx):
-        held = False
-        for reset, following in drawn:
-            ctx.set(circuit.reset, int(reset))
-            ctx.set(circuit.following, int(following))
-            assert ctx.get(circuit.got) == held * ((1 << readers) - 1)
-            held = following and not reset
+        before = None
+        for bit in rng.random(60) < 0.5:
+            ctx.set(circuit.bit, int(bit))
+            if before is not None:
+                assert ctx.get(circuit.got) == before * ((1 << readers) - 1)
+            before = bit
             await ctx.tick()
 
     run(circuit, device, bench)
@@ -203,9 +197,7 @@ def test_an_ecp5_has_a_register_for_the_reset_of_each_part():
     parts = re.findall(r"\.rst\((.*?)\)", top[: top.index("endmodule")])
     assert len({*parts}) == len(parts) == len(design.units) + len(design.channels)
     assert "rst" not in parts
-    copies = re.findall(r"\.running\((.*?)\)", top[: top.index("endmodule")])
-    assert len({*copies}) == -(-len(design.units) // NEIGHBOURS)
-    assert top[: top.index("endmodule")].count("TRELLIS_FF") == len(parts) + len({*copies})
+    assert top[: top.index("endmodule")].count("TRELLIS_FF") == len(parts)
 
 
 @BLOCKS

@@ -43,30 +43,23 @@ def resets(m, platform, clear=None) -> Iterator[Value | None]:
         yield _own(m, near, "reset_own")
 
 
-def copies(m, platform, following, shared, readers: int) -> Iterator[Value]:
-    """A register for each reader, all of the same value.
+def copies(m, platform, value) -> Iterator[Signal]:
+    """A register for each reader, without a reset, that holds a value a cycle later.
 
     Parameters
     ----------
     m : Module
         Receives the registers.
     platform : Device
-    following : Value
-        What the register holds in the next cycle; 0 after a reset.
-    shared : Signal
-        The register, which all readers get on devices other than an ECP5.
-    readers : int
-        Neighbours that share a copy.
+    value : Value
+        One bit.
     """
     if not is_ecp5(platform):
+        shared = delayed(m, value, 1, reset_less=True)
         while True:
             yield shared
-    data = Signal.like(following, name=f"{shared.name}_following")
-    m.d.comb += data.eq(following & ~ResetSignal())
     while True:
-        own = _own(m, data, f"{shared.name}_own")
-        for _ in range(readers):
-            yield own
+        yield _own(m, value, "copy")
 
 
 def _own(m, data, name: str) -> Signal:
