@@ -1,8 +1,9 @@
-"""(l) Bitstreams of the README's program for every board that open tools build for."""
+"""(l) Bitstreams: of the README's program for all boards of open tools, of MoE layers for some."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import stepgen as sg
 from stepgen.board.build import Bitstream, build
 from stepgen.board.description import boards
 from stepgen.board.fitting import available
+from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus, Design
 from stepgen.ir.wire import LANES
 from stepgen.synth.toolchain import RESOURCES
 
+from .programs import moe
 from .table import Table
 
 README = Path(__file__).parents[1] / "README.md"
@@ -23,27 +26,57 @@ SMALL: dict[str, dict[str, Any]] = {"ice40": {"lanes": 1, "bus": Bus(32, burst=4
 """The circuit of `dense` for families whose parts are too small for the README's program."""
 
 
-def measure() -> Table:
-    """Synthesize, place and route for all boards, and pack."""
-    rows = []
-    for name, board in boards().items():
-        if board.vivado:
-            continue
-        print(f"  {name}", flush=True)
-        made = build(layer(board.chip.family), board)
-        there = available(board.chip)
-        used = [f"{made.placed.used[w]:,} of {there[w]:,}" for w in RESOURCES]
-        clock = f"{board.hz / 1e6:g} / {made.placed.hz / 1e6:.0f}"
-        rows.append((name, *used, clock, limit(made), f"{made.seconds / 60:.1f}"))
-    return Table(
-        "l. Bitstreams",
-        f"The README's `gated` with {LANES} lanes on every board that open tools build for, with "
-        "link, memory and stream buffers: what it takes of the part, the clock that is asked for "
-        "and the fastest one in MHz, where the slowest path is, and minutes from the design to the "
-        "bitstream. On iCE40 a layer without a gate, with one lane and a bus of 32 bits.",
-        ("board", "LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes"),
-        rows,
-    )
+LAYERS: dict[str, dict[str, int]] = {
+    "ulx3s-85f-sdram": {},
+    "colorlight-i9": {"experts": 4, "hidden": 128},
+    "tang-nano-20k-sdram": {"experts": 2, "tokens": 32},
+}
+"""By board the MoE layer's parameters, where they are not the demo's."""
+
+COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes")
+TOLD = (
+    "what it takes of the part, the clock that is asked for and the fastest one in MHz, where the "
+    "slowest path is, and minutes from the design to the bitstream"
+)
+
+
+def measure() -> list[Table]:
+    """Synthesize, place and route, and pack."""
+    open_boards = {name: board for name, board in boards().items() if not board.vivado}
+    small = [(name, *_row(name, layer(board.chip.family))) for name, board in open_boards.items()]
+    large = [
+        (name, _said(sizes), *_row(name, lower(moe(**sizes)[0]))) for name, sizes in LAYERS.items()
+    ]
+    return [
+        Table(
+            "l1. Bitstreams of the README's program",
+            f"`gated` with {LANES} lanes on every board that open tools build for, with link, "
+            f"memory and stream buffers: {TOLD}. On iCE40 a layer without a gate, with one lane "
+            "and a bus of 32 bits.",
+            ("board", *COLUMNS),
+            small,
+        ),
+        Table(
+            "l2. Bitstreams of MoE layers",
+            f"The demo's layer with dynamic tiles, and smaller ones: {TOLD}.",
+            ("board", "layer", *COLUMNS),
+            large,
+        ),
+    ]
+
+
+def _said(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sizes.items()) or "the demo's"
+
+
+def _row(name: str, design: Design) -> tuple[str, ...]:
+    """What a design takes on a board."""
+    print(f"  {design.name} on {name}", flush=True)
+    board = boards()[name]
+    made, there = build(design, board), available(board.chip)
+    used = [f"{made.placed.used[w]:,} of {there[w]:,}" for w in RESOURCES]
+    clock = f"{board.hz / 1e6:g} / {made.placed.hz / 1e6:.0f}"
+    return (*used, clock, limit(made), f"{made.seconds / 60:.1f}")
 
 
 def layer(family: str) -> Design:

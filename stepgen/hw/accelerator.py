@@ -19,6 +19,8 @@ __all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
 DETAIL_BITS = 8 * WORD
+NEIGHBOURS = 4
+"""Units or FIFOs that share a reset."""
 
 
 class Accelerator(wiring.Component):
@@ -98,7 +100,7 @@ class Accelerator(wiring.Component):
         m = Module()
         active = Signal()  # running and not stopping
         clear = Signal(1 + RESET_LAG)  # at last the parts are reset
-        reset = resets(m, platform, clear[0])
+        reset = resets(m, platform, clear[0], sharing=NEIGHBOURS)
         fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
         for name, fifo in fifos.items():
             m.submodules[f"fifo_{name}"] = self.part(fifo, "fifo", _form(fifo.channel), next(reset))

@@ -13,6 +13,7 @@ import fake_tools
 import numpy
 import pytest
 from fake_tools import NAMES, FakeTools
+from seeds import some_slow
 
 from stepgen.board import programming, serial_port, virtual
 from stepgen.board.description import named
@@ -300,7 +301,7 @@ def ring(rows: int = 4000):
 """
 
 
-@pytest.mark.parametrize("command", ["synth", "build", "deploy"])
+@pytest.mark.parametrize("command", some_slow(["build", "synth", "deploy"], 1))
 def test_block_ram_that_is_missing_is_told_before_any_tool_runs(
     stepgen, here, tools, command
 ) -> None:
@@ -354,7 +355,10 @@ def product(columns: int = 16):
 """
 
 
-@pytest.mark.parametrize(("program", "lanes"), [("wide", 16), ("wide", 32), ("product", 16)])
+@pytest.mark.parametrize(
+    ("program", "lanes"),
+    [("wide", 16), ("wide", 32), pytest.param("product", 16, marks=pytest.mark.slow)],
+)
 def test_fewer_lanes_are_told_where_they_are_the_cure(
     stepgen, here, tools, program: str, lanes: int
 ) -> None:

@@ -18,7 +18,7 @@ RESET_LAG = 2
 """Cycles from what clears parts to their reset."""
 
 
-def resets(m, platform, clear=None) -> Iterator[Value | None]:
+def resets(m, platform, clear=None, *, sharing=1) -> Iterator[Value | None]:
     """The reset of each part, all of the same value; None for the global one.
 
     Parameters
@@ -29,6 +29,9 @@ def resets(m, platform, clear=None) -> Iterator[Value | None]:
     clear : Value, optional
         Resets the parts `RESET_LAG` cycles later, in addition to the global reset; on an ECP5 that
         is as late.
+    sharing : int
+        Neighbours that share a register. Flip-flops with different resets can't share a slice, so
+        with many resets the placer takes several times as long.
     """
     whole = ResetSignal()
     if not is_ecp5(platform):
@@ -40,7 +43,9 @@ def resets(m, platform, clear=None) -> Iterator[Value | None]:
     near = Signal(name="reset_near", reset_less=True)
     m.d.sync += near.eq(whole)
     while True:
-        yield _own(m, near, "reset_own")
+        own = _own(m, near, "reset_own")
+        for _ in range(sharing):
+            yield own
 
 
 def copies(m, platform, value) -> Iterator[Signal]:
