@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
-PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS)
+PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --durations 100 --durations-min 4
 
 .PHONY: demo test slow fuzz lint compiled bench clean
 .DEFAULT_GOAL := demo
