@@ -8,7 +8,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -50,7 +52,7 @@ MADE = "made.json"
 def kept(
     folder: Path, key: str, make: Callable[[Path], dict[str, object]], *, keep: int
 ) -> dict[str, object]:
-    """An entry of the cache; it appears there as a whole.
+    """An entry of the cache; it appears there as a whole, and is made anew where it is damaged.
 
     Parameters
     ----------
@@ -68,7 +70,8 @@ def kept(
     dict
         What is told, and whether it was ``there``.
     """
-    there = (folder / MADE).exists()
+    found = _found(folder)
+    there = found is not None
     if there:
         os.utime(folder)
     else:
@@ -77,13 +80,26 @@ def kept(
         place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
         try:
             told = make(place)
-            (place / MADE).write_text(json.dumps({**told, "key": key}), encoding="utf-8")
+            files = [path for path in place.rglob("*") if path.is_file()]
+            sizes = {path.relative_to(place).as_posix(): path.stat().st_size for path in files}
+            told = {**told, "key": key, "sizes": sizes}
+            (place / MADE).write_text(json.dumps(told), encoding="utf-8")
             try:
                 place.rename(folder)
-            except OSError:  # another process has made the same meanwhile
-                if not (folder / MADE).exists():
-                    raise
+            except OSError:  # another process has made the same meanwhile, or it is damaged
+                if _found(folder) is None:
+                    shutil.rmtree(folder)
+                    place.rename(folder)
         finally:
             shutil.rmtree(place, ignore_errors=True)
-    found: dict[str, object] = json.loads((folder / MADE).read_text(encoding="utf-8"))
-    return {**found, "there": there}
+        found = json.loads((folder / MADE).read_text(encoding="utf-8"))
+    return {**(found or {}), "there": there}
+
+
+def _found(folder: Path) -> dict[str, object] | None:
+    """What is told of an entry, if all its files are there and none is cut off."""
+    with suppress(OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError):
+        told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        if all((folder / name).stat().st_size == size for name, size in told["sizes"].items()):
+            return told
+    return None
