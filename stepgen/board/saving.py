@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -82,11 +81,12 @@ def save(made: Made, folder: Path) -> Path:
     place = folder / made.board.key
     if place == made.folder:
         return place
-    files = {path.name for path in made.folder.iterdir()}
+    files = {MADE, *_listed(made.folder)}  # what others have put beside them stays there
     old = _listed(place) - files
     with atomic_folder(place, anew=files | old, last=MADE, gone=old) as partial:
         for name in sorted(files):
-            shutil.copyfile(made.folder / name, partial / name)
+            # Not copied by the system, whose errors name the file that is read.
+            (partial / name).write_bytes((made.folder / name).read_bytes())
     return place
 
 

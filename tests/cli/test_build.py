@@ -161,6 +161,37 @@ def test_a_folder_of_others_is_not_touched(stepgen, here, tools) -> None:
     assert contents(here / "out") == {f"{BOARD}/letter.txt": b"mine"}
 
 
+def test_what_others_put_beside_it_is_not_copied(stepgen, here, tools) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before = contents(here / "out")
+    (here / "out" / BOARD / "project" / "runs").mkdir(parents=True)  # as a script of Vivado does
+    (here / "out" / BOARD / "project" / "runs" / "log").touch()
+    (here / "out" / BOARD / "notes.txt").touch()
+    assert stepgen(f"build out --board {BOARD} -o other").code == 0
+    assert (contents(here / "other"), tools.calls) == (before, list(NAMES))
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_cache_is_made_anew(stepgen, here, tools, damage: str) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before, _ = contents(here / "out"), tools.calls
+    (entry,) = (tools.place / "cache" / "bitstreams").iterdir()
+    files = sorted(path for path in entry.iterdir() if path.stat().st_size)
+    drawn = numpy.random.default_rng(len(damage)).choice(len(files), 2, replace=False)
+    for path in {*(files[k] for k in drawn), entry / "made.json"}:
+        content = path.read_bytes()
+        path.unlink()
+        if damage == "cut":
+            path.write_bytes(content[: len(content) // 2])
+        assert stepgen(f"build {LINE} -o {path.name}.anew").code == 0
+        assert tools.calls == list(NAMES)
+        anew = contents(here / f"{path.name}.anew")
+        assert anew.keys() == before.keys()
+        assert anew[f"{BOARD}/layer_ulx3s_85f.bit"] == b"bits"
+        assert stepgen(f"build {LINE} -o again").code == 0
+        assert tools.calls == []
+
+
 def test_constraints_and_options(stepgen, here, tools) -> None:
     assert stepgen(f"build {LINE} -o out").code == 0
     lpf = (here / "out" / BOARD / "layer_ulx3s_85f.lpf").read_text().splitlines()
