@@ -120,13 +120,13 @@ def command(
         )
         reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
         traffic = device.link.traffic
-        if output is not None:
-            inputs.save(output, device.streams(reports[-1]), device.tensors(reports[-1]))
     worst = next((report for report in reports if not report.good), reports[-1])
     data = document(worst, where.name, runs, traffic.repeated, preloaded=preload)
     if told is not None:
         with atomic_file(told) as place:
             place.write_text(dumps(full(worst, data, traffic), indent=1) + "\n", encoding="utf-8")
+    if output is not None:  # behind the report, for a run that did not end has given nothing
+        inputs.save(output, device.streams(reports[-1]), device.tensors(reports[-1]))
     if json:
         console.show_json(data)
     else:

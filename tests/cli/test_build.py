@@ -18,6 +18,7 @@ from seeds import some_slow
 from stepgen.board import programming, serial_port, virtual
 from stepgen.board.description import named
 from stepgen.board.device import Device
+from stepgen.board.session import Session
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.errors import StepError
 from stepgen.program import program
@@ -448,3 +449,12 @@ def test_a_simulated_board_has_no_port(stepgen, tools) -> None:
     graph = program.load("p.py:layer", {}, draw=False).graph
     with pytest.raises(StepError, match=r"is simulated and has no serial port: leave --port COM3"):
         Device("virtual:icebreaker", graph, port="COM3")
+
+
+def test_a_run_that_hangs_is_reported(stepgen, here, monkeypatch) -> None:
+    monkeypatch.setattr(Session, "_follow", lambda *_: "hang")
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json -o y.npz")
+    assert said.code == 2
+    assert "the run did not end within" in said.err.replace("\n", " ")
+    assert json.loads((here / "told.json").read_text())["status"] == "hang"
+    assert not (here / "y.npz").exists()
