@@ -54,6 +54,8 @@ def check_place(folder: Path, board: Board) -> None:
         If the folder for a board holds something else.
     """
     place = folder / board.key
+    if not place.is_dir() and (place.exists() or place.is_symlink()):
+        raise StepError(f"can't write {place}: it is no folder")
     if place.is_dir() and any(place.iterdir()) and not (place / MADE).is_file():
         raise StepError(
             f"can't write {place}: it was not written by stepgen build: name another folder"

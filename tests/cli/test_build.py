@@ -160,6 +160,14 @@ def test_a_folder_of_others_is_not_touched(stepgen, here, tools) -> None:
     assert said.code == 2
     assert "was not written by stepgen build: name another folder" in said.err
     assert contents(here / "out") == {f"{BOARD}/letter.txt": b"mine"}
+    for name in ("file", "link"):
+        place = here / name / BOARD
+        place.parent.mkdir()
+        place.symlink_to("nowhere") if name == "link" else place.write_text("mine")
+        said = stepgen(f"build {LINE} -o {name}")
+        assert (said.code, tools.calls) == (2, [])
+        assert f"can't write {name}/{BOARD}: it is no folder" in said.err
+        assert [*place.parent.iterdir()] == [place]
 
 
 def test_what_others_put_beside_it_is_not_copied(stepgen, here, tools) -> None:
