@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,12 +47,12 @@ def content_of(path: Path) -> str:
 
 
 def check_place(folder: Path, board: Board) -> None:
-    """Check that what `save` replaces is what it has written.
+    """Check that what `saving` replaces is what it has written.
 
     Raises
     ------
     StepError
-        If the folder for a board holds something else.
+        If the folder for a board holds something else, or what was changed since.
     """
     place = folder / board.key
     if not place.is_dir() and (place.exists() or place.is_symlink()):
@@ -60,18 +61,33 @@ def check_place(folder: Path, board: Board) -> None:
         raise StepError(
             f"can't write {place}: it was not written by stepgen build: name another folder"
         )
+    for name, wanted in _listed(place).items():
+        try:
+            same = content_of(place / name) == wanted
+        except OSError as error:
+            raise StepError(f"can't read {place / name}: {error.strerror}") from None
+        if not same:
+            raise StepError(
+                f"can't write {place / name}: it was changed since stepgen build wrote it: remove "
+                f"it, or name another folder"
+            )
 
 
-def save(made: Made, folder: Path) -> Path:
+@contextmanager
+def saving(made: Made, folder: Path) -> Iterator[Path]:
     """Put all that was made for a board into a folder, under the board's name.
+
+    The files are there, in a folder of their own, when the block begins, and move to their places
+    when it ends without an error: what a full disk prevents is told before the block changes what
+    belongs to them.
 
     Parameters
     ----------
     made : Made
     folder : Path
 
-    Returns
-    -------
+    Yields
+    ------
     Path
         The folder of the board in it.
 
@@ -82,19 +98,30 @@ def save(made: Made, folder: Path) -> Path:
     """
     place = folder / made.board.key
     if place == made.folder:
-        return place
+        yield place
+        return
+    there = folder.exists()
     files = {MADE, *_listed(made.folder)}  # what others have put beside them stays there
-    old = _listed(place) - files
-    with atomic_folder(place, anew=files | old, last=MADE, gone=old) as partial:
-        for name in sorted(files):
-            # Not copied by the system, whose errors name the file that is read.
-            (partial / name).write_bytes((made.folder / name).read_bytes())
-    return place
+    old = _listed(place).keys() - files
+    try:
+        with atomic_folder(place, anew=files | old, last=MADE, gone=old) as partial:
+            for name in sorted(files):
+                # Not copied by the system, whose errors name the file that is read.
+                (partial / name).write_bytes((made.folder / name).read_bytes())
+            yield place
+    finally:
+        if not there:
+            with suppress(OSError):
+                folder.rmdir()  # which an error has left empty
 
 
-def _listed(place: Path) -> set[str]:
-    """Files that an earlier build has left."""
+def _listed(place: Path) -> dict[str, str]:
+    """Files that an earlier build has left, with the hashes that it wrote down."""
     with suppress(*DAMAGED):
         names = json.loads((place / MADE).read_text(encoding="utf-8"))["files"]
-        return {name for name in names if Path(name).name == name and (place / name).is_file()}
-    return set()
+        return {
+            name: wanted
+            for name, wanted in names.items()
+            if Path(name).name == name and (place / name).is_file()
+        }
+    return {}

@@ -43,7 +43,7 @@ def command(
     """
     from stepgen.board import project
     from stepgen.board.build import build, check_clock
-    from stepgen.board.saving import check_place, save
+    from stepgen.board.saving import check_place, saving
     from stepgen.board.summary import document
     from stepgen.emit.design_writer import write
     from stepgen.report import console
@@ -68,8 +68,8 @@ def command(
             check_clock(design, made)
             told, file = document(made, design), made.file
         change = output is not None or not earlier
-        written = write(folder, loaded, design, earlier=earlier, change=change)
-        place = save(made, folder)
+        with saving(made, folder) as place:
+            written = write(folder, loaded, design, earlier=earlier, change=change)
     what = "script for Vivado" if board.vivado else "bitstream"
     files = {what: str(folder / name) for what, name in written.files.items()}
     files |= {"board": str(place), what: str(place / file)}

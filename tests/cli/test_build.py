@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -69,8 +71,8 @@ def test_what_is_there_is_not_made_again(stepgen, here, tools) -> None:
     assert stepgen(f"build out --board {BOARD}").code == 0
     assert stepgen(f"synth out --board {BOARD}").code == 0
     assert (tools.calls, contents(here / "out")) == ([], before)
-    # A file that was changed is no result.
-    (here / "out" / BOARD / "layer_ulx3s_85f.bit").write_bytes(b"other")
+    # What is gone is no result.
+    (here / "out" / BOARD / "layer_ulx3s_85f.bit").unlink()
     assert stepgen(f"build {LINE} -o out").code == 0
     assert tools.calls == list(NAMES)
     assert contents(here / "out")[f"{BOARD}/layer_ulx3s_85f.bit"] == b"bits"
@@ -168,6 +170,42 @@ def test_a_folder_of_others_is_not_touched(stepgen, here, tools) -> None:
         assert (said.code, tools.calls) == (2, [])
         assert f"can't write {name}/{BOARD}: it is no folder" in said.err
         assert [*place.parent.iterdir()] == [place]
+
+
+def test_what_was_changed_since_is_not_replaced(stepgen, here, tools) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    assert tools.calls == list(NAMES)
+    for name in ("layer_ulx3s_85f.lpf", "layer_ulx3s_85f.v"):
+        path = here / "out" / BOARD / name
+        written = path.read_bytes()
+        path.write_bytes(written + b"# mine\n")
+        before = contents(here / "out")
+        for options in ("", "--lanes 2"):
+            said = stepgen(f"build {LINE} -o out {options}")
+            assert (said.code, tools.calls, contents(here / "out")) == (2, [], before)
+            assert f"{path.name}: it was changed since stepgen build wrote it" in said.err
+        path.write_bytes(written)
+    assert stepgen(f"build {LINE} -o out").code == 0
+
+
+def test_what_can_not_be_saved_changes_nothing(stepgen, here, tools, monkeypatch) -> None:
+    """A disk that is full when the files of the board, or those of the design, are written."""
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before = contents(here / "out")
+    written = Path.write_bytes
+    for suffix in (".bit", ".vlt"):
+
+        def full(path: Path, data: bytes, *, end: str = suffix) -> int:
+            if path.suffix == end and path.absolute().is_relative_to(here):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return written(path, data)
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        for folder in ("out", "new"):
+            said = stepgen(f"build {LINE} -o {folder} --lanes 2")
+            assert (said.code, contents(here / "out")) == (2, before)
+            assert "No space left on device" in said.err
+            assert not (here / "new").exists()
 
 
 def test_what_others_put_beside_it_is_not_copied(stepgen, here, tools) -> None:

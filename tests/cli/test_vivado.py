@@ -38,10 +38,10 @@ def test_a_project_is_written(stepgen, here, tools) -> None:
     assert (told["board"], told["built"], told["clock"]) == (BOARD, False, {"hz": 100_000_000})
     assert told["files"]["script for Vivado"] == f"out/{BOARD}/build.tcl"
     assert told["files"]["verilog"] == "out/layer.v"
-    # What Vivado has put there stays, what was changed is written again.
+    # What Vivado has put there stays, what is gone is written again.
     (place / "layer_arty_a7_100.bit").write_bytes(b"bits")
     (place / "project").mkdir()
-    (place / "build.tcl").write_text("exit")
+    (place / "build.tcl").unlink()
     assert stepgen(f"build {LINE} -o out").code == 0
     assert contents(place) == {**before, "layer_arty_a7_100.bit": b"bits"}
     assert (place / "project").is_dir()
