@@ -111,7 +111,7 @@ def write(
         outside = _leave(design, board)
         leaving = [pad for pad in target.pins if pad != CLOCK and outside.get(pad, True)]
         settings = {} if board.vivado is None else asdict(board.vivado)
-        files = vivado.project(name, board.name, sources, target, settings, leaving)
+        files = vivado.project(name, board.name, sources, target, settings, leaving, key)
         for file, text in files.items():
             (place / file).write_text(text, encoding="utf-8")
         hashes = {path.name: content_of(path) for path in sorted(place.iterdir())}

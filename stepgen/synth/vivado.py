@@ -20,6 +20,7 @@ def project(
     target: Target,
     settings: Mapping[str, Any],
     leaving: Sequence[str],
+    key: str,
 ) -> dict[str, str]:
     """The files of a project beside its sources, by name.
 
@@ -37,6 +38,9 @@ def project(
         ``design``.
     leaving : sequence of str
         Pads that are outputs; the clock apart, the others are inputs.
+    key : str
+        Of all that the bitstream depends on; its first digits are in the name of the bitstream, so
+        that none of another design is loaded.
     """
     ports = {pad: [port for port, _ in sites(pad, found)] for pad, found in target.pins.items()}
     pins = [
@@ -45,7 +49,7 @@ def project(
         for port, site in sites(pad, found)
     ]
     arriving = [pad for pad in ports if pad != target.clock and pad not in leaving]
-    common = {"top": top, "board": board}
+    common = {"top": top, "board": board, "bitstream": f"{top}-{key[:8]}.bit"}
     return {
         f"{top}.xdc": fill(
             "vivado/constraints.xdc.j2",

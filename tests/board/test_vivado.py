@@ -181,6 +181,13 @@ def built(folder: Path) -> Vivado:
     return Vivado(folder)
 
 
+def bitstream(folder: Path) -> Path:
+    """What the script makes: its name tells of which design."""
+    (name,) = re.findall(r"\$here (\S+\.bit)\]", (folder / project.PROGRAM).read_text())
+    assert re.fullmatch(rf"{top(folder)}-[0-9a-f]{{8}}\.bit", name)
+    return folder / name
+
+
 def compiled(folder: Path) -> list[str]:
     called = built(folder).source(project.BUILD)
     added = [given for given in called if given[0] == "add_files" and given[3] == "sources_1"]
@@ -190,10 +197,12 @@ def compiled(folder: Path) -> list[str]:
 def test_the_project_is_whole(folder: Path, board: Board, design: Design) -> None:
     """All that the script names is there, and what else is there is included by a source."""
     vivado = built(folder)
-    stale = folder / f"{top(folder)}.bit"
-    stale.write_bytes(b"old")
+    stale = folder / f"{top(folder)}-01234567.bit"
+    for path in (bitstream(folder), stale):
+        path.write_bytes(b"old")
     called = vivado.source(project.BUILD)
-    assert stale.read_bytes() == b"bits"
+    assert bitstream(folder).read_bytes() == b"bits"
+    assert not stale.exists()
     assert top(folder) == name_of(design, board)
     assert called[0] == (
         *("create_project", "-force", top(folder), str(folder / "project")),
@@ -218,12 +227,12 @@ def test_the_project_is_whole(folder: Path, board: Board, design: Design) -> Non
 def test_a_clock_that_is_not_met_leaves_no_bitstream(folder: Path) -> None:
     for what in ("WNS", "WHS"):
         vivado = built(folder)
-        (folder / f"{top(folder)}.bit").write_bytes(b"old")
+        bitstream(folder).write_bytes(b"old")
         vivado.properties[f"STATS.{what}"] = "-0.004"
         told = f"the clock of 100 MHz is not met, {what} is -0.004 ns; stepgen build --clock asks"
         with pytest.raises(tkinter.TclError, match=re.escape(told)):
             vivado.source(project.BUILD)
-        assert not (folder / f"{top(folder)}.bit").exists()
+        assert not bitstream(folder).exists()
         assert ("report_timing_summary", "-file") in [given[:2] for given in vivado.called]
 
 
@@ -232,20 +241,21 @@ def test_a_run_that_stops_is_told(folder: Path) -> None:
     vivado.properties["PROGRESS"] = "42%"
     with pytest.raises(tkinter.TclError, match=r"implementation stopped at 42%, see .*project"):
         vivado.source(project.BUILD)
-    assert not (folder / f"{top(folder)}.bit").exists()
+    assert not bitstream(folder).exists()
 
 
 def test_the_bitstream_is_loaded_into_the_one_device(folder: Path, board: Board) -> None:
     vivado = built(folder)
-    bitstream = folder / f"{top(folder)}.bit"
-    bitstream.unlink(missing_ok=True)
+    made = bitstream(folder)
+    made.unlink(missing_ok=True)
+    (folder / f"{top(folder)}-01234567.bit").write_bytes(b"of another design")
     with pytest.raises(tkinter.TclError, match=r"is not there: build\.tcl makes it"):
         vivado.source(project.PROGRAM)
-    bitstream.write_bytes(b"bits")
+    made.write_bytes(b"bits")
     found = {"arty-a7-100": "xc7a100t_0", "zcu104": "xczu7_0", "alveo-u55c": "xcu280_u55c_0"}
     called = vivado.source(project.PROGRAM)
     device = found[board.key]
-    assert ("set_property", "PROGRAM.FILE", str(bitstream), device) in called
+    assert ("set_property", "PROGRAM.FILE", str(made), device) in called
     assert called[-2:] == [("program_hw_devices", device), ("close_hw_target",)]
     vivado.devices += [device.replace("_0", "_1")]
     with pytest.raises(tkinter.TclError, match=r"is none or several of the devices .* names one"):
