@@ -10,11 +10,14 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from ..compile.budget import Budget
 from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
 from ..cosim.payload import unpack
 from ..cosim.scoreboard import Outcome
 from ..emit.elaborate import interface
 from ..emit.windows import Windows
+from ..hw.design.table import Bus, Design
+from ..ir.arguments import checked
 from ..ir.dtypes import address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -75,9 +78,10 @@ class Device:
         A program, or a folder that ``stepgen verilog`` wrote.
     lanes : int
         Lanes of a beat, of a program.
-    **circuit
-        Further parameters of the circuit, as of `stepgen.cosim.experiment.Experiment`: ``bus``,
-        ``depths``, ``fuse``, ``built``.
+    bus, depths, fuse, onchip
+        Of its circuit, too, as for `stepgen.cosim.experiment.Experiment`: `onchip` is in KiB.
+    built : Design, optional
+        Of the program that was lowered before: it says all of these.
     port : str, optional
         Serial port of a real board; by default the one that is found.
     seed : int
@@ -89,21 +93,26 @@ class Device:
     Raises
     ------
     StepError
-        If there is no such board, the design does not fit, the board does not answer or holds
-        something else, or a serial port is given for one that is simulated.
+        If there is no such board or program, the design does not fit, the board does not answer or
+        holds something else, or a serial port is given for one that is simulated.
     """
 
+    @checked
     def __init__(
         self,
         where: str | Board,
         program: Graph | Path | str,
         *,
         lanes: int = LANES,
+        bus: Bus | None = None,
+        depths: Mapping[str, int] | None = None,
+        fuse: bool = True,
+        onchip: float | Budget | None = None,
+        built: Design | None = None,
         port: str | None = None,
         seed: int = 0,
         preload: bool = False,
         progress: Progress = quiet,
-        **circuit: Any,
     ) -> None:
         check_port(where, port)
         self.board, simulated = _board(where)
@@ -111,14 +120,22 @@ class Device:
             check_preload(self.board, simulated=simulated)
         if isinstance(program, Graph):
             self._graph = program
-            circuit = {"lanes": lanes, **circuit}
-            self.design = Experiment(program, {}, **circuit).design
+            self.design = Experiment(
+                program,
+                {},
+                lanes=lanes,
+                bus=bus or Bus(),
+                depths=depths or {},
+                fuse=fuse,
+                onchip=onchip,
+                built=built,
+            ).design
         else:
             folder = design_folder.read(Path(program))
             self._graph, self.design = folder.graph, folder.manifest.design
         self.around = self.board.around(self.design)
         self._alone = Lock()  # a run has the link for itself
-        self._open = ExitStack()
+        self._open, self._closed = ExitStack(), False
         with ExitStack() as opened:
             wire = opened.enter_context(self._wire(simulated, port, seed, progress))
             progress("greeting the board", 0.0)
@@ -153,6 +170,7 @@ class Device:
             Contents of all input streams and tensors.
         progress : Progress
         """
+        self._check_open()
         experiment = Experiment(
             self._graph,
             inputs,
@@ -245,9 +263,15 @@ class Device:
 
     def close(self) -> None:
         """Leave the board; a simulated one ends."""
+        self._closed = True
         self._open.close()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StepError(f"the device with {self.design.name} on {self.board.name} is closed")
+
     def __enter__(self) -> Device:
+        self._check_open()
         return self
 
     def __exit__(

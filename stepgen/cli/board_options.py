@@ -35,7 +35,13 @@ class BoardOptions:
         from stepgen.board.device import VIRTUAL
         from stepgen.ir.errors import StepError
 
-        board = named(self.name.removeprefix(VIRTUAL) if simulated else self.name)
+        if self.name.startswith(VIRTUAL) and not simulated:
+            real = self.name.removeprefix(VIRTUAL)
+            raise StepError(
+                f"{self.name} is simulated, and nothing is built for it: stepgen deploy runs on "
+                f"it, --board {real} builds for the real one"
+            )
+        board = named(self.name.removeprefix(VIRTUAL))
         if self.clock is not None and self.name.startswith(VIRTUAL):
             raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
         if self.clock == "auto" and board.vivado:

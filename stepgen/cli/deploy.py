@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stepgen.board.description import Board
     from stepgen.board.device import Report
     from stepgen.board.link import Traffic
+    from stepgen.hw.design.table import Design
 
 MOST_FAULTS = 10
 MOST_RUNS = 10_000
@@ -82,7 +83,6 @@ def command(
     from stepgen.program import inputs
     from stepgen.report import console
     from stepgen.tools import external, waiting
-    from stepgen.tools.atomic import atomic_file
 
     board, auto = where.board(simulated=True)
     simulated = where.name.startswith(VIRTUAL)
@@ -106,27 +106,34 @@ def command(
             check_clock(design, made)
             progress("programming the board", 0.0)
             programming.load(made.board, made.folder / made.file)
-            target = made.board
-        device = opened.enter_context(
-            Device(
-                target,
-                loaded.graph,
-                built=design,
-                port=port,
-                seed=program.seed,
-                preload=preload,
-                progress=progress,
+            target = board = made.board
+        try:
+            device = opened.enter_context(
+                Device(
+                    target,
+                    loaded.graph,
+                    built=design,
+                    port=port,
+                    seed=program.seed,
+                    preload=preload,
+                    progress=progress,
+                )
             )
-        )
-        reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
+            reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
+        except StepError as error:
+            if told is not None:
+                failed = {"good": False, "faults": [str(error)], "board": where.name}
+                _write(told, failed | about(board, design, physical=not simulated))
+            raise
         traffic = device.link.traffic
-    worst = next((report for report in reports if not report.good), reports[-1])
+    number = next((k for k, report in enumerate(reports) if not report.good), runs - 1)
+    worst = reports[number]
     data = document(worst, where.name, runs, traffic.repeated, preloaded=preload)
     if told is not None:
-        with atomic_file(told) as place:
-            place.write_text(dumps(full(worst, data, traffic), indent=1) + "\n", encoding="utf-8")
+        there = about(board, design, physical=not simulated)
+        _write(told, data | {"run": number} | there | seen(worst, traffic))
     if output is not None:  # behind the report, for a run that did not end has given nothing
-        inputs.save(output, device.streams(reports[-1]), device.tensors(reports[-1]))
+        inputs.save(output, device.streams(worst), device.tensors(worst))
     if json:
         console.show_json(data)
     else:
@@ -140,10 +147,14 @@ def document(
     """A run on a board, for ``--json``."""
     outcome, experiment = report.outcome, report.experiment
     predicted = experiment.prediction.cycles if report.exact else None
-    read, written = experiment.traffic if report.exact else (0, 0)
     seconds = outcome.cycles / report.hz
     compared = report.outcome.case.compared(predicted=report.exact)
     compared.pop("cycles", None)  # of single beats, which nothing on a board records
+    rate = None
+    if outcome.status != "done":  # nothing else was read back
+        compared = {"values": sum(map(len, outcome.outputs.values()))}
+    elif report.exact and seconds:
+        rate = sum(experiment.traffic) / seconds
     return {
         "good": report.good,
         "faults": outcome.faults,
@@ -152,46 +163,79 @@ def document(
         "cycles": {"predicted": predicted, "board": outcome.cycles},
         "hz": report.hz,
         "seconds": seconds,
-        "bytes_per_second": (read + written) / seconds if seconds else 0.0,
+        "bytes_per_second": rate,
         "compared": compared,
         "repeated": repeated,
         "preloaded": preloaded,
     }
 
 
-def full(report: Report, data: dict[str, Any], traffic: Traffic) -> dict[str, Any]:
-    """A run on a board with all that helps to understand it, for ``--report``.
+def about(board: Board, design: Design, *, physical: bool) -> dict[str, Any]:
+    """What was to run where, for ``--report``: enough to repeat it.
 
     Parameters
     ----------
-    report : Report
-    data : dict
-        From `document`.
-    traffic : Traffic
-        What went over the link.
+    board : Board
+    design : Design
+    physical : bool
+        Whether the board is none that is simulated.
     """
     from stepgen.ir.versions import version
     from stepgen.tools import external
 
-    outcome, design = report.outcome, report.experiment.design
+    options = click.get_current_context().params
     return {
-        **data,
         "stepgen": version(),
-        "physical": not data["board"].startswith("virtual:"),
+        "options": {name: _plain(value) for name, value in options.items() if value is not None},
+        "physical": physical,
         "design": {"name": design.name, "hash": design.hash, "lanes": design.lanes},
-        "status": outcome.status,
-        "registers": {f"{offset:#x}": word for offset, word in outcome.registers.items()},
-        "link": asdict(traffic),
+        "description": asdict(board),
         "tools": external.versions(),
         "host": {"system": platform.platform(), "python": platform.python_version()},
     }
+
+
+def seen(report: Report, traffic: Traffic) -> dict[str, Any]:
+    """What was found out about a run beside `document`, for ``--report``.
+
+    Parameters
+    ----------
+    report : Report
+    traffic : Traffic
+        What went over the link.
+    """
+    from stepgen.hw.design.registers import REGISTERS
+
+    names = {offset: register.name for register in REGISTERS for offset in register.offsets}
+    return {
+        "status": report.outcome.status,
+        "registers": {
+            f"{offset:#x} {names.get(offset, '')}".rstrip(): word
+            for offset, word in report.outcome.registers.items()
+        },
+        "link": asdict(traffic),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """An option's value in JSON."""
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _write(place: Path, data: Mapping[str, Any]) -> None:
+    from stepgen.tools.atomic import atomic_file
+
+    with atomic_file(place) as partial:
+        partial.write_text(dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """What `document` says, for people."""
     from stepgen.report import console
 
-    cycles, mhz = data["cycles"], data["hz"] / 1e6
+    cycles, mhz, rate = data["cycles"], data["hz"] / 1e6, data["bytes_per_second"]
     predicted = cycles["predicted"]
     beside = (
         f"{predicted:,} predicted"
@@ -201,7 +245,7 @@ def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     facts = [
         ("cycles", f"{cycles['board']:,} on the board, {beside}"),
         ("at", f"{mhz:g} MHz: {1e6 * data['seconds']:,.1f} us"),
-        ("memory", f"{data['bytes_per_second'] / 1e6:,.1f} MB/s"),
+        ("memory", "unknown" if rate is None else f"{rate / 1e6:,.1f} MB/s"),
         *((f"{what} compared", f"{count:,}") for what, count in data["compared"].items()),
         ("tensors", "written past the link" if data["preloaded"] else "written over the link"),
         ("runs", f"{data['runs']:,}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from ..ir.errors import StepError
 
 
 def cache_folder() -> Path:
@@ -69,31 +72,55 @@ def kept(
     -------
     dict
         What is told, and whether it was ``there``.
+
+    Raises
+    ------
+    StepError
+        If the cache can't be written.
     """
     found = _found(folder)
-    there = found is not None
-    if there:
-        os.utime(folder)
-    else:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        prune(folder.parent, keep)
-        place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    if found is not None:
+        with suppress(OSError):  # a cache that is only read
+            os.utime(folder)
+        return {**found, "there": True}
+    try:
+        return {**_made(folder, key, make, keep), "there": False}
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise StepError(
+            f"can't write the cache {cache_folder()}: {error.strerror}: STEPGEN_CACHE names "
+            f"another folder for it"
+        ) from None
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+"""Errors of a folder that can't be written."""
+
+
+def _made(
+    folder: Path, key: str, make: Callable[[Path], dict[str, object]], keep: int
+) -> dict[str, Any]:
+    """Make an entry."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    prune(folder.parent, keep)
+    place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    try:
+        told = make(place)
+        files = [path for path in place.rglob("*") if path.is_file()]
+        sizes = {path.relative_to(place).as_posix(): path.stat().st_size for path in files}
+        told = {**told, "key": key, "sizes": sizes}
+        (place / MADE).write_text(json.dumps(told), encoding="utf-8")
         try:
-            told = make(place)
-            files = [path for path in place.rglob("*") if path.is_file()]
-            sizes = {path.relative_to(place).as_posix(): path.stat().st_size for path in files}
-            told = {**told, "key": key, "sizes": sizes}
-            (place / MADE).write_text(json.dumps(told), encoding="utf-8")
-            try:
+            place.rename(folder)
+        except OSError:  # another process has made the same meanwhile, or it is damaged
+            if _found(folder) is None:
+                shutil.rmtree(folder)
                 place.rename(folder)
-            except OSError:  # another process has made the same meanwhile, or it is damaged
-                if _found(folder) is None:
-                    shutil.rmtree(folder)
-                    place.rename(folder)
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
-        found = json.loads((folder / MADE).read_text(encoding="utf-8"))
-    return {**(found or {}), "there": there}
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    made: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
+    return made
 
 
 def _found(folder: Path) -> dict[str, object] | None:

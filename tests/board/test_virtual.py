@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -394,6 +395,9 @@ def test_programs_in_numpy_out_numpy(experiment: Experiment) -> None:
         ThreadPoolExecutor(len(seeds)) as threads,
     ):
         results = list(threads.map(lambda seed: device.run(**drawn(seed)), seeds))
+    for use in (lambda: device.run(**drawn(9)), device.__enter__):
+        with pytest.raises(sg.StepError, match=r"the device with rows on ULX3S .* is closed"):
+            use()
     for seed, found in zip(seeds, results, strict=True):
         wanted = again(experiment, seed).reference
         assert np.array_equal(found["kept"], wanted.tensors["kept"])
@@ -409,6 +413,21 @@ def test_what_a_board_can_not_hold_is_refused() -> None:
         Device("virtual:ulx3s-85f", g)
     with pytest.raises(sg.StepError, match="there is no board 'abacus', only alveo-u55c, "):
         Device("virtual:abacus", g)
+
+
+def test_arguments_that_are_none_are_told_in_the_users_line(experiment: Experiment) -> None:
+    board, graph = "virtual:ulx3s-85f", experiment.graph
+    wrong: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+        ((board, (graph, {})), {}, "program must be a graph or a path or a string, not "),
+        ((board, None), {}, "program must be a graph or a path or a string, not None"),
+        ((board, graph), {"colour": 1}, "got an unexpected keyword argument 'colour'"),
+        ((board, graph), {"bus": 64}, "bus must be a bus, not 64"),
+        ((board, graph), {"onchip": "x"}, "onchip must be "),
+        ((board,), {}, "missing a required argument: 'program'"),
+    ]
+    for given, named, told in wrong:
+        with pytest.raises(sg.StepError, match=rf"^Device at test_virtual\.py:\d+: {told}"):
+            Device(*given, **named)
 
 
 def test_a_link_that_is_too_fast_is_refused() -> None:

@@ -20,6 +20,7 @@ from seeds import some_slow
 from stepgen.board import programming, serial_port, virtual
 from stepgen.board.description import named
 from stepgen.board.device import Device
+from stepgen.board.link import LinkError
 from stepgen.board.session import Session
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.errors import StepError
@@ -365,6 +366,9 @@ def test_a_programmed_board_is_run(stepgen, loader, tools, monkeypatch, here) ->
     assert data["design"]["hash"] == design.hash
     assert data["cycles"]["board"] == data["cycles"]["predicted"]
     assert data["tools"]["python"]
+    assert data["options"]["program"] == "p.py:layer"
+    assert data["description"]["clock"]["design_hz"] == data["hz"]
+    assert {"0x4 status", "0x10 cycles", "0x14 cycles"} <= data["registers"].keys()
 
 
 RING = """
@@ -502,5 +506,27 @@ def test_a_run_that_hangs_is_reported(stepgen, here, monkeypatch) -> None:
     said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json -o y.npz")
     assert said.code == 2
     assert "the run did not end within" in said.err.replace("\n", " ")
-    assert json.loads((here / "told.json").read_text())["status"] == "hang"
+    data = json.loads((here / "told.json").read_text())
+    assert (data["status"], data["bytes_per_second"]) == ("hang", None)
+    assert data["compared"].keys() == {"values"}
     assert not (here / "y.npz").exists()
+
+
+def test_a_board_that_is_lost_is_reported(stepgen, here, monkeypatch) -> None:
+    def lost(*_: object) -> str:
+        raise LinkError("the board at tty9 does not answer")
+
+    monkeypatch.setattr(Session, "_follow", lost)
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json --seed 3")
+    told = said.err.splitlines()[-1]
+    assert (said.code, told) == (2, "stepgen: the board at tty9 does not answer")
+    data = json.loads((here / "told.json").read_text())
+    assert (data["good"], data["faults"]) == (False, ["the board at tty9 does not answer"])
+    assert (data["options"]["seed"], data["physical"]) == (3, False)
+
+
+@pytest.mark.parametrize("command", ["build", "synth"])
+def test_nothing_is_built_for_a_simulated_board(stepgen, tools, command) -> None:
+    said = stepgen(f"{command} p.py:layer --board virtual:{BOARD}")
+    assert (said.code, tools.calls) == (2, [])
+    assert f"--board {BOARD} builds for the real one" in said.err.replace("\n", " ")
