@@ -1,4 +1,4 @@
-"""Round-robin arbiter, one-hot encoder, pipelined multiplexer and rotation."""
+"""Round-robin arbiter, pipelined multiplexer and rotation."""
 
 from functools import reduce
 from operator import or_
@@ -8,11 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .design.stages import MUX_WAYS
-from .design.table import index_bits
 from .onehot import from_lowest, select
 from .primitives import delayed
 
-__all__ = ["RoundRobin", "bits_of", "encode", "rotated", "select_in_stages"]
+__all__ = ["RoundRobin", "bits_of", "rotated", "select_in_stages"]
 
 
 def bits_of(m: Module, value):
@@ -27,14 +26,6 @@ def bits_of(m: Module, value):
         m.d.comb += part.eq(value[start : start + width])
         bits += list(part)
     return bits
-
-
-def encode(m: Module, onehot):
-    """Number of the set bit of a one-hot value."""
-    index = [Signal(name=f"index_{bit}") for bit in range(index_bits(len(onehot)))]
-    for bit, one in enumerate(index):
-        m.d.comb += one.eq(Cat(b for k, b in enumerate(onehot) if k >> bit & 1).any())
-    return Cat(index)
 
 
 def rotated(m: Module, value, places, bits: int, *, width: int = 0, up: bool = False):

@@ -41,13 +41,13 @@ class Ecp5(Toolchain):
         return "\n".join(lines) + "\n"
 
     def place(self, top: str, target: Target, seed: int) -> list[str]:
-        """See `Toolchain`: weights of the placer with which large designs got faster."""
+        """See `Toolchain`: the placer with which large designs are placed sooner and faster."""
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
             *("--textcfg", f"{top}.config", "--report", f"{top}.report.json"),
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
-            *("--placer-heap-timingweight", "40", "--placer-heap-critexp", "4"),
+            *("--placer", "static"),
         ]
 
     def intermediate(self, top: str) -> list[str]:

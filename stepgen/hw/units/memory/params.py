@@ -9,7 +9,7 @@ from typing import ClassVar
 from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.params import UnitParams, numbered
-from ...design.table import Bus, Channel, Design, Unit, index_bits
+from ...design.table import Bus, Channel, Design, Unit
 from ..axi.params import (
     LENGTH_BITS,
     Axi,
@@ -91,16 +91,14 @@ class Memory(UnitParams):
         return misfit(unit, design, **self.raw(design.bus))
 
     def turns(self, bus: Bus) -> dict[str, Channel]:
-        """The queues that record whose burst is next: at ``r``, at ``w`` and at ``b``."""
+        """The queues that record, one-hot, whose burst is next: at ``r``, at ``w`` and at ``b``."""
         tail = write_request_bits(bus, within=bool(self.within)) - request_bits(bus)
         wanted = [("read_owners", self.loads, 0)]
         wanted += [("write_movers", self.stores, LENGTH_BITS + tail)]
         wanted += [("write_owners", self.stores, 0)]
         depth = max(2, bus.outstanding)
         return {
-            name: Channel(
-                name, 1, index_bits(count) + more, None, depth, delay=stages.multiplexer(count)
-            )
+            name: Channel(name, 1, count + more, None, depth, delay=stages.multiplexer(count))
             for name, count, more in wanted
             if count
         }

@@ -4,11 +4,10 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 
 from ...design import stages
 from ...design.params import numbered
-from ...design.table import index_bits
 from ...fifo import Fifo
 from ...occupancy import Occupancy
 from ...primitives import delayed
-from ...select import RoundRobin, encode, select_in_stages
+from ...select import RoundRobin, select_in_stages
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, request_bits
 
@@ -54,12 +53,13 @@ class MemoryCore(UnitCore):
         return [getattr(self, port) for port in numbered(name, count)]
 
     def _queue(self, m: Module, name: str):
-        """Whose burst is next, in the order of the requests."""
+        """Whose burst is next, in the order of the requests; one-hot, so that no word waits for it
+        to be decoded on its way to units all over the device."""
         m.submodules[name] = fifo = Fifo(self.params.turns(self.design.bus)[name])
         return fifo
 
     def _grant(self, m: Module, name: str, requests, request_port):
-        """Arbitrate; returns whether a request is granted, its unit, its payload, and the count."""
+        """Arbitrate; whether a request is granted, its unit (one-hot), its payload, the count."""
         count = len(requests)
         m.submodules[f"{name}_turns"] = turns = RoundRobin(count)
         m.submodules[f"{name}_under_way"] = under_way = Occupancy(self.design.bus.outstanding)
@@ -78,18 +78,18 @@ class MemoryCore(UnitCore):
         for bit, request in zip(chosen, requests, strict=True):
             m.d.comb += request.ready.eq(fire & bit)
         payload = select_in_stages(m, chosen, [r.payload for r in requests])
-        index = delayed(m, encode(m, chosen), stages.multiplexer(count))
+        owner = delayed(m, chosen, stages.multiplexer(count))
         m.d.comb += request_port.payload.eq(payload)
-        return fire, index, payload, under_way
+        return fire, owner, payload, under_way
 
     def _reads(self, m: Module):
         r, reqs = self.r, self._ports("req", self.params.loads)
-        fire, index, _, under_way = self._grant(m, "read", reqs, self.ar)
+        fire, owner, _, under_way = self._grant(m, "read", reqs, self.ar)
         owners = self._queue(m, "read_owners")
         returns = Signal()
         m.d.comb += [
             owners.w.valid.eq(fire),
-            owners.w.payload.eq(index),
+            owners.w.payload.eq(owner),
             returns.eq(r.valid & owners.r.valid),
             r.ready.eq(returns),
             owners.r.ready.eq(returns & r.payload[0]),
@@ -97,7 +97,7 @@ class MemoryCore(UnitCore):
         ]
         for number, data in enumerate(self._ports("data", self.params.loads)):
             m.d.comb += [
-                data.valid.eq(returns & (owners.r.payload == number)),
+                data.valid.eq(returns & owners.r.payload[number]),
                 data.payload.eq(r.payload[1:]),
             ]
         return under_way
@@ -105,32 +105,32 @@ class MemoryCore(UnitCore):
     def _writes(self, m: Module):
         w, b, bus, count = self.w, self.b, self.design.bus, self.params.stores
         wreqs, wdatas, acks = (self._ports(name, count) for name in ("wreq", "wdata", "ack"))
-        fire, index, wreq, under_way = self._grant(m, "write", wreqs, self.aw)
+        fire, owner, wreq, under_way = self._grant(m, "write", wreqs, self.aw)
         tail = wreq[request_bits(bus) :]
-        bits = index_bits(count)
         movers = self._queue(m, "write_movers")
         owners = self._queue(m, "write_owners")
         m.d.comb += [
             movers.w.valid.eq(fire),
-            movers.w.payload.eq(Cat(index, wreq[:LENGTH_BITS], tail)),
+            movers.w.payload.eq(Cat(owner, wreq[:LENGTH_BITS], tail)),
             owners.w.valid.eq(fire),
-            owners.w.payload.eq(index),
+            owners.w.payload.eq(owner),
         ]
 
         mover = movers.r.payload
-        store, length, tails = mover[:bits], mover[bits:][:LENGTH_BITS], mover[bits + LENGTH_BITS :]
+        turn, length, tails = (
+            mover[:count],
+            mover[count:][:LENGTH_BITS],
+            mover[count + LENGTH_BITS :],
+        )
         byte_bits = (bus.bytes - 1).bit_length()
         tail, start = tails[:byte_bits], tails[byte_bits:]
         moved, first = Signal(LENGTH_BITS), Signal(init=1)
         moves, last = Signal(), Signal()
-        turns = [Signal(name=f"turn_{number}") for number in range(count)]
-        turn = Cat(turns)
         strobes = Signal(bus.bytes)
         before = C(0, bus.bytes)  # bytes of the first word that belong to no burst
         if self.params.within:
             before = Cat(first & (start > lane) for lane in range(bus.bytes))
         m.d.comb += [
-            *(bit.eq(store == number) for number, bit in enumerate(turns)),
             moves.eq(movers.r.valid & w.ready & (turn & Cat(d.valid for d in wdatas)).any()),
             last.eq(moved == length),
             strobes.eq(Cat(~last | (tail >= lane) for lane in range(bus.bytes)) & ~before),
@@ -160,7 +160,7 @@ class MemoryCore(UnitCore):
         ]
         for number, ack in enumerate(acks):
             m.d.comb += [
-                ack.valid.eq(answered & (owners.r.payload == number)),
+                ack.valid.eq(answered & owners.r.payload[number]),
                 ack.payload.eq(0),
             ]
         return under_way
