@@ -53,6 +53,9 @@ QUIET = 1.0
 GAP = 8
 """Words that are alike and yet written: a request costs as much."""
 
+SHARE = 2048
+"""Words of memory after which progress is told."""
+
 LOOKS = 1000
 """How often the end of an abort is looked for."""
 
@@ -128,8 +131,7 @@ class Session:
         progress : Progress
         """
         self.reset()
-        progress("loading tensors", 0.0)
-        self._load(case)
+        self._load(case, progress)
         sources = [self._port(p, case.sources[p.name]) for p in self.interface.sources]
         sinks = [
             self._port(p, np.zeros((0, p.payload_bytes), np.uint8)) for p in self.interface.sinks
@@ -141,7 +143,6 @@ class Session:
         progress("running", 0.0)
         status = self._follow(case, sources, sinks)
         seconds = time.monotonic() - begun
-        progress("reading back", 0.0)
         registers = self._registers()
         low, high = (registers[offset] for offset in CYCLES.offsets)
         outcome = Outcome(
@@ -152,7 +153,7 @@ class Session:
             {port.port.name: port.beats for port in sinks},
             None,
             # A run that does not end keeps the memory.
-            self._memory(case) if status == "done" else None,
+            self._memory(case, progress) if status == "done" else None,
             None,
             registers,
         )
@@ -196,7 +197,8 @@ class Session:
     def _status(self) -> int:
         return self.link.read(Space.REGISTERS, STATUS.offset // WORD, 1)[0]
 
-    def _load(self, case: Case) -> None:
+    def _load(self, case: Case, progress: Progress) -> None:
+        progress("loading tensors", 0.0)
         if case.memory is None:
             return
         assert self.interface.memory is not None
@@ -212,17 +214,25 @@ class Session:
         first = 0
         for base, size in windows:
             for start, count in _differing(differs[first : first + size // WORD]):
-                words = wanted[first + start : first + start + count].tolist()
-                self.link.write(Space.MEMORY, base // WORD + start, words)
+                for k in range(start, start + count, SHARE):
+                    words = wanted[first:][k : min(k + SHARE, start + count)].tolist()
+                    self.link.write(Space.MEMORY, base // WORD + k, words)
+                    progress("loading tensors", (first + k) / len(wanted))
             first += size // WORD
 
-    def _memory(self, case: Case) -> Rows | None:
+    def _memory(self, case: Case, progress: Progress) -> Rows | None:
+        progress("reading back", 0.0)
         if case.memory is None:
             return None
         assert self.interface.memory is not None
         words: list[int] = []
-        for base, size in self.interface.memory.windows:
-            words += self.link.read(Space.MEMORY, base // WORD, size // WORD)
+        windows = self.interface.memory.windows
+        total = sum(size // WORD for _, size in windows)
+        for base, size in windows:
+            for k in range(0, size // WORD, SHARE):
+                count = min(SHARE, size // WORD - k)
+                words += self.link.read(Space.MEMORY, base // WORD + k, count)
+                progress("reading back", len(words) / total)
         return np.array(words, "<u4").view(np.uint8)[: case.memory.size]
 
     def _follow(self, case: Case, sources: Sequence[_Port], sinks: Sequence[_Port]) -> str:
