@@ -82,6 +82,9 @@ class Device:
         Of its circuit, too, as for `stepgen.cosim.experiment.Experiment`: `onchip` is in KiB.
     built : Design, optional
         Of the program that was lowered before: it says all of these.
+    counters : bool, optional
+        Whether the cycles of each channel are counted and compared; by default what the board's
+        file says.
     port : str, optional
         Serial port of a real board; by default the one that is found.
     seed : int
@@ -109,6 +112,7 @@ class Device:
         fuse: bool = True,
         onchip: float | Budget | None = None,
         built: Design | None = None,
+        counters: bool | None = None,
         port: str | None = None,
         seed: int = 0,
         preload: bool = False,
@@ -116,6 +120,8 @@ class Device:
     ) -> None:
         check_port(where, port)
         self.board, simulated = _board(where)
+        if counters is not None:
+            self.board = replace(self.board, counters=counters)
         if preload:
             check_preload(self.board, simulated=simulated)
         if isinstance(program, Graph):

@@ -20,8 +20,10 @@ WORDS = {
 """Names of resources in sentences."""
 
 LESS = {
-    "lut": "fewer lanes, or experts that share regions (time_multiplex)",
-    "ff": "fewer lanes, or experts that share regions (time_multiplex)",
+    "lut": "fewer lanes, experts that share regions (time_multiplex), or no counters of channels "
+    "(--no-counters)",
+    "ff": "fewer lanes, experts that share regions (time_multiplex), or no counters of channels "
+    "(--no-counters)",
     "multiplier": "fewer lanes (a matrix unit has lanes x lanes), or experts that share regions "
     "(time_multiplex)",
 }

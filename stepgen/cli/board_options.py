@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,11 @@ class BoardOptions:
         "Clock of the design in MHz, or auto: the board's if that is met, else the one that is.",
         metavar="MHZ|auto",
     )
+    counters: bool | None = option(
+        "Count, and compare, the cycles of each channel; by default what the board's file says.",
+        "--counters/--no-counters",
+        default=None,
+    )
 
     def board(self, *, simulated: bool = False) -> tuple[Board, bool]:
         """The board with its clock, and whether another clock will do.
@@ -42,6 +47,8 @@ class BoardOptions:
                 f"it, --board {real} builds for the real one"
             )
         board = named(self.name.removeprefix(VIRTUAL))
+        if self.counters is not None:
+            board = replace(board, counters=self.counters)
         if self.clock is not None and self.name.startswith(VIRTUAL):
             raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
         if self.clock == "auto" and board.vivado:

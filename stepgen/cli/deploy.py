@@ -113,6 +113,7 @@ def command(
                     target,
                     loaded.graph,
                     built=design,
+                    counters=where.counters,
                     port=port,
                     seed=program.seed,
                     preload=preload,

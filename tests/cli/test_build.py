@@ -250,6 +250,19 @@ def test_constraints_and_options(stepgen, here, tools) -> None:
     assert options[:5] == ["--85k", "--package", "CABGA381", "--speed", "6"]
 
 
+def test_channels_are_counted_or_not(stepgen, tools) -> None:
+    """Also on a simulated board, and by default as the file of the board says."""
+    for options, counted in (("", True), ("--no-counters", False), ("--counters", True)):
+        compared = stepgen(f"deploy p.py:layer --board virtual:{BOARD} {options} --json").json
+        assert (compared["compared"]["counters"] > 0) == counted
+    assert stepgen(f"build {LINE} -o out").code == 0
+    assert tools.calls == list(NAMES)
+    assert stepgen(f"build {LINE} -o out --no-counters").code == 0
+    assert tools.calls == list(NAMES)
+    assert stepgen(f"build {LINE} -o out --counters").code == 0
+    assert tools.calls == []
+
+
 KILLED = """
 import sys
 sys.path[:0] = {path!r}
