@@ -225,8 +225,8 @@ def test_a_damaged_cache_is_made_anew(stepgen, here, tools, damage: str) -> None
     before, _ = contents(here / "out"), tools.calls
     (entry,) = (tools.place / "cache" / "bitstreams").iterdir()
     files = sorted(path for path in entry.iterdir() if path.stat().st_size)
-    drawn = numpy.random.default_rng(len(damage)).choice(len(files), 2, replace=False)
-    for path in {*(files[k] for k in drawn), entry / "made.json"}:
+    drawn = numpy.random.default_rng(len(damage)).choice(len(files))
+    for path in {files[drawn], entry / "made.json"}:
         content = path.read_bytes()
         path.unlink()
         if damage == "cut":
@@ -252,9 +252,9 @@ def test_constraints_and_options(stepgen, here, tools) -> None:
 
 def test_channels_are_counted_or_not(stepgen, tools) -> None:
     """Also on a simulated board, and by default as the file of the board says."""
-    for options, counted in (("", True), ("--no-counters", False), ("--counters", True)):
-        compared = stepgen(f"deploy p.py:layer --board virtual:{BOARD} {options} --json").json
-        assert (compared["compared"]["counters"] > 0) == counted
+    data = stepgen(f"deploy p.py:layer --board virtual:{BOARD} --no-counters --json").json
+    assert data["good"]
+    assert data["compared"]["values"] > data["compared"]["counters"] == 0
     assert stepgen(f"build {LINE} -o out").code == 0
     assert tools.calls == list(NAMES)
     assert stepgen(f"build {LINE} -o out --no-counters").code == 0
