@@ -226,7 +226,7 @@ def named(name: str) -> Board:
 
 def _read(name: str) -> Board:
     file = f"boards/{name}.toml"
-    data = settings(file)
+    data = settings(shipped(file), file)
     known = [item.name for item in fields(Board) if item.name != "key"]  # that is the file's name
     for key in data:
         if key not in known:

@@ -69,7 +69,7 @@ def named(name: str) -> Part:
     if name not in known:
         raise StepError(f"there is no part {name!r}, only {', '.join(known)}")
     file = f"boards/parts/{name}.toml"
-    part = record(settings(file), Part, file)
+    part = record(settings(shipped(file), file), Part, file)
     _check(part, file)
     return part
 

@@ -29,13 +29,15 @@ def shipped(name: str) -> Path:
     raise StepError(f"this installation of stepgen lacks {name}; install it again")
 
 
-def settings(name: str) -> dict[str, Any]:
+def settings(path: Path, name: str) -> dict[str, Any]:
     """Content of a TOML file that ships with stepgen, or that a user has put beside those.
 
     Parameters
     ----------
+    path : Path
+        From `shipped`.
     name : str
-        As for `shipped`.
+        For messages.
 
     Raises
     ------
@@ -43,7 +45,7 @@ def settings(name: str) -> dict[str, Any]:
         If it can't be read.
     """
     try:
-        return tomllib.loads(shipped(name).read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise StepError(f"{name} is not UTF-8: {error}") from None
     except OSError as error:

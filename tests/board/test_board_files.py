@@ -16,7 +16,6 @@ from stepgen.board.description import boards, named
 from stepgen.ir.arguments import shown
 from stepgen.ir.errors import StepError
 from stepgen.synth import part
-from stepgen.tools import shipped as shipped_module
 from stepgen.tools.shipped import shipped
 
 from ..toml import keys, toml
@@ -44,7 +43,7 @@ Read = Callable[[str, dict[str, Any] | str | bytes], description.Board]
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     """Reads a file, in a folder of its own, under the name of a board."""
     shutil.copytree(shipped("boards/parts"), tmp_path / "boards" / "parts")
-    for module in (shipped_module, description, part):
+    for module in (description, part):
         monkeypatch.setattr(module, "shipped", lambda name: tmp_path / name)
 
     def reads(name: str, content: dict[str, Any] | str | bytes) -> description.Board:

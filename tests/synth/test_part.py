@@ -6,7 +6,6 @@ from stepgen.ir.arguments import shown
 from stepgen.ir.errors import StepError
 from stepgen.synth import part
 from stepgen.synth.part import named
-from stepgen.tools import shipped as shipped_module
 from stepgen.tools.shipped import shipped
 
 from ..toml import toml
@@ -53,8 +52,7 @@ def test_an_unknown_part_is_named():
 def read(tmp_path, monkeypatch):
     """Reads a part from its content."""
     (tmp_path / "boards" / "parts").mkdir(parents=True)
-    for module in (shipped_module, part):
-        monkeypatch.setattr(module, "shipped", lambda name: tmp_path / name)
+    monkeypatch.setattr(part, "shipped", lambda name: tmp_path / name)
 
     def reads(content):
         (tmp_path / "boards" / "parts" / "mine.toml").write_text(toml(content))
