@@ -10,7 +10,7 @@ from benchmarks.bitstreams import layer
 from stepgen.board import build as builder
 from stepgen.board.build import build
 from stepgen.board.description import boards
-from stepgen.board.saving import save
+from stepgen.board.saving import saving
 
 BOARDS = {name: board for name, board in boards().items() if not board.vivado}
 
@@ -35,7 +35,8 @@ def test_a_layer_on_every_board(name: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(builder, "cache_folder", lambda: tmp_path / "cache")
     made = build(layer(chip.family), BOARDS[name])
     assert made.met, made.placed.path
-    place = save(made, tmp_path)
+    with saving(made, tmp_path) as place:
+        pass
     assert (place / made.file).stat().st_size > 10_000
     log = next(place.glob("*.nextpnr.log")).read_text()
     assert CLOCK[chip.family].format(made.board.hz / 1e6) in log
