@@ -61,6 +61,7 @@ def called(*words):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_commands_run_without_posix(elsewhere):
     for line in ("show", "run", "time", "metrics", "simulate", "verilog -o made --host --wrap axi"):
         command, *options = line.split()

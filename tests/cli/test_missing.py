@@ -26,7 +26,7 @@ SIZES = {
 }
 """Small parameters of the shipped examples."""
 
-QUICK = ("moe", "matvec")
+QUICK = ("matvec",)
 OWN = {"p.py:soft": "", "empty.py:empty": "", "recipes:relu": "", "normalize:rms_norm": "rows=8"}
 EMPTY = """
 import stepgen as sg

@@ -51,7 +51,7 @@ def test_the_variant_has_no_initial_values() -> None:
     assert not sets.search(verilog(design, initial=False))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(4), 1))
+@pytest.mark.parametrize("seed", some_slow(range(4), 0))
 def test_drawn_contents_change_nothing(seed: int, tmp_path: Path) -> None:
     for verdict in simulate(experiments(seed), tmp_path, driver="cpp"):
         assert verdict.good, verdict.outcome.faults

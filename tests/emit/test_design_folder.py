@@ -309,6 +309,7 @@ def test_a_wrong_manifest_is_one_sentence_or_right(folder: Path) -> None:
 SMALL = [f"--set={name}" for name in ("tokens=4", "experts=2", "width=8", "hidden=8", "columns=8")]
 
 
+@pytest.mark.slow
 def test_verilog_is_the_same_in_every_process(tmp_path: Path) -> None:
     folders = []
     for seed in ("1", "2718"):
