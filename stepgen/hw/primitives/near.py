@@ -31,7 +31,7 @@ def resets(m, platform, clear=None, *, sharing=1) -> Iterator[Value | None]:
         is as late.
     sharing : int
         Neighbours that share a register. Flip-flops with different resets can't share a slice, so
-        with many resets the placer takes several times as long.
+        with many resets placing takes longer.
     """
     whole = ResetSignal()
     if not is_ecp5(platform):
