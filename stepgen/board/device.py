@@ -194,6 +194,7 @@ class Device:
         if not self.around.counters:
             case = replace(case, counters=None)
         with self._alone:
+            self._check_open()  # another thread may have closed it meanwhile
             outcome = self.session.perform(case, progress=progress)
         return Report(outcome, experiment, exact, self.around.clock)
 
