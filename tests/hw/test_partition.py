@@ -52,10 +52,12 @@ def test_routes_chunks(seed):
     walk(x, sel, outer + 1)
 
     level = 2 + rank
+    params = Partition(n, level, surplus=False)
+    delay = params.delay(2)
     design = lone(
-        Partition(n, level, surplus=False),
+        params,
         [draw.channel("x", level + outer), draw.channel("sel", outer, lanes=n, bits=1)],
-        [draw.channel(f"y{k}", level) for k in range(n)],
+        [draw.channel(f"y{k}", level).pipelined(delay) for k in range(n)],
     )
     verify(
         design,

@@ -29,7 +29,8 @@ class PartitionCircuit(Circuit):
             given=self.shares(node, shares),
             rests=rest is not None,
         )
-        ys = {y: to.output(node, port) for port, y in enumerate(params.ys)}
+        delay = params.delay(to.lanes)
+        ys = {y: to.output(node, port, delay=delay) for port, y in enumerate(params.ys)}
         if rest is not None:
             ys["rest"] = rest
         to.unit(node.name, params, x=to.input(node, 0), sel=to.input(node, 1), **ys)

@@ -11,6 +11,9 @@ from ...design.pace import Extents, Pace, Paces, Part, copied
 from ...design.params import UnitParams, numbered
 from ...design.table import Design, Unit, index_bits
 
+NEAR = 4
+"""Outputs whose FIFOs can be placed next to the unit."""
+
 
 @dataclass(frozen=True)
 class Partition(UnitParams):
@@ -64,6 +67,10 @@ class Partition(UnitParams):
         """Bits of a number of references."""
         return index_bits(self.given + 1)
 
+    def delay(self, lanes: int) -> int:
+        """A register where the outputs are too many to lie close together."""
+        return int(self.consumers > NEAR)
+
     def problem(self, unit: Unit, design: Design) -> str | None:
         x = design.channel[unit.inputs["x"]]
         if self.consumers < 1:
@@ -71,7 +78,7 @@ class Partition(UnitParams):
         if x.rank is None or not 0 <= self.level <= x.rank:
             return f"the level {self.level} of a chunk must be within 0..{x.rank or 0}"
         sel = Format(self.consumers, 1, x.rank - self.level)
-        y = Format(x.lanes, x.bits, self.level)
+        y = Format(x.lanes, x.bits, self.level, self.delay(design.lanes))
         if self.shares and len(self.shares) != self.consumers:
             return f"{self.consumers} consumers have {self.consumers} shares, not {self.shares}"
         rest = {"rest": Format(1, x.bits + self.share_bits, None)} if self.rests else {}

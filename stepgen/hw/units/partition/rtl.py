@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE, VALUE
+from ...primitives import delayed
 from ...unit import UnitCore
 
 
@@ -19,8 +20,10 @@ class PartitionCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle. Latency 0 in addition to the FIFOs'. Per output an AND of space and mask in
-    a balanced tree; the payload is wired through. A stream and a selector of different structure
+    One beat per cycle. Latency 0 in addition to the FIFOs', which with more than `NEAR` outputs get
+    the payload a cycle later: so their counters of free places can be near the unit while their
+    memories are near who reads them. Per output an AND of space and mask in a balanced tree. A
+    stream and a selector of different structure
     raise ``error`` and the unit stops; so do selectors that are left, unless `surplus` allows them.
     Resources: ``benchmarks/RESULTS.md``, u1.
     """
@@ -78,13 +81,15 @@ class PartitionCore(UnitCore):
             m.d.sync += self.finished.eq(0)
         with m.Elif(last):
             m.d.sync += self.finished.eq(1)
+        sent = Signal.like(ys[0].payload)
+        m.d.comb += [
+            sent.kind.eq(x.payload.kind),
+            sent.stop.eq(Mux(stop >= level, level, stop)),
+            sent.data.eq(x.payload.data),
+        ]
+        sent = delayed(m, sent, self.params.delay(self.design.lanes), reset_less=True)
         for bit, o in zip(to, ys, strict=True):
-            m.d.comb += [
-                o.valid.eq(fire & bit),
-                o.payload.kind.eq(x.payload.kind),
-                o.payload.stop.eq(Mux(stop >= level, level, stop)),
-                o.payload.data.eq(x.payload.data),
-            ]
+            m.d.comb += [o.valid.eq(fire & bit), o.payload.eq(sent)]
         return m
 
     def _shares(self, m, fire):
