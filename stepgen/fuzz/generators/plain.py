@@ -337,7 +337,7 @@ class Program:
         outer = x.shape[: len(x.shape) - rank]
         if any(d.is_ragged or (d.static is None and str(d) not in self.extents) for d in outer):
             raise sg.StepError("selectors can't be drawn with a shape that another stream decides")
-        sel = self.input(name, sg.Selector(self.number(1, 3)), outer)
+        sel = self.input(name, sg.Selector(self.pick(1, 2, 3, 5)), outer)
         return self.branches(sg.partition(x, sel, rank=rank)), sel, rank
 
     def step_merge(self, x: Stream, name: str) -> Stream:
