@@ -25,12 +25,12 @@ README = Path(__file__).parents[1] / "README.md"
 SMALL: dict[str, dict[str, Any]] = {"ice40": {"lanes": 1, "bus": Bus(32, burst=4)}}
 """The circuit of `dense` for families whose parts are too small for the README's program."""
 
-
-LAYERS: dict[str, dict[str, int]] = {
-    "ulx3s-85f-sdram": {},
-    "colorlight-i9": {"experts": 4, "hidden": 128},
+LAYERS: dict[str, tuple[dict[str, int], int]] = {
+    "ulx3s-85f-sdram": ({}, LANES),
+    "colorlight-i9": ({"experts": 4, "hidden": 128}, LANES),
+    "tang-nano-20k-sdram": ({"experts": 2, "tokens": 32}, 4),
 }
-"""By board the MoE layer's parameters, where they are not the demo's."""
+"""By board the MoE layer's parameters, where they are not the demo's, and the lanes."""
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes")
 TOLD = (
@@ -44,7 +44,8 @@ def measure() -> list[Table]:
     open_boards = {name: board for name, board in boards().items() if not board.vivado}
     small = [(name, *_row(name, layer(board.chip.family))) for name, board in open_boards.items()]
     large = [
-        (name, _said(sizes), *_row(name, lower(moe(**sizes)[0]))) for name, sizes in LAYERS.items()
+        (name, _said(sizes), lanes, *_row(name, lower(moe(**sizes)[0], lanes=lanes)))
+        for name, (sizes, lanes) in LAYERS.items()
     ]
     return [
         Table(
@@ -58,7 +59,7 @@ def measure() -> list[Table]:
         Table(
             "l2. Bitstreams of MoE layers",
             f"The demo's layer with dynamic tiles, and smaller ones: {TOLD}.",
-            ("board", "layer", *COLUMNS),
+            ("board", "layer", "lanes", *COLUMNS),
             large,
         ),
     ]
