@@ -160,14 +160,17 @@ class Experiment:
         StepError
             Where a unit has no cycle model.
         """
-        return predict(
-            self.design,
-            self.known,
-            memory=self.sdram or self.memory,
-            stalls=self.stalls,
-            early=self.early,
-            limit=self.max_cycles,
-        )
+        return predict(self.design, self.known, **self.environment)
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """All that cycles depend on beside the design and its inputs."""
+        return {
+            "memory": self.sdram or self.memory,
+            "stalls": self.stalls,
+            "early": self.early,
+            "limit": self.max_cycles,
+        }
 
     @cached_property
     def fault(self) -> Fault:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from ..ir.errors import StepError
 from ..ir.wire import Beats
 from ..semantics import system
+from ..timing.model import order_of_arrival
 
 if TYPE_CHECKING:
     from .experiment import Experiment
@@ -19,7 +19,8 @@ def settled(experiment: Experiment) -> dict[str, Beats]:
     """Beats of the inputs, and by unit the selectors or addresses that it makes of data.
 
     The reference provides these, and the cycle model the orders of arrival for the reference, until
-    both agree.
+    both agree. Before that neither says anything about the run: units of the model may get data of
+    others, stop with an error, and wait for what never comes.
 
     Raises
     ------
@@ -34,15 +35,17 @@ def settled(experiment: Experiment) -> dict[str, Beats]:
     choices: dict[str, list[int]] = {}
     for _ in range(TRIES):
         result = system.run(
-            experiment.graph, experiment.inputs, lanes=experiment.lanes, choices=choices
+            experiment.graph,
+            experiment.inputs,
+            lanes=experiment.lanes,
+            choices=choices,
+            guesses=True,
         )
         decided = {unit: result.beats(name, experiment.lanes) for unit, name in streams.items()}
         known = {**experiment.beats, **decided}
         if not experiment.arrivals:
             return known
-        again = dataclasses.replace(experiment, built=design)
-        again.__dict__["known"] = known
-        found = {name: again.prediction.choices.get(name, []) for name in experiment.arrivals}
+        found = order_of_arrival(design, known, **experiment.environment)
         if found == choices:
             return known
         choices = found

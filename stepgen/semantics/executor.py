@@ -90,6 +90,7 @@ def run(
     *,
     lanes: int = LANES,
     choices: Mapping[str, Sequence[int]] | None = None,
+    guesses: bool = False,
 ) -> Result:
     """Run a program.
 
@@ -106,6 +107,9 @@ def run(
     choices : mapping of str to sequence of int, optional
         For merges in order of arrival, by the node's name: the input that each chunk came from.
         By default chunks come in the order of the inputs.
+    guesses : bool
+        Whether `choices` may be those of another run: where they end early or do not fit, a merge
+        goes on as by default.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def run(
     _check_lanes(lanes)
     given = _given(graph, inputs)
     memory = Memory(graph, inputs)
-    uses = _connect(graph, memory, lanes, given, choices or {})
+    uses = _connect(graph, memory, lanes, given, choices or {}, guesses)
     if memory.ordered:
         _remember(uses, memory)
     _Scheduler(uses).run()
@@ -172,6 +176,7 @@ def _connect(
     lanes: int,
     given: Mapping[str, list[Token]],
     choices: Mapping[str, Sequence[int]],
+    guesses: bool,
 ) -> list[Use]:
     """Make the queues of all streams and a `Use` of every node."""
     writers: dict[Stream, Writer] = {}
@@ -198,6 +203,7 @@ def _connect(
                 given.get(node.name),
                 chosen,
                 node.name in on_cycle,
+                guesses,
             )
         )
     for use in uses:

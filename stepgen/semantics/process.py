@@ -244,6 +244,8 @@ class Use:
         For a merge: the input of each chunk.
     cyclic : bool
         Whether the node is on a cycle of the graph.
+    guesses : bool
+        Whether the choices may end early or not fit; from there on there are none.
     """
 
     node: Node
@@ -254,6 +256,7 @@ class Use:
     given: list[Token] | None = None
     choices: Iterator[int] | None = None
     cyclic: bool = False
+    guesses: bool = False
 
     def __getitem__(self, attribute: str) -> Any:
         """Attribute of the node."""

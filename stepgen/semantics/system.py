@@ -22,6 +22,7 @@ def run(
     *,
     lanes: int = LANES,
     choices: Mapping[str, Sequence[int]] | None = None,
+    guesses: bool = False,
 ) -> executor.Result:
     """Run a program, or a system of several.
 
@@ -30,7 +31,7 @@ def run(
     graph : Graph
     inputs : mapping
         Contents of its open inputs and of tensors, by name.
-    lanes, choices
+    lanes, choices, guesses
         As for `executor.run`. The parts of a system have lanes of their own; merges have the names
         that they have in it.
 
@@ -45,12 +46,15 @@ def run(
         As of `executor.run`.
     """
     if not isinstance(graph, SystemGraph):
-        return executor.run(graph, inputs, lanes=lanes, choices=choices)
-    return _run(graph, inputs, choices or {})
+        return executor.run(graph, inputs, lanes=lanes, choices=choices, guesses=guesses)
+    return _run(graph, inputs, choices or {}, guesses)
 
 
 def _run(
-    system: SystemGraph, inputs: Mapping[str, Any], choices: Mapping[str, Sequence[int]]
+    system: SystemGraph,
+    inputs: Mapping[str, Any],
+    choices: Mapping[str, Sequence[int]],
+    guesses: bool,
 ) -> executor.Result:
     _check(system, inputs)
     passed: dict[str, list[Token]] = {}
@@ -63,6 +67,7 @@ def _run(
             system.own(part, {**inputs, **passed}),
             lanes=system.lanes[part],
             choices=system.own(part, choices),
+            guesses=guesses,
         )
         for name, tokens in made.streams.items():
             streams[f"{part}_{name}"], types[f"{part}_{name}"] = tokens, made.types[name]

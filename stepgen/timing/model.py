@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -137,10 +138,43 @@ def predict(
 
     def run(depths: Mapping[str, int]) -> Prediction:
         changed = design.with_depths(depths)
-        environment = stalls or Stalls(), memory or MemoryTiming(), early
-        return _run(DesignLayout(changed, inputs, *environment), limit)
+        return _run(_layout(changed, inputs, memory=memory, stalls=stalls, early=early), limit)
 
     return advised(run, lambda: {c.name: c.depth for c in design.channels})
+
+
+def order_of_arrival(
+    design: Design, inputs: Mapping[str, Beats], *, limit: int = MAX_CYCLES, **environment: Any
+) -> dict[str, list[int]]:
+    """By merge whose order depends on time, the input that each chunk comes from.
+
+    As far as the run comes: it may stop with an error, or never end.
+
+    Parameters
+    ----------
+    design, inputs, limit
+        As for `predict`.
+    **environment
+        ``memory``, ``stalls`` and ``early`` of `predict`.
+    """
+    layout = _layout(design, inputs, **environment)
+    return _choices(layout, _moves(layout, drive(layout, limit=limit)))
+
+
+def _layout(
+    design: Design,
+    inputs: Mapping[str, Beats],
+    *,
+    memory: MemoryTiming | SdramTiming | None = None,
+    stalls: Stalls | None = None,
+    early: Collection[str] = (),
+) -> DesignLayout:
+    return DesignLayout(design, inputs, stalls or Stalls(), memory or MemoryTiming(), early)
+
+
+def _moves(layout: DesignLayout, ran: Driven) -> list[Cycles]:
+    """Pushes and pops of each channel, then what merges took."""
+    return split(ran.notes, 2 * (len(layout.design.channels) + len(layout.notes)))
 
 
 def _run(layout: DesignLayout, limit: int) -> Prediction:
@@ -180,7 +214,7 @@ def _fault(layout: DesignLayout, ran: Driven) -> Fault:
 def _prediction(layout: DesignLayout, ran: Driven) -> Prediction:
     """What a run has given."""
     design = layout.design
-    moves = split(ran.notes, 2 * (len(design.channels) + len(layout.notes)))
+    moves = _moves(layout, ran)
     names = [c.name for c in design.channels]
     return Prediction(
         design,
@@ -188,15 +222,14 @@ def _prediction(layout: DesignLayout, ran: Driven) -> Prediction:
         pushes=dict(zip(names, moves[0::2], strict=False)),
         pops=dict(zip(names, moves[1::2], strict=False)),
         activities=tuple(Trace.of(layout, ran.M, ran.trace, ran.cycles).activities()),
-        choices=_choices(layout, moves[0::2]),
+        choices=_choices(layout, moves),
     )
 
 
 def _choices(layout: DesignLayout, moves: list[Cycles]) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     notes: dict[str, list[tuple[int, int]]] = {}
-    for (unit, index), cycles in zip(
-        layout.notes, moves[len(layout.design.channels) :], strict=True
-    ):
+    taken_by = moves[0::2][len(layout.design.channels) :]
+    for (unit, index), cycles in zip(layout.notes, taken_by, strict=True):
         notes.setdefault(unit, []).extend((int(t), index) for t in cycles)
     return {unit: [index for _, index in sorted(taken)] for unit, taken in notes.items()}

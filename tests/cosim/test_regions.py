@@ -60,6 +60,37 @@ def test_the_region_that_is_free_gets_the_next_request(in_flight: int, tmp_path:
         assert verdict.good, verdict.outcome.faults
 
 
+def sparse() -> sg.Graph:
+    """Of each row, the sum of the rows of a table whose numbers lie in memory."""
+    g = sg.Graph("sparse")
+    ranges = g.input("ranges", sg.address[1, 2], (COUNT,))
+    columns = g.tensor("columns", (COUNT * LONGEST, 1), sg.address)
+    table = g.tensor("table", (5, COLS), sg.int8)
+    numbers = ranges.flat_map(sg.fn.span(LONGEST), rank=1)
+    at = sg.random_offchip_load(numbers, columns, tile=(1, 1))
+    g.output(sg.random_offchip_load(at, table, tile=(1, COLS)).accum(sg.fn.add(), rank=1), "y")
+    return g
+
+
+def test_addresses_from_memory_follow_the_request_to_its_region(tmp_path: Path) -> None:
+    """Which region reads them depends on time, and the time on them."""
+    new, made = parallelize(sparse(), regions=3), []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        lengths = rng.choice([0, 1, 2, LONGEST], COUNT)
+        given = {
+            "ranges": np.stack([lengths.cumsum() - lengths, lengths], 1).reshape(COUNT, 1, 2),
+            "columns": rng.integers(0, 5, (COUNT * LONGEST, 1)),
+            "table": rng.integers(-9, 9, (5, COLS)).astype(np.int8),
+        }
+        memory = MemoryTiming(1 + 7 * seed)
+        made.append(Experiment(new.graph, new.inputs(given), memory=memory))
+        plain = executor.run(sparse(), given, lanes=made[-1].lanes)
+        assert np.array_equal(made[-1].reference.nested("y"), plain.nested("y"))
+    for verdict in simulate(made, tmp_path, driver="cpp", opt=LEAST_BUILD):
+        assert verdict.good, verdict.outcome.faults
+
+
 def test_chunks_that_overtake_each_other_in_a_loop(tmp_path: Path) -> None:
     """One run behind the other; the loop drains and ends."""
     turns = next(t for t in map(loops.drawn, range(99)) if t.ways and len(t.leaving) > 12)

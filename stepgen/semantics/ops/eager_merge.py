@@ -48,17 +48,26 @@ def _choose(use: Use, waiting: list[int]) -> Steps[int | None]:
             return None
         if use.choices is not None:
             index = next(use.choices, None)
-            if index is None:  # their ends may be still to come
-                head = yield from use.inputs[waiting[0]].peek()
+            if use.guesses and use.cyclic:  # what was guessed may depend on what was not
+                yield Wait(tuple(use.inputs[i] for i in waiting), idle=True)
+                if index in waiting and not use.inputs[index].queue:
+                    index = None
+            if index is not None and index in waiting:
+                head = yield from use.inputs[index].peek()
                 if head.kind != DONE:
-                    use.fail("the order of arrival that was given ends before the inputs do")
+                    return index
+            if use.guesses:
+                use.choices = None
                 continue
-            if index not in waiting:
+            if index is not None:
                 use.fail(
                     f"the order of arrival that was given names input {index}, which has ended"
                 )
-            head = yield from use.inputs[index].peek()
-        elif use.cyclic:
+            head = yield from use.inputs[waiting[0]].peek()
+            if head.kind != DONE:  # otherwise the ends of others may be still to come
+                use.fail("the order of arrival that was given ends before the inputs do")
+            continue
+        if use.cyclic:
             yield Wait(tuple(use.inputs[i] for i in waiting), idle=True)
             index = next(i for i in waiting if use.inputs[i].queue)
             head = use.inputs[index].queue[0]
