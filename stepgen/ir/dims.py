@@ -212,6 +212,12 @@ def _named(name: str) -> str:
     return name
 
 
+def _described(dim: Dim) -> str:
+    """A named dim as its maker was told of it."""
+    bound = "without a bound" if dim.bound is None else f"of at most {dim.bound}"
+    return f"{dim.kind} {bound}, {'at least 1' if dim.expr.is_positive else 'maybe 0'}"
+
+
 def _symbol(name: str, positive: bool) -> sympy.Symbol:
     assumption = {"positive": True} if positive else {"nonnegative": True}
     return sympy.Symbol(name, integer=True, **assumption)
@@ -223,9 +229,12 @@ class Symbols:
     def __init__(self) -> None:
         self._taken: dict[str, Dim] = {}
         self._next: dict[str, int] = {}
+        self._fresh: set[str] = set()
 
     def claim(self, dim: Dim) -> Dim:
         """Register the symbols of a user's dim.
+
+        A dim that the graph named may come with the bound that a stream has for it.
 
         Raises
         ------
@@ -233,15 +242,17 @@ class Symbols:
             If the name is already that of a dim of another kind, bound or assumption.
         """
         for symbol in dim.expr.free_symbols:
-            known = self._taken.get(symbol.name)
-            mine = dim if dim.expr == symbol else known
-            if known is None:
-                self._taken[symbol.name] = mine or Dim(symbol, dim.kind)
-            elif known.expr != symbol or (
-                mine is not None and (mine.kind, mine.bound) != (known.kind, known.bound)
-            ):
+            alone = dim.expr == symbol
+            mine = dim if alone else Dim(symbol, dim.kind)
+            known = self._taken.setdefault(symbol.name, mine)
+            same = known.expr == symbol
+            if alone:
+                bounded = symbol.name in self._fresh or mine.bound == known.bound
+                same = same and bounded and mine.kind == known.kind
+            if not same:
                 raise StepError(
-                    f"the dim {symbol.name} is used as {dim!r} but the graph knows it as {known!r}"
+                    f"the dim {symbol.name} at {user_line()} is {_described(mine)}, but before it "
+                    f"was {_described(known)}: one name is one dim"
                 )
         return dim
 
@@ -267,6 +278,7 @@ class Symbols:
         self._next[prefix] = number + 1
         dim = Dim(_symbol(f"{prefix}{number}", positive), kind, bound)
         self._taken[dim.expr.name] = dim
+        self._fresh.add(dim.expr.name)
         return dim
 
     def absorbed(self, dims: Iterable[Dim], bound: int | None, *, positive: bool = False) -> Dim:

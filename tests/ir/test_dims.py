@@ -90,8 +90,16 @@ def test_one_name_is_one_dim(other: Dim) -> None:
     symbols = Symbols()
     symbols.claim(E)
     symbols.claim(sg.dynamic("E", bound=64))
-    with pytest.raises(sg.StepError, match=r"the dim E is used as .* but the graph knows it as"):
+    with pytest.raises(sg.StepError, match=r"the dim E at .* is .*, but before it was"):
         symbols.claim(other)
+
+
+def test_a_dim_that_the_graph_named_may_have_a_bound_elsewhere() -> None:
+    symbols = Symbols()
+    total = symbols.fresh("sum", "dynamic")
+    symbols.claim(dims.regular(total.expr, 0))
+    with pytest.raises(sg.StepError, match=r"ragged of at most 0, .* before it was dynamic"):
+        symbols.claim(Dim(total.expr, "ragged", 0))
 
 
 @pytest.mark.parametrize("extent", [-1, True, 2.5])
