@@ -36,6 +36,7 @@ def command(
     json: bool,
 ) -> None:
     """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
+    from stepgen.compile.cost import traffic_varies
     from stepgen.report import console, timeline
     from stepgen.tools import waiting
 
@@ -51,20 +52,22 @@ def command(
         console.show_json({**data, "files": files, "outdated": outdated})
         return
     off_chip = data["off_chip_bytes"]
+    most = "at most " if traffic_varies(experiment.design) else ""
     console.show(
         console.units_table(data["units"]),
         f"{data['cycles']:,} cycles",
         f"off-chip {off_chip['model']:,} bytes ({off_chip['read']:,} read, "
-        f"{off_chip['written']:,} written), by formula {_known(off_chip['symbolic'])}",
+        f"{off_chip['written']:,} written), by formula {_known(off_chip['symbolic'], most)}",
     )
     for name, taken in data["choices"].items():
-        console.show(f"{name} took its inputs in the order {' '.join(map(str, taken))}")
+        order = f"in the order {' '.join(map(str, taken))}" if taken else "to their ends, no chunk"
+        console.show(f"{name} took its inputs {order}")
     for path in filter(None, files.values()):
         console.show(f"written to {path}")
 
 
-def _known(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}"
+def _known(number: int | None, most: str) -> str:
+    return "unknown" if number is None else f"{most}{number:,}"
 
 
 def document(

@@ -68,4 +68,10 @@ def hardware(graph: Graph, design: Any) -> Metrics:
     return Metrics("hardware", costs)
 
 
+def traffic_varies(design: Design) -> bool:
+    """Whether bus words depend on the addresses of tiles: those of `hardware` are then the most."""
+    loads = any(load.varies(design.bus) for _, load in design.rows_of(Load))
+    return loads or any(store.varies(design.bus) for _, store in design.rows_of(RandomStore))
+
+
 register_policy("hardware", hardware)

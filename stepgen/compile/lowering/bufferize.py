@@ -91,7 +91,7 @@ class BufferizeCircuit(Circuit):
 
 def _rows(held: Sequence[Dim]) -> int | None:
     """Most rows of a chunk of these dims; None without a bound. An empty group takes a row too."""
-    return product_bound(replace(d, bound=max(1, d.bound)) if d.bound is not None else d for d in held)
+    return product_bound(d if d.bound is None else replace(d, bound=max(1, d.bound)) for d in held)
 
 
 def _reading(reader: Node, to: Lowering, slices: int, fixed: bool) -> Reading:

@@ -10,6 +10,7 @@ from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 from ...ir.tensor import Tensor
+from .rewrite import node_named
 from .rows import carried, packs, takes_apart
 
 _SHAPE_OPS = ("flatten", "reshape", "promote", "fork")
@@ -70,7 +71,7 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
             )
         (node,) = found
     else:
-        node = graph.node(partition)
+        node = node_named(graph, partition, "time_multiplex", "partition")
         if node.op != "partition":
             raise StepError(f"time_multiplex needs a partition, but {partition} is a {node.op}")
     return [_branch(node, port) for port in range(len(node.outputs))]
@@ -105,6 +106,11 @@ def _branch(partition: Node, port: int) -> Branch:
         for node, index in packed.graph.consumers(stream):
             if takes_apart(node) and index == 0 and stream in rows:
                 exits[stream] = None
+            elif node.op == "eager_merge":
+                raise StepError(
+                    f"{who} takes turns already with those that it meets in {node.name} at "
+                    f"{node.where}"
+                )
             elif node.face.is_sink or node.op in ("partition", "reassemble"):
                 raise StepError(
                     f"{who} reaches {node.name} at {node.where} before "

@@ -7,7 +7,7 @@ from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node
-from .rewrite import Rewrite, Transformed
+from .rewrite import Rewrite, Transformed, node_named
 
 
 @checked
@@ -54,7 +54,7 @@ def _partitions(graph: Graph, name: str | None) -> list[Node]:
                 f"row_references finds nothing to store in {graph.name}: no partition routes tiles"
             )
         return found
-    node = graph.node(name)
+    node = node_named(graph, name, "row_references", "partition")
     if not _routes_tiles(node):
         raise StepError(
             f"row_references needs a partition of tiles, but {name} is a {node.op} of "

@@ -9,6 +9,7 @@ from ...ir.dtypes import Tile
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
+from .rewrite import node_named
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _stream(graph: Graph, name: str | Stream) -> Stream:
             raise StepError(f"parallelize: {name.name} belongs to another graph")
         return name.resolved()
     stem, _, port = name.rpartition(".")
-    node = graph.node(stem if stem and port.isdigit() else name)
+    node = node_named(graph, stem if stem and port.isdigit() else name, "parallelize")
     number = int(port) if stem and port.isdigit() else 0
     if number >= len(node.outputs):
         raise StepError(f"parallelize: {node.op} {node.name} has no output {number}")
@@ -147,7 +148,7 @@ def _count(requests: Sequence[Stream]) -> int:
         if stream.shape[0].static != count:
             raise StepError(
                 f"parallelize needs streams with as many requests, but {first.name} is {first} "
-                f"and {stream.name} is {stream}"
+                f"and {stream.name} is {stream}; requests= names those that regions share"
             )
     return count
 

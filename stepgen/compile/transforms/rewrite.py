@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from ...ir.dims import Dim
 from ...ir.dtypes import Buffer, DataType, Tile, TupleType
+from ...ir.errors import StepError
 from ...ir.feedback import Feedback
 from ...ir.graph import Graph
 from ...ir.names import LONGEST
 from ...ir.stream import Node, Stream
+from ...ir.where import placed
 
 Inputs = Mapping[str, Any]
 
@@ -41,6 +44,22 @@ class Transformed:
         """The result of a further transform of this program; the mappings of inputs are chained."""
         before = self.inputs
         return Transformed(graph, lambda given: inputs(before(given)))
+
+
+def node_named(graph: Graph, name: str, transform: str, op: str = "") -> Node:
+    """The node of a name that a transform is given; with `op` such nodes are proposed.
+
+    Raises
+    ------
+    StepError
+        If there is none.
+    """
+    names = [node.name for node in graph.nodes]
+    if name in names:
+        return graph.node(name)
+    near = [n.name for n in graph.nodes if n.op == op] or get_close_matches(name, names)
+    told = f"; there is {', '.join(near)}" if near else ""
+    raise StepError(f"{transform}: {graph.name} has no {op or 'operator'} {name}{told}")
 
 
 class Rewrite:
@@ -196,7 +215,9 @@ class Rewrite:
         """Make a feedback of the old graph in the new one."""
         shape = [self.dim(d) for d in feedback.declared.shape]
         dtype = self.dtype(feedback.declared.dtype)
-        self.feedbacks[feedback] = self.new.feedback(dtype, shape, feedback.label)
+        self.feedbacks[feedback] = placed(
+            feedback.where, lambda: self.new.feedback(dtype, shape, feedback.label)
+        )
 
     def close(self, feedback: Feedback, source: Stream) -> None:
         """Connect a feedback to the counterpart of its source."""

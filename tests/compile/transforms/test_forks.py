@@ -74,6 +74,7 @@ def test_a_feedback_is_one_use():
     new = insert_forks(g)
     assert_single_consumers(new.graph)
     assert [n.op for n in new.graph.nodes].count("fork") == 3
+    assert [f.where for f in new.graph.feedbacks] == [route.where]
     selectors = np.eye(2, dtype=bool)[[[0, 1, 0]]]
     check_same(g, new, {"x": np.array([1, 2, 3], np.int8), "given": selectors})
 

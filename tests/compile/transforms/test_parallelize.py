@@ -223,6 +223,7 @@ def mixed(g: sg.Graph) -> sg.Stream:
         ({"requests": ["x"]}, r"map_0 at .* and on y.0, which does not come from requests"),
         ({"requests": ["x", "z"]}, r"as many requests, but x.0 is .*; 6. and z.0 is .*; 5"),
         ({"requests": ["n"]}, r"a known number of requests of at least 1, but n.0 is"),
+        ({"requests": ["w"]}, "parallelize: mistakes has no operator w$"),
         ({"requests": ["x.3"]}, "source x has no output 3"),
         ({"requests": ["x", "y"], "done": "z"}, "each of the 6 requests .* but z.0 is"),
         ({"requests": ["z"]}, r"put flatten_0.0 back in the order of the 5 requests"),

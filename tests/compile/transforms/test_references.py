@@ -69,3 +69,5 @@ def test_what_is_no_partition_of_tiles():
         row_references(g)
     with pytest.raises(sg.StepError, match="needs a partition of tiles, but up is a promote"):
         row_references(g, partition="up")
+    with pytest.raises(sg.StepError, match="row_references: plain has no partition u; there is up"):
+        row_references(g, partition="u")

@@ -109,6 +109,12 @@ def test_what_is_named_must_be_a_partition():
         time_multiplex(two(), regions=1, partition="reassemble_0")
 
 
+def test_branches_take_turns_once():
+    new = time_multiplex(two(), regions=1)
+    with pytest.raises(sg.StepError, match=r"partition_0 takes turns already .* in region0_merge"):
+        time_multiplex(new, regions=1)
+
+
 def test_there_must_be_branches():
     g = sg.Graph("none")
     g.output(g.input("x", sg.int8[1, 4], (5,)), "y")
