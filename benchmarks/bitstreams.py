@@ -28,7 +28,6 @@ SMALL: dict[str, dict[str, Any]] = {"ice40": {"lanes": 1, "bus": Bus(32, burst=4
 LAYERS: dict[str, tuple[dict[str, int], int]] = {
     "ulx3s-85f-sdram": ({}, LANES),
     "colorlight-i9": ({"experts": 4, "hidden": 128}, LANES),
-    "tang-nano-20k-sdram": ({"experts": 2, "tokens": 32}, 4),
 }
 """By board the MoE layer's parameters, where they are not the demo's, and the lanes."""
 
