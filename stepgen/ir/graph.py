@@ -198,9 +198,8 @@ class Graph:
         """A stream that is used before it is made, to write a cycle.
 
         Runs end if the cycle enters a Reassemble as one of its inputs, or a Partition as its
-        selectors. Then selectors from outside the cycle say how many turns each element takes.
-        Numbers of turns that only the cycle's own data decide are refused: the end of such a stream
-        would wait for itself.
+        selectors: those come from outside the cycle. Numbers of turns that only the cycle's own
+        data decide are refused, since the end of such a stream would wait for itself.
 
         Parameters
         ----------

@@ -98,6 +98,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "inputs": w.merged,
         "lanes": 4,
         "choices": {"eager_merge_0": [0, 1, 0, 1]},
+        "guesses": False,
     },
     tiles.simulate: lambda w: {
         "graph": w.dynamic,

@@ -81,15 +81,16 @@ class PartitionCore(UnitCore):
             m.d.sync += self.finished.eq(0)
         with m.Elif(last):
             m.d.sync += self.finished.eq(1)
-        sent = Signal.like(ys[0].payload)
-        m.d.comb += [
-            sent.kind.eq(x.payload.kind),
-            sent.stop.eq(Mux(stop >= level, level, stop)),
-            sent.data.eq(x.payload.data),
-        ]
-        sent = delayed(m, sent, self.params.delay(self.design.lanes), reset_less=True)
+        sent = x.payload.kind, Mux(stop >= level, level, stop), x.payload.data
+        late = self.params.delay(self.design.lanes)
+        kind, stop, data = (delayed(m, field, late, reset_less=True) for field in sent)
         for bit, o in zip(to, ys, strict=True):
-            m.d.comb += [o.valid.eq(fire & bit), o.payload.eq(sent)]
+            m.d.comb += [
+                o.valid.eq(fire & bit),
+                o.payload.kind.eq(kind),
+                o.payload.stop.eq(stop),
+                o.payload.data.eq(data),
+            ]
         return m
 
     def _shares(self, m, fire):
