@@ -53,11 +53,12 @@ def test_routes_chunks(seed):
 
     level = 2 + rank
     params = Partition(n, level, surplus=False)
-    delay = params.delay(2)
+    forms = [draw.one(({}, {}, {"lanes": 0, "bits": 0})) for _ in range(n)]  # structure alone
+    ys = [draw.channel(f"y{k}", level, **form) for k, form in enumerate(forms)]
     design = lone(
         params,
         [draw.channel("x", level + outer), draw.channel("sel", outer, lanes=n, bits=1)],
-        [draw.channel(f"y{k}", level).pipelined(delay) for k in range(n)],
+        [y.pipelined(params.delay(2)) for y in ys],
     )
     verify(
         design,
