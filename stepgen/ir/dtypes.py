@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -261,8 +262,28 @@ class Buffer(DataType):
         """Size of the content in bytes."""
         return sympy.Mul(self.tile.bytes, *(d.expr for d in self.shape))
 
+    @property
+    def fewest_rows(self) -> int:
+        """Rows that any content takes at least: an empty tile or group takes one, too."""
+        return _rows(d.static or 0 for d in (*self.shape, self.tile.rows)) or 1
+
+    @property
+    def most_rows(self) -> int | None:
+        """Rows that a content takes at most; None without a bound."""
+        return _rows(d.bound for d in (*self.shape, self.tile.rows))
+
     def __str__(self) -> str:
         return f"buffer of {self.tile} {show_shape(self.shape)}"
+
+
+def _rows(extents: Iterable[int | None]) -> int | None:
+    """Rows of groups of these extents, outermost first: what is within an empty one is none."""
+    rows = 1
+    for extent in extents:
+        if not extent:
+            return rows if extent == 0 else None
+        rows *= extent
+    return rows
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import stepgen as sg
 from semantics import models
 from semantics.drawn import plain
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
+from stepgen.ir.dims import as_dim
 from stepgen.semantics.memory import as_bytes, from_image, to_image
 
 few = settings(max_examples=60)
@@ -280,6 +281,46 @@ def test_addresses_outside_of_the_tensor(number: int) -> None:
     g.output(a.random_offchip_store(x, tensor, tile=(2, 2), name="put"), "y")
     with pytest.raises(sg.StepError, match=f"put .* tile {number} of tensor m, which has 12 tiles"):
         execute(g, {"m": MATRIX, "a": [number], "x": np.zeros((1, 2, 2))})
+
+
+@few
+@given(st.data())
+def test_rows_of_a_buffer(data: st.DataObject) -> None:
+    """An empty tile or group takes a row; what is within an empty group takes none."""
+    extents = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    known = [data.draw(st.booleans()) for _ in range(len(extents) + 1)]
+    rows = data.draw(st.integers(0, 2))
+
+    def dim(n: int, extent: int) -> Any:
+        return extent if known[n] else sg.dynamic(f"D{n}", bound=extent)
+
+    def content(left: list[int], rows: int) -> Any:
+        if not left:
+            return np.zeros((rows, 2), np.int8)
+        return [content(left[1:], rows) for _ in range(left[0])]
+
+    def takes(item: Any) -> int:
+        if isinstance(item, np.ndarray):
+            return max(1, len(item))
+        return sum(map(takes, item)) or 1
+
+    dims = [dim(n, extent) for n, extent in enumerate(extents)]
+    tile = sg.Tile(dim(len(extents), rows), 2, sg.int8)
+    buffer = sg.Buffer(tile, tuple(map(as_dim, dims)))
+    full = content(extents, rows)
+    assert buffer.most_rows == takes(full)
+
+    g = sg.Graph()
+    x = g.input("x", tile, (1, *dims))
+    g.output(x.bufferize(rank=len(dims), most=buffer.most_rows).streamify(), "y")
+    assert plain(execute(g, {"x": [full]}).nested("y")) == plain([full])
+
+    fewest = [n * is_known for n, is_known in zip([*extents, rows], known, strict=True)]
+    least = content(fewest[:-1], fewest[-1])
+    assert buffer.fewest_rows == takes(least)
+    if buffer.fewest_rows > 1:
+        with pytest.raises(sg.StepError, match=f"has at least {buffer.fewest_rows}"):
+            x.bufferize(rank=len(dims), most=buffer.fewest_rows - 1)
 
 
 @few

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ...hw.design.table import Channel, index_bits
 from ...hw.units.pmu.params import Pmu, Reading
-from ...ir.dims import Dim, product_bound
 from ...ir.dtypes import Buffer
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
@@ -40,7 +38,7 @@ class BufferizeCircuit(Circuit):
         level, slices = base + node.attrs["rank"], to.slices(node, buffer.tile) if base else 1
         held = [*buffer.shape, *([buffer.tile.rows] if base else [])]
         fixed, most = all(dim.static for dim in held), node.attrs.get("most") or 0
-        rows = _rows(held)
+        rows = buffer.most_rows
         if rows is not None and rows <= most:
             most = 0
         if not most:
@@ -87,11 +85,6 @@ class BufferizeCircuit(Circuit):
                 ends[f"ref_{n}"] = to.input(reader, 1, structure_only=True)
             ends[f"y_{n}"] = to.output(reader, delay=params.delay(to.lanes))
         to.unit(node.name, params, x=to.input(node, 0), **ends, made=to.output(node))
-
-
-def _rows(held: Sequence[Dim]) -> int | None:
-    """Most rows of a chunk of these dims; None without a bound. An empty group takes a row too."""
-    return product_bound(d if d.bound is None else replace(d, bound=max(1, d.bound)) for d in held)
 
 
 def _reading(reader: Node, to: Lowering, slices: int, fixed: bool) -> Reading:

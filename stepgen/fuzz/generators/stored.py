@@ -10,7 +10,6 @@ import numpy as np
 
 import stepgen as sg
 
-from ...ir.dims import product_bound
 from ...ir.stream import Stream
 
 if TYPE_CHECKING:
@@ -46,15 +45,14 @@ def kept(program: Program, x: Stream, rank: int) -> Stream:
     tile = x.dtype
     if not isinstance(tile, sg.Tile):
         raise sg.StepError("only tiles are stored")
-    rows = product_bound([*x.shape[len(x.shape) - rank :], tile.rows])
+    rows = sg.Buffer(tile, x.shape[len(x.shape) - rank :]).most_rows
     how = program.number(0, 9)
     if how > 3 or (rows is None and (how > 0 or not program.overflows)):
         return x.bufferize(rank=rank)
     if rows is None:
         return x.bufferize(rank=rank, most=program.number(1, MOST))
-    least = max(1, rows)  # an empty group takes a row, too
-    few = program.number(max(1, least // 2), least)
-    enough = least + program.number(0, 3)
+    few = program.number(max(1, rows // 2), rows)
+    enough = rows + program.number(0, 3)
     return x.bufferize(rank=rank, most=few if how < 2 and program.overflows else enough)
 
 

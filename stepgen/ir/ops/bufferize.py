@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import sympy
 
@@ -35,14 +34,15 @@ class Bufferize(Operator):
                     f"{x.name} has shape {show_shape(x.shape)}, whose dim D{rank - 1 - index} of "
                     f"{dim} is ragged, but of a buffer {show_shape(held)} only the outermost may be"
                 )
+        buffer = Buffer(tile, held)
         if call.attrs.get("most") is not None:
-            most, rows = call.integer("most", 1), prod(d.static or 0 for d in (*held, tile.rows))
+            most, rows = call.integer("most", 1), buffer.fewest_rows
             if rows > most:
                 call.fail(
                     f"there is to be memory for {most} rows of a buffer, but each of {x.name} has "
                     f"at least {rows}"
                 )
-        return [Out(x.shape[:split], Buffer(tile, held), dict(enumerate(x.totals[rank:])))]
+        return [Out(x.shape[:split], buffer, dict(enumerate(x.totals[rank:])))]
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The buffers in use, and one tile at the input (paper, table of metrics)."""
