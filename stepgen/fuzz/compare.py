@@ -198,7 +198,7 @@ def with_all(design: Design, depth: int) -> dict[str, int]:
 def stuck(case: Case, depths: Mapping[str, int], max_cycles: int = MAX_CYCLES) -> Deadlock | None:
     """How a run with these depths stops before its end."""
     try:
-        assert case.experiment(depths=depths, max_cycles=max_cycles).prediction
+        assert case.experiment(depths=depths, onchip=None, max_cycles=max_cycles).prediction
     except Deadlock as deadlock:
         return deadlock
     return None
