@@ -310,7 +310,7 @@ def test_the_next_run_after_a_lost_link_is_good(
     rng = random.Random(seed)
     on_board = session(wire, experiment)
     patient, send, sends = wire.patience, wire.send, 0
-    last = rng.randrange(1, 60)
+    last = rng.randrange(1, 25)  # a run takes 25 frames, and more while it is waited for
 
     def pulled(data: bytes) -> None:
         nonlocal sends
