@@ -270,8 +270,7 @@ class Device:
 
     def close(self) -> None:
         """Leave the board; a simulated one ends."""
-        self._closed = True
-        self._open.close()
+        self.__exit__(None, None, None)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -287,7 +286,8 @@ class Device:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        self._closed = True
+        self._open.__exit__(kind, error, trace)
 
 
 def check_port(where: str | Board, port: str | None) -> None:

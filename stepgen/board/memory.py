@@ -9,8 +9,9 @@ from ..hw.board.family import family
 from ..hw.design.table import Channel, Design, Unit
 from ..ir.errors import StepError
 from ..synth.estimate import estimate
+from ..synth.out_of_context import FAMILY
 from .block_rams import taken
-from .description import Board
+from .description import Board, boards
 from .fitting import LESS
 
 
@@ -45,9 +46,9 @@ class BoardMemory(Budget):
         )
 
     def check(self, design: Design, smaller: Callable[[], Design]) -> None:
-        """Refuse a design whose memories have too many blocks, before any tool does.
+        """Refuse a design that takes too many blocks or multipliers, before any tool does.
 
-        Where tools choose how memories are made, they tell.
+        Where tools choose how memories are made, or multipliers are not counted, they tell.
 
         Parameters
         ----------
@@ -58,20 +59,29 @@ class BoardMemory(Budget):
         Raises
         ------
         StepError
-            How many blocks are missing, and whether the budget makes the design fit, or what does.
+            How many are missing, and whether the budget makes the design fit, or what does.
         """
-        if not self.blocks.instantiated or self.holds(design):
+        if not self.blocks.instantiated:
             return
-        found, there = taken(design, self.board), self.board.chip.multipliers
-        takes, multipliers = str(found), estimate(design).total["multiplier"]
-        if multipliers > there:
-            takes += f", and about {multipliers:,} multipliers of {there:,}"
-            less = f"less take {LESS['multiplier']}"
+        holds, chip = self.holds(design), self.board.chip
+        if holds and chip.family != FAMILY:
+            return
+        multipliers = estimate(design).total["multiplier"]
+        if holds and multipliers <= chip.multipliers:
+            return
+        found = taken(design, self.board)
+        takes = [] if holds else [str(found)]
+        if multipliers > chip.multipliers:
+            alike = [b for b in boards().values() if b.chip.family == chip.family]
+            enough = [b.key for b in alike if b.chip.multipliers >= multipliers]
+            takes.append(f"about {multipliers:,} multipliers of {chip.multipliers:,}")
+            less = f"less take {LESS['multiplier']}; enough has {', '.join(enough) or 'no board'}"
         else:
             try:
                 less = f"--onchip {self.board.key} makes it fit, with {self.design(smaller()):,}"
             except StepError:
                 less = f"--onchip does not make it fit; less take {found.less}"
         raise StepError(
-            f"{design.name} is too large for {self.board.name}: it takes {takes}; {less}"
+            f"{design.name} is too large for {self.board.name}: it takes {', and '.join(takes)}; "
+            f"{less}"
         )

@@ -102,17 +102,30 @@ def saving(made: Made, folder: Path) -> Iterator[Path]:
         return
     there = folder.exists()
     files = {MADE, *_listed(made.folder)}  # what others have put beside them stays there
-    old = _listed(place).keys() - files
+    before = _listed(place).keys()
+    old = before - files
     try:
         with atomic_folder(place, anew=files | old, last=MADE, gone=old) as partial:
             for name in sorted(files):
                 # Not copied by the system, whose errors name the file that is read.
-                (partial / name).write_bytes((made.folder / name).read_bytes())
+                content = (made.folder / name).read_bytes()
+                if name not in {MADE, *before}:
+                    _check_unlisted(place / name, content)
+                (partial / name).write_bytes(content)
             yield place
     finally:
         if not there:
             with suppress(OSError):
                 folder.rmdir()  # which an error has left empty
+
+
+def _check_unlisted(path: Path, content: bytes) -> None:
+    """Check that a file of which no record tells is not there, or is the same."""
+    if path.exists() and not (path.is_file() and path.read_bytes() == content):
+        raise StepError(
+            f"can't write {path}: it is not as stepgen build would write it, and no record of it "
+            f"is in {MADE} there: remove it, or name another folder"
+        )
 
 
 def _listed(place: Path) -> dict[str, str]:

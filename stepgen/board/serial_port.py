@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +77,15 @@ class SerialWire:
 
 
 def _why(error: Any) -> str:
+    number = getattr(error, "errno", None)
     text = str(getattr(error, "strerror", None) or error)
-    if getattr(error, "errno", None) == 13 or "Permission denied" in text:
+    if number == errno.EACCES or "Permission denied" in text:
         return "permission denied: join the group that owns it, or let a udev rule give it to you"
-    return text
+    if number == errno.EAGAIN:
+        return "another program uses it"
+    if "configure port" in text or number == errno.ENOTTY:
+        return "it is no serial port"
+    return text if number is None else os.strerror(number)
 
 
 def find(board: str, usb: str) -> str:

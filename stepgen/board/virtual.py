@@ -42,6 +42,9 @@ SIGNALS = ("clk", "rst", "rx", "tx", "running", "preload")
 PATIENCE = 60.0
 """Seconds: a simulated wire loses nothing, and may be slow."""
 
+ENDS = 5.0
+"""Seconds after which a simulated board that does not end by itself is killed."""
+
 CONTENTS = "memory.hex"
 
 BAUD = 115_200
@@ -210,3 +213,7 @@ def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterat
         finally:
             wire.close()
             process.stdin.close()
+            try:
+                process.wait(ENDS)
+            except subprocess.TimeoutExpired:
+                process.kill()  # it is stopped, or as good as

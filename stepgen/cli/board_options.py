@@ -38,6 +38,7 @@ class BoardOptions:
         """
         from stepgen.board.description import named
         from stepgen.board.device import VIRTUAL
+        from stepgen.hw.board.uart import LEAST_CYCLES
         from stepgen.ir.errors import StepError
 
         if self.name.startswith(VIRTUAL) and not simulated:
@@ -63,7 +64,14 @@ class BoardOptions:
             mhz = math.nan
         if not 1 <= mhz <= 1000:
             raise StepError(f"--clock takes auto or 1 to 1000 MHz, not {self.clock!r}")
-        return board.at(round(1e6 * mhz)), False
+        board = board.at(round(1e6 * mhz))
+        if board.bit_cycles < LEAST_CYCLES:
+            raise StepError(
+                f"--clock {mhz:g} is too slow for the link of {self.name}: a bit of its "
+                f"{board.link.baud:,} baud must last {LEAST_CYCLES} cycles or more, not "
+                f"{board.bit_cycles}: give {LEAST_CYCLES * board.link.baud / 1e6:g} or more"
+            )
+        return board, False
 
     def earlier(self, program: str) -> list[Path]:
         """Where the bitstream of a design folder may be already."""

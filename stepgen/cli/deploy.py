@@ -234,8 +234,10 @@ def _write(place: Path, data: Mapping[str, Any]) -> None:
 
 def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """What `document` says, for people."""
+    from stepgen.board.device import VIRTUAL
     from stepgen.report import console
 
+    simulated = data["board"].startswith(VIRTUAL)
     cycles, mhz, rate = data["cycles"], data["hz"] / 1e6, data["bytes_per_second"]
     predicted = cycles["predicted"]
     beside = (
@@ -249,6 +251,11 @@ def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         ("memory", "unknown" if rate is None else f"{rate / 1e6:,.1f} MB/s"),
         *((f"{what} compared", f"{count:,}") for what, count in data["compared"].items()),
         ("tensors", "written past the link" if data["preloaded"] else "written over the link"),
+        *(
+            [("room on the real board", "not checked here; stepgen board tells")]
+            if simulated
+            else []
+        ),
         ("runs", f"{data['runs']:,}"),
         ("requests repeated", f"{data['repeated']:,}"),
     ]

@@ -151,6 +151,7 @@ def write(
     kept = set() if _has_program(folder, program, files.get(INPUTS)) else {GRAPH, INPUTS}
     if stale and not change:
         raise _unchanged(folder, stale, kept)
+    _check_unlisted(folder, stale)
     gone = _left_over(folder, name, files)
     anew = (files.keys() | gone) - kept
     with atomic_folder(folder, anew=anew, last=MANIFEST, gone=gone) as place:
@@ -161,6 +162,17 @@ def write(
 
 def _has(path: Path, content: bytes) -> bool:
     return path.is_file() and path.read_bytes() == content
+
+
+def _check_unlisted(folder: Path, stale: Iterable[str]) -> None:
+    """Check that what is replaced in a design folder was written with it."""
+    known = {MANIFEST, *listed_hashes(folder)}
+    for key in stale:
+        if key not in known and (folder / key).exists():
+            raise StepError(
+                f"can't write {folder}: its {key} is not in the list of {MANIFEST}, and would be "
+                f"replaced: remove it or name another folder"
+            )
 
 
 def _left_over(folder: Path, name: str, files: Container[str]) -> set[str]:

@@ -17,6 +17,7 @@ from ..ir.graph import Graph
 from ..ir.records import parsed, record
 from ..ir.versions import unstamped
 from ..tools.atomic import check_place
+from ..tools.cache import MADE
 from . import inputs
 
 MANIFEST, GRAPH, INPUTS = "design.json", "graph.json", "inputs.npz"
@@ -124,27 +125,18 @@ def read_manifest(path: Path) -> Manifest:
     """
     place = path / MANIFEST
     what = f"{place} is no manifest of a design"
-    try:
-        content = place.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise StepError(f"{place} can't be read: {why}") from None
-    data = parsed(content, what)
+    data = parsed(_content(place, f"{place} can't be read").decode(errors="replace"), what)
     if not isinstance(data, dict) or "design" not in data:
         raise StepError(f"{what}: it lacks 'design'")
+    if "hash" in data and record_hash(data["design"]) != data["hash"]:
+        raise StepError(f"{place} was changed since stepgen wrote it: write the folder anew")
     with unstamped(data, FORMAT, str(place), stamp=True) as fields:
         manifest = record(fields, Manifest, str(place))
-    if record_hash(data["design"]) != manifest.hash:
-        raise StepError(f"{place} was changed since stepgen wrote it: write the folder anew")
     for name, wanted in manifest.files.items():
         if Path(name).name != name:
             raise StepError(f"{place} names a file {shown(name)}, which is not beside it")
-        try:
-            found = content_hash((path / name).read_bytes())
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise StepError(f"{place} names {shown(name)}, which can't be read: {why}") from None
-        if found != wanted:
+        there = _content(path / name, f"{place} names {shown(name)}, which can't be read")
+        if content_hash(there) != wanted:
             raise StepError(
                 f"{path / name} was changed since stepgen wrote it with {place}, or writing was "
                 f"cut off: write the folder anew"
@@ -166,6 +158,17 @@ def read_manifest(path: Path) -> Manifest:
                 f"hash in its first line: write the folder anew"
             )
     return manifest
+
+
+def _content(path: Path, refused: str) -> bytes:
+    """What is in a regular file; of a device or a pipe the end may never come."""
+    try:
+        if path.exists() and not path.is_file():
+            raise StepError(f"{refused}: it is no regular file")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise StepError(f"{refused}: {why}") from None
 
 
 def own_names(design: str) -> set[str]:
@@ -198,7 +201,7 @@ def read(path: Path) -> DesignFolder:
     StepError
         If there is none, or one of its files is missing, was changed or is of a newer format.
     """
-    if not is_folder(path):
+    if not (path / MANIFEST).exists():
         raise StepError(
             f"the folder {path} holds no design: it lacks {MANIFEST}, which stepgen verilog writes"
         )
@@ -212,8 +215,9 @@ def read(path: Path) -> DesignFolder:
 
 def listed_hashes(path: Path) -> dict[str, str]:
     """The files that a manifest lists, with their hashes, even if they are others now."""
-    with suppress(OSError, ValueError):
-        data = parsed((path / MANIFEST).read_text(encoding="utf-8"), str(path))
+    with suppress(StepError):
+        place = path / MANIFEST
+        data = parsed(_content(place, str(place)).decode(errors="replace"), str(place))
         files = data.get("files") if isinstance(data, dict) else None
         if isinstance(files, dict):
             return {name: wanted for name, wanted in files.items() if Path(name).name == name}
@@ -221,9 +225,10 @@ def listed_hashes(path: Path) -> dict[str, str]:
 
 
 def listed(path: Path) -> list[Path]:
-    """The files of a design folder, as far as its manifest can be read."""
+    """The files of a design folder, as far as its manifest can be read, and of boards in it."""
     try:
         names = read_manifest(path).files
     except StepError:
         names = dict.fromkeys((GRAPH, INPUTS), "")
-    return [path / name for name in (MANIFEST, *names)]
+    boards = [file for made in path.glob(f"*/{MADE}") for file in made.parent.iterdir()]
+    return [*(path / name for name in (MANIFEST, *names)), *boards]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -402,6 +406,34 @@ def test_programs_in_numpy_out_numpy(experiment: Experiment) -> None:
         wanted = again(experiment, seed).reference
         assert np.array_equal(found["kept"], wanted.tensors["kept"])
         assert np.array_equal(np.array(found["y"]), np.array(wanted.nested("y")))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes can't be stopped")
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_board_that_is_stopped_is_left(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch, interrupted: bool
+) -> None:
+    monkeypatch.setattr(virtual, "ENDS", 0.2)
+    with suppress(KeyboardInterrupt), Device("virtual:ulx3s-85f", experiment.graph) as device:
+        wire = device.link.wire
+        assert isinstance(wire, virtual.VirtualWire)
+        os.kill(wire._process.pid, signal.SIGSTOP)
+        if interrupted:
+            raise KeyboardInterrupt
+    assert wire._process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("/dev/null", "it is no serial port"),
+        ("nowhere", "No such file or directory"),
+        (".", "Is a directory"),
+    ],
+)
+def test_a_port_that_is_none_is_told(name: str, why: str) -> None:
+    with pytest.raises(sg.StepError, match=f"^the serial port {name} can't be opened: {why}$"):
+        SerialWire(name, 115_200)
 
 
 def test_what_a_board_can_not_hold_is_refused() -> None:

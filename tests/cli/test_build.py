@@ -156,6 +156,16 @@ def test_a_clock_that_is_none_is_refused(stepgen, tools, clock) -> None:
     assert f"--clock takes auto or 1 to 1000 MHz, not '{clock}'" in said.err
 
 
+def test_a_clock_that_is_too_slow_for_the_link_is_refused(stepgen, tools) -> None:
+    baud = named(BOARD).link.baud
+    said = stepgen(f"build {LINE} --clock {3 * baud / 1e6:g}")
+    assert (said.code, tools.calls) == (2, [])
+    told = said.err.replace("\n", " ")
+    assert f"of {BOARD}: a bit of its {baud:,} baud must last 4 cycles or more, not " in told
+    assert f": give {4 * baud / 1e6:g} or more" in told
+    assert stepgen(f"build {LINE} --clock {4 * baud / 1e6:g}").code == 0
+
+
 def test_a_folder_of_others_is_not_touched(stepgen, here, tools) -> None:
     (here / "out" / BOARD).mkdir(parents=True)
     (here / "out" / BOARD / "letter.txt").write_text("mine")
@@ -187,6 +197,37 @@ def test_what_was_changed_since_is_not_replaced(stepgen, here, tools) -> None:
             assert f"{path.name}: it was changed since stepgen build wrote it" in said.err
         path.write_bytes(written)
     assert stepgen(f"build {LINE} -o out").code == 0
+
+
+@pytest.mark.parametrize("record", ["kept", "cut"])
+def test_what_no_record_tells_of_is_not_replaced(stepgen, here, tools, record: str) -> None:
+    """Files of a name that the next design has, and all files where the record is damaged."""
+    assert stepgen(f"build {LINE} -o out").code == 0
+    place, name = here / "out" / BOARD, "layer_ulx3s_85f.lpf"
+    if record == "cut":
+        (place / "made.json").write_bytes((place / "made.json").read_bytes()[:100])
+        (place / name).write_bytes((place / name).read_bytes() + b"# mine\n")
+        line = f"build {LINE} -o out --lanes 2"
+    else:
+        name = "product_ulx3s_85f.lpf"
+        (place / name).write_text("# mine")
+        (here / "wide.py").write_text(WIDE, encoding="utf-8")
+        line = f"build wide.py:product --board {BOARD} -o out"
+    before = contents(here / "out")
+    said = stepgen(line)
+    assert (said.code, contents(here / "out")) == (2, before)
+    assert f"can't write out/{BOARD}/{name}: it is not as stepgen build would" in said.err
+    (place / name).unlink()
+    if record == "kept":
+        assert stepgen(line).code == 0
+
+
+def test_a_report_does_not_replace_what_was_built(stepgen, here, tools) -> None:
+    assert stepgen(f"build {LINE} -o out").code == 0
+    before = contents(here / "out")
+    said = stepgen(f"deploy out --board virtual:{BOARD} --report out/{BOARD}/made.json")
+    assert (said.code, contents(here / "out")) == (2, before)
+    assert "made.json: it is an input of the same command" in said.err
 
 
 def test_what_can_not_be_saved_changes_nothing(stepgen, here, tools, monkeypatch) -> None:
@@ -471,6 +512,19 @@ def test_fewer_lanes_are_told_where_they_are_the_cure(
     assert "capped_tiling" not in told
     assert stepgen(f"{line} --lanes 4").code == 0
     assert tools.calls == list(NAMES)
+
+
+def test_multipliers_that_are_missing_are_told_before_any_tool_runs(stepgen, here, tools) -> None:
+    (here / "wide.py").write_text(WIDE, encoding="utf-8")
+    for lanes, count in ((8, 64), (4, 16)):
+        said = stepgen(f"synth wide.py:product --board ulx3s-12f --lanes {lanes}")
+        assert (said.code == 0) == (count <= 28)
+        assert (not tools.calls) == (count > 28)
+        if count > 28:
+            told = said.err.replace("\n", " ")
+            assert "takes about 64 multipliers of 28; less take fewer lanes (a matrix" in told
+            assert "; enough has colorlight-i9, " in told
+            assert "icepi-zero" not in told
 
 
 @pytest.mark.parametrize(

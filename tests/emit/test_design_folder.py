@@ -24,7 +24,15 @@ from stepgen.hw.design.table import Design, record_hash
 from stepgen.ir.errors import StepError
 from stepgen.ir.versions import version
 from stepgen.program import program
-from stepgen.program.design_folder import COMPONENT, INPUTS, MANIFEST, hash_words, own_names, read
+from stepgen.program.design_folder import (
+    COMPONENT,
+    INPUTS,
+    MANIFEST,
+    hash_words,
+    listed,
+    own_names,
+    read,
+)
 from stepgen.program.program import Program
 
 ROOT = Path(sg.__file__).parents[1]
@@ -162,6 +170,16 @@ def test_what_does_not_fit_is_made_again(
     assert read(folder).manifest.hash == design.hash
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes with a name")
+@pytest.mark.parametrize("name", [MANIFEST, "gated.v"])
+def test_a_pipe_is_not_waited_for(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(StepError, match=rf"{name}.* can't be read: it is no regular file"):
+        program.load(str(folder))
+    assert listed(folder)
+
+
 def changed(folder: Path, change: dict[str, Any]) -> None:
     place = folder / MANIFEST
     place.write_text(json.dumps(json.loads(place.read_text()) | change))
@@ -179,6 +197,7 @@ def test_a_changed_file_is_refused_by_name(folder: Path) -> None:
         (folder / name).write_bytes(whole)
     data = json.loads((folder / MANIFEST).read_text())
     data["design"]["channels"][0]["depth"] += 1
+    data["design"]["lanes"] *= 10**12
     changed(folder, data)
     with pytest.raises(StepError, match=r"gated/design.json was changed since stepgen wrote it"):
         program.load(str(folder))
@@ -226,6 +245,11 @@ def test_files_of_the_design_before_are_removed(folder: Path) -> None:
     names = own_names("other") - asked_for("other") - {INPUTS} | {MANIFEST}
     assert {p.name for p in folder.iterdir()} == names | {"notes.txt", "gated.vlt"}
     assert read(folder).manifest.design == design
+    before = snapshot(folder)
+    with pytest.raises(StepError, match=r"can't write \S+: its gated.vlt is not in the list of"):
+        write(folder, PROGRAM, DESIGN)
+    assert snapshot(folder) == before
+    (folder / "gated.vlt").unlink()
     write(folder, PROGRAM, DESIGN)
     write(folder, other, design)  # this time with inputs to be removed
     assert {p.name for p in folder.iterdir()} == names | {"notes.txt"}
