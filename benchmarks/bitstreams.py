@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import stepgen as sg
 from stepgen.board.build import Bitstream, build
@@ -25,11 +26,20 @@ README = Path(__file__).parents[1] / "README.md"
 SMALL: dict[str, dict[str, Any]] = {"ice40": {"lanes": 1, "bus": Bus(32, burst=4)}}
 """The circuit of `dense` for families whose parts are too small for the README's program."""
 
-LAYERS: dict[str, tuple[dict[str, int], int]] = {
-    "ulx3s-85f-sdram": ({}, LANES),
-    "colorlight-i9": ({"experts": 4, "hidden": 128}, LANES),
+
+class Layer(NamedTuple):
+    """A MoE layer: its parameters where they are not the demo's, and what counts its channels."""
+
+    sizes: Mapping[str, int]
+    counters: bool = True
+
+
+LAYERS = {
+    "ulx3s-85f-sdram": Layer({}),
+    "colorlight-i9": Layer({"experts": 4, "hidden": 128}),
+    "tang-nano-20k-sdram": Layer({"experts": 2, "tokens": 32}, counters=False),
 }
-"""By board the MoE layer's parameters, where they are not the demo's, and the lanes."""
+"""By board."""
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes")
 TOLD = (
@@ -43,8 +53,8 @@ def measure() -> list[Table]:
     open_boards = {name: board for name, board in boards().items() if not board.vivado}
     small = [(name, *_row(name, layer(board.chip.family))) for name, board in open_boards.items()]
     large = [
-        (name, _said(sizes), lanes, *_row(name, lower(moe(**sizes)[0], lanes=lanes)))
-        for name, (sizes, lanes) in LAYERS.items()
+        (name, _said(one), *_row(name, lower(moe(**one.sizes)[0], lanes=LANES), one.counters))
+        for name, one in LAYERS.items()
     ]
     return [
         Table(
@@ -57,21 +67,23 @@ def measure() -> list[Table]:
         ),
         Table(
             "l2. Bitstreams of MoE layers",
-            f"The demo's layer with dynamic tiles, and smaller ones: {TOLD}.",
-            ("board", "layer", "lanes", *COLUMNS),
+            f"The demo's layer with dynamic tiles and {LANES} lanes, and smaller ones: {TOLD}.",
+            ("board", "layer", *COLUMNS),
             large,
         ),
     ]
 
 
-def _said(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sizes.items()) or "the demo's"
+def _said(layer: Layer) -> str:
+    what = ", ".join(f"{name} {value}" for name, value in layer.sizes.items()) or "the demo's"
+    return what if layer.counters else f"{what}; no counters of channels"
 
 
-def _row(name: str, design: Design) -> tuple[str, ...]:
+def _row(name: str, design: Design, counters: bool = True) -> tuple[str, ...]:
     """What a design takes on a board."""
     print(f"  {design.name} on {name}", flush=True)
     board = boards()[name]
+    board = replace(board, counters=board.counters and counters)
     made, there = build(design, board), available(board.chip)
     used = [f"{made.placed.used[w]:,} of {there[w]:,}" for w in RESOURCES]
     clock = f"{board.hz / 1e6:g} / {made.placed.hz / 1e6:.0f}"

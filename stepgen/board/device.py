@@ -52,17 +52,32 @@ class Report:
         cycles are those predicted.
     hz : int
         Clock of the design.
+    read_bytes : int
+        Bytes of memory that are read back where the run ends.
     """
 
     outcome: Outcome
     experiment: Experiment
     exact: bool
     hz: int
+    read_bytes: int
 
     @property
     def good(self) -> bool:
         """Whether nothing differs."""
         return self.outcome.good
+
+    @property
+    def compared(self) -> dict[str, int]:
+        """Numbers of values, bytes and counters that are compared."""
+        if self.outcome.status != "done":  # nothing else was read back
+            return {"values": sum(map(len, self.outcome.outputs.values()))}
+        compared = self.outcome.case.compared(predicted=self.exact)
+        compared.pop("cycles", None)  # of single beats, which nothing on a board records
+        return {
+            what: min(count, self.read_bytes) if what == "memory" else count
+            for what, count in compared.items()
+        }
 
 
 class Device:
@@ -196,7 +211,7 @@ class Device:
         with self._alone:
             self._check_open()  # another thread may have closed it meanwhile
             outcome = self.session.perform(case, progress=progress)
-        return Report(outcome, experiment, exact, self.around.clock)
+        return Report(outcome, experiment, exact, self.around.clock, self.session.read_bytes)
 
     def run(self, **inputs: Any) -> dict[str, Any]:
         """Run once.

@@ -13,6 +13,7 @@ from ..cosim.case import Case
 from ..cosim.payload import Rows
 from ..cosim.scoreboard import Outcome, faults_of, register_addresses
 from ..emit.interface import Interface, StreamPort
+from ..emit.windows import Windows, windows_of
 from ..hw.board.buffers import places
 from ..hw.board.protocol import (
     COUNT_BITS,
@@ -90,6 +91,12 @@ class Session:
     preload : callable, optional
         Writes windows of the memory past the link.
 
+    Attributes
+    ----------
+    reached : array of bool
+        By word of the memory's windows, whether the design reaches it: gaps between tensors are
+        neither written nor read back.
+
     Raises
     ------
     LinkError
@@ -102,10 +109,12 @@ class Session:
     interface: Interface
     preload: Preload | None = None
     _numbers: dict[str, int] = field(init=False)
+    reached: npt.NDArray[np.bool_] = field(init=False)
     _known: Rows | None = None
 
     def __post_init__(self) -> None:
         self._numbers = {port.name: k for k, port in enumerate(self.interface.ports)}
+        self.reached = _reached(self.design, self.interface)
         words = self.link.read(Space.IDENTITY, 0, IDENTITY_WORDS)
         where = f"the board at {self.link.wire.name}"
         if words[Identity.MAGIC] != MAGIC or words[Identity.VERSION] != VERSION:
@@ -120,6 +129,11 @@ class Session:
                 f"{where} holds another design than {self.design.name}: its hash begins with "
                 f"{seen.hex()[:8]}, not {wanted.hex()[:8]}; program it anew"
             )
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of memory that a run reads back."""
+        return WORD * int(self.reached.sum())
 
     def perform(self, case: Case, *, progress: Progress = quiet) -> Outcome:
         """One run, compared with what is expected of it.
@@ -202,38 +216,38 @@ class Session:
         if case.memory is None:
             return
         assert self.interface.memory is not None
-        windows = self.interface.memory.windows
         known, self._known = self._known, None
         if self.preload is not None:
-            self.preload(windows, case.memory)
+            self.preload(self.interface.memory.windows, case.memory)
             return
         wanted = np.frombuffer(case.memory.tobytes(), "<u4")
-        differs = np.ones(len(wanted), bool)
+        differs = self.reached[: len(wanted)]
         if known is not None:
-            differs = wanted != np.frombuffer(known.tobytes(), "<u4")
-        first = 0
-        for base, size in windows:
-            for start, count in _differing(differs[first : first + size // WORD]):
-                for k in range(start, start + count, SHARE):
-                    words = wanted[first:][k : min(k + SHARE, start + count)].tolist()
-                    self.link.write(Space.MEMORY, base // WORD + k, words)
-                    progress("loading tensors", (first + k) / len(wanted))
-            first += size // WORD
+            differs = differs & (wanted != np.frombuffer(known.tobytes(), "<u4"))
+        for address, place, count in self._shares(differs):
+            self.link.write(Space.MEMORY, address, wanted[place : place + count].tolist())
+            progress("loading tensors", place / len(wanted))
 
     def _memory(self, case: Case, progress: Progress) -> Rows | None:
         progress("reading back", 0.0)
         if case.memory is None:
             return None
         assert self.interface.memory is not None
-        words: list[int] = []
-        windows = self.interface.memory.windows
-        total = sum(size // WORD for _, size in windows)
-        for base, size in windows:
-            for k in range(0, size // WORD, SHARE):
-                count = min(SHARE, size // WORD - k)
-                words += self.link.read(Space.MEMORY, base // WORD + k, count)
-                progress("reading back", len(words) / total)
-        return np.array(words, "<u4").view(np.uint8)[: case.memory.size]
+        found = np.frombuffer(case.memory.tobytes(), "<u4").copy()
+        for address, place, count in self._shares(self.reached[: len(found)]):
+            found[place : place + count] = self.link.read(Space.MEMORY, address, count)
+            progress("reading back", place / len(found))
+        return found.view(np.uint8)
+
+    def _shares(self, chosen: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
+        """Words of the memory in pieces: address of each, place in the image, and length."""
+        assert self.interface.memory is not None
+        first = 0
+        for base, size in self.interface.memory.windows:
+            for start, count in _differing(chosen[first : first + size // WORD]):
+                for k in range(start, start + count, SHARE):
+                    yield base // WORD + k, first + k, min(SHARE, start + count - k)
+            first += size // WORD
 
     def _follow(self, case: Case, sources: Sequence[_Port], sinks: Sequence[_Port]) -> str:
         """Exchange beats until the run ends; ``"done"`` or ``"hang"``.
@@ -309,6 +323,18 @@ class Session:
             words = self.link.read(Space.REGISTERS, first // WORD, (last - first) // WORD + 1)
             found |= {first + WORD * k: word for k, word in enumerate(words)}
         return found
+
+
+def _reached(design: Design, interface: Interface) -> npt.NDArray[np.bool_]:
+    """Which words of a memory's windows loads and stores reach, without gaps between tensors."""
+    if interface.memory is None:
+        return np.zeros(0, bool)
+    windows = Windows(interface.memory.windows)
+    found = np.zeros(windows.size // WORD, bool)
+    for base, size in windows_of(design, near=0):
+        for _, here in windows.parts(base, size):
+            found[here.start // WORD : here.stop // WORD] = True
+    return found
 
 
 def _count(beats: int) -> int:

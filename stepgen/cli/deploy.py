@@ -149,12 +149,8 @@ def document(
     outcome, experiment = report.outcome, report.experiment
     predicted = experiment.prediction.cycles if report.exact else None
     seconds = outcome.cycles / report.hz
-    compared = report.outcome.case.compared(predicted=report.exact)
-    compared.pop("cycles", None)  # of single beats, which nothing on a board records
     rate = None
-    if outcome.status != "done":  # nothing else was read back
-        compared = {"values": sum(map(len, outcome.outputs.values()))}
-    elif report.exact and seconds:
+    if outcome.status == "done" and report.exact and seconds:
         rate = sum(experiment.traffic) / seconds
     return {
         "good": report.good,
@@ -165,7 +161,7 @@ def document(
         "hz": report.hz,
         "seconds": seconds,
         "bytes_per_second": rate,
-        "compared": compared,
+        "compared": report.compared,
         "repeated": repeated,
         "preloaded": preloaded,
     }

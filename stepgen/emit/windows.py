@@ -73,10 +73,16 @@ class Windows:
         return image
 
 
-def windows_of(design: Design) -> tuple[Window, ...]:
+def windows_of(design: Design, near: int = NEAR) -> tuple[Window, ...]:
     """The windows that the loads and stores of a design reach, in full bus words.
 
     A tensor of which little is read takes little memory, however large it is.
+
+    Parameters
+    ----------
+    design : Design
+    near : int
+        Ranges this many bytes apart or less are merged.
     """
     word = design.bus.bytes
     spans: list[tuple[int, int]] = []
@@ -97,7 +103,7 @@ def windows_of(design: Design) -> tuple[Window, ...]:
     for _, random in design.rows_of(RandomStore):
         end = random.base + random.tiles * random.tile_bytes
         spans.append((random.base, -_down(-end, word)))
-    return tuple((first, end - first) for first, end in _joined(spans, NEAR))
+    return tuple((first, end - first) for first, end in _joined(spans, near))
 
 
 def _down(address: int, word: int) -> int:
