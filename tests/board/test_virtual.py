@@ -24,6 +24,7 @@ from stepgen.board.device import Device
 from stepgen.board.link import Link, LinkError
 from stepgen.board.serial_port import SerialWire
 from stepgen.board.session import Session
+from stepgen.cosim.case import Case
 from stepgen.cosim.experiment import Experiment
 from stepgen.emit.elaborate import interface
 from stepgen.hw.board import top
@@ -339,13 +340,17 @@ def test_the_next_run_after_a_lost_link_is_good(
     rng = random.Random(seed)
     on_board = session(wire, experiment)
     patient, send, sends = wire.patience, wire.send, 0
-    last = rng.randrange(1, 18)  # a run takes 18 frames, and more while it is waited for
+    last = rng.randrange(1, 60)
 
     def pulled(data: bytes) -> None:
         nonlocal sends
         sends += 1
         if sends <= last:
             send(data)
+
+    def endless(case: Case) -> None:
+        while True:  # a run may take fewer frames
+            on_board.perform(case)
 
     for k in range(2):
         sends = 0
@@ -354,7 +359,7 @@ def test_the_next_run_after_a_lost_link_is_good(
             cable.setattr(wire, "send", pulled)
             cable.setattr(wire, "patience", 0.1)
             with pytest.raises(LinkError, match="does not answer"):
-                on_board.perform(again(experiment, k).case())
+                endless(again(experiment, k).case())
         assert wire.patience == patient
         assert on_board.perform(again(experiment, k + 5).case()).faults == []
 

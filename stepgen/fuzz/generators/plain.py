@@ -118,8 +118,7 @@ class Program:
         """A static, dynamic or ragged dim; empty now and then."""
         kind = self.pick("static", "dynamic", "ragged" if ragged else "dynamic")
         if kind == "static":
-            extent: int = self.pick(0, *3 * (1, 2, 3))
-            return extent
+            return int(self.pick(0, *3 * (1, 2, 3)))
         name = f"D{len(self.extents)}"
         self.extents[name] = min(self.bound, self.pick(0, 1, 2, 3, 4, self.bound))
         return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=self.bound)
