@@ -44,7 +44,7 @@ class Case:
     name : str
         As the table calls it.
     circuit : callable
-        Makes it.
+        Makes it, or a design whose circuit it is.
     hand_written : str
         What a hand-written circuit of this kind takes and reaches, at speed grades 6 / 8.
     seeds : sequence of int
@@ -77,7 +77,8 @@ def measure() -> Table:
 def _row(case: Case, folder: Path) -> tuple[object, ...]:
     print(f"  {case.name}", flush=True)
     name = "".join(c if c.isalnum() else "_" for c in case.name)
-    table = netlist(case.circuit(), name, folder)
+    made = case.circuit()
+    table = netlist(Accelerator(made) if isinstance(made, Design) else made, name, folder)
     slow, fast = (place(table, speed=speed, seeds=case.seeds) for speed in SPEEDS)
     used = (fast.lut, fast.ff, fast.dsp, fast.block_ram)
     return (case.name, *used, f"{slow.fmax:.0f}", f"{fast.fmax:.0f}", case.hand_written)
@@ -90,15 +91,15 @@ def _between_ports(
     inputs: Sequence[Channel],
     outputs: Sequence[Channel],
     inside: Sequence[Channel] = (),
-) -> Accelerator:
+) -> Design:
     """A design of `units` whose open channels are ports."""
     sources = [Unit.in_order(f"s_{c.name}", Source(), (), (c.name,)) for c in inputs]
     sinks = [Unit.in_order(f"d_{c.name}", Sink(), (c.name,)) for c in outputs]
     channels = (*inputs, *outputs, *inside)
-    return Accelerator(Design(name, lanes, Bus(), (*sources, *units, *sinks), channels))
+    return Design(name, lanes, Bus(), (*sources, *units, *sinks), channels)
 
 
-def _matrix(lanes: int) -> Accelerator:
+def _matrix(lanes: int) -> Design:
     params = Matmul(k=TILE, n=TILE, element="int8", stops=True)
     x, w = (Channel(name, lanes, 8, 3) for name in "xw")
     y = Channel("y", lanes, 32, 3, depth=16, delay=params.delay(lanes))
@@ -106,7 +107,7 @@ def _matrix(lanes: int) -> Accelerator:
     return _between_ports("matrix", lanes, [unit], [x, w], [y])
 
 
-def _requantize(multiplier: int, shift: int) -> Accelerator:
+def _requantize(multiplier: int, shift: int) -> Design:
     params = Pcu(("int32",), (Operation("requantize", (0,), "int8", (multiplier, shift)),))
     x = Channel("x", 4, 32, 3)
     y = Channel("y", 4, 8, 3, depth=16, delay=params.delay(4))
@@ -114,7 +115,7 @@ def _requantize(multiplier: int, shift: int) -> Accelerator:
     return _between_ports("requantize", 4, [unit], [x], [y])
 
 
-def _requantize_by() -> Accelerator:
+def _requantize_by() -> Design:
     """A multiplier and a shift for each column, which a row of one beat brings."""
     operation = Operation("requantize_by", (0, 1, 2), "int8")
     params = Pcu(("int32", "int32", "int8"), (operation,), ("", "rows", "rows"))
@@ -124,7 +125,7 @@ def _requantize_by() -> Accelerator:
     return _between_ports("requantize", 4, [unit], [x, by, shift], [y])
 
 
-def _top_k() -> Accelerator:
+def _top_k() -> Design:
     """The selectors of a gate that sends a token to 2 of 8 experts."""
     x = Channel("x", 4, 16, 2)
     y = Channel("y", 8, 1, 0, depth=16, delay=STAGES)
@@ -132,7 +133,7 @@ def _top_k() -> Accelerator:
     return _between_ports("top_k", 4, [unit], [x], [y])
 
 
-def _pmu(pages: int, page: int, *, linked: bool) -> Accelerator:
+def _pmu(pages: int, page: int, *, linked: bool) -> Design:
     """Rows of 4 x int8 that are read once per element of a reference, references as they come."""
     largest = page * (pages // 2 if linked else 1)
     reading = Reading(None, inner=1)
@@ -172,14 +173,14 @@ def _merge() -> UnitCore:
     return _core(lower(g), "eager_merge")
 
 
-def _mapped(function: sg.Function, element: Any) -> Accelerator:
+def _mapped(function: sg.Function, element: Any) -> Design:
     """A function of rows of 64 elements."""
     g = sg.Graph("mapped")
     g.output(g.input("x", element[1, 64], ("N",)).map(function), "y")
-    return Accelerator(lower(g))
+    return lower(g)
 
 
-def _crossbar(ports: int) -> Accelerator:
+def _crossbar(ports: int) -> Design:
     """Every input may go to any output, in chunks of tiles."""
     heads, tails, crossings, units = [], [], [], []
     for i in range(ports):
@@ -210,6 +211,7 @@ CASES = (
     Case("requantize by rows of factors and shifts", _requantize_by),
     Case("top_k, 2 of 8, bf16", _top_k),
     Case("PMU, 16 linked pages of 32", lambda: _pmu(16, 32, linked=True)),
+    Case("the same without its FIFOs", lambda: _core(_pmu(16, 32, linked=True), "pmu")),
     Case("PMU, 64 linked pages of 64", lambda: _pmu(64, 64, linked=True)),
     Case("PMU, 2 chunks of 512", lambda: _pmu(2, 512, linked=False)),
     Case("load by address, 8x64 int8", lambda: _by_address(8, 64, stores=False)),

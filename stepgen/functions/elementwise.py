@@ -251,7 +251,7 @@ class Lookup(Unary):
         Type of the results.
     """
 
-    table: tuple[float, ...]
+    table: Sequence[float]
     to: ElementType | Literal["int8", "int16", "int32", "bf16", "f32"] = "int8"
 
     elements: ClassVar = (int8,)
