@@ -13,6 +13,7 @@ from stepgen.compile.transforms import Transformed
 from stepgen.ir.text import dumps, loads
 from stepgen.semantics.executor import Result, run
 from stepgen.semantics.inputs import multi_hot
+from stepgen.semantics.shapes import measure
 from stepgen.semantics.tokens import same_value
 
 
@@ -27,11 +28,12 @@ def check_same(
     inputs: Mapping[str, Any],
     choices: Mapping[str, Sequence[int]] | None = None,
 ) -> Result:
-    """Both programs give the same outputs, and the new one is a program that has a text."""
+    """Both programs give the same outputs, and the new one has a text and true types."""
     new.graph.check()
     assert loads(dumps(new.graph)) == new.graph
     before = run(old, inputs, lanes=2)
     after = run(new.graph, new.inputs(inputs), lanes=2, choices=choices)
+    measure(new.graph, after)
     outputs = {node.name for node in old.nodes if node.op == "output"}
     assert outputs == {node.name for node in new.graph.nodes if node.op == "output"}
     for name in outputs:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sympy
 
 from stepgen.ir.dims import Dim, show_shape
-from stepgen.ir.dtypes import DataType, Tile
+from stepgen.ir.dtypes import Buffer, DataType, Tile
 from stepgen.ir.operator import Call
 from stepgen.ir.stream import Stream
 
@@ -51,18 +51,43 @@ def common_type(
         _common_dim(call, xs, [x.shape[i] for x in xs], f"dim D{rank - i}", merged)
         for i in range(1, rank + 1)
     )
-    if not isinstance(first.dtype, Tile):
-        for x in xs:
-            if x.dtype != first.dtype:
-                call.fail(f"{first.name} is {first} and {x.name} is {x}, which differ in data type")
-        return inner, first.dtype, merged
-    tiles = [call.tile(x) for x in xs]
+    if isinstance(first.dtype, Tile):
+        return inner, _common_tile(call, xs, [call.tile(x) for x in xs], merged), merged
+    if isinstance(first.dtype, Buffer):
+        return inner, _common_buffer(call, xs, merged), merged
+    for x in xs:
+        if x.dtype != first.dtype:
+            call.fail(f"{first.name} is {first} and {x.name} is {x}, which differ in data type")
+    return inner, first.dtype, merged
+
+
+def _common_tile(call: Call, xs: Sequence[Stream], tiles: Sequence[Tile], merged: Merged) -> Tile:
+    first = xs[0]
     for x, tile in zip(xs, tiles, strict=True):
         if tile.element != tiles[0].element:
             call.fail(f"{first.name} is {first} and {x.name} is {x}, which differ in element type")
     rows = _common_dim(call, xs, [t.rows for t in tiles], "tile rows", merged)
     cols = _common_dim(call, xs, [t.cols for t in tiles], "tile cols", merged)
-    return inner, Tile(rows, cols, tiles[0].element), merged
+    return Tile(rows, cols, tiles[0].element)
+
+
+def _common_buffer(call: Call, xs: Sequence[Stream], merged: Merged) -> Buffer:
+    first, buffers = xs[0], [x.dtype for x in xs if isinstance(x.dtype, Buffer)]
+    held = {len(buffer.shape) for buffer in buffers}
+    if len(buffers) < len(xs) or len(held) > 1:
+        kinds = ", ".join(f"{x.name} is {x}" for x in xs)
+        call.fail(f"{kinds}, which must all be buffers of one rank")
+    dims = [
+        _common_dim(call, xs, each, "a dim of the buffers", merged)
+        for each in zip(*(buffer.shape for buffer in buffers), strict=True)
+    ]
+    if any(dim.is_ragged for dim in dims[1:]):
+        call.fail(
+            f"buffers of {first.name} would have shape {show_shape(dims)}, of which only the "
+            f"outermost dim may be ragged"
+        )
+    tile = _common_tile(call, xs, [buffer.tile for buffer in buffers], merged)
+    return Buffer(tile, tuple(dims))
 
 
 def _common_dim(

@@ -11,7 +11,7 @@ import sympy
 from stepgen.ir import operator
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
-from stepgen.ir.dtypes import DataType, Tile
+from stepgen.ir.dtypes import Buffer, DataType, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.methods import Methods
 from stepgen.ir.where import user_line
@@ -77,7 +77,7 @@ class Out:
         Number of rank-k groups of the stream, for the levels k for which it is not the product of
         dims because one is ragged.
     volume : sympy.Expr, optional
-        Number of scalars in all tiles of the stream, if a tile dim is ragged.
+        Number of scalars in all tiles of the stream or its buffers, if a dim of them is ragged.
     routing : Routing, optional
         Counts known of selectors.
     """
@@ -151,7 +151,7 @@ class Stream(Methods):
         ``totals[k]`` is the number of rank-k groups in the whole stream; ``totals[0]`` the number
         of elements.
     volume : sympy.Expr
-        Number of scalars in all tiles of the stream.
+        Number of scalars in all tiles of the stream, or of its buffers.
     depth : int or None
         Least depth of the FIFO of this use in beats; None leaves it to the compiler.
     """
@@ -310,11 +310,11 @@ def make_stream(node: Node, port: int, out: Out, symbols: Symbols) -> Stream:
 
 
 def _volume(dtype: DataType, count: sympy.Expr, symbols: Symbols) -> sympy.Expr:
-    if not isinstance(dtype, Tile):
+    if not isinstance(dtype, (Tile, Buffer)):
         return count
     ragged = [d for d in dtype.dims if d.is_ragged]
     if not ragged:
-        return times([count, dtype.rows.expr, dtype.cols.expr])
+        return times([count, *(d.expr for d in dtype.dims)])
     summed = symbols.fresh(f"sum_{ragged[0]}_", "dynamic").expr
     return times([summed, *(d.expr for d in dtype.dims if not d.is_ragged)])
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import sympy
 
+from ..ir.dtypes import Tile
 from ..ir.metrics import selector_counts
 from ..ir.stream import Stream
 from ..ir.wire import BARE, VALUE
@@ -77,8 +77,8 @@ def _measure(stream: Stream, tokens: Sequence[Token], known: Dims) -> None:
     """Derive dims from one stream: from its numbers of groups and the sizes of its tiles."""
     for level in reversed(range(stream.rank + 1)):
         _learn(stream.totals[level], _groups(tokens, level), known)
-    sizes = sum(_size(item) for item in values(tokens))
-    _learn(stream.volume, sizes, known)
+    if isinstance(stream.dtype, Tile):
+        _learn(stream.volume, sum(tile.size for tile in values(tokens)), known)
 
 
 def _groups(tokens: Sequence[Token], level: int) -> int:
@@ -87,10 +87,6 @@ def _groups(tokens: Sequence[Token], level: int) -> int:
         for token in tokens
         if token.stop >= level
     )
-
-
-def _size(item: Any) -> int:
-    return item.size if isinstance(item, np.ndarray) and item.ndim == 2 else 1
 
 
 def _learn(extent: sympy.Expr, count: int, known: Dims) -> None:

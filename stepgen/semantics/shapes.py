@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import sympy
 
 from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import Tile
+from stepgen.ir.dtypes import Buffer, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import StreamType
@@ -112,12 +112,19 @@ def measure(graph: Graph, result: Result) -> dict[sympy.Symbol, int]:
             counted = totals(tokens, stream.rank)
             for level, (total, count) in enumerate(zip(stream.totals, counted, strict=True)):
                 facts.append((f"groups of rank {level} in {stream.name}", total, count))
-            if isinstance(stream.dtype, Tile):
-                tiles = [token.value.shape for token in tokens if token.kind == VALUE]
-                for axis, dim in enumerate(stream.dtype.dims):
+            held = [token.value for token in tokens if token.kind == VALUE]
+            dtype = stream.dtype
+            if isinstance(dtype, Buffer):
+                for level, dim in enumerate(reversed(dtype.shape)):
+                    seen = {n for ref in held for n in extents(ref.tokens, ref.rank)[level]}
+                    facts.extend(_regular(f"dim D{level} of a buffer of {stream.name}", dim, seen))
+                held = [t.value for ref in held for t in ref.tokens if t.kind == VALUE]
+                dtype = dtype.tile
+            if isinstance(dtype, Tile):
+                for axis, dim in enumerate(dtype.dims):
                     what = f"tile {('rows', 'cols')[axis]} of {stream.name}"
-                    facts.extend(_regular(what, dim, {tile[axis] for tile in tiles}))
-                volume = sum(rows * cols for rows, cols in tiles)
+                    facts.extend(_regular(what, dim, {tile.shape[axis] for tile in held}))
+                volume = sum(tile.size for tile in held)
                 facts.append((f"scalars in {stream.name}", stream.volume, volume))
     for what, expr, count in facts:
         if expr.is_Symbol and known.setdefault(expr, count) != count:

@@ -7,7 +7,7 @@ import inspect
 import itertools
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -233,7 +233,7 @@ def test_types_graphs_and_what_is_asked_of_them(name: str, tmp_path, monkeypatch
     walk(MAKERS[name])
 
 
-VALID = {int: 2, float: 2, bool: False, str: "lt", tuple[float, ...]: range(256)}
+VALID = {int: 2, float: 2, bool: False, str: "lt", Sequence[float]: range(256)}
 
 
 Way = tuple[str, tuple[sg.Tile | sg.Selector, ...]]

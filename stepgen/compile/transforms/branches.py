@@ -66,8 +66,8 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
         if len(found) > 1:
             names = ", ".join(n.name for n in found)
             raise StepError(
-                f"time_multiplex finds branches behind {names} in {graph.name}, name the one "
-                f"partition that it is to share"
+                f"time_multiplex finds branches behind {names} in {graph.name}; partition= names "
+                f"the one whose branches are to share"
             )
         (node,) = found
     else:

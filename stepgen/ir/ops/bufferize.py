@@ -42,7 +42,7 @@ class Bufferize(Operator):
                     f"there is to be memory for {most} rows of a buffer, but each of {x.name} has "
                     f"at least {rows}"
                 )
-        return [Out(x.shape[:split], buffer, dict(enumerate(x.totals[rank:])))]
+        return [Out(x.shape[:split], buffer, dict(enumerate(x.totals[rank:])), x.volume)]
 
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The buffers in use, and one tile at the input (paper, table of metrics)."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from stepgen.ir.dims import Dim, times
-from stepgen.ir.dtypes import DataType, Tile
+from stepgen.ir.dtypes import Buffer, DataType, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Routing, Stream
@@ -54,13 +54,17 @@ def _out(x: Stream, rank: int, routing: Routing, index: int) -> Out:
     inner = x.shape[len(x.shape) - rank :]
     shape = (routing.counts[index], *(_of_input(d, routing, index) for d in inner))
     dtype: DataType = x.dtype
-    volume = None
-    if isinstance(dtype, Tile):
-        rows, cols = (_of_input(d, routing, index) for d in dtype.dims)
-        if dtype.rows in routing.sums and not any(d.is_ragged for d in (cols, *shape)):
-            per_row = [cols.expr, *(d.expr for d in shape[1:])]
-            volume = times([routing.sums[dtype.rows][index], *per_row])
-        dtype = Tile(rows, cols, dtype.element)
+    if not isinstance(dtype, (Tile, Buffer)):
+        return Out(shape, dtype)
+    tile, held = (dtype.tile, dtype.shape) if isinstance(dtype, Buffer) else (dtype, ())
+    rows, cols = (_of_input(d, routing, index) for d in tile.dims)
+    held = tuple(_of_input(d, routing, index) for d in held)
+    volume, others = None, (cols, *shape, *held)
+    if tile.rows in routing.sums and not any(d.is_ragged for d in others):
+        per_row = [cols.expr, *(d.expr for d in (*shape[1:], *held))]
+        volume = times([routing.sums[tile.rows][index], *per_row])
+    tile = Tile(rows, cols, tile.element)
+    dtype = Buffer(tile, held) if isinstance(dtype, Buffer) else tile
     return Out(shape, dtype, volume=volume)
 
 

@@ -48,7 +48,7 @@ class Streamify(Operator):
         totals = {level + len(inner): total for level, total in enumerate(above)}
         volume = None
         if len(outer) == len(buffers.shape) and call.attrs["shape"] is None:
-            totals, volume = _read_once(buffers, totals)
+            totals, volume = _read_once(buffers, buffer, totals)
         return [Out((*outer, *inner), buffer.tile, totals, volume)]
 
     def steers(self, node: Node, index: int) -> bool:
@@ -57,14 +57,13 @@ class Streamify(Operator):
 
 
 def _read_once(
-    buffers: Stream, totals: dict[int, sympy.Expr]
+    buffers: Stream, buffer: Buffer, totals: dict[int, sympy.Expr]
 ) -> tuple[dict[int, sympy.Expr], sympy.Expr | None]:
-    """If each buffer is read once, the totals are those of the stored stream."""
+    """If each buffer is read once, the totals and the scalars are those that are stored."""
     made = buffers.origin.node
-    if made.face.writes != "buffer":
-        return totals, None
-    stored = made.inputs[0]
-    return dict(enumerate(stored.totals)) | totals, stored.volume
+    if made.face.writes == "buffer":
+        return dict(enumerate(made.inputs[0].totals)) | totals, buffers.volume
+    return totals, None if any(d.is_ragged for d in buffer.shape) else buffers.volume
 
 
 def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:

@@ -8,6 +8,7 @@ from zlib import crc32
 import pytest
 from same import check_same, draw_routing, small_moe
 
+from examples.moe_swiglu import moe_swiglu
 from stepgen.compile.transforms import (
     capped_tiling,
     dynamic_tiling,
@@ -39,5 +40,19 @@ def test_any_order_gives_the_same_program(order, tiling):
     for name in order:
         if (name, tiling) == ("tiling", written) == ("tiling", "dynamic"):
             continue
+        new = (OTHERS | {"tiling": TILINGS[tiling]})[name](new)
+    check_same(old, new, inputs)
+
+
+@pytest.mark.parametrize("tiling", TILINGS)
+@pytest.mark.parametrize(
+    "order", list(permutations(["tiling", "references", "regions"])), ids="-".join
+)
+def test_results_still_meet_what_was_routed_beside_them(order, tiling):
+    """Each result of an expert is multiplied by its token's score: there are as many of both."""
+    sizes = {"experts": 4, "top": 2, "width": 8, "inner": 8, "columns": 4}
+    old, inputs = moe_swiglu(**sizes, tokens=5, tiling="static", tile=2, seed=len(tiling))
+    new = old
+    for name in order:
         new = (OTHERS | {"tiling": TILINGS[tiling]})[name](new)
     check_same(old, new, inputs)
