@@ -44,7 +44,7 @@ class Case:
     name : str
         As the table calls it.
     circuit : callable
-        Makes it, or a design whose circuit it is.
+        Makes it, or the design that has it.
     hand_written : str
         What a hand-written circuit of this kind takes and reaches, at speed grades 6 / 8.
     seeds : sequence of int
@@ -55,6 +55,11 @@ class Case:
     circuit: Callable[[], Any]
     hand_written: str = ""
     seeds: Sequence[int] = SEEDS
+
+    def made(self) -> Any:
+        """The circuit."""
+        made = self.circuit()
+        return Accelerator(made) if isinstance(made, Design) else made
 
 
 def measure() -> Table:
@@ -77,8 +82,7 @@ def measure() -> Table:
 def _row(case: Case, folder: Path) -> tuple[object, ...]:
     print(f"  {case.name}", flush=True)
     name = "".join(c if c.isalnum() else "_" for c in case.name)
-    made = case.circuit()
-    table = netlist(Accelerator(made) if isinstance(made, Design) else made, name, folder)
+    table = netlist(case.made(), name, folder)
     slow, fast = (place(table, speed=speed, seeds=case.seeds) for speed in SPEEDS)
     used = (fast.lut, fast.ff, fast.dsp, fast.block_ram)
     return (case.name, *used, f"{slow.fmax:.0f}", f"{fast.fmax:.0f}", case.hand_written)
@@ -185,10 +189,10 @@ def _crossbar(ports: int) -> Design:
     heads, tails, crossings, units = [], [], [], []
     for i in range(ports):
         heads += [Channel(f"x{i}", 4, 8, 2), Channel(f"to{i}", ports, 1, 0)]
-        row = [Channel(f"c{i}_{o}", 4, 8, 2) for o in range(ports)]
+        route = Partition(consumers=ports, level=2, surplus=False)
+        row = [Channel(f"c{i}_{o}", 4, 8, 2, delay=route.delay(4)) for o in range(ports)]
         crossings += row
         names = tuple(c.name for c in row)
-        route = Partition(consumers=ports, level=2, surplus=False)
         units.append(Unit.in_order(f"p{i}", route, (f"x{i}", f"to{i}"), names))
     for o in range(ports):
         heads.append(Channel(f"from{o}", ports, 1, 0))
