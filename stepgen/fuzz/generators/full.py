@@ -358,7 +358,7 @@ class Drawn(Choosing):
     def parameter(self, hint: Any) -> Any:
         """A parameter of a type."""
         kinds = (hint, *get_args(hint))
-        if hint == tuple[float, ...]:
+        if hint == Sequence[float]:
             return [float(self.number(-100, 100)) for _ in range(LOOKUP_ROWS)]
         choices = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
         if choices:
