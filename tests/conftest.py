@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from stepgen.ir import function, operator
+from stepgen.ir.graph import Graph
+from stepgen.program import tiles
+from stepgen.semantics import executor
+from stepgen.semantics.inputs import to_tokens
+from stepgen.semantics.tokens import Token
 
 # How long an example takes says more about the machine than about stepgen.
 settings.register_profile(
@@ -48,3 +54,14 @@ def functions_and_operators_last_for_one_test(
 
     monkeypatch.setattr(function, "_KINDS", seen(function.function_types()))
     monkeypatch.setattr(operator, "OWN", seen(operator.OWN))
+
+
+@pytest.fixture
+def unmatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs may differ in dims of one name, as streams of an operator of one's own may."""
+
+    def taken(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
+        return {name: to_tokens(inputs[name], s.type, name) for name, s in graph.inputs.items()}
+
+    for module in (executor, tiles):
+        monkeypatch.setattr(module, "given_tokens", taken)

@@ -32,7 +32,7 @@ from ..ir.wire import LANES, Beats, check_numbers
 from ..semantics import system as systems
 from ..semantics.beats import to_beats
 from ..semantics.executor import Result
-from ..semantics.inputs import to_tokens
+from ..semantics.inputs import given_tokens
 from ..timing.drive import MAX_CYCLES
 from ..timing.model import Fault, Prediction, predict
 from ..tools.waiting import Progress, quiet
@@ -134,13 +134,15 @@ class Experiment:
     def beats(self) -> dict[str, Beats]:
         """Beats of each input port; what pads their rows is drawn."""
         padding = np.random.default_rng(abs(self.stalls.seed))
-        streams = {}
-        for name, stream in self.graph.inputs.items():
+        for name in self.graph.inputs:
             if name not in self.inputs:
                 raise StepError(f"the input {name} of {self.graph.name} was not given")
-            tokens = to_tokens(self.inputs[name], stream.type, name)
-            streams[name] = to_beats(tokens, stream.type, self.design.lanes_at(name), name, padding)
-        return streams
+        return {
+            name: to_beats(
+                tokens, self.graph.inputs[name].type, self.design.lanes_at(name), name, padding
+            )
+            for name, tokens in given_tokens(self.graph, self.inputs).items()
+        }
 
     @cached_property
     def unpredicted(self) -> str:

@@ -16,7 +16,7 @@ from ..ir.system import SystemGraph
 from ..ir.wire import LANES, VALUE, Beats
 from ..semantics import executor
 from ..semantics.executor import Result
-from ..semantics.inputs import to_tokens
+from ..semantics.inputs import given_tokens
 from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
 from ..timing.drive import MAX_CYCLES
@@ -126,10 +126,9 @@ def _timed(
 ) -> Run:
     if isinstance(graph, SystemGraph):
         raise graph.refusal()
-    streams = [s for name, s in graph.inputs.items() if name in inputs]
-    given = {
-        s.node.name: to_beats(s, to_tokens(inputs[s.node.name], s.type, s.node.name))
-        for s in streams
+    streams = {
+        name: to_beats(graph.inputs[name], tokens)
+        for name, tokens in given_tokens(graph, inputs).items()
     }
     tensors = {
         name: as_matrix(tensor, inputs[name])
@@ -139,7 +138,7 @@ def _timed(
     try:
         return engine.run(
             graph,
-            given,
+            streams,
             machine,
             depths=depths,
             tensors=tensors,

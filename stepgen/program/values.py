@@ -12,7 +12,7 @@ from ..ir.metrics import selector_counts
 from ..ir.stream import Stream
 from ..ir.wire import BARE, VALUE
 from ..semantics import executor
-from ..semantics.inputs import to_tokens
+from ..semantics.inputs import given_tokens
 from ..semantics.tokens import Token, values
 from .program import Program
 
@@ -49,19 +49,18 @@ def dims(
     """
     graph, names = program.graph, [s.name for s in wanted]
     known: Dims = {}
-    for name, stream in graph.inputs.items():
-        if name in program.inputs:
-            tokens = to_tokens(program.inputs[name], stream.type, name)
-            _measure(stream, tokens, known)
-            if stream in graph.routings:
-                mask = np.array(list(values(tokens)), np.bool_)
-                shape = (*[1] * stream.rank, -1, len(graph.routings[stream].counts))
-                counts = selector_counts(graph, name, mask.reshape(shape))
-                known |= {dim: int(np.asarray(n)) for dim, n in counts.items()}
-            if stream in graph.spans:
-                length, total = graph.spans[stream]
-                lengths = [int(span[0, 1]) for span in values(tokens)]
-                known |= {str(total): sum(lengths), str(length): max(lengths, default=0)}
+    for name, tokens in given_tokens(graph, program.inputs).items():
+        stream = graph.inputs[name]
+        _measure(stream, tokens, known)
+        if stream in graph.routings:
+            mask = np.array(list(values(tokens)), np.bool_)
+            shape = (*[1] * stream.rank, -1, len(graph.routings[stream].counts))
+            counts = selector_counts(graph, name, mask.reshape(shape))
+            known |= {dim: int(np.asarray(n)) for dim, n in counts.items()}
+        if stream in graph.spans:
+            length, total = graph.spans[stream]
+            lengths = [int(span[0, 1]) for span in values(tokens)]
+            known |= {str(total): sum(lengths), str(length): max(lengths, default=0)}
     for node in graph.nodes:
         if elements and node.name in elements and len(node.outputs) == 1:
             _learn(node.outputs[0].totals[0], elements[node.name], known)

@@ -23,7 +23,7 @@ from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line, users_line
 from stepgen.ir.wire import DONE, LANES, Beats
 from stepgen.semantics.beats import to_beats
-from stepgen.semantics.inputs import to_tokens
+from stepgen.semantics.inputs import given_tokens
 from stepgen.semantics.memory import Memory
 from stepgen.semantics.numbers import Array
 from stepgen.semantics.own import OwnReader, OwnWriter
@@ -167,7 +167,7 @@ def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
     for name in graph.inputs:
         if name not in inputs:
             raise StepError(f"the input {name} of the program {graph.name} was not given")
-    return {name: to_tokens(inputs[name], s.type, name) for name, s in graph.inputs.items()}
+    return given_tokens(graph, inputs)
 
 
 def _connect(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
 from stepgen.ir.stream import StreamType
+from stepgen.ir.system import SystemGraph
 from stepgen.ir.wire import VALUE
 from stepgen.semantics.numbers import Array, as_element
-from stepgen.semantics.shapes import check_shape
+from stepgen.semantics.shapes import check_shape, sizes
 from stepgen.semantics.tokens import Token, encode, validate
 
 
@@ -48,6 +50,46 @@ def to_tokens(content: Any, type: StreamType, name: str = "input") -> list[Token
     ]
     check_shape(tokens, type, name)
     return tokens
+
+
+def given_tokens(graph: Graph | SystemGraph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
+    """Return the tokens of all input streams that are given.
+
+    Parameters
+    ----------
+    graph : Graph or SystemGraph
+    inputs : mapping of str to object
+        By name; tensors are ignored.
+
+    Raises
+    ------
+    StepError
+        As `to_tokens`; and where a dim that two inputs have in common is another in each.
+    """
+    found = {}
+    known: dict[tuple[Any, ...], tuple[str, list[int]]] = {}
+    for name, stream in graph.inputs.items():
+        if name not in inputs:
+            continue
+        found[name] = to_tokens(inputs[name], stream.type, name)
+        measured = sizes(found[name], stream.rank)
+        for place, dim in enumerate(stream.shape):
+            own = measured[stream.rank - place]
+            if dim.static is not None or not own:
+                continue
+            # A ragged dim is the same in the same groups; any other is the same everywhere.
+            dims = stream.shape[: place + 1] if dim.is_ragged else (dim,)
+            own = own if dim.is_ragged else own[:1]
+            other, seen = known.setdefault((id(stream.graph), *(d.expr for d in dims)), (name, own))
+            if own != seen:
+                pairs = zip(own, seen, strict=True)
+                group = next(k for k, (mine, theirs) in enumerate(pairs) if mine != theirs)
+                where = f" in group {group}" if dim.is_ragged else ""
+                raise StepError(
+                    f"the input {name} of {graph.name} has {dim} = {own[group]}{where}, but the "
+                    f"input {other} has {dim} = {seen[group]}"
+                )
+    return found
 
 
 def to_value(item: Any, dtype: DataType, name: str) -> Any:

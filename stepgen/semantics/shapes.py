@@ -26,23 +26,28 @@ Extents = list[set[int]]
 """For each level k the extents that D_k takes in a stream."""
 
 
-def extents(tokens: Sequence[Token], rank: int) -> Extents:
-    """Return the extents that each dim of a stream takes, innermost first."""
-    seen: Extents = [set() for _ in range(rank + 1)]
+def sizes(tokens: Sequence[Token], rank: int) -> list[list[int]]:
+    """Return the extents of each dim of a stream, innermost first, group by group."""
+    seen: list[list[int]] = [[] for _ in range(rank + 1)]
     counts = [0] * (rank + 1)
     for token in tokens:
         if token.kind == DONE:
-            seen[rank].add(counts[rank])
+            seen[rank].append(counts[rank])
             break
         first = 1 if token.kind == VALUE else token.low + 1
         counts[first - 1] += 1
         if token.kind != VALUE:
-            seen[token.low - 1].add(0)
+            seen[token.low - 1].append(0)
         for level in range(first, token.stop + 1):
-            seen[level - 1].add(counts[level - 1])
+            seen[level - 1].append(counts[level - 1])
             counts[level - 1] = 0
             counts[level] += 1
     return seen
+
+
+def extents(tokens: Sequence[Token], rank: int) -> Extents:
+    """Return the extents that each dim of a stream takes, innermost first."""
+    return [set(each) for each in sizes(tokens, rank)]
 
 
 def totals(tokens: Sequence[Token], rank: int) -> list[int]:

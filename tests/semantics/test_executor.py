@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,21 @@ from work import worked
 
 import stepgen as sg
 from semantics.programs import SCALAR, execute, numbers_of
+from stepgen.cosim.experiment import Experiment
 from stepgen.ir.operator import operators
+from stepgen.program.tiles import simulate
 from stepgen.semantics.executor import processes, run
 from stepgen.semantics.inputs import multi_hot
 from stepgen.semantics.shapes import measure
 from stepgen.semantics.tokens import bare, encode
+from stepgen.timing.tiles.machines import SDA
+
+STARTS: dict[str, Callable[[sg.Graph, Mapping[str, Any]], object]] = {
+    "run": run,
+    "simulate": lambda graph, inputs: simulate(graph, inputs, SDA),
+    "time": lambda graph, inputs: Experiment(graph, inputs).prediction,
+}
+"""What takes a program and its inputs."""
 
 
 def test_every_operator_has_a_reference() -> None:
@@ -177,6 +188,43 @@ def test_multi_hot() -> None:
             multi_hot(chosen, 3)
 
 
+@pytest.mark.parametrize(
+    ("shape", "x", "y", "message"),
+    [
+        (("N",), [1, 2], [1, 2, 3], "y of program has N = 3, but the input x has N = 2"),
+        (
+            (sg.dynamic("N"), sg.ragged("K")),
+            [[1], [1, 2], []],
+            [[1], [1], [1]],
+            "y of program has K = 1 in group 1, but the input x has K = 2",
+        ),
+        (
+            (sg.dynamic("N"), sg.dynamic("M"), 1),
+            [[[1]], [[2]]],
+            [[[1], [2]]],
+            "y of program has N = 1, but the input x has N = 2",
+        ),
+    ],
+)
+@pytest.mark.parametrize("start", ["run", "simulate", "time"])
+def test_inputs_that_differ_in_a_dim_of_one_name(
+    shape: Any, x: Any, y: Any, message: str, start: str
+) -> None:
+    g = sg.Graph()
+    g.output(g.input("x", SCALAR, shape).map(sg.fn.add(), g.input("y", SCALAR, shape)), "z")
+    inputs = {"x": x, "y": y}
+    with pytest.raises(sg.StepError, match=f"the input {message}"):
+        STARTS[start](g, inputs)
+
+
+def test_ragged_dims_of_other_groups_may_differ() -> None:
+    g = sg.Graph()
+    for name, outer in (("x", "N"), ("y", "M")):
+        g.output(g.input(name, SCALAR, (outer, sg.ragged("K"))), f"{name}_out")
+    execute(g, {"x": [[1], [2, 3]], "y": [[], [1], [2]]})
+
+
+@pytest.mark.usefixtures("unmatched")
 def test_measure_finds_a_type_that_the_run_contradicts() -> None:
     g = sg.Graph()
     x = g.input("x", SCALAR, ("N",))

@@ -176,6 +176,7 @@ def test_padding_that_reshape_made_is_dropped_again(data: st.DataObject) -> None
     assert numbers_of(execute(g, {"x": content}), "y") == content
 
 
+@pytest.mark.usefixtures("unmatched")
 def test_flags_that_do_not_match_the_tiles() -> None:
     g = sg.Graph()
     x, padding = g.input("x", sg.int8[2, 2], ("N",)), g.input("p", sg.FLAG, ("N", 2))

@@ -409,6 +409,7 @@ def test_references_can_be_routed_multicast_and_merged(data: st.DataObject) -> N
     assert numbers_of(result, "back") == back
 
 
+@pytest.mark.usefixtures("unmatched")
 def test_references_that_do_not_match_the_buffers() -> None:
     g = sg.Graph()
     x = g.input("x", SCALAR, ("N", 2)).bufferize(rank=1)

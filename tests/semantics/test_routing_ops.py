@@ -161,6 +161,7 @@ def test_reassemble_in_order_of_arrival() -> None:
         execute(g, inputs, choices={"back": [0, 0, 1, 1]})
 
 
+@pytest.mark.usefixtures("unmatched")
 def test_partition_with_too_few_selectors_names_both() -> None:
     g = sg.Graph()
     x, route = g.input("x", SCALAR, ("E",)), g.input("route", sg.Selector(2), ("E",))
@@ -171,6 +172,7 @@ def test_partition_with_too_few_selectors_names_both() -> None:
             execute(g, {"x": [1, 2], "route": route_content})
 
 
+@pytest.mark.usefixtures("unmatched")
 def test_partition_by_selectors_of_another_structure_names_both() -> None:
     g = sg.Graph()
     x, route = g.input("x", SCALAR, shape(1)), g.input("route", sg.Selector(1), shape(1))

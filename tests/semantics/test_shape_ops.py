@@ -156,6 +156,7 @@ def test_zip(data: st.DataObject) -> None:
     ("y", "what"),
     [([[1]], "the end"), ([[1, 2], [3]], "stop"), ([[1], [], [2]], "empty group of level 1")],
 )
+@pytest.mark.usefixtures("unmatched")
 def test_zip_of_streams_that_differ_names_both(y: list[Any], what: str) -> None:
     g = sg.Graph()
     a, b = (g.input(name, SCALAR, shape(1)) for name in ("left", "right"))
@@ -166,6 +167,7 @@ def test_zip_of_streams_that_differ_names_both(y: list[Any], what: str) -> None:
         assert part in str(caught.value)
 
 
+@pytest.mark.usefixtures("unmatched")
 def test_expand_of_a_reference_that_ends_early_names_both() -> None:
     g = sg.Graph()
     x, ref = g.input("x", SCALAR, (*shape(1)[:1], 1)), g.input("ref", SCALAR, shape(1))

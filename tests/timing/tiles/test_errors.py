@@ -73,6 +73,7 @@ def test_a_loop_that_nothing_enters_is_told_at_once() -> None:
     assert told.value.remedy == {}
 
 
+@pytest.mark.usefixtures("unmatched")
 def test_what_is_left_at_the_end_is_told() -> None:
     left = Turns(chunks=[[0], [1]], entering=[[1, 0]], leaving=[[1, 0]])
     with pytest.raises(sg.StepError, match=r"x\.0 has a chunk left when the selectors of enters"):
