@@ -74,6 +74,7 @@ class ProgramOptions:
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
+        from stepgen.ir.errors import StepError
         from stepgen.program import program, routing, traces
         from stepgen.program.schedule import transformed
         from stepgen.program.settings import pairs
@@ -89,6 +90,12 @@ class ProgramOptions:
             draw=draw,
             tensors=tensors,
         )
+        if self.transforms and loaded.design is not None:
+            raise StepError(
+                f"--transform can't be given: the design in {self.program} is finished; "
+                f"{shlex.join(['stepgen', 'show', self.program, '--json'])} prints its program, "
+                f"which from a .json file can be transformed"
+            )
         return transformed(loaded, self.transforms)
 
     def outdated(self, loaded: Program) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stepgen.cli.groups import grouped, option
+from stepgen.cli.judging import judged
 from stepgen.cli.options import (
     LimitOptions,
     PictureOptions,
@@ -83,7 +84,7 @@ def command(
 
     machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
     cycles = limit.cycles
-    with waiting.progress(quiet=json) as progress:
+    with waiting.progress(quiet=json) as progress, judged(program):
         progress("building the program", 0.0)
         loaded = program.load(tensors=False)
         outdated = program.tell_outdated(loaded, json=json)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.groups import grouped
+from stepgen.cli.judging import judge, judged
 from stepgen.cli.options import (
     HardwareOptions,
     PictureOptions,
@@ -43,16 +44,19 @@ def command(
     loaded = program.load(tensors=False)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     outdated = program.tell_outdated(loaded, json=json)
-    with waiting.progress(quiet=json) as progress:
+    varies = traffic_varies(experiment.design)
+    with waiting.progress(quiet=json) as progress, judged(program):
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, with_data=program.load, every=every or json)
+        off_chip = data["off_chip_bytes"]
+        if not varies and off_chip["symbolic"] not in (None, off_chip["model"]):
+            judge(program)
     seen = functools.partial(timeline.of_prediction, loaded.graph.name, experiment.prediction)
     files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:
         console.show_json({**data, "files": files, "outdated": outdated})
         return
-    off_chip = data["off_chip_bytes"]
-    most = "at most " if traffic_varies(experiment.design) else ""
+    most = "at most " if varies else ""
     console.show(
         console.units_table(data["units"]),
         f"{data['cycles']:,} cycles",

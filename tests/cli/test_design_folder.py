@@ -160,6 +160,11 @@ def test_a_test_leaves_one_that_repeats_it(stepgen, here, folder) -> None:
             "--depth x can't be 3: the design in built is",
         ),
         ("time built --depth nix=3", "design layer has no channel nix"),
+        (
+            "time built --transform insert_forks",
+            "--transform can't be given: the design in built is finished; "
+            "stepgen show built --json prints its program",
+        ),
         ("show built --set rows=3", "built is a finished design and takes no parameters"),
         ("show built/design.json", "built/design.json is a design, not a graph: give the folder"),
         ("show .", "the folder . holds no design: it lacks design.json, which stepgen verilog"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 WRITTEN = """
 import numpy as np
 import stepgen as sg
@@ -37,3 +39,44 @@ def test_a_merge_without_chunks(stepgen, here) -> None:
         "eager_merge_0 took its inputs to their ends, no chunk\n" in stepgen("time w.py:merged").out
     )
     assert "took its inputs in the order 0 1\n" in stepgen("time w.py:merged --set n=1").out
+
+
+WRONG = """
+import numpy as np
+import stepgen as sg
+
+
+def overfull():
+    g = sg.Graph("overfull")
+    x = g.input("x", sg.int8[1, 8], ("N",))
+    x.linear_offchip_store(g.tensor("t", (4, 8), sg.int8), name="put")
+    return g, {"x": np.zeros((5, 1, 8), np.int8)}
+
+
+def joined(first: int = 1, second: int = 2):
+    g = sg.Graph("joined")
+    x, y = (g.input(name, sg.int8[1, 8], (count,)) for name, count in (("x", "N"), ("y", "M")))
+    sel = g.input("sel", sg.Selector(2), ("S",))
+    g.output(sg.reassemble([x, y], sel, rank=0, name="back"), "z")
+    rows = {"x": np.zeros((first, 1, 8), np.int8), "y": np.zeros((second, 1, 8), np.int8)}
+    return g, {**rows, "sel": np.array([[1, 0], [0, 1], [1, 1]], bool)}
+"""
+
+
+@pytest.mark.parametrize("command", ["time", "simulate"])
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ("overfull", "put (w.py:9): x.0 has more than the 32 elements that tensor t has room for"),
+        ("joined", "back (w.py:17): its inputs do not match at run time: sel.0 gives a value wi"),
+        ("joined --set first=3", "back (w.py:17): x.0 has a chunk left when the selectors of sel."),
+    ],
+)
+def test_of_a_run_that_cannot_be_the_cause_is_told(
+    stepgen, here, command, program, sentence
+) -> None:
+    """Not a number of cycles, nor which FIFOs are empty or full in the end."""
+    (here / "w.py").write_text(WRONG)
+    said = stepgen(f"{command} w.py:{program}")
+    assert said.code == 2
+    assert said.err.splitlines()[-1].startswith(f"stepgen: {sentence}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import VALUE
 from ...kernel import (
+    FAULT,
     NEVER,
     READY,
     Memory,
@@ -23,7 +27,7 @@ from ..program import Program
 from ..storing import STORING, begin, written
 from ..streams import holds_tiles
 
-P = record(*STORING._fields, "x", "element_bytes", "fixed")
+P = record(*STORING._fields, "x", "element_bytes", "fixed", "space")
 
 
 @step
@@ -42,6 +46,9 @@ def store(M: Memory, a: int, t: int) -> int:
     if kind_of(beat) == VALUE and area(tile):
         M[a + P.rows] = rows_of(tile)
         M[a + P.row_bytes] = cols_of(tile) * M[a + P.element_bytes]
+        if M[a + P.traffic] + M[a + P.rows] * M[a + P.row_bytes] > M[a + P.space]:
+            M[FAULT] = a
+            return NEVER
         begin(M, a, t, M[a + P.traffic])
         M[a + P.tokens] += 1
         return written(M, a, t)
@@ -55,11 +62,18 @@ def store(M: Memory, a: int, t: int) -> int:
 def build(node: Node, to: Program) -> None:
     """Structure is ignored; tiles may have any number of rows, flags and addresses are one."""
     x, stream = to.input(node, 0), node.inputs[0]
+    tensor = to.graph.tensors[node.attrs["tensor"]]
+    room, each = math.prod(tensor.shape), to.machine.policy.bytes_per_element(to.tile_type(stream))
     own = fresh(
         P,
         **storing.fields(node, to, 1, 1),
         x=x,
-        element_bytes=to.machine.policy.bytes_per_element(to.tile_type(stream)),
+        element_bytes=each,
+        space=room * each,
         fixed=0 if holds_tiles(stream) else to.static_tile(stream),
     )
-    to.add(node, store, own, reads=[x], finishes=True)
+    actor = to.add(node, store, own, reads=[x], finishes=True)
+    to.faults[actor] = StepError(
+        f"{node.name} ({node.where}): {stream.name} has more than the {room} elements that tensor "
+        f"{tensor.name} has room for"
+    )

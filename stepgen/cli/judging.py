@@ -1,0 +1,42 @@
+"""Predictions of runs that cannot be: the reference says what is wrong with them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from stepgen.ir.errors import StepError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stepgen.cli.options import ProgramOptions
+
+
+@contextmanager
+def judged(program: ProgramOptions) -> Iterator[None]:
+    """Instead of a deadlock, raise what the reference says of the same inputs, if it objects."""
+    from stepgen.timing.deadlock import Deadlock
+
+    try:
+        yield
+    except Deadlock:
+        judge(program)
+        raise
+
+
+def judge(program: ProgramOptions) -> None:
+    """Run the reference, which checks what a prediction takes on trust.
+
+    Raises
+    ------
+    StepError
+        What is wrong with the run. Nothing if the contents of tensors can't be had.
+    """
+    from stepgen.semantics import system
+
+    try:
+        loaded = program.load()
+    except StepError:
+        return
+    system.run(loaded.graph, loaded.inputs)
