@@ -110,7 +110,14 @@ class _Ways:
         if shares is None:
             raise self.made.node.failure(
                 f"its buffers {self.made.name} go to {node.name} as {stream.name}, and no circuit "
-                f"passes references through {node.op}"
+                f"passes references through {node.op}{_unless(node)}"
             )
         self.passed.add(node)
         return shares
+
+
+def _unless(node: Node) -> str:
+    """When references may pass an operator that repeats them."""
+    if not node.face.repeats(node):
+        return ""
+    return " by a stream, unless all that it goes to is streamify without ref and count"

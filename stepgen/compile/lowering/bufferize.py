@@ -27,7 +27,8 @@ class BufferizeCircuit(Circuit):
     """One PMU, with memory for two of the largest chunks, for all of a run, or at least for one."""
 
     covers = (
-        "chunks of bounded dims, or of `most` rows; references may be forked, partitioned, merged"
+        "chunks of bounded dims, or of `most` rows; references may be forked, repeated, "
+        "partitioned, and merged with those of the same bufferize"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

@@ -1,9 +1,10 @@
 """Expand becomes a ring buffer that replays elements."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...hw.units.expand.params import Expand
-from ...ir.dtypes import Buffer, Tile
+from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
 from ..circuit import Circuit
@@ -13,17 +14,16 @@ from ..lower import Lowering
 class ExpandCircuit(Circuit):
     """One ring buffer, for twice the largest element, or once where memory is scarce."""
 
-    covers = "all; references to buffers where they go to streamify alone"
+    covers = "all; references to buffers by a count, or where they go to streamify alone"
     moves = True
+
+    def shares(self, node: Node, outputs: Sequence[int]) -> int | None:
+        """Those of all copies, if their number is known."""
+        count = node.attrs["count"]
+        return None if count is None else int(count) * outputs[0]
 
     def lower(self, node: Node, to: Lowering) -> None:
         x = node.inputs[0]
-        if isinstance(x.dtype, Buffer):
-            raise to.fail(
-                node,
-                f"a circuit repeats references to buffers, {x}, only where they go to streamify "
-                f"without ref and count alone",
-            )
         base = wire_levels(x.dtype)
         if len(node.inputs) == 1 and x.rank < 1:
             raise to.fail(node, f"{x.name} is {x}, which has no dim to repeat over")

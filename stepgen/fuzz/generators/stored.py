@@ -107,6 +107,12 @@ def _ways(program: Program, way: Way, turns: int) -> Iterator[Way]:
     if not turns:
         _show(program, *way.selectors)
         yield way
+    elif not way.told and program.number(0, 4) == 0:
+        count = program.number(1, 2)
+        again = [s.promote(0).expand(count=count) for s in (way.refs, *way.selectors)]
+        if program.number(0, 1):
+            again = [s.flatten(0, 1) for s in again]
+        yield from _ways(program, Way(again[0], tuple(again[1:])), turns - 1)
     elif not way.selectors or program.number(0, 3) == 0:
         count = program.number(2, 3)
         copies = way.refs.fork(count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepgen.ir.dims import as_dim
-from stepgen.ir.dtypes import DataType, TupleType
+from stepgen.ir.dtypes import Buffer, DataType, TupleType
 from stepgen.ir.operator import Call, Operator
 from stepgen.ir.stream import Out
 
@@ -23,6 +23,8 @@ class Source(Operator):
             call.fail(f"an input needs a data type such as int8[1, 64], not {dtype!r}")
         if isinstance(dtype, TupleType):
             call.fail(f"each item of {dtype} needs an input of its own: zip these")
+        if isinstance(dtype, Buffer):
+            call.fail("buffers exist only on chip: take their tiles as an input and bufferize them")
         if not shape:
             call.fail("an input needs at least 1 dim, the number of its elements")
         for dim in (*shape, *dtype.dims):
