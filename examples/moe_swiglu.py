@@ -284,7 +284,7 @@ def checked_gate(program: str, gate: str, data: bool) -> None:
         raise sg.StepError(f'{program} needs gate "input" or "top_k", not {gate!r}')
     if gate == "top_k" and not data:
         raise sg.StepError(
-            f'{program} with gate "top_k" needs data: the experts are chosen by numbers'
+            f'{program} with gate "top_k" needs data=True: the experts are chosen by numbers'
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from ...ir.dtypes import FLAG, Selector, Tile
+from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
 
 Path = tuple[tuple[Node, int], ...]
@@ -68,6 +69,8 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
     """
     carrying = _carrying(packed)
     mine = frozenset(stream for stream, _ in carrying)
+    rows = {*mine, *others}
+    counted = _downstream(packed.graph, rows)
     ends: dict[Node, None] = {}
     apart = True
 
@@ -80,7 +83,7 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
         if node.face.is_sink:
             apart = False
         elif place in carrying and not node.face.steers(node, index):
-            apart = apart and _leaves_apart(node, index, {*mine, *others})
+            apart = apart and _leaves_apart(node, index, rows, counted)
         return apart
 
     _walk(packed, onward)
@@ -131,15 +134,32 @@ def _behind(node: Node, index: int, path: Path) -> Iterator[Place]:
         yield stream, path
 
 
-def _leaves_apart(node: Node, index: int, rows: Collection[Stream]) -> bool:
-    """Whether a node treats the rows at an input independently and alike."""
+def _downstream(graph: Graph, streams: Collection[Stream]) -> set[Stream]:
+    """These streams and all that are made of them, such as the weights that each tile asks for."""
+    found = set(streams)
+    front = [*streams]
+    while front:
+        for node, _ in graph.consumers(front.pop()):
+            new = set(node.outputs) - found
+            found |= new
+            front += new
+    return found
+
+
+def _leaves_apart(
+    node: Node, index: int, rows: Collection[Stream], counted: Collection[Stream]
+) -> bool:
+    """Whether a node treats the rows at an input independently and alike.
+
+    What comes beside each tile must come as often as there are tiles.
+    """
     function = node.attrs.get("fn")
     if function is None:
         return True
     if node.op == "flat_map" or not function.keeps_rows(index):
         return False
     return all(
-        stream in rows or not function.keeps_rows(other) or _single(stream)
+        stream in counted and (stream in rows or not function.keeps_rows(other) or _single(stream))
         for other, stream in enumerate(node.inputs)
     )
 

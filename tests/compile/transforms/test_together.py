@@ -56,3 +56,14 @@ def test_results_still_meet_what_was_routed_beside_them(order, tiling):
     for name in order:
         new = (OTHERS | {"tiling": TILINGS[tiling]})[name](new)
     check_same(old, new, inputs)
+
+
+@pytest.mark.parametrize("tiling", ["static", "capped"])
+def test_a_tile_whose_weight_comes_once_stays_one(tiling):
+    """The gate multiplies the tile of all tokens with a weight that is loaded once in a run."""
+    sizes = {"experts": 4, "top": 2, "width": 8, "inner": 8, "columns": 4}
+    old, inputs = moe_swiglu(**sizes, tokens=7, tiling="dynamic", gate="top_k")
+    new = TILINGS[tiling](old)
+    again = [node for node in new.graph.nodes if node.op == "reshape"]
+    assert len(again) == sizes["experts"]
+    check_same(old, new, inputs)
