@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import Buffer
 from stepgen.ir.operator import Call
 
 if TYPE_CHECKING:
@@ -23,13 +24,16 @@ def one_size(call: Call, dims: Sequence[Dim]) -> bool:
 
 
 def _uniform(stream: Stream, dim: Dim, rank: int) -> bool:
-    """Whether `dim` is a tile dim of a stream and has one value within each rank-`rank` chunk."""
+    """Whether `dim` has one value within each rank-`rank` chunk of a stream's tiles or buffers."""
     if dim not in stream.dtype.dims:
         return False
-    if rank == 0:
-        return True
+    held = stream.dtype.shape if isinstance(stream.dtype, Buffer) else ()
     node = stream.node
-    if rank <= node.face.repeats(node):
+    if rank <= node.face.repeats(node) and all(d.static == 1 for d in held):
         return True
     below = node.face.chunks(node, rank)
-    return below is not None and any(_uniform(s, dim, below) for s in node.inputs)
+    return below is not None and any(
+        _uniform(s, dim, below)
+        for index, s in enumerate(node.inputs)
+        if not node.face.steers(node, index)
+    )

@@ -21,6 +21,10 @@ def repeated(x: sg.Stream) -> sg.Stream:
     return x.promote(0).expand(count=4)
 
 
+def stored(x: sg.Stream, rank: int = 1) -> sg.Stream:
+    return x.bufferize(rank=rank)
+
+
 @pytest.mark.parametrize(
     "chunks",
     [
@@ -29,6 +33,10 @@ def repeated(x: sg.Stream) -> sg.Stream:
         lambda: repeated(tiles(3)).promote(1).flatten(0, 1),
         lambda: repeated(tiles(3)).reshape(chunk=2)[0].flatten(0, 1),
         lambda: repeated(repeated(tiles(3))).flatten(0, 1),
+        lambda: stored(tiles(3, 1)).streamify(count=4).flatten(0, 1),
+        lambda: stored(repeated(tiles(3))).fork(2)[1].streamify(),
+        lambda: stored(repeated(tiles(3))).streamify(shape=(4,), stride=(1,)),
+        lambda: stored(tiles(3, 1, 1)).expand(count=4).streamify().flatten(0, 1),
     ],
 )
 def test_repeated_tiles_can_be_folded(chunks: Callable[[], sg.Stream]) -> None:
@@ -51,6 +59,11 @@ def test_repeated_tiles_can_be_folded(chunks: Callable[[], sg.Stream]) -> None:
         lambda: repeated(tiles(3)).flatten(0, 1),
         lambda: tiles(3, 4),
         lambda: tiles(4).reshape(chunk=2)[0],
+        lambda: stored(tiles(3, 2)).streamify(count=2),
+        lambda: stored(tiles(3, 1)).streamify(count=2).flatten(0, 2),
+        lambda: stored(repeated(tiles(3, 2)), 2).streamify(shape=(4,), stride=(2,)),
+        lambda: stored(t := tiles(3, 2)).streamify(t.promote(0)),
+        lambda: stored(tiles(3, 1, 2)).expand(count=4).streamify().flatten(0, 1),
     ],
 )
 def test_other_tiles_can_not(chunks: Callable[[], sg.Stream]) -> None:

@@ -248,7 +248,11 @@ class Program:
     def step_retile_col(self, x: Stream, _: str) -> Stream:
         rank = self.number(1, 2)
         for _level in range(rank):
-            x = x.promote(0).expand(count=self.number(1, 3))
+            x, count = x.promote(0), self.number(1, 3)
+            if self.number(0, 2):
+                x = x.expand(count=count)
+            else:
+                x = stored.kept(self, x, 1).streamify(count=count).flatten(0, 1)
         return x.accum(sg.fn.retile_col(), rank=rank)
 
     def weights(

@@ -44,6 +44,10 @@ class Bufferize(Operator):
                 )
         return [Out(x.shape[:split], buffer, dict(enumerate(x.totals[rank:])), x.volume)]
 
+    def chunks(self, node: Node, rank: int) -> int:
+        """The stored dims are inside of each buffer."""
+        return rank + int(node.attrs["rank"])
+
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The buffers in use, and one tile at the input (paper, table of metrics)."""
         buffer = node.outputs[0].dtype

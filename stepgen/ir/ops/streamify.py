@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sympy
 
 from stepgen.ir.affine import last_tile
-from stepgen.ir.dims import Dim, show_shape, static
+from stepgen.ir.dims import Dim, show_shape, static, times
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
@@ -47,23 +47,21 @@ class Streamify(Operator):
             outer, above = buffers.shape, buffers.totals
         totals = {level + len(inner): total for level, total in enumerate(above)}
         volume = None
-        if len(outer) == len(buffers.shape) and call.attrs["shape"] is None:
-            totals, volume = _read_once(buffers, buffer, totals)
+        if ref is None and call.attrs["shape"] is None:
+            stored = buffers.origin.node.face.writes == "buffer"
+            if stored and call.attrs["count"] is None:
+                totals = dict(enumerate(buffers.origin.node.inputs[0].totals)) | totals
+            if stored or not any(d.is_ragged for d in buffer.shape):
+                volume = times([buffers.volume, call.attrs["count"] or 1])
         return [Out((*outer, *inner), buffer.tile, totals, volume)]
+
+    def chunks(self, node: Node, rank: int) -> int:
+        """All readings of a buffer are of one element."""
+        return max(0, rank - (node.outputs[0].rank - node.inputs[0].rank))
 
     def steers(self, node: Node, index: int) -> bool:
         """The reference does."""
         return index == 1
-
-
-def _read_once(
-    buffers: Stream, buffer: Buffer, totals: dict[int, sympy.Expr]
-) -> tuple[dict[int, sympy.Expr], sympy.Expr | None]:
-    """If each buffer is read once, the totals and the scalars are those that are stored."""
-    made = buffers.origin.node
-    if made.face.writes == "buffer":
-        return dict(enumerate(made.inputs[0].totals)) | totals, buffers.volume
-    return totals, None if any(d.is_ragged for d in buffer.shape) else buffers.volume
 
 
 def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
