@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,10 +66,12 @@ def _numbers(
     Inputs that the program does not return are drawn only where dims depend on them.
     """
     from stepgen.program import values
+    from stepgen.program.inputs import NotDrawn
 
     dims = values.dims(program, costs.symbols, run=False)
     if len(dims) < len(costs.symbols):
-        dims = values.dims(options.load(), costs.symbols)
+        with suppress(NotDrawn):
+            dims = values.dims(options.load(), costs.symbols)
     if len(dims) < len(costs.symbols):
         return dims, {}
     given = {s: dims[s.name] for s in costs.symbols}

@@ -32,6 +32,10 @@ CORNERS = 1 / 16
 """Share of drawn integers that are at an end of their type's range, or beside it."""
 
 
+class NotDrawn(StepError):
+    """An input that a program does not return has no known size."""
+
+
 def names(graph: Graph) -> dict[str, Stream | None]:
     """Inputs of a program by name: its input streams, and None for tensors."""
     return {**graph.inputs, **dict.fromkeys(graph.tensors)}
@@ -109,7 +113,7 @@ def _stream(rng: np.random.Generator, name: str, stream: Stream) -> Array:
     dims = [d.static for d in (*stream.shape, *dtype.dims)]
     shape = [d for d in dims if d is not None]
     if len(shape) < len(dims) or not isinstance(dtype, Tile | Selector):
-        raise StepError(
+        raise NotDrawn(
             f"the input {name} is {stream}, which can't be drawn: the program must return it, or "
             f"give it in a file with --inputs"
         )

@@ -100,6 +100,26 @@ def test_metrics_without_traffic(stepgen, here):
     assert said.json["numbers"]["intensity"] is None
 
 
+FREE = """
+import stepgen as sg
+
+
+def free():
+    g = sg.Graph("free")
+    g.output(g.input("x", sg.int8[1, 4], ("N",)).map(sg.fn.at_least(0)), "y")
+    return g
+"""
+
+
+def test_metrics_of_any_number_of_rows(stepgen, here):
+    """Formulas need no inputs, which the program does not return and nobody gives."""
+    (here / "free.py").write_text(FREE)
+    said = stepgen("metrics free.py:free")
+    assert said.code == 0
+    assert "4*N" in said.out
+    assert said.out.rstrip().endswith("no numbers: the inputs do not determine N")
+
+
 def test_run(stepgen, here):
     said = stepgen("run p.py:layer --out out.npz --save-inputs in.npz")
     assert said.code == 0
