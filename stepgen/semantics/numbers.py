@@ -153,9 +153,21 @@ def _numbers(data: Any, what: str) -> Array:
         raw = np.asarray(data)
     except (ValueError, TypeError, RuntimeError):
         raise StepError(f"{what} is no regular array of numbers") from None
-    if raw.dtype == object and raw.size and all(isinstance(v, int) for v in raw.flat):
-        wide = max(raw.flat, key=abs)
-        raise StepError(f"{what} holds an integer of {wide.bit_length()} bits, at most 64 can be")
+    if raw.dtype == float and not isinstance(data, np.ndarray) and (abs(raw) >= 2**53).any():
+        exact = np.array(data, dtype=object)  # numpy makes doubles of both 1 and 2**63 in a list
+        raw = exact if all(isinstance(v, int | np.integer) for v in exact.flat) else raw
+    if raw.dtype == object and raw.size and all(isinstance(v, int | np.integer) for v in raw.flat):
+        low, high = int(min(raw.flat)), int(max(raw.flat))
+        kind = np.uint64 if low >= 0 else np.int64
+        info = np.iinfo(kind)
+        if low < info.min or high > info.max:
+            wide = max(low.bit_length(), high.bit_length())
+            raise StepError(
+                f"{what} holds an integer of {wide} bits, at most 64 can be"
+                if wide > info.bits
+                else f"{what} holds {low} and {high}, which no integer type has both"
+            )
+        raw = raw.astype(kind)
     if raw.dtype.kind not in "biuf" and raw.dtype != bfloat16:
         raise StepError(f"{what} is no regular array of numbers, it holds {raw.dtype}")
     if np.ma.is_masked(data):

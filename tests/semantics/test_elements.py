@@ -120,3 +120,18 @@ def test_a_tile_of_one_element_may_be_a_number(element: sg.ElementType, given: o
     tokens = [to_tokens(way, kind) for way in ways]
     assert all(t == tokens[0] for t in tokens)
     assert [float(t.value[0, 0]) for t in tokens[0][:-1]] == [1, 0, 1]
+
+
+@given(st.lists(st.one_of(st.integers(0, 9), st.integers(2**52, 2**64 - 1)), min_size=1))
+def test_integers_in_a_list_keep_all_their_bits(given_numbers: list[int]) -> None:
+    """Also beside small ones, where numpy would make doubles."""
+    each = [np.uint64(n) if n > 2**63 else np.int64(n) for n in given_numbers[:-1]]
+    for way in (given_numbers, np.array(given_numbers, object), [*each, given_numbers[-1]]):
+        assert numbers.as_element(way, "address", "x").tolist() == given_numbers
+
+
+def test_integers_that_no_type_has_both() -> None:
+    with pytest.raises(StepError, match=r"x holds -1 and 18446744073709551615, which no integer"):
+        numbers.as_element([[-1, 2**64 - 1]], "int32", "x")
+    with pytest.raises(StepError, match="x holds an integer of 65 bits, at most 64 can be"):
+        numbers.as_element([[0, 2**64]], "address", "x")
