@@ -158,12 +158,12 @@ class Lowering:
             return Channel("", self.lanes, element.bits, rank, element=element.name, tail=tail)
         raise self.fail(node, f"{stream} has no hardware format, only tiles of numbers have")
 
-    def bound(self, node: Node, what: str, dims: Sequence[Dim]) -> int:
-        """Upper bound of a product of dims, for the size of a buffer."""
+    def bound(self, node: Node, what: str, dims: Sequence[Dim], *, instead: str = "") -> int:
+        """Upper bound of a product of dims, for a buffer's size; `instead` is another way out."""
         try:
             return buffer_bound(what, dims)
         except StepError as error:
-            raise self.fail(node, str(error)) from None
+            raise self.fail(node, f"{error}{instead and f'; or {instead}'}") from None
 
     def _free(self, name: str, taken: Container[str], node: str = "") -> str:
         """A unique name for a new row of a node beside those that are `taken`, if possible `name`.

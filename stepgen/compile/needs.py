@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..hw.design.table import Channel, Design
-from ..ir.dtypes import Tile
+from ..ir.dtypes import Selector, Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from ..ir.stream import Stream
+from ..ir.stream import Node, Stream
 from .budget import Budget
 from .cost import on_chip_bits
+from .transforms.rows import packs
 
 NAMED = 3
 """Needs that are told."""
@@ -112,18 +113,23 @@ def _said(group: list[Need], graph: Graph, unit_of: str) -> str:
 
 def _remedy(group: list[Need], graph: Graph) -> str:
     """What makes a memory smaller."""
-    streams = _streams(group[0], graph)
-    dims = [dim for s in streams for dim in s.shape]
-    dims += [s.dtype.rows for s in streams if isinstance(s.dtype, Tile)]
     if group[0].less:
         return group[0].less
-    if any(d.static is None for d in dims):
+    node = next((node for node in graph.nodes if node.name == group[0].where), None)
+    streams = _streams(group[0], node)
+    dims = [s.dtype.rows for s in streams if isinstance(s.dtype, Tile)]
+    if any(dim.static is None for dim in dims) and any(map(packs, graph.nodes)):
         return "a cap on rows: reshape(chunk=..., pad=None)"
-    return "fewer regions" if len(group) > 1 else "smaller tiles"
+    if node is not None and node.face.writes:
+        dims += [dim for s in streams for dim in s.shape]
+    for dim in dims:
+        if dim.static is None:
+            return f"a smaller bound of {dim}"
+    routed = any(isinstance(s.dtype, Selector) for other in graph.nodes for s in other.inputs)
+    return "fewer regions" if routed and len(group) > 1 else "smaller tiles"
 
 
-def _streams(need: Need, graph: Graph) -> list[Stream]:
+def _streams(need: Need, node: Node | None) -> list[Stream]:
     """What an operator of the program reads there; where that is not known, all that it reads."""
-    node = next((node for node in graph.nodes if node.name == need.where), None)
     inputs = [] if node is None else list(node.inputs)
     return inputs[need.place : need.place + 1] or inputs

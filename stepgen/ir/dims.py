@@ -304,9 +304,14 @@ def buffer_bound(what: str, dims: Iterable[Dim]) -> int:
     StepError
         If it has none.
     """
+    dims = list(dims)
     bound = product_bound(dims)
     if bound is None:
-        raise StepError(f"{what} has no upper bound, so no buffer can be made for it")
+        open_dim = next(d for d in dims if d.bound is None)
+        raise StepError(
+            f"{what} has no upper bound, so no buffer can be made for it: {open_dim} needs one, by "
+            f"bound= or most= where it is made"
+        )
     return bound
 
 

@@ -202,5 +202,5 @@ def test_a_refusal_counts_blocks() -> None:
     assert str(refused.value) == (
         "ring is too large for ULX3S (LFE5U-12F): with the least memory it takes 48 block RAMs of "
         "32, 16 too many (36 in units and FIFOs, 10 in the stream buffers, 2 in the link): "
-        "expand_0 takes 36 block RAMs for x, less with a cap on rows: reshape(chunk=..., pad=None)"
+        "expand_0 takes 36 block RAMs for x, less with a smaller bound of R"
     )

@@ -43,7 +43,8 @@ class BufferizeCircuit(Circuit):
         if rows is not None and rows <= most:
             most = 0
         if not most:
-            to.bound(node, f"the number of tiles of {buffer}", held)
+            rows_of = "bufferize(most=...) says how many rows there is memory for"
+            to.bound(node, f"the number of tiles of {buffer}", held, instead=rows_of)
         largest = slices * (most or rows or 0)
         outer = x.shape[: len(x.shape) - node.attrs["rank"]]
         keeps = not ways.in_order and to.stored.keeps(node, outer)
