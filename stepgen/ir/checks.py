@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepgen.ir.dtypes import Buffer
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 
@@ -36,7 +37,9 @@ def check(graph: Graph) -> None:
         for port, stream in enumerate(node.outputs):
             optional = port in face.optional_outputs and (face.is_sink or len(node.outputs) > 1)
             if stream not in used and not optional:
+                refers = isinstance(stream.dtype, Buffer)
+                what = "what streamify reads of it" if refers else "it"
                 raise StepError(
                     f"{node.op} at {node.where}: nothing reads {stream.name}, {stream}; use it or "
-                    f"make it an output of the graph"
+                    f"make {what} an output of the graph"
                 )

@@ -67,10 +67,10 @@ class Hazards:
             last = int(self._last[other.name][part].max())
             if last and not (waits(other, last) if waits else self._leads(other, node)):
                 raise StepError(
-                    f"{node.name} ({node.where}): the tile at element {part.start * self._unit} of "
-                    f"tensor {self.tensor.name} is used in an order that the program does not "
-                    f"decide: {other.name} {'loads' if _loads(other) else 'writes'} it too, and "
-                    f"neither of the two accesses waits for the other"
+                    f"{node.name} ({node.where}): tile {number} of tensor {self.tensor.name} is "
+                    f"used in an order that the program does not decide: {other.name} "
+                    f"{'loads' if _loads(other) else 'writes'} it too, and neither of the two "
+                    f"accesses waits for the other, as addresses made of its results would"
                 )
         self._count[node.name] += 1
         self._last[node.name][part] = self._count[node.name]

@@ -46,10 +46,10 @@ class Streamify(Operator):
         else:
             outer, above = buffers.shape, buffers.totals
         totals = {level + len(inner): total for level, total in enumerate(above)}
-        volume = None
-        if ref is None and call.attrs["shape"] is None:
+        volume, once = None, len(outer) == len(buffers.shape)
+        if call.attrs["shape"] is None and (once or ref is None):
             stored = buffers.origin.node.face.writes == "buffer"
-            if stored and call.attrs["count"] is None:
+            if stored and once:
                 totals = dict(enumerate(buffers.origin.node.inputs[0].totals)) | totals
             if stored or not any(d.is_ragged for d in buffer.shape):
                 volume = times([buffers.volume, call.attrs["count"] or 1])
