@@ -92,8 +92,7 @@ def alignment(
     letter = sg.random_offchip_load(places, written, tile=(1, 1), name="letters")
     scores = sg.random_offchip_load(letter, profile, tile=tile, name="profile")
     start = sg.linear_offchip_load(zero, tile=tile, shape=(1,), stride=(0,), ref=ranges)
-    rest = g.routing(is_first).counts[1]
-    back = g.feedback(sg.int32[tile], (rest,), "back")
+    back = g.feedback(sg.int32[tile], (is_first.count(1),), "back")
     above = sg.reassemble([start.flatten(0, 1), back], is_first, rank=0).flatten(0, 1)
     paired = scores.map(sg.fn.add(), above.map(sg.fn.shift_cols()))
     skipped = above.map(sg.fn.offset(-gap))

@@ -79,6 +79,8 @@ def moe(
             f"moe has the experts 0 to {experts - 1}, but the routing names "
             f"{routing.min() if routing.min() < 0 else routing.max()}"
         )
+    if not np.isfinite(skew):
+        raise sg.StepError(f"moe needs a skew that is a number, not {skew}")
     g = sg.Graph(f"moe_{tiling}")
     x = g.tensor("x", (tokens, width), sg.int8)
     y = g.tensor("y", (tokens * top, hidden), sg.int8)

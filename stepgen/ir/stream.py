@@ -11,7 +11,7 @@ import sympy
 from stepgen.ir import operator
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
-from stepgen.ir.dtypes import Buffer, DataType, Tile
+from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.methods import Methods
 from stepgen.ir.where import user_line
@@ -233,6 +233,35 @@ class Stream(Methods):
                 f"dim at {user_line()}: {self.name} of rank {self.rank} has no dim D{level}"
             )
         return self.shape[self.rank - level]
+
+    @checked
+    def count(self, consumer: int) -> Dim:
+        """How many of a stream's selectors name a consumer: the dim E_i of a Partition by them.
+
+        With it a loop declares what comes back, before there is a Partition.
+
+        Parameters
+        ----------
+        consumer : int
+            From 0 on.
+
+        Returns
+        -------
+        Dim
+
+        Raises
+        ------
+        StepError
+            If it is no stream of selectors, or they have no such consumer.
+        """
+        if not isinstance(self.dtype, Selector):
+            raise StepError(f"count at {user_line()}: {self.name} has no selectors but is {self}")
+        if not 0 <= consumer < self.dtype.n:
+            raise StepError(
+                f"count at {user_line()}: the selectors of {self.name} have the consumers 0 to "
+                f"{self.dtype.n - 1}, not {consumer}"
+            )
+        return self.graph.routing(self).counts[consumer]
 
     @checked
     def fifo(self, depth: int) -> Stream:

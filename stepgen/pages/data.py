@@ -52,7 +52,7 @@ def programs() -> Iterator[str]:
     for kind, names in (
         (Graph, ("input", "output", "tensor", "feedback")),
         (Feedback, ("connect",)),
-        (Stream, ("fifo", "dim")),
+        (Stream, ("fifo", "dim", "count")),
     ):
         for name in names:
             yield from entry(f"{kind.__name__}.{name}", getattr(kind, name))

@@ -126,6 +126,7 @@ MAKERS: dict[str, Callable[[SimpleNamespace], tuple[Callable[..., Any], dict[str
     "Graph.consumers": lambda w: (w.g.consumers, {"stream": w.x}),
     "Stream.fifo": lambda w: (w.x.fifo, {"depth": 4}),
     "Stream.dim": lambda w: (w.x.dim, {"level": 1}),
+    "Stream.count": lambda w: (w.sel.count, {"consumer": 1}),
     "Feedback.connect": lambda w: (_back(w).connect, {"stream": w.x}),
     "Tensor.grid": lambda w: (w.t.grid, {"tile": (4, 8)}),
     "Metrics.evaluate": lambda w: (

@@ -82,6 +82,17 @@ def test_equal_selectors_give_equal_dims() -> None:
     assert [str(s.shape[0]) for s in c] == ["E2", "E3"]
 
 
+def test_a_loop_declares_what_a_partition_will_send_it() -> None:
+    g = sg.Graph()
+    x, route = g.input("x", sg.int8[1, 4], (10,)), g.input("route", sg.Selector(2), (10,))
+    counts = [route.count(n) for n in range(2)]
+    assert [part.shape[0] for part in sg.partition(x, route.fork(2)[1], rank=0)] == counts
+    with pytest.raises(sg.StepError, match=r"count at .*: x\.0 has no selectors but is Stream"):
+        x.count(0)
+    with pytest.raises(sg.StepError, match=r"route\.0 have the consumers 0 to 1, not 2"):
+        route.count(2)
+
+
 def test_a_cycle_leaves_no_placeholder() -> None:
     g = sg.Graph()
     x = g.input("x", sg.int8[1, 4], (64,))
