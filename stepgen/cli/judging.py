@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from stepgen.cli.options import ProgramOptions
 
@@ -25,8 +25,14 @@ def judged(program: ProgramOptions) -> Iterator[None]:
         raise
 
 
-def judge(program: ProgramOptions) -> None:
+def judge(program: ProgramOptions, choices: Mapping[str, Sequence[int]] | None = None) -> None:
     """Run the reference, which checks what a prediction takes on trust.
+
+    Parameters
+    ----------
+    program : ProgramOptions
+    choices : mapping of str to sequence of int, optional
+        Those of the merges in order of arrival.
 
     Raises
     ------
@@ -39,4 +45,4 @@ def judge(program: ProgramOptions) -> None:
         loaded = program.load()
     except StepError:
         return
-    system.run(loaded.graph, loaded.inputs)
+    system.run(loaded.graph, loaded.inputs, choices=choices)

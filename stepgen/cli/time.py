@@ -49,8 +49,9 @@ def command(
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, with_data=program.load, every=every or json)
         off_chip = data["off_chip_bytes"]
-        if not varies and off_chip["symbolic"] not in (None, off_chip["model"]):
-            judge(program)
+        # Words of the bus have more bytes than a formula, never fewer.
+        if not varies and off_chip["model"] < (off_chip["symbolic"] or 0):
+            judge(program, data["choices"])
     seen = functools.partial(timeline.of_prediction, loaded.graph.name, experiment.prediction)
     files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:
