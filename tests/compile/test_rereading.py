@@ -44,11 +44,23 @@ def test_several_readings_of_repeated_references():
     assert [one.count for one in pmu_of(g).readings] == [2, 2]
 
 
-@pytest.mark.parametrize("more", ["count", "output"])
+def test_of_references_repeated_by_a_count_so_many_more_come_back():
+    g = sg.Graph("repeated")
+    refs = g.input("x", ROWS, ("N", 3)).bufferize(rank=1)
+    repeated = refs.promote(0).expand(count=3)
+    g.output(repeated.streamify(count=2), "y")
+    g.output(repeated.promote(0).expand(count=2).streamify(count=4), "z")
+    params = pmu_of(g)
+    assert [one.count for one in params.readings] == [2, 4]
+    assert params.shares == 3 * (1 + 2)
+
+
+@pytest.mark.parametrize("more", ["stream", "output"])
 def test_references_that_are_repeated_otherwise(more):
     g = sg.Graph("repeated")
-    repeated = kept(g).promote(0).expand(count=2)
-    g.output(repeated.streamify(count=3 if more == "count" else None), "y")
+    how = {"count": 2} if more == "output" else {"ref": g.input("ref", ROWS, (5, 4)), "rank": 1}
+    repeated = kept(g).promote(0).expand(**how)
+    g.output(repeated.streamify(count=3), "y")
     if more == "output":
         g.output(repeated, "z")
     with pytest.raises(sg.StepError, match=r"go to (expand_0 as promote_0|z as expand_0)"):
