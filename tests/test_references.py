@@ -14,6 +14,7 @@ from stepgen.compile.lower import lower
 from stepgen.compile.memories import Stored
 from stepgen.cosim.experiment import Experiment
 from stepgen.fuzz.generators.plain import draw
+from stepgen.hw.design.table import DesignError
 from stepgen.hw.units.pmu.params import Pmu
 from stepgen.ir.stalls import Stalls
 from stepgen.semantics.beats import to_beats
@@ -32,6 +33,8 @@ def reused(rows, lean=(), *, paced=True):
     names = frozenset(first.stored.kept)
     try:
         rows(Stored(names, lean, paced)).design({})
+    except DesignError:
+        raise
     except sg.StepError:
         return first
     return rows(Stored(names, lean, paced))

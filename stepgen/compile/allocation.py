@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ..hw.design.table import Design
+from ..hw.design.table import Design, DesignError
 from ..ir.errors import StepError
 from ..ir.garbage import no_searches
 from .budget import Budget, budget_of
@@ -104,6 +104,8 @@ class _Search:
             try:
                 rows = lowered(self.lower, lean, paced=paced)
                 self._made[key] = rows.design(self.depths, fuse=self.fuse)
+            except DesignError:
+                raise
             except StepError as error:
                 self._made[key] = error
         made = self._made[key]
@@ -115,6 +117,8 @@ class _Search:
         """What that design takes of the budget; infinite if there is none."""
         try:
             design = self.design(lean, paced=paced)
+        except DesignError:
+            raise
         except StepError:
             return math.inf
         return self.budget.design(design)

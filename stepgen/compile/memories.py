@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from ..hw.design.table import Design
+from ..hw.design.table import Design, DesignError
 from ..ir.dims import Dim, product_bound
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -127,5 +127,7 @@ def lowered(rows: Callable[[Stored], R], lean: Collection[str] = (), *, paced: b
 def _bits(rows: Rows) -> float:
     try:
         return on_chip_bits(rows.design({}))
+    except DesignError:
+        raise
     except StepError:
         return math.inf

@@ -22,15 +22,16 @@ class References:
     shares : mapping of Stream to int
         For each stream of references, how many come back of one that is on it: what a Bufferize
         starts with, and what copies and selections divide.
-    returning : tuple of Node
-        Operators that may send a reference on to outputs with fewer shares than it has.
+    returning : mapping of Node to int
+        Operators that may send a reference on to outputs with fewer shares than it has there: how
+        many come back of one that they take.
     in_order : bool
         Whether they come to one reader, once and in the order in which they were made.
     """
 
     readers: tuple[Node, ...]
     shares: Mapping[Stream, int]
-    returning: tuple[Node, ...]
+    returning: Mapping[Node, int]
     in_order: bool
 
 
@@ -66,7 +67,11 @@ def references(graph: Graph, made: Stream) -> References:
     return References(
         readers,
         found.shares,
-        tuple(node for node in passed if circuits()[node.op].returns(node, found.of(node))),
+        {
+            node: circuits()[node.op].shares(node, found.of(node)) or 0
+            for node in passed
+            if circuits()[node.op].returns(node, found.of(node))
+        },
         ordered and found.shares[made] == 1,
     )
 

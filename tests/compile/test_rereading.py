@@ -55,6 +55,20 @@ def test_of_references_repeated_by_a_count_so_many_more_come_back():
     assert params.shares == 3 * (1 + 2)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("beside", [0, 1, 3, 7])
+def test_a_partition_gives_back_what_it_may_whatever_else_reads(count, beside):
+    """Beside it references are read so often, and each is repeated so often before it."""
+    g = sg.Graph("routed")
+    refs = g.input("x", ROWS, ("N", 3)).bufferize(rank=1)
+    sel = g.input("sel", sg.Selector(2), ("N", count))
+    for n in range(beside):
+        g.output(refs.streamify(count=2), f"y{n}")
+    for n, part in enumerate(refs.promote(0).expand(count=count).partition(sel, rank=0)):
+        g.output(part.streamify(), f"z{n}")
+    assert pmu_of(g).shares == 2 * count + beside
+
+
 @pytest.mark.parametrize("more", ["stream", "output"])
 def test_references_that_are_repeated_otherwise(more):
     g = sg.Graph("repeated")

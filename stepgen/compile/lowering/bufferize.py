@@ -52,7 +52,7 @@ class BufferizeCircuit(Circuit):
         if keeps:
             live = max(1, to.bound(node, f"the number of buffers {made.name}", outer))
         shares = 0 if keeps else ways.shares[made]
-        rests = () if keeps else ways.returning
+        rests = {} if keeps else ways.returning
         if not fixed:
             page = max(LEAST, 1 << (-(-largest // LINKED) - 1).bit_length())
         elif shares > 1 or rests:
@@ -77,8 +77,8 @@ class BufferizeCircuit(Circuit):
         to.stored.bits[node] = params.page_bits
         to.stored.shares |= {} if keeps or ways.in_order else ways.shares
         ends = {}
-        for n, one in enumerate(rests):
-            bits = params.page_bits + index_bits(1 + ways.shares[one.inputs[0]])
+        for n, (one, given) in enumerate(rests.items()):
+            bits = params.page_bits + index_bits(1 + given)
             to.stored.rests[one] = to.add(Channel(f"{one.name}_rest", 1, bits, None))
             ends[f"rest_{n}"] = to.stored.rests[one]
         for n, reader in enumerate(ways.readers):

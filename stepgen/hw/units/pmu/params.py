@@ -229,8 +229,11 @@ class Pmu(UnitParams):
             if one.count is None:
                 ref = design.channel[unit.inputs[f"ref_{n}"]]
                 formats[f"ref_{n}"] = Format(ref.lanes, ref.bits, left + one.ref_base)
-        given = Format(1, self.page_bits + self.share_bits, None)
-        return misfit(unit, design, **formats, **dict.fromkeys(numbered("rest", self.rests), given))
+        for port in numbered("rest", self.rests):
+            bits = design.channel[unit.inputs[port]].bits - self.page_bits
+            number = min(max(bits, 1), self.share_bits)
+            formats[port] = Format(1, self.page_bits + number, None)
+        return misfit(unit, design, **formats)
 
     def _misshapen(self) -> str | None:
         """What is wrong with the memory."""
