@@ -121,7 +121,9 @@ class Program:
             return int(self.pick(0, *3 * (1, 2, 3)))
         name = f"D{len(self.extents)}"
         self.extents[name] = min(self.bound, self.pick(0, 1, 2, 3, 4, self.bound))
-        return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=self.bound)
+        # Many circuits need a bound: where none is known, most need none for whole streams.
+        bound = None if self.number(0, 2 if kind == "dynamic" else 9) == 0 else self.bound
+        return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=bound)
 
     def extent(self, dim: Dim) -> int:
         """The extent of one occurrence of a dim."""

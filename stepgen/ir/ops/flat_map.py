@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sympy
 
 from stepgen.ir.applying import Applying, tiles_of
-from stepgen.ir.dims import Dim, joined, product_bound
+from stepgen.ir.dims import Dim, joined, product_bound, times
 from stepgen.ir.dtypes import FLAG, Selector, Tile, TupleType
 from stepgen.ir.function import Cut, Function
 from stepgen.ir.graph import build
@@ -64,6 +64,8 @@ def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:
     """Number of pieces in all, if it is known."""
     if pieces.total is not None:
         return pieces.total
+    if not any(d.is_ragged for d in pieces.dims):
+        return times([x.totals[0], *(d.expr for d in pieces.dims)])
     piece = pieces.dtype
     if not isinstance(piece, Tile) or any(d.is_ragged for d in piece.dims):
         return None
