@@ -13,20 +13,21 @@ Layout = tuple[int, int] | None
 
 
 def tile_of(node: Node) -> tuple[int, int] | None:
-    """Shape of the tiles in which a node reads or writes its tensor; None for dynamic ones."""
+    """Shape of the tiles in which a node accesses its tensor; None for dynamic or empty ones."""
     if "tile" in node.attrs:
         rows, cols = node.attrs["tile"]
         return rows, cols
     stored = node.inputs[-1].dtype
     assert isinstance(stored, Tile)
     rows, cols = stored.rows.static, stored.cols.static
-    return None if rows is None or cols is None else (rows, cols)
+    return (rows, cols) if rows and cols else None
 
 
 def layout_of(node: Node) -> Layout:
     """The layout that a node takes its tensor to have.
 
-    A store that ends within a tile of its tensor, or whose tiles are dynamic, writes row by row.
+    A store that ends within a tile of its tensor, or whose tiles are dynamic or empty, writes row
+    by row.
     """
     (height, width), tile = node.graph.tensors[node.attrs["tensor"]].shape, tile_of(node)
     if tile is None or height % tile[0] or width % tile[1] or tile[1] == width:

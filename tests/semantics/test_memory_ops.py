@@ -11,6 +11,7 @@ import stepgen as sg
 from semantics import models
 from semantics.drawn import plain
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
+from stepgen.cosim.experiment import Experiment
 from stepgen.ir.dims import as_dim
 from stepgen.semantics.memory import as_bytes, from_image, to_image
 
@@ -81,6 +82,19 @@ def test_linear_store_of_tiles_of_any_rows(data: st.DataObject) -> None:
     y = execute(g, {"x": tiles}).tensors["y"]
     rows = [row for group in tiles for tile in group for row in tile.tolist()]
     assert y.tolist() == rows + [[0] * 4] * (27 - len(rows))
+
+
+@pytest.mark.parametrize("shape", [(0, 8), (2, 0), (0, 0)])
+def test_empty_tiles_store_nothing(shape: tuple[int, int]) -> None:
+    g = sg.Graph()
+    x = g.input("x", sg.int8[shape], (3,))
+    x.linear_offchip_store(g.tensor("t", (4, 8), sg.int8), name="put")
+    inputs = {"x": np.zeros((3, *shape), np.int8)}
+    assert not execute(g, inputs).tensors["t"].any()
+    if shape[1]:
+        prediction = Experiment(g, inputs).prediction
+        assert len(prediction.pushes["x"]) == 4
+        assert Experiment(g, inputs).traffic == (0, 0)
 
 
 def test_store_into_a_tensor_that_is_too_small() -> None:

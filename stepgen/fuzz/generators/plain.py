@@ -59,6 +59,8 @@ class Program:
         The longest dynamic or ragged extent.
     most : int
         Numbers of an input, at most.
+    unbounded : bool
+        Whether dims decided at run time may have no bound.
     overflows : bool
         Whether a run may end in the error of a memory that is too small.
     chunk_rank : int
@@ -71,6 +73,7 @@ class Program:
     bus = Bus()
     bound = BOUND
     most = 1 << 20
+    unbounded = True
     overflows = False
     chunk_rank = 1 << 20
 
@@ -121,9 +124,9 @@ class Program:
             return int(self.pick(0, *3 * (1, 2, 3)))
         name = f"D{len(self.extents)}"
         self.extents[name] = min(self.bound, self.pick(0, 1, 2, 3, 4, self.bound))
-        # Many circuits need a bound: where none is known, most need none for whole streams.
-        bound = None if self.number(0, 2 if kind == "dynamic" else 9) == 0 else self.bound
-        return (sg.dynamic if kind == "dynamic" else sg.ragged)(name, bound=bound)
+        make, rare = (sg.dynamic, 2) if kind == "dynamic" else (sg.ragged, 9)
+        free = self.unbounded and self.number(0, rare) == 0
+        return make(name, bound=None if free else self.bound)
 
     def extent(self, dim: Dim) -> int:
         """The extent of one occurrence of a dim."""

@@ -23,6 +23,7 @@ class Bounded(Program):
 
     bus = Bus(data_bits=32, burst=4)
     chunk_rank = 1
+    unbounded = False
 
     def __init__(
         self, seed: int, steps: Sequence[tuple[str, int]], lanes: int | None = None
