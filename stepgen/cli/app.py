@@ -122,9 +122,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.unraisablehook = lost
     try:
         starting.over()
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, end)
         code = execute(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except Exception:
+        if not ended:
+            raise
+        code = INTERRUPTED  # compiled code, as numba's, raises another exception in its place
     if code == INTERRUPTED and ended:
         code = 128 + ended[0]
     try:
@@ -136,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if code > BAD_INPUT:
         starting.fix(code)
+    if signal.getsignal(signal.SIGINT) is end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     starting.begin()  # Python takes a while to end
     sys.exit(code)
 

@@ -150,6 +150,31 @@ def _started(folder: Path, line: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+REPLACED = """
+import os, signal
+from stepgen.cli import app
+
+def command(words):
+    try:
+        os.kill(os.getpid(), signal.{name})
+        signal.pause()
+    except KeyboardInterrupt:
+        pass
+    raise TypeError("missing argument")
+
+app._run = command
+app.main([])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_another_exception_in_place_of_the_interrupt(name: str) -> None:
+    """Compiled code that is interrupted may raise what it will."""
+    line = [sys.executable, "-c", REPLACED.format(name=name)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=HANGS)
+    assert (done.returncode, done.stderr) == (128 + getattr(signal, name), "")
+
+
 def test_the_compiler_ends_too(here: Path) -> None:
     own = {"STEPGEN_CACHE": str(here / "cache")}
     line = "test p.py:layer --driver cpp"
