@@ -20,7 +20,7 @@ from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.retile_col import params as retile_col
 from stepgen.hw.units.rotate_pairs import params as rotate_pairs
 from stepgen.hw.units.shift_cols import params as shift_cols
-from stepgen.ir.dims import Dim, buffer_bound, product, static
+from stepgen.ir.dims import Dim, buffer_bound, held_at_once, product, static
 from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Cut, Folded, Mapped
@@ -130,13 +130,12 @@ class RetileCol(_Joining):
             )
         count = math.prod(n for n in dims if n is not None)
         bits = x.dtype.element.bits
-        chunks = buffer_bound(f"the number of chunks of {x.name}", x.shape[: len(x.shape) - rank])
         joined = retile_col.RetileCol(
             count=count,
             slices=-(-cols // lanes),
             rows=max(1, buffer_bound(f"the number of rows of {x.dtype}", [x.dtype.rows])),
             level=TILE_LEVELS + rank,
-            buffers=min(2, max(1, chunks)),
+            buffers=held_at_once(x.shape[: len(x.shape) - rank]),
             bits=bits,
         )
         return [joined, PackCols(count, cols, bits)] if cols % lanes and count > 1 else [joined]

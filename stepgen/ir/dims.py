@@ -315,6 +315,15 @@ def buffer_bound(what: str, dims: Iterable[Dim]) -> int:
     return bound
 
 
+def held_at_once(dims: Iterable[Dim]) -> int:
+    """How many of a stream's elements, or chunks, a memory at full rate holds; `dims` count them.
+
+    2, since one is written while the one before it is read, or 1 where no second one comes.
+    """
+    most = product_bound(dims)
+    return 2 if most is None else min(2, max(1, most))
+
+
 def product(dims: Sequence[Dim], symbols: Symbols) -> Dim:
     """The dim that results when adjacent dims are flattened.
 

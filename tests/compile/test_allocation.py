@@ -25,30 +25,31 @@ from stepgen.ir.errors import StepError
 from stepgen.program.inputs import complete
 
 TILE = sg.int8[sg.ragged("R", bound=3), 8]
+Count = int | str | sg.Dim
 
 
-def repeated(tiles: int = 5) -> sg.Graph:
+def repeated(tiles: Count = 5) -> sg.Graph:
     """Tiles that a ring buffer repeats."""
     g = sg.Graph("repeated")
     g.output(g.input("x", TILE, (tiles, 1)).expand(count=3, rank=1), "y")
     return g
 
 
-def joined(chunks: int = 4) -> sg.Graph:
+def joined(chunks: Count = 4) -> sg.Graph:
     """Tiles that are joined by columns."""
     g = sg.Graph("joined")
     g.output(g.input("x", sg.int8[3, 8], (chunks, 2)).accum(sg.fn.retile_col(), rank=1), "y")
     return g
 
 
-def stored(chunks: int = 4) -> sg.Graph:
+def stored(chunks: Count = 4) -> sg.Graph:
     """Chunks that are stored and read twice."""
     g = sg.Graph("stored")
     g.output(g.input("x", TILE, (chunks, 2)).bufferize(rank=1).streamify(count=2), "y")
     return g
 
 
-def multiplied(tiles: int = 4) -> sg.Graph:
+def multiplied(tiles: Count = 4) -> sg.Graph:
     """Tiles times tiles."""
     g = sg.Graph("multiplied")
     x, w = g.input("x", sg.int8[2, 8], (tiles,)), g.input("w", sg.int8[8, 12], (tiles,))
@@ -93,6 +94,13 @@ def test_each_memory_is_halved_where_it_is_scarce(name):
     graph = PROGRAMS[name]()
     full = size(name, lower(graph))
     assert size(name, lower(graph, onchip=least(graph) / KIB)) == full / 2
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_memory_needs_a_bound_for_the_whole_stream(name):
+    unbounded, none = lower(PROGRAMS[name]("N")), lower(PROGRAMS[name](sg.dynamic("N", bound=0)))
+    assert size(name, unbounded) == size(name, lower(PROGRAMS[name]()))
+    assert size(name, none) == size(name, lower(PROGRAMS[name](1)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ...hw.design.table import Channel, index_bits
 from ...hw.units.pmu.params import Pmu, Reading
+from ...ir.dims import held_at_once
 from ...ir.dtypes import Buffer
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
@@ -13,8 +14,6 @@ from ..circuit import Circuit
 from ..lower import Lowering
 from ..references import references
 
-LIVE = 2
-"""Largest chunks that there is memory for, if not for all: one is written while another is read."""
 LINKED = 16
 """Most pages of a chunk, where chunks differ in size."""
 LEAST = 4
@@ -48,7 +47,7 @@ class BufferizeCircuit(Circuit):
         largest = slices * (most or rows or 0)
         outer = x.shape[: len(x.shape) - node.attrs["rank"]]
         keeps = not ways.in_order and to.stored.keeps(node, outer)
-        live = LIVE if any(dim.bound is None or dim.bound > 1 for dim in outer) else 1
+        live = held_at_once(outer)
         if keeps:
             live = max(1, to.bound(node, f"the number of buffers {made.name}", outer))
         shares = 0 if keeps else ways.shares[made]

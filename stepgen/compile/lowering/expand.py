@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...hw.units.expand.params import Expand
-from ...ir.dims import product_bound
+from ...ir.dims import held_at_once
 from ...ir.dtypes import Tile
 from ...ir.stream import Node
 from ...ir.wire import wire_levels
@@ -33,8 +33,6 @@ class ExpandCircuit(Circuit):
         if base and isinstance(x.dtype, Tile):
             rows = to.bound(node, f"the number of rows of {x.dtype}", [x.dtype.rows])
             beats = max(rows, 1) * to.slices(node, x.dtype)
-        elements = product_bound(x.shape)
-        held = 2 if elements is None else min(2, elements)
         one = Expand(
             count=node.attrs["count"],
             capacity=max(2, beats),
@@ -42,7 +40,8 @@ class ExpandCircuit(Circuit):
             level=base + node.attrs["rank"],
             ref_base=wire_levels(ref.dtype) if ref else 0,
         )
-        params = to.sized(replace(one, capacity=max(2, beats * held)), one)
+        full = replace(one, capacity=max(2, beats * held_at_once(x.shape)))
+        params = to.sized(full, one)
         told = {"ref": to.input(node, 1, structure_only=True)} if ref else {}
         y = to.output(node, delay=params.delay(to.lanes))
         to.unit(node.name, params, x=to.input(node, 0), **told, y=y)
