@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import tempfile
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from ..hw.names import verilog_name
 from ..hw.verilog_kernel.params import sources_of
 from ..ir import text
 from ..ir.errors import StepError
+from ..ir.records import written
 from ..ir.versions import stamped
 from ..program import inputs
 from ..program.design_folder import (
@@ -268,4 +268,4 @@ def _packed(program: Program) -> bytes:
 def _text(manifest: Manifest) -> str:
     fields = {f.name: getattr(manifest, f.name) for f in dataclasses.fields(manifest)}
     fields["design"] = manifest.design.to_record()
-    return json.dumps(stamped(FORMAT, fields), indent=1) + "\n"
+    return written(stamped(FORMAT, fields), indent=1) + "\n"

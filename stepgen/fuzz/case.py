@@ -23,7 +23,7 @@ from ..ir.arguments import shown
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
-from ..ir.records import parsed, record
+from ..ir.records import parsed, record, written
 from ..ir.stalls import Stalls
 from ..ir.versions import stamped, unstamped
 from ..ir.wire import LANES
@@ -149,7 +149,7 @@ class Case(Run, _Program):
         fields["inputs"] = {name: _plain(value) for name, value in self.inputs.items()}
         for name in ("bus", "memory", "stalls"):
             fields[name] = dataclasses.asdict(fields[name])
-        return json.dumps(stamped(FORMAT, fields)) + "\n"
+        return written(stamped(FORMAT, fields)) + "\n"
 
     @staticmethod
     def load(path: Path) -> Case:
@@ -169,11 +169,11 @@ class Case(Run, _Program):
         StepError
             If it is none, or of a newer format.
         """
-        data = parsed(content, f"{where} is no case of the fuzzer")
+        data = parsed(content, f"{where} is no case of the fuzzer", infinite=True)
         if not isinstance(data, dict) or not {"graph", "inputs"} <= data.keys():
             raise StepError(f"{where} is no case of the fuzzer: it lacks a graph or inputs")
         with unstamped(data, FORMAT, where) as fields:
-            graph = text.loads(json.dumps(fields.pop("graph")), where)
+            graph = text.loads(written(fields.pop("graph")), where)
             given = fields.pop("inputs")
             if not isinstance(given, dict):
                 raise StepError(f"{where}: inputs must be an object, not {shown(given)}")

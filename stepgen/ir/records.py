@@ -1,9 +1,10 @@
-"""Dataclasses from JSON files, with the same validation as arguments."""
+"""JSON files, and dataclasses from them, with the same validation as arguments."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import typing
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -13,6 +14,35 @@ from stepgen.ir.arguments import Unfit, fit, shown
 from stepgen.ir.errors import StepError
 
 T = TypeVar("T")
+
+NUMBER = "number"
+"""The key of an infinite number, which JSON lacks: ``{"number": "-inf"}``."""
+
+INFINITE = {str(number): number for number in (math.inf, -math.inf)}
+
+
+def written(data: Any, **layout: Any) -> str:
+    """The JSON text of a value, which `parsed` reads.
+
+    Parameters
+    ----------
+    data : object
+        Numbers in it may be infinite, or NaN; a string could not be told from one of the user's,
+        so that they become objects: ``{"number": "-inf"}``.
+    **layout : object
+        As for `json.dumps`.
+    """
+    return json.dumps(_finite(data), allow_nan=False, **layout)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return {NUMBER: str(float(data))}
+    return data
 
 
 def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
@@ -24,7 +54,7 @@ def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
     what : str
         What it describes and its origin, for messages.
     infinite : bool
-        Whether numbers may be infinite.
+        Whether numbers may be infinite: as `written` has them, or as Python writes them.
 
     Raises
     ------
@@ -37,8 +67,14 @@ def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
             return float(name)
         raise ValueError(f"{name} is no number")
 
+    def table(pairs: Iterable[tuple[str, Any]]) -> Any:
+        found = _once(pairs)
+        if infinite and found.keys() == {NUMBER} and isinstance(found[NUMBER], str):
+            return INFINITE.get(found[NUMBER], found)
+        return found
+
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=table, parse_constant=constant)
     except RecursionError:
         raise StepError(f"{what}: it is nested too deeply") from None
     except ValueError as error:

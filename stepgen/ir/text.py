@@ -6,7 +6,6 @@ from it and are checked again when it is loaded.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -22,7 +21,7 @@ from stepgen.ir.function import Function, function
 from stepgen.ir.graph import Graph
 from stepgen.ir.names import identifier
 from stepgen.ir.operator import operators
-from stepgen.ir.records import parsed
+from stepgen.ir.records import parsed, written
 from stepgen.ir.registry import ONES_OWN
 from stepgen.ir.stream import Stream
 from stepgen.ir.system import SystemGraph
@@ -43,7 +42,7 @@ def dumps(graph: Graph, *, lines: bool = True) -> str:
     lines : bool
         Whether to keep the user's line of every node.
     """
-    return json.dumps(stamped(FORMAT, _fields(graph, lines)), indent=1)
+    return written(stamped(FORMAT, _fields(graph, lines)), indent=1)
 
 
 def _fields(graph: Graph, lines: bool) -> dict[str, Any]:

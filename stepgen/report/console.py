@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from ..compile.cost import on_chip_bits, unit_bits
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Channel, Design
 from ..ir.dims import show as show_extent
+from ..ir.records import written
 from ..timing.activity import STATES
 from ..tools.external import Tool
 
@@ -43,7 +43,7 @@ def show(*parts: RenderableType) -> None:
 
 def show_json(data: Mapping[str, Any]) -> None:
     """Print a document as JSON."""
-    print(json.dumps(data, indent=1, default=str))
+    print(written(data, indent=1, default=str))
 
 
 def warn(sentence: str) -> None:

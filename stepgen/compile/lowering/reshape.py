@@ -27,18 +27,18 @@ class ReshapeCircuit(Circuit):
             group = Group(chunk=chunk, level=base + node.attrs["dim"])
             to.unit(node.name, group, x=to.input(node, 0), y=to.output(node))
             return
-        rows, slices, pad = 1, 1, int(node.attrs["pad"])
+        rows, slices, pad = 1, 1, node.attrs["pad"]
         if isinstance(x.dtype, Tile) and base:
             if x.dtype.rows.static is None:
                 raise to.fail(node, f"a padding tile needs a static number of rows, not {x.dtype}")
             rows, slices = x.dtype.rows.static, to.slices(node, x.dtype)
-            pad = bits_of(node.attrs["pad"], x.dtype.element)
+            pad = bits_of(pad, x.dtype.element)
         params = Reshape(
             chunk=chunk,
             level=base,
             rows=rows,
             slices=slices,
-            pad=pad,
+            pad=int(pad),
             prompt=stops_unused(node.outputs[1]),
         )
         y, padding = to.output(node, 0), to.output(node, 1)

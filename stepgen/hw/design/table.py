@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,7 @@ from typing import Any, TypeVar
 
 from ...ir.arguments import take_fields
 from ...ir.errors import StepError
-from ...ir.records import parsed, record
+from ...ir.records import parsed, record, written
 from ...ir.versions import stamped, unstamped
 from ...ir.wire import KIND_BITS, stop_bits
 from . import older
@@ -381,7 +380,7 @@ class Design:
 
     def to_json(self) -> str:
         """The table as text."""
-        return json.dumps(stamped(FORMAT, self.to_record()), indent=1)
+        return written(stamped(FORMAT, self.to_record()), indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Design:
@@ -399,5 +398,5 @@ class Design:
 
 def record_hash(fields: Mapping[str, Any]) -> str:
     """SHA-256 of JSON values, however they are laid out as text."""
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    text = written(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
