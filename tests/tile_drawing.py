@@ -354,9 +354,10 @@ class TileProgram(Program):
         other = self.beside(f"{name}_col", sg.address[1, 1], x)
         self.longest = TILES - 1
         if self.number(0, 1):
-            return x.map(sg.fn.mask_causal(0, self.pick(None, 2)), count, other)
+            fn = self.pick(sg.fn.mask_causal, sg.fn.mask_cols, sg.fn.mask_rows)
+            return x.map(fn(0, self.pick(None, 2)), count, other)
         self.graph.output(other, f"{name}_other")
-        return x.map(sg.fn.mask_cols(0), count)
+        return x.map(self.pick(sg.fn.mask_cols, sg.fn.mask_rows)(0), count)
 
     def step_flags(self, x: Stream, name: str) -> Stream:
         """Flags joined to tiles, as numbers, and given from outside."""

@@ -1,4 +1,4 @@
-"""Functions that mask elements of a tile by their columns, or by their positions."""
+"""Functions that mask elements of a tile by their columns, rows, or positions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from stepgen.hw.units.mask import params as mask
+from stepgen.hw.units.mask.params import By
 from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
@@ -26,10 +27,16 @@ class _Masking(Mapped, abstract=True):
     """Puts a number, rounded to the element type, in place of the elements that are masked."""
 
     value: float
+    window: int | None = None
 
     extents_of: ClassVar[Literal["first"]] = "first"
     elements: ClassVar = NUMBERS
-    told: ClassVar[str]
+    by: ClassVar[By]
+    positions: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.window is not None and self.window < 1:
+            self.refuse(f"window must be at least 1, not {self.window}")
 
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
         """The tile is checked as for other functions, the numbers by `tile`."""
@@ -39,15 +46,41 @@ class _Masking(Mapped, abstract=True):
         """A tile like the first."""
         self.check(call, tiles)
         tile, *others = tiles
+        counted = len(others) == 1
+        number = f"number of {'columns' if self.by == 'cols' else self.by}"
+        needed = f"the {number}" if counted else self.positions
         for other in others:
             if other != SCALAR:
-                call.fail(f"{self} needs {self.told} as {SCALAR}, not {other}")
+                call.fail(f"{self} needs {needed} as {SCALAR}, not {other}")
+        if counted and self.window is not None:
+            call.fail(
+                f"{self} has a window, so it needs 2 addresses, {self.positions}, not a {number}"
+            )
         call.constant(str(self), self.value, tile.element)
         return tile
 
-    def keeps_rows(self, operand: int) -> bool:
-        """Those of the tile, where rows are not told apart."""
-        return operand == 0
+    def passed(self, rows: int, cols: int) -> Array:
+        """What is taken from the distance of positions, broadcast to the tile."""
+        row, col = np.arange(rows)[:, None], np.arange(cols)[None]
+        return {"cols": col, "rows": row, "both": col - row}[self.by]
+
+    def compute(self, at: Setting, tile: Array, *told: Array) -> Array:
+        """The tile with elements overwritten."""
+        last, *first = (int(number[0, 0]) for number in told)
+        apart = last - first[0] if first else last - 1
+        passed = self.passed(*tile.shape)
+        kept = passed <= apart
+        if self.window is not None:
+            kept &= passed > apart - self.window
+        masked: Array = np.where(kept, tile, numbers.constant(self.value, at.element))
+        return masked.astype(at.dtype, copy=False)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> mask.Mask | None:
+        """Rows and columns are counted."""
+        positions = len(without_stops) > 2
+        return mask.of_tile(tiles[0], self.value, lanes, self.by, positions, self.window)
 
 
 @dataclass(frozen=True)
@@ -57,32 +90,63 @@ class MaskCols(_Masking):
     Used for the scores of entries of a key cache that are not filled yet. The value is rounded to
     the element type; a count past the last column masks nothing.
 
+    With two addresses p and q in place of n, column j is at position q + j, and columns behind p
+    are masked: those where q + j > p. With a window so are those where p - q - j >= `window`. All
+    rows are at p, such as the heads of one query.
+
     Parameters
     ----------
     value : number
         A whole number where the elements are integers.
+    window : int, optional
+        Positions that are kept, p included; it needs p and q.
     """
 
     arity: ClassVar[int] = 2
-    told: ClassVar = "the number of columns"
+    optional: ClassVar[int] = 1
+    by: ClassVar = "cols"
+    positions: ClassVar = "the last position that is kept and that of the first column"
 
-    def compute(self, at: Setting, tile: Array, count: Array) -> Array:
-        """The tile with its last columns overwritten."""
-        masked = tile.copy()
-        masked[:, int(count[0, 0]) :] = numbers.constant(self.value, at.element)
-        return masked
-
-    def unit(
-        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> mask.Mask | None:
-        """Columns are counted."""
-        return mask.of_tile(tiles[0], self.value, lanes)
+    def keeps_rows(self, operand: int) -> bool:
+        """Those of the tile, where rows are not told apart."""
+        return operand == 0
 
     def largest_number(self, *types: DataType) -> int:
-        """The columns of a tile."""
+        """The columns of a tile; positions have no bound."""
         tile = types[0]
         assert isinstance(tile, Tile)
-        return tile.cols.static or 0
+        return ANY_NUMBER if len(types) > 2 else tile.cols.static or 0
+
+
+@dataclass(frozen=True)
+class MaskRows(_Masking):
+    """``[R, C]`` and a scalar address n -> rows from n on are `value`.
+
+    Used for rows of a cache that nobody has written yet: a product with 0 would keep the NaNs that
+    may be there. The value is rounded to the element type; a count past the last row masks nothing.
+
+    With two addresses p and q in place of n, row i is at position q + i, and rows behind p are
+    masked: those where q + i > p. With a window so are those where p - q - i >= `window`.
+
+    Parameters
+    ----------
+    value : number
+        A whole number where the elements are integers.
+    window : int, optional
+        Positions that are kept, p included; it needs p and q.
+    """
+
+    arity: ClassVar[int] = 2
+    optional: ClassVar[int] = 1
+    by: ClassVar = "rows"
+    positions: ClassVar = "the last position that is kept and that of the first row"
+
+    def largest_number(self, *types: DataType) -> int:
+        """The rows of a tile, if they are bounded; positions have no bound."""
+        tile = types[0]
+        assert isinstance(tile, Tile)
+        rows = tile.rows.bound if len(types) == 2 else None
+        return ANY_NUMBER if rows is None else min(rows, ANY_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -101,32 +165,9 @@ class MaskCausal(_Masking):
         Positions that a row sees, its own included.
     """
 
-    window: int | None = None
-
     arity: ClassVar[int] = 3
-    told: ClassVar = "positions of the first row and column"
-
-    def __post_init__(self) -> None:
-        if self.window is not None and self.window < 1:
-            self.refuse(f"window must be at least 1, not {self.window}")
-
-    def keeps_rows(self, operand: int) -> bool:
-        """None: what is masked depends on the number of a row."""
-        return False
-
-    def compute(self, at: Setting, tile: Array, row: Array, col: Array) -> Array:
-        """The tile with later elements overwritten, and those before the window."""
-        rows, cols = (np.arange(n, dtype=np.float64) for n in tile.shape)
-        ahead = float(int(row[0, 0]) - int(col[0, 0])) + rows[:, None] - cols
-        seen = (ahead >= 0) & (self.window is None or ahead < (self.window or 0))
-        masked: Array = np.where(seen, tile, numbers.constant(self.value, at.element))
-        return masked.astype(at.dtype, copy=False)
-
-    def unit(
-        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> mask.Mask | None:
-        """Columns are counted from the position of the row on."""
-        return mask.of_tile(tiles[0], self.value, lanes, positions=True, window=self.window)
+    by: ClassVar = "both"
+    positions: ClassVar = "positions of the first row and column"
 
     def largest_number(self, *types: DataType) -> int:
         """Positions have no bound."""

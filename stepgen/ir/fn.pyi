@@ -251,16 +251,48 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def mask_cols(self, value: float) -> Function:
+    def mask_cols(self, value: float, window: int | None = None) -> Function:
         """``[R, C]`` and a scalar address n -> columns from n on are `value`.
 
         Used for the scores of entries of a key cache that are not filled yet. The value is rounded to
         the element type; a count past the last column masks nothing.
 
+        With two addresses p and q in place of n, column j is at position q + j, and columns behind p
+        are masked: those where q + j > p. With a window so are those where p - q - j >= `window`. All
+        rows are at p, such as the heads of one query.
+
         Parameters
         ----------
         value : number
             A whole number where the elements are integers.
+        window : int, optional
+            Positions that are kept, p included; it needs p and q.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
+    def mask_rows(self, value: float, window: int | None = None) -> Function:
+        """``[R, C]`` and a scalar address n -> rows from n on are `value`.
+
+        Used for rows of a cache that nobody has written yet: a product with 0 would keep the NaNs that
+        may be there. The value is rounded to the element type; a count past the last row masks nothing.
+
+        With two addresses p and q in place of n, row i is at position q + i, and rows behind p are
+        masked: those where q + i > p. With a window so are those where p - q - i >= `window`.
+
+        Parameters
+        ----------
+        value : number
+            A whole number where the elements are integers.
+        window : int, optional
+            Positions that are kept, p included; it needs p and q.
 
         Returns
         -------

@@ -47,6 +47,8 @@ class Function(ABC):
         Its name in programs.
     arity : int
         Number of operand tiles.
+    optional : int
+        Tiles that it may be given beyond those.
     elements : tuple of ElementType
         Element types of operands.
     gathers : bool
@@ -70,6 +72,7 @@ class Function(ABC):
     EXAMPLE: ClassVar[str] = "fn.add()"
     name: ClassVar[str]
     arity: ClassVar[int] = 1
+    optional: ClassVar[int] = 0
     elements: ClassVar[tuple[ElementType, ...]] = NUMBERS
     gathers: ClassVar[bool] = False
     structural: ClassVar[bool] = False
@@ -113,8 +116,9 @@ class Function(ABC):
         StepError
             Through `call`, if they are not accepted.
         """
-        if len(tiles) != self.arity:
-            call.fail(f"{self} takes {self.arity} tiles, not {len(tiles)}")
+        numbers = range(self.arity, self.arity + self.optional + 1)
+        if len(tiles) not in numbers:
+            call.fail(f"{self} takes {' or '.join(map(str, numbers))} tiles, not {len(tiles)}")
         for tile in tiles:
             if tile.element not in self.elements:
                 names = ", ".join(str(e) for e in self.elements)

@@ -164,6 +164,9 @@ def _uses(kind: type[Function]) -> Iterator[Use]:
             numbers = dict.fromkeys((kind.arity, 1))
             tried = (o for number in numbers for o in operands(element, number))
             yield from itertools.islice(_fitting(kind, op, given, tried), 1)
+            for more in range(1, kind.optional + 1):
+                further = _fitting(kind, op, given, operands(element, kind.arity + more))
+                yield from itertools.islice(further, 1)
         yield from _fitting(kind, op, given, ((Operand(s),) for s in SELECTORS))
 
 

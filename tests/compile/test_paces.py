@@ -41,7 +41,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "as_tile": (structure.as_tile,),
     "running_max": (elements.running_max,),
     "place_row": (elements.place_row,),
-    "mask": (elements.mask_cols, elements.mask_causal),
+    "mask": (elements.mask_cols, elements.mask_rows, elements.mask_causal),
     "reshape": (structure.reshape,),
     "drop": (structure.drop,),
     "partition": (structure.partition,),

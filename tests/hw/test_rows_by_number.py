@@ -86,6 +86,33 @@ def test_columns_are_masked(seed, name):
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
+@pytest.mark.parametrize("seed", some_slow(range(6), 3))
+def test_rows_are_masked(seed, name):
+    draw, element = Draw([seed, 4]), ELEMENTS[name]
+    cols, value = draw.one((1, 2, 3, 4, 5, 8)), draw.one((0, -7, 100))
+    most = draw.one((7, (1 << BITS) - 1))
+
+    def beside(x):
+        return (number(draw.rng.integers(most + 1)),)
+
+    agrees(draw, sg.fn.mask_rows(value), element, cols, (0, 1, 2, 5), beside)
+
+
+@pytest.mark.parametrize("fn", [sg.fn.mask_cols, sg.fn.mask_rows])
+@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+def test_positions_are_masked_by_column_or_row(seed, fn):
+    draw = Draw([seed, 5])
+    element = ELEMENTS[draw.one(sorted(ELEMENTS))]
+    cols, window = draw.one((1, 2, 3, 4, 5, 8)), draw.one((None, 1, 3, 600))
+    least, most = draw.one(((0, cols + 2), (0, (1 << BITS) - 1), (500, 511)))
+
+    def beside(x):
+        return [number(n) for n in draw.rng.integers(least, most, 2)]
+
+    agrees(draw, fn(-7, window), element, cols, (0, 1, 2, 5), beside)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
 @pytest.mark.parametrize("seed", some_slow(range(8), 4))
 def test_later_positions_are_masked(seed, name):
     draw, element = Draw([seed, 3]), ELEMENTS[name]
@@ -101,12 +128,12 @@ def test_later_positions_are_masked(seed, name):
 @pytest.mark.parametrize(("row", "col"), [(510, 510), (511, 0), (0, 511)])
 def test_a_position_that_is_too_large_stops_the_unit(row, col):
     design = lone(
-        Mask(0, 1, 8, True),
-        [Channel("x", 2, 8, 2, 9), *(Channel(n, 1, BITS, 0, 9) for n in ("row", "col"))],
+        Mask(0, 1, 8, "both", True),
+        [Channel("x", 2, 8, 2, 9), *(Channel(n, 1, BITS, 0, 9) for n in ("last", "first"))],
         [Channel("y", 2, 8, 2, 9, 3)],
     )
     given = {"s_x": beats([([1, 2], 2)], 2)}
-    given |= {f"s_{n}": beats([([p], 0)], 1, np.uint64) for n, p in (("row", row), ("col", col))}
+    given |= {f"s_{n}": beats([([p], 0)], 1, np.uint64) for n, p in (("last", row), ("first", col))}
     wrong = 511 in (row, col)
     assert raises_error(design, given, limit=60) is wrong
     if wrong:
@@ -208,7 +235,7 @@ TILES, NUMBERS, MADE = (2, 8, 2), (1, BITS, 0), (2, 8, 2, 6, 3)
         (Mask(0, 1, 8), [(2, 8, 1), NUMBERS, MADE], "x must have tiles"),
         (Mask(0, 0, 8), [TILES, NUMBERS, MADE], "a row must have at least 1 beat, not 0"),
         (Mask(256, 1, 8), [TILES, NUMBERS, MADE], "256 is no pattern of 8 bits"),
-        (Mask(0, 1, 8, window=2), [TILES, NUMBERS, MADE], "2 columns are no window of a mask"),
+        (Mask(0, 1, 8, window=2), [TILES, NUMBERS, MADE], "2 positions are no window of a mask"),
         (Mask(0, 1, 8), [TILES, (1, BITS, 1), MADE], "at must be of rank 0"),
         (Mask(0, 1, 8), [TILES, NUMBERS, TILES], "y must be of rank 2 with 2 lanes of 8 bits 3"),
     ],

@@ -90,6 +90,7 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
         assert name in {
             "mask_causal",
             "mask_cols",
+            "mask_rows",
             "matmul",
             "matmul_add",
             "place_row",

@@ -347,6 +347,20 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "map: mask_cols(value=0) needs the number of columns as address 1x1, not int8 1x8",
     ),
     (
+        lambda: _two(lambda x, y: x.map(fn.mask_rows(0), y, y), (4,), (4,)),
+        "map: mask_rows(value=0) needs the last position that is kept and that of the first row "
+        "as address 1x1, not int8 1x8",
+    ),
+    (
+        lambda: _two(lambda x, n: x.map(fn.mask_rows(0, 3), n), (4,), (4,), sg.int8[2, 8], ADDRESS),
+        "map: mask_rows(value=0, window=3) has a window, so it needs 2 addresses, the last "
+        "position that is kept and that of the first row, not a number of rows",
+    ),
+    (
+        lambda: _x(_g(), 4).map(fn.mask_rows(0)),
+        "map: mask_rows(value=0) takes 2 or 3 tiles, not 1",
+    ),
+    (
         lambda: _two(lambda x, y: x.map(fn.place_row(), x, y), (4,), (4,), sg.int8[2, 1], ADDRESS),
         "map: place_row() can't place int8 2x1 as a row of int8 2x1",
     ),

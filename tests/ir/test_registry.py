@@ -26,6 +26,7 @@ def test_a_function_is_made_by_its_name(name: str) -> None:
     required |= {
         "tile_addresses": {"count": 2},
         "mask_cols": {"value": 0},
+        "mask_rows": {"value": 0},
         "mask_causal": {"value": 0},
         "lookup": {"table": tuple(range(-128, 128))},
         "top_k": {"k": 2},

@@ -75,8 +75,12 @@ def mask_cols(draw: Draw) -> Case:
     return by_number(Mask(0, 2, 8), draw, ROWS, "at")
 
 
+def mask_rows(draw: Draw) -> Case:
+    return by_number(Mask(0, 2, 8, "rows"), draw, ROWS, "at")
+
+
 def mask_causal(draw: Draw) -> Case:
-    return by_number(Mask(0, 2, 8, True, 2), draw, ROWS, "row_at", "col_at")
+    return by_number(Mask(0, 2, 8, "both", True, 2), draw, ROWS, "last_at", "first_at")
 
 
 def matmul(draw: Draw, bias: bool = False) -> Case:

@@ -160,6 +160,7 @@ def test_rows_are_placed_and_columns_masked(element: str) -> None:
     a, b = g.input("x", kind[5, 6], (7,)), g.input("row", kind[1, 6], (7,))
     n = g.input("n", ADDRESS, (7,))
     g.output(a.map(sg.fn.mask_cols(-3), n), "masked")
+    g.output(a.map(sg.fn.mask_rows(-3), n), "rows")
     index = g.input("i", ADDRESS, (7,))
     g.output(sg.map(sg.fn.place_row(), a, b, index), "placed")
     rows = [0, 1, 2, 3, 4, 0, 4]
@@ -167,6 +168,9 @@ def test_rows_are_placed_and_columns_masked(element: str) -> None:
     columns = np.arange(6)
     for n_valid, masked in enumerate(result.nested("masked")):
         assert (masked == np.where(columns < n_valid, x, np.array(-3, x.dtype))).all()
+    for n_valid, masked in enumerate(result.nested("rows")):
+        kept = (np.arange(5) < n_valid)[:, None]
+        assert (masked == np.where(kept, x, np.array(-3, x.dtype))).all()
     for i, placed in zip(rows, result.nested("placed"), strict=True):
         assert (placed == np.where((np.arange(5) == i)[:, None], row, x)).all()
 
@@ -184,15 +188,28 @@ def test_later_positions_are_masked(element: str, window: int | None) -> None:
     count = (len(positions),)
     a = g.input("x", KINDS[element][5, 6], count)
     p, q = (g.input(name, ADDRESS, count) for name in ("p", "q"))
-    g.output(a.map(sg.fn.mask_causal(-3, window), p, q), "y")
+    moved = {"mask_causal": (1, 1), "mask_cols": (0, 1), "mask_rows": (-1, 0)}
+    for name in moved:
+        g.output(a.map(getattr(sg.fn, name)(-3, window), p, q), name)
     first, second = zip(*positions, strict=True)
-    found = execute(g, {"x": [x] * len(positions), "p": first, "q": second}).nested("y")
-    for (p_0, q_0), masked in zip(positions, found, strict=True):
-        for i in range(5):
-            for j in range(6):
-                ahead = p_0 + i - (q_0 + j)
-                seen = ahead >= 0 and (window is None or ahead < window)
-                assert masked[i, j] == (x[i, j] if seen else -3)
+    result = execute(g, {"x": [x] * len(positions), "p": first, "q": second})
+    for name, (by_row, by_col) in moved.items():
+        for (p_0, q_0), masked in zip(positions, result.nested(name), strict=True):
+            for i in range(5):
+                for j in range(6):
+                    ahead = p_0 - q_0 + by_row * i - by_col * j
+                    seen = ahead >= 0 and (window is None or ahead < window)
+                    assert masked[i, j] == (x[i, j] if seen else -3)
+
+
+def test_a_row_that_is_masked_may_hold_anything() -> None:
+    g = sg.Graph()
+    x, n = g.input("x", sg.f32[3, 2], (1,)), g.input("n", ADDRESS, (1,))
+    g.output(x.map(sg.fn.mask_rows(0), n), "y")
+    junk = np.full((3, 2), np.nan, np.float32)
+    junk[0] = 1, 2
+    (y,) = execute(g, {"x": [junk], "n": [1]}).nested("y")
+    np.testing.assert_array_equal(y, [[1, 2], [0, 0], [0, 0]])
 
 
 @few

@@ -188,11 +188,12 @@ class Addressed(Bounded):
         return x.map(sg.fn.place_row(), row, self.addresses(f"{name}_at", x, tile.rows.static))
 
     def step_masked(self, x: Stream, name: str) -> Stream:
-        """Columns masked from a number on, or later positions than those of rows."""
+        """Columns or rows masked from a number on, or by positions."""
         most, value = columns_of(x) + self.number(0, 9), self.number(-9, 9)
         one = self.addresses(f"{name}_at", x, most + 1)
         if self.number(0, 1):
-            return x.map(sg.fn.mask_cols(value), one)
+            return x.map(self.pick(sg.fn.mask_cols, sg.fn.mask_rows)(value), one)
         window = self.pick(None, self.number(1, most))
-        other = self.addresses(f"{name}_col", x, most + 1)
-        return x.map(sg.fn.mask_causal(value, window), one, other)
+        other = self.addresses(f"{name}_first", x, most + 1)
+        fn = self.pick(sg.fn.mask_causal, sg.fn.mask_cols, sg.fn.mask_rows)
+        return x.map(fn(value, window), one, other)

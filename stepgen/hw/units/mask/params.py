@@ -1,10 +1,10 @@
-"""Mask: elements of a tile outside of a range of columns become a constant."""
+"""Mask: elements of a tile outside of a range of columns or rows become a constant."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ....ir.dtypes import Tile
 from ....ir.wire import TILE_LEVELS, wire_levels
@@ -16,16 +16,19 @@ from ...design.registers import UNTOLD
 from ...design.table import Design, Unit
 
 STAGES = 3
-"""The difference of positions; where columns are kept in the row; where in the beat."""
+"""The difference of numbers; what is kept of the row; where in the beat."""
+
+By = Literal["cols", "rows", "both"]
+"""Whether elements are masked by their column, their row, or by both."""
 
 
 @dataclass(frozen=True)
 class Mask(UnitParams):
     """``y`` is ``x`` with `value` in place of what is not kept.
 
-    By number: column j is kept where j is below the number in ``at``. By position: the element in
-    row i and column j is at ``row + i`` against ``col + j``; it is kept where the second is not
-    larger, and with a window where they differ by less than it.
+    An element is kept where a distance is at least 0, and with a window below it. The distance is
+    ``at - 1``, or ``last - first`` where masks go by position; from it is taken the number of the
+    element's column, or of its row, or of its column less that of its row.
 
     Parameters
     ----------
@@ -35,15 +38,18 @@ class Mask(UnitParams):
         Beats of a row.
     bits : int
         Bits of an element.
+    by : {"cols", "rows", "both"}
+        What is taken from the distance.
     positions : bool
         Whether it masks by position.
     window : int or None
-        Columns that a row keeps, at most; None for all.
+        Columns or rows that are kept, at most; None for all.
     """
 
     value: int
     slices: int
     bits: int
+    by: By = "cols"
     positions: bool = False
     window: int | None = None
 
@@ -54,7 +60,7 @@ class Mask(UnitParams):
     @property
     def inputs(self) -> tuple[str, ...]:
         """Tiles, and for each a number, or two positions."""
-        return ("x", "row", "col") if self.positions else ("x", "at")
+        return ("x", "last", "first") if self.positions else ("x", "at")
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         told = ", ".join(unit.inputs[port] for port in self.inputs[1:])
@@ -70,7 +76,9 @@ class Mask(UnitParams):
         if self.value < 0 or self.value.bit_length() > self.bits:
             return f"{self.value} is no pattern of {self.bits} bits"
         if self.window is not None and (self.window < 1 or not self.positions):
-            return f"{self.window} columns are no window of a mask by position"
+            return f"{self.window} positions are no window of a mask by position"
+        if self.by == "both" and not self.positions:
+            return "a mask by rows and columns needs positions"
         tiles = Format(design.lanes, self.bits, x.rank)
         told = Format(1, max(1, others[0].bits), x.rank - TILE_LEVELS)
         ports = dict.fromkeys(self.inputs[1:], told)
@@ -94,7 +102,7 @@ class Mask(UnitParams):
 
 
 def of_tile(
-    x: Tile, value: float, lanes: int, *, positions: bool = False, window: int | None = None
+    x: Tile, value: float, lanes: int, by: By, positions: bool, window: int | None
 ) -> Mask | None:
     """The unit for tiles of numbers of static columns; None for addresses."""
     if not wire_levels(x):
@@ -102,4 +110,4 @@ def of_tile(
     assert x.cols.static is not None
     bits = x.element.bits
     slices = -(-x.cols.static // lanes)
-    return Mask(pattern(value, x.element) % (1 << bits), slices, bits, positions, window)
+    return Mask(pattern(value, x.element) % (1 << bits), slices, bits, by, positions, window)

@@ -1,4 +1,4 @@
-"""Puts a constant in place of elements outside of a range of columns."""
+"""Puts a constant in place of elements outside of a range of columns or rows."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 
@@ -9,10 +9,10 @@ from .params import STAGES
 
 
 class MaskCore(UnitCore):
-    """Map of mask_cols and mask_causal.
+    """Map of mask_cols, mask_rows and mask_causal.
 
     One actor. Numbers stay at the heads of their FIFOs for a tile. In a pipeline follow from them
-    and from the row the columns that are kept, then the lanes of the beat.
+    and from the row the columns that are kept, or whether the row is, then the lanes of the beat.
 
     Parameters
     ----------
@@ -20,7 +20,8 @@ class MaskCore(UnitCore):
 
     Notes
     -----
-    One beat per cycle. Latency 3; two adders as wide as numbers, and a comparator for each lane.
+    One beat per cycle. Latency 3; two adders as wide as numbers, and where columns count a
+    comparator for each lane.
     Operands of different structure raise ``error``; so do positions that are too large, which stay
     where they are.
     Resources: ``benchmarks/RESULTS.md``, u1.
@@ -54,20 +55,23 @@ class MaskCore(UnitCore):
             )
         at, last = counter(m, fire & value, params.slices)
         row = Signal(bits)
-        if params.positions:
+        if params.by != "cols":
             with m.If(fire):
                 m.d.sync += row.eq(Mux(ends, 0, row + (x.stop != 0)))
 
-        # The last column that is kept, counted from the row's first; then from the beat's first.
-        lanes = self.design.lanes
+        # The distance of the row's first element, then of the beat's first.
         apart = numbers[0] - (numbers[1] if params.positions else 1)
-        apart = delayed(m, self._signal(m, apart, bits + 1), 1, reset_less=True)
-        newest = apart + delayed(m, row, 1, reset_less=True) if params.positions else apart
-        newest = delayed(m, self._signal(m, newest, len(newest)), 1, reset_less=True)
-        first = delayed(m, at * lanes, 2, reset_less=True)
-        kept = self._lanes_up_to(m, newest - first)
+        apart = self._stage(m, apart)
+        passed = delayed(m, row, 1, reset_less=True)
+        distance = {"cols": apart, "rows": apart - passed, "both": apart + passed}[params.by]
+        distance = self._stage(m, distance)
+        lanes = self.design.lanes
+        columns = 1 if params.by == "rows" else lanes  # with distances of their own
+        if params.by != "rows":
+            distance = distance - delayed(m, at * lanes, 2, reset_less=True)
+        kept = self._reaches(m, distance, columns)
         if params.window is not None:
-            kept &= ~self._lanes_up_to(m, newest - first - params.window)
+            kept &= ~self._reaches(m, distance - params.window, columns)
         kept = delayed(m, kept, 1, reset_less=True)
 
         kind, stop, data = (
@@ -75,7 +79,7 @@ class MaskCore(UnitCore):
         )
         elements = [data.word_select(n, params.bits) for n in range(lanes)]
         masked = Cat(
-            Mux(keep, element, params.value) for keep, element in zip(kept, elements, strict=True)
+            Mux(kept[n % columns], element, params.value) for n, element in enumerate(elements)
         )
         m.d.comb += [
             y.payload.kind.eq(kind),
@@ -93,13 +97,17 @@ class MaskCore(UnitCore):
         m.d.sync += self.error.eq(there & (large | Cat(wrong).any()))
         return m
 
-    def _signal(self, m, value, width):
-        """A signed value as a signal of so many bits."""
-        column = Signal(signed(width))
-        m.d.comb += column.eq(value)
-        return column
+    def _signal(self, m, value):
+        """A value as a signed signal."""
+        signal = Signal(signed(len(value)))
+        m.d.comb += signal.eq(value)
+        return signal
 
-    def _lanes_up_to(self, m, column):
-        """A bit for each lane: whether its number is at most that of a column, signed."""
-        column = self._signal(m, column, len(column))
-        return Cat(column >= n for n in range(self.design.lanes))
+    def _stage(self, m, value):
+        """A signed value a cycle later."""
+        return delayed(m, self._signal(m, value), 1, reset_less=True)
+
+    def _reaches(self, m, distance, columns):
+        """A bit for each column: whether its number is at most the distance, signed."""
+        distance = self._signal(m, distance)
+        return Cat(distance >= n for n in range(columns))
