@@ -117,7 +117,7 @@ def decoder(
     rope : bool
         Whether queries and keys are turned by their position, the length of the request's cache.
     gate : {"input", "top_k"}
-        Whether routing and scores are inputs, or decided on chip by a gate, which needs `data`.
+        Whether routing and scores are inputs, or decided on chip by a gate.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def decoder(
     """
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'decoder needs tiling "static" or "dynamic", not {tiling!r}')
-    checked_gate("decoder", gate, data)
+    checked_gate("decoder", gate)
     if gate == "top_k" and routing is not None:
         raise sg.StepError('decoder with gate "top_k" chooses the experts itself: give no routing')
     sizes = sizes_of(model, experts, top, width, inner)

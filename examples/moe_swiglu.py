@@ -85,8 +85,7 @@ def moe_swiglu(
         head-of-line blocking; without it FIFOs have the machine's depth.
     gate : {"input", "top_k"}
         Whether routing and scores are inputs, or decided on chip by a gate. The weights of the gate
-        are fitted to `routing`, which it repeats if there are no more tokens than columns; this
-        needs `data`.
+        are fitted to `routing`, which it repeats if there are no more tokens than columns.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def moe_swiglu(
         Selectors and, with `data`, activations, scores (of a token's experts in the order of their
         numbers) and weights, by name.
     """
-    checked_gate("moe_swiglu", gate, data)
+    checked_gate("moe_swiglu", gate)
     sizes = sizes_of(model, experts, top, width, inner)
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'moe_swiglu needs tiling "static" or "dynamic", not {tiling!r}')
@@ -278,14 +277,10 @@ def checked_routing(
     return routing
 
 
-def checked_gate(program: str, gate: str, data: bool) -> None:
-    """Raise an error if there is no such gate, or if it has no data to decide by."""
+def checked_gate(program: str, gate: str) -> None:
+    """Raise an error if there is no such gate."""
     if gate not in ("input", "top_k"):
         raise sg.StepError(f'{program} needs gate "input" or "top_k", not {gate!r}')
-    if gate == "top_k" and not data:
-        raise sg.StepError(
-            f'{program} with gate "top_k" needs data=True: the experts are chosen by numbers'
-        )
 
 
 def selectors(routing: npt.NDArray[np.int64], experts: int) -> npt.NDArray[np.bool_]:

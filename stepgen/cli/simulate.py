@@ -77,8 +77,9 @@ def command(
     json: bool,
 ) -> None:
     """Simulate timing and resource use on a described machine; tiles carry no data."""
-    from stepgen.program.tiles import simulate
+    from stepgen.program.tiles import simulate, simulate_with_data
     from stepgen.report import console, simulated, timeline
+    from stepgen.timing.tiles import known
     from stepgen.timing.tiles.depths import UNBOUNDED
     from stepgen.tools import waiting
 
@@ -87,9 +88,16 @@ def command(
     with waiting.progress(quiet=json) as progress, judged(program):
         progress("building the program", 0.0)
         loaded = program.load(tensors=False)
+        numbers_decide = bool(known.decided(loaded.graph))
+        if numbers_decide:
+            loaded = program.load()
         outdated = program.tell_outdated(loaded, json=json)
         progress("simulating", 0.3)
-        run = simulate(loaded.graph, loaded.inputs, machine, depths=depths, limit=cycles)
+        asked = (loaded.graph, loaded.inputs, machine)
+        if numbers_decide:
+            run, _ = simulate_with_data(*asked, depths=depths, limit=cycles)
+        else:
+            run = simulate(*asked, depths=depths, limit=cycles)
         progress("simulating (done)", 0.9)
         data = simulated.document(loaded, run)
     rows = timeline.MOST_ROWS if top is None else top

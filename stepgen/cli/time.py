@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,16 @@ def command(
     from stepgen.tools import waiting
 
     loaded = program.load(tensors=False)
+    with_data = functools.cache(program.load)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
+    if experiment.numbers_decide:
+        loaded, built = with_data(), experiment.design
+        experiment = dataclasses.replace(experiment, inputs=loaded.inputs, built=built)
     outdated = program.tell_outdated(loaded, json=json)
     varies = traffic_varies(experiment.design)
     with waiting.progress(quiet=json) as progress, judged(program):
         progress("predicting", 0.0)
-        data = document(experiment, program=loaded, with_data=program.load, every=every or json)
+        data = document(experiment, program=loaded, with_data=with_data, every=every or json)
         off_chip = data["off_chip_bytes"]
         # Words of the bus have more bytes than a formula, never fewer.
         if not varies and off_chip["model"] < (off_chip["symbolic"] or 0):

@@ -144,6 +144,11 @@ class Experiment:
             for name, tokens in given_tokens(self.graph, self.inputs).items()
         }
 
+    @property
+    def numbers_decide(self) -> bool:
+        """Whether selectors, flags or addresses are made of data, so that these decide cycles."""
+        return any(unit.params.decides for unit in self.design.units)
+
     @cached_property
     def unpredicted(self) -> str:
         """Why nothing is said of the cycles of the design; empty where they are predicted."""

@@ -236,7 +236,7 @@ def _predicted(run: Experiment, stimulus: Mapping[str, npt.NDArray[Any]]) -> Arr
         return {}
     case, design = run.case(), run.design
     assert case.counters is not None
-    key = files.decisive(stimulus, *known(run.graph, design), _numbers_decide(design))
+    key = files.decisive(stimulus, *known(run.graph, design), run.numbers_decide)
     return {
         "decisive": np.array(key),
         "cycles": np.array(case.cycles),
@@ -260,10 +260,6 @@ def _moves(run: Experiment) -> Arrays:
             for port, channel in channels.items():
                 moved[unit.name if outside else f"mem.{port}"] = cycles[channel]
     return moved
-
-
-def _numbers_decide(design: Design) -> bool:
-    return any(unit.params.decides for unit in design.units)
 
 
 def known(graph: Graph, design: Design) -> tuple[list[Port], list[Tensor]]:
@@ -361,7 +357,7 @@ def _values(
         "timing": dataclasses.asdict(experiment.memory),
         "seed": experiment.stalls.seed,
         "early": list(experiment.early),
-        "numbers_decide": _numbers_decide(design),
+        "numbers_decide": experiment.numbers_decide,
         "longest": longest,
         "longest_unpredicted": UNPREDICTED * longest if lengths else longest,
     }

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.params import UnitParams, params_class
+from stepgen.hw.units import load_all
+from stepgen.program import program
+
 WRITTEN = """
 import numpy as np
 import stepgen as sg
@@ -80,3 +85,52 @@ def test_of_a_run_that_cannot_be_the_cause_is_told(
     said = stepgen(f"{command} w.py:{program}")
     assert said.code == 2
     assert said.err.splitlines()[-1].startswith(f"stepgen: {sentence}")
+
+
+DECIDED = """
+import stepgen as sg
+
+
+def by(what: str = "top_k", rows: int = 5, data: bool = True):
+    g = sg.Graph("decided")
+    x = g.input("x", sg.int8[1, 8], (rows,))
+    w = g.tensor("w", (8, 3), sg.int8)
+    load = sg.linear_offchip_load(w, tile=(8, 3), shape=(1,), stride=(1,), ref=x)
+    y = x.map(sg.fn.matmul(), load.flatten(0, 1))
+    if what == "padding":
+        least = g.input("least", sg.int32[1, 1], (rows, 1))
+        row = y.reshape(chunk=1, pad=None)
+        flag = row.map(sg.fn.row_max()).map(sg.fn.compare("lt"), least)
+        z = x.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=flag)
+    elif what == "address":
+        at = g.tensor("at", (4, 1), sg.address)
+        place = sg.linear_offchip_load(at, tile=(1, 1), shape=(rows,), stride=(0,))
+        v = g.tensor("v", (4, 3), sg.int32)
+        z = y.map(sg.fn.add(), place.random_offchip_load(v, tile=(1, 3)))
+    else:
+        if what == "as_selector":
+            y = y.map(sg.fn.compare("lt"), g.input("least", sg.int32[1, 3], (rows,)))
+        chosen = y.map(sg.fn.top_k(1) if what == "top_k" else sg.fn.as_selector())
+        z = sg.reassemble(sg.partition(x, chosen, rank=0), chosen, rank=0)
+    g.output(z, "z")
+    return g
+"""
+
+
+def test_data_are_drawn_where_they_decide(stepgen, here) -> None:
+    """By each unit whose output no cycle model has: `run` and `test` draw them in any case."""
+    (here / "d.py").write_text(DECIDED)
+    deciding: set[str] = set()
+    for what in ("top_k", "as_selector", "padding", "address"):
+        loaded = program.load("d.py:by", {"what": what})
+        one = Experiment(loaded.graph, loaded.inputs)
+        deciding |= {unit.kind for unit in one.design.units if unit.params.decides}
+        time = stepgen(f"time d.py:by --set what={what} --json")
+        assert time.code == 0, time.err
+        assert time.json["cycles"] == one.prediction.cycles
+        tiles = stepgen(f"simulate d.py:by --set what={what} --json")
+        assert tiles.code == 0, tiles.err
+        assert stepgen(f"verilog d.py:by --set what={what} -o {what}").code == 0
+        assert stepgen(f"time {what} --json").json["cycles"] == one.prediction.cycles
+    base = UnitParams.decides
+    assert deciding == {k for k in load_all() if params_class(k).decides is not base}

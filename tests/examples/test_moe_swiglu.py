@@ -89,7 +89,6 @@ def test_the_full_qwen_layer_is_built_with_little_work() -> None:
         ({"top": 5}, "no more experts per token than there are, not experts=4, top=5, "),
         ({"tiling": "both"}, 'needs tiling "static" or "dynamic", not \'both\''),
         ({"gate": "softmax"}, 'moe_swiglu needs gate "input" or "top_k", not \'softmax\''),
-        ({"gate": "top_k"}, 'moe_swiglu with gate "top_k" needs data'),
         ({"columns": 48}, "an inner width divisible by columns, not 128 by 48"),
         ({"routing": np.zeros((2, 2), int)}, "64 tokens need a routing to 2 experts each, not one"),
         ({"routing": np.full((64, 2), 4)}, "there are the experts 0 to 3, but the routing names 4"),
