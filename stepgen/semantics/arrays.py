@@ -8,7 +8,7 @@ import numpy as np
 
 from stepgen.ir.errors import StepError
 from stepgen.semantics.host import check_memory
-from stepgen.semantics.numbers import Array
+from stepgen.semantics.numbers import Array, from_file
 
 ALONE = ""
 """Name of the array of an ``.npy`` file."""
@@ -34,11 +34,11 @@ def read(path: Path, what: str, otherwise: str) -> dict[str, Array]:
     try:
         found = np.load(path, allow_pickle=False)
         if not isinstance(found, np.lib.npyio.NpzFile):
-            return {ALONE: np.asarray(found)}
+            return {ALONE: from_file(np.asarray(found))}
         with found as file:
             entries = file.zip.infolist() if file.zip else []
             check_memory(sum(int(e.file_size) for e in entries), f"{what} {path}")
-            return dict(file)
+            return {name: from_file(array) for name, array in file.items()}
     except StepError:
         raise
     except OSError as error:

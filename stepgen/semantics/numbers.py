@@ -43,6 +43,14 @@ _NAN: Final = {
 }
 
 
+_BF16_IN_FILES: Final = np.dtype("V2")
+
+
+def from_file(x: Array) -> Array:
+    """An array as it was before numpy wrote it: bf16, which its files lack, comes back as bytes."""
+    return x.view(bfloat16) if x.dtype == _BF16_IN_FILES else x
+
+
 def name_of(x: Array) -> str:
     """Return the name of an array's element type.
 
@@ -150,7 +158,7 @@ def as_element(data: Any, name: str, what: str = "value") -> Array:
 def _numbers(data: Any, what: str) -> Array:
     """An array of booleans, integers or floats of any width."""
     try:
-        raw = np.asarray(data)
+        raw = from_file(np.asarray(data))
     except (ValueError, TypeError, RuntimeError):
         raise StepError(f"{what} is no regular array of numbers") from None
     if raw.dtype == float and not isinstance(data, np.ndarray) and (abs(raw) >= 2**53).any():
