@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "model": (r"stepgen\.(ir|timing)", _TABLE, _PARAMS),
     "timing": (r"stepgen\.(ir|timing)", _TABLE),
     "tools": (r"stepgen\.(ir|tools)", r"stepgen\.timing\.watch"),
+    "frontend": (_CORE, r"stepgen\.(tools|frontend)"),
     "program": (_CORE, _TABLE, r"stepgen\.(tools|program)"),
     "emit": (_CORE, r"stepgen\.(hw|tools|program|emit)"),
     "drivers": (r"stepgen\.drivers",),
@@ -148,6 +149,7 @@ def test_only_circuits_need_amaranth() -> None:
         ("emit/x.py", "from ..cosim.case import Case"),
         ("synth/x.py", "from ..cosim.case import Case"),
         ("drivers/x.py", "from ..ir.stalls import Stalls"),
+        ("frontend/x.py", "from ..program.program import load"),
     ],
 )
 def test_a_wrong_import_is_seen(place: str, text: str) -> None:

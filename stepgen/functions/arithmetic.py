@@ -24,6 +24,10 @@ class Add(Folding):
         """All pairs."""
         return numbers.add(a, b, at.element)
 
+    def exact(self, a: Array, b: Array) -> Array:
+        """In doubles."""
+        return np.asarray(a + b)
+
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
         return a + b
@@ -35,6 +39,10 @@ class Sub(Binary):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         return numbers.elementwise(np.subtract, at.element, a, b)
+
+    def exact(self, a: Array, b: Array) -> Array:
+        """In doubles."""
+        return np.asarray(a - b)
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -59,6 +67,10 @@ class Mul(Folding):
         """All pairs."""
         return numbers.multiply(a, b, at.element)
 
+    def exact(self, a: Array, b: Array) -> Array:
+        """In doubles."""
+        return np.asarray(a * b)
+
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
         return a * b
@@ -77,6 +89,10 @@ class Div(Binary):
         """`stepgen.semantics.tables.div`."""
         return tables.div(a, b)
 
+    def exact(self, a: Array, b: Array) -> Array:
+        """In doubles."""
+        return np.asarray(a / b)
+
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
         return a / b
@@ -88,6 +104,10 @@ class Maximum(Folding):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         return numbers.maximum(a, b)
+
+    def exact(self, a: Array, b: Array) -> Array:
+        """In doubles."""
+        return np.maximum(a, b)
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -104,6 +124,10 @@ class Minimum(Folding):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
         return numbers.minimum(a, b)
+
+    def exact(self, a: Array, b: Array) -> Array:
+        """In doubles."""
+        return np.minimum(a, b)
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -160,6 +184,10 @@ class AtLeast(Constant):
         """All elements."""
         return numbers.maximum(x, numbers.constant(self.c, at.element).astype(at.dtype))
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.maximum(x, self.c)
+
     def lane(self, x: Lane) -> Lane:
         """One element."""
         return x.maximum(self.c)
@@ -181,6 +209,10 @@ class AtMost(Constant):
         """All elements."""
         return numbers.minimum(x, numbers.constant(self.c, at.element).astype(at.dtype))
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.minimum(x, self.c)
+
     def lane(self, x: Lane) -> Lane:
         """One element."""
         return x.minimum(self.c)
@@ -201,6 +233,10 @@ class Offset(Constant):
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
         return numbers.add(x, numbers.constant(self.c, at.element), at.element)
+
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(x + self.c)
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
@@ -229,6 +265,10 @@ class Scale(Constant):
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
         return numbers.multiply(x, numbers.constant(self.c, at.element), at.element)
+
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(x * self.c)
 
     def lane(self, x: Lane) -> Lane:
         """One element."""

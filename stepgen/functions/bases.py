@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import sympy
 
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.accumulate import params as accumulate
 from stepgen.hw.units.pcu import params as pcu
-from stepgen.ir.dims import Dim
-from stepgen.ir.dtypes import INTEGERS, Tile, wide
+from stepgen.ir.dims import Dim, static
+from stepgen.ir.dtypes import INTEGERS, Tile, f32, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function, Mapped, Scanned
 from stepgen.ir.operator import Call
@@ -44,6 +45,13 @@ class Unary(Mapped, abstract=True):
     @abstractmethod
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
+
+    def exact(self, x: Array) -> Array:
+        """The function on real numbers, doubles of any shape, as models before lowering mean it.
+
+        A function that has no formula of its own computes in f32.
+        """
+        return _in_f32(self, x)
 
     def lane(self, x: pcu.Lane) -> pcu.Lane | None:
         """The arithmetic of one element in the circuit; None if there is none."""
@@ -98,6 +106,13 @@ class Binary(Mapped, abstract=True):
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
 
+    def exact(self, a: Array, b: Array) -> Array:
+        """The function on real numbers, doubles of any shape, as models before lowering mean it.
+
+        A function that has no formula of its own computes in f32.
+        """
+        return _in_f32(self, *np.broadcast_arrays(a, b))
+
     def lane(self, a: pcu.Lane, b: pcu.Lane) -> pcu.Lane | None:
         """The arithmetic of one pair in the circuit; None if there is none."""
         return None
@@ -125,6 +140,14 @@ class Binary(Mapped, abstract=True):
         rows = b.rows if a.rows == 1 else a.rows
         cols = b.cols if a.cols == 1 else a.cols
         return rows.expr * cols.expr
+
+
+def _in_f32(fn: Mapped, *operands: Array) -> Array:
+    """What `compute` gives for numbers of f32, as doubles."""
+    rows = [np.asarray(x, np.float32).reshape(-1, 1) for x in operands]
+    at = Setting(Tile(static(len(rows[0])), static(1), f32), np.dtype(np.float32), 1)
+    result = fn.compute(at, *rows)
+    return np.asarray(result, np.float64).reshape(operands[0].shape)
 
 
 class Running(Scanned, abstract=True):

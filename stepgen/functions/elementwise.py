@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -233,6 +234,10 @@ class Square(Unary):
         """All elements."""
         return numbers.multiply(x, x, at.element)
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.square(x)
+
     def lane(self, x: Lane) -> Lane:
         """One element."""
         return x * x
@@ -307,6 +312,14 @@ class Exp(Tabulated):
 
     cost: ClassVar[int] = 4
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.exp(x)
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+"""The error function, which numpy lacks."""
+
 
 class Gelu(Tabulated):
     """``x * Phi(x)``, Phi being the normal distribution: the exact GELU.
@@ -315,6 +328,10 @@ class Gelu(Tabulated):
     """
 
     cost: ClassVar[int] = 8
+
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(x * (1 + _erf(x / math.sqrt(2))) / 2, np.float64)
 
 
 class GeluTanh(Tabulated):
@@ -325,15 +342,27 @@ class GeluTanh(Tabulated):
 
     cost: ClassVar[int] = 8
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
 
 class Reciprocal(Tabulated):
     """``1 / x``, 1 operation per element."""
+
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(1 / x)
 
 
 class Rsqrt(Tabulated):
     """``1 / sqrt(x)``, 4 operations per element (paper, section 4.2)."""
 
     cost: ClassVar[int] = 4
+
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(1 / np.sqrt(x))
 
 
 class Silu(Tabulated):
@@ -342,14 +371,26 @@ class Silu(Tabulated):
     cost: ClassVar[int] = 8
     per_inner: ClassVar[bool] = True
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.asarray(x * (1 + np.tanh(x / 2)) / 2)
+
 
 class Sqrt(Tabulated):
     """``sqrt(x)``, counted as 4 operations per element like rsqrt."""
 
     cost: ClassVar[int] = 4
 
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.sqrt(x)
+
 
 class Tanh(Tabulated):
     """``tanh(x)``, counted as 4 operations per element like exp."""
 
     cost: ClassVar[int] = 4
+
+    def exact(self, x: Array) -> Array:
+        """In doubles."""
+        return np.tanh(x)

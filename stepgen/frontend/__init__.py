@@ -1,0 +1,30 @@
+"""Models as tensor graphs: built in Python, imported from PyTorch, or read from checkpoints.
+
+A `Model` is a list of operations, each of which computes whole tensors. What it computes is defined
+in plain numpy; the operations of every model are those of `stepgen.frontend.kinds`.
+"""
+
+from __future__ import annotations
+
+from .builder import Builder, Handle
+from .files import dumps, load, loads, save
+from .kind import Kind, Operands, Value
+from .model import Model, Op
+from .state import State
+from .weight import Weight
+
+__all__ = [
+    "Builder",
+    "Handle",
+    "Kind",
+    "Model",
+    "Op",
+    "Operands",
+    "State",
+    "Value",
+    "Weight",
+    "dumps",
+    "load",
+    "loads",
+    "save",
+]

@@ -1,0 +1,1 @@
+"""One file for each kind of operation of the tensor graph."""

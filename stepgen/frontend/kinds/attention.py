@@ -1,0 +1,77 @@
+"""Attention with a cache of keys and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kind import Kind, Operands, Value
+from ..run import Step
+from ..weight import Array
+
+
+@dataclass(frozen=True)
+class Attention(Kind):
+    """``softmax(scale * q @ k.T) @ v`` of each head, of queries, keys and values [T, heads, width].
+
+    Several heads of queries may share a head of keys and values. The weight ``window``, one number,
+    bounds how far back a query looks: itself and so many less one before it; 0 is no bound.
+
+    Parameters
+    ----------
+    scale : float
+    softcap : float
+        Scores become ``softcap * tanh(score / softcap)``; 0 leaves them.
+    causal : bool
+        Whether a query looks back only. Else it sees all tokens of a run, and there is no cache.
+    """
+
+    scale: float
+    softcap: float = 0.0
+    causal: bool = True
+
+    arity = 3
+    takes = ("window",)
+
+    def result(self, given: Operands) -> Value:
+        """Heads of values, as many as there are of queries."""
+        given.numbers(3)
+        q, k, v = given.values
+        if q.shape[2] != k.shape[2] or k.shape[1] != v.shape[1] or len(v.shape) != 3:
+            given.fail(f"queries {q}, keys {k} and values {v} do not fit together")
+        if int(q.shape[1]) % int(k.shape[1]):
+            given.fail(f"{q.shape[1]} heads of queries can't share {k.shape[1]} heads of keys")
+        given.expect("window")
+        return Value((*q.shape[:2], v.shape[2]))
+
+    def compute(  # type: ignore[override]
+        self, at: Step, q: Array, k: Array, v: Array, window: Array | float = 0.0
+    ) -> Array:
+        """All tokens of the run, which see those in the cache."""
+        if not self.causal and at.run.state is not None:
+            at.fail("it sees tokens to come, so a run can't be continued")
+        if self.causal:
+            k, v = at.append(k, v)
+        group = q.shape[1] // k.shape[1]
+        keys, values = np.repeat(k, group, 1), np.repeat(v, group, 1)
+        scores = np.einsum("thd,shd->hts", q, keys) * self.scale
+        if self.softcap:
+            scores = np.tanh(scores / self.softcap) * self.softcap
+        if self.causal:
+            back = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
+            seen = (back >= 0) & ((back < window) | (window == 0))
+            scores = np.where(seen, scores, -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        return np.asarray(np.einsum("hts,shd->thd", weights, values))
+
+    def flops(self, given: Operands, cached: int) -> int:
+        """Both products, 4 for an exponential, 3 for its maximum, sum and quotient."""
+        q, _, v = given.values
+        return int(q.shape[1]) * cached * (2 * int(q.shape[2]) + 2 * int(v.shape[2]) + 7)
+
+    def cached(self, given: Operands) -> int:
+        """A row of keys and one of values."""
+        _, k, v = given.values
+        return int(k.shape[1]) * (int(k.shape[2]) + int(v.shape[2])) if self.causal else 0

@@ -1,0 +1,37 @@
+"""Embedding: rows of a table by id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kind import Kind, Operands, Value
+from ..run import Step
+from ..weight import Array
+
+
+@dataclass(frozen=True)
+class Embedding(Kind):
+    """Row ``x`` of the weight ``table`` [entries, width], of ids or of positions."""
+
+    needs = ("table",)
+
+    def result(self, given: Operands) -> Value:
+        """A row of the table for each id."""
+        if given.x.element != "int32" or len(given.x.shape) != 1:
+            given.fail(f"it looks up ids, int32[T], not {given.x}")
+        _, width = given.dims("table", 2)
+        return Value((given.x.shape[0], width))
+
+    def compute(self, at: Step, x: Array, table: Array) -> Array:  # type: ignore[override]
+        """The rows."""
+        strange = np.flatnonzero((x < 0) | (x >= len(table)))
+        if strange.size:
+            first = int(strange[0])
+            at.fail(f"{x[first]} of token {first} is past its table of {len(table)} rows")
+        return np.asarray(table[x])
+
+    def touched(self, given: Operands) -> dict[str, int]:
+        """One row."""
+        return {"table": given.weights["table"][1]}

@@ -1,0 +1,46 @@
+"""Linear: rows times a matrix, and a bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kind import Kind, Operands, Value
+from ..run import Step
+from ..weight import Array
+
+
+@dataclass(frozen=True)
+class Linear(Kind):
+    """``x @ weight + bias``: weight [in, out], bias [out].
+
+    Parameters
+    ----------
+    transposed : bool
+        Whether the weight is [out, in], as that of a head which is tied to the embedding.
+    """
+
+    transposed: bool = False
+
+    needs = ("weight",)
+    takes = ("bias",)
+
+    def result(self, given: Operands) -> Value:
+        """A row of the outputs for each row."""
+        rows, cols = given.dims("weight", 2)
+        if self.transposed:
+            rows, cols = cols, rows
+        if given.numbers(2).width != rows:
+            given.fail(f"it takes rows of {rows}, not {given.x}")
+        given.expect("bias", cols)
+        return given.x.with_width(cols)
+
+    def compute(  # type: ignore[override]
+        self, at: Step, x: Array, weight: Array, bias: Array | float = 0.0
+    ) -> Array:
+        """All rows."""
+        return x @ (weight.T if self.transposed else weight) + bias
+
+    def flops(self, given: Operands, cached: int) -> int:
+        """2 for each element of the weight, 1 for one of the bias."""
+        rows, cols = given.weights["weight"]
+        return 2 * rows * cols + sum(given.weights.get("bias", ()))

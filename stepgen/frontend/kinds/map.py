@@ -1,0 +1,59 @@
+"""Map: a function of stepgen on each number, or on each pair of two values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...functions.bases import Binary, Unary
+from ...ir.function import Function
+from ..kind import Kind, Operands, Value
+from ..run import Step
+from ..weight import Array
+
+
+@dataclass(frozen=True)
+class Map(Kind):
+    """A function of one or two numbers, as `fn.silu()` or `fn.add()`.
+
+    Parameters
+    ----------
+    fn : Function
+        One whose results do not depend on other numbers.
+    """
+
+    fn: Function
+
+    @property
+    def arity(self) -> int:  # type: ignore[override]
+        """That of the function."""
+        return self.fn.arity
+
+    def result(self, given: Operands) -> Value:
+        """A value like the inputs."""
+        if not isinstance(self.fn, Unary | Binary) or self.fn.converts:
+            given.fail(f"{self.fn} is no function of real numbers, one by one")
+        given.numbers()
+        for other in given.values[1:]:
+            if other != given.x:
+                given.fail(f"{self.fn} needs two values of one type, not {given.x} and {other}")
+        return given.x
+
+    def compute(self, at: Step, *xs: Array) -> Array:  # type: ignore[override]
+        """All numbers."""
+        assert isinstance(self.fn, Unary | Binary)
+        return self.fn.exact(*xs)
+
+    def flops(self, given: Operands, cached: int) -> int:
+        """What the function costs, for each number."""
+        shape = [n for n in given.x.shape if isinstance(n, int)]
+        return int(np.prod(shape)) * getattr(self.fn, "cost", 1)
+
+    @property
+    def short(self) -> str:
+        """The name of the function."""
+        return self.fn.name
+
+    def __str__(self) -> str:
+        return f"map({self.fn})"

@@ -1,0 +1,48 @@
+"""Caches of a model between runs."""
+
+from __future__ import annotations
+
+from ..ir.errors import StepError
+from .weight import Array
+
+Key = tuple[str, tuple[int, ...]]
+"""An attention: name of the operation, number of the layer in each loop around it."""
+
+
+class State:
+    """Keys and values of the tokens so far, of every attention.
+
+    A run appends its tokens, so prefill, decode and chunked prefill are runs of many, of one and of
+    some tokens on one state.
+
+    Parameters
+    ----------
+    capacity : int, optional
+        Most tokens; without it there is no bound.
+
+    Attributes
+    ----------
+    rows : int
+        Tokens so far.
+    caches : dict
+        Keys [rows, heads, width] and values of each attention.
+    """
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self.capacity = capacity
+        self.rows = 0
+        self.caches: dict[Key, tuple[Array, Array]] = {}
+
+    def check(self, tokens: int, model: str) -> None:
+        """Check that there is room for more tokens.
+
+        Raises
+        ------
+        StepError
+            If the caches are full.
+        """
+        if self.capacity is not None and self.rows + tokens > self.capacity:
+            raise StepError(
+                f"{model}: its caches hold {self.capacity} tokens, {self.rows} are there and "
+                f"{tokens} more do not fit; a cache of {self.rows + tokens} would hold them"
+            )

@@ -1,0 +1,85 @@
+"""Files of safetensors: names, shapes and numbers, nothing that is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..ir.errors import StepError
+from .weight import Array, Weight
+
+_ELEMENTS: Final = {
+    **{"BF16": "bf16", "F32": "f32", "F64": "f64", "I32": "int32"},
+    **{"F16": "f32", "I64": "int32", "BOOL": "int32", "U8": "int32"},
+}
+"""Element types of files, and of the weights that they become."""
+
+
+class TensorFile:
+    """A file of safetensors; its numbers are read when they are needed.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    StepError
+        If there is no such file, it is damaged, or it has numbers of an unknown type.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.weights: dict[str, Weight] = {}
+        with self._open() as file:
+            self.metadata: dict[str, str] = file.metadata() or {}
+            for name in file.keys():  # noqa: SIM118
+                told = file.get_slice(name)
+                element = _ELEMENTS.get(told.get_dtype())
+                if element is None:
+                    raise StepError(
+                        f"{path}: {name} has numbers of {told.get_dtype()}, known are "
+                        f"{', '.join(_ELEMENTS)}"
+                    )
+                self.weights[name] = Weight(told.get_shape(), element, partial(self._read, name))
+
+    def _open(self) -> Any:
+        from safetensors import SafetensorError, safe_open
+
+        if not self.path.is_file():
+            raise StepError(f"there is no file {self.path}")
+        try:
+            return safe_open(self.path, framework="np")
+        except (SafetensorError, OSError) as error:
+            raise StepError(f"{self.path} is no file of safetensors: {error}") from None
+
+    def _read(self, name: str) -> Array:
+        with self._open() as file:
+            found: Array = file.get_tensor(name)
+        if found.dtype == np.float16:
+            return found.astype(np.float32)
+        if found.dtype.kind in "iub":
+            return found.astype(np.int32)
+        return found
+
+
+def write(path: Path, weights: Mapping[str, Weight], metadata: Mapping[str, str]) -> None:
+    """Write a file of safetensors.
+
+    Parameters
+    ----------
+    path : Path
+    weights : mapping of str to Weight
+    metadata : mapping of str to str
+        Texts in the header.
+    """
+    from safetensors.numpy import save_file
+
+    arrays = {name: np.ascontiguousarray(w.array) for name, w in sorted(weights.items())}
+    # ascontiguousarray makes a dim of a single number.
+    arrays = {name: a.reshape(weights[name].shape) for name, a in arrays.items()}
+    save_file(arrays, path, dict(metadata))
