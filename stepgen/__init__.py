@@ -60,6 +60,7 @@ from stepgen.ir.tensor import Tensor
 from stepgen.ir.text import load, save
 
 if _typing.TYPE_CHECKING:
+    from stepgen import frontend as frontend
     from stepgen.board.device import Device as Device
     from stepgen.cosim.system import System as System
 
@@ -103,10 +104,12 @@ __all__ = [
 if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """`Device` and `System` when they are first asked for: they take many modules."""
-        if name not in ("Device", "System"):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from stepgen.board.device import Device
-        from stepgen.cosim.system import System
+        """`Device`, `System`, `frontend` when they are first asked for: they take many modules."""
+        from importlib import import_module
 
-        return {"Device": Device, "System": System}[name]
+        if name == "frontend":
+            return import_module("stepgen.frontend")
+        homes = {"Device": "stepgen.board.device", "System": "stepgen.cosim.system"}
+        if name not in homes:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)

@@ -81,13 +81,12 @@ class Weight:
     @property
     def size(self) -> int:
         """Number of elements."""
-        size: int = math.prod(self.shape)
-        return size
+        return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
         """Size in memory."""
-        return self.size * ELEMENTS[self.element].itemsize
+        return self.size * int(ELEMENTS[self.element].itemsize)
 
     def moved(self, shape: Sequence[int], how: Callable[[Array], Array]) -> Weight:
         """The same numbers, or some of them, in another order."""
