@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..ir.errors import StepError
 from ..semantics.arrays import read as read_arrays
+from . import spreadsheet
 
 Routing = npt.NDArray[np.int64]
 """Experts chosen per token, shape [tokens, top]."""
@@ -22,7 +23,7 @@ def read(path: Path) -> Routing:
     ----------
     path : Path
         ``.npy``; ``.npz`` with one array, or one called ``data``; or ``.csv`` with one token per
-        line. A line of names at the top of a csv file is skipped.
+        line, as `spreadsheet.read` takes it.
 
     Returns
     -------
@@ -74,11 +75,11 @@ def table(path: Path, what: str) -> npt.NDArray[np.generic]:
             raise StepError(f"{path} is no {what}: it needs an array called data, it has {some}")
         return arrays.get("data", next(iter(arrays.values())))
     try:
-        return _csv(path)
+        return spreadsheet.read(path)
     except OSError as error:
         raise StepError(f"can't read the {what} {path}: {error.strerror or error}") from None
-    except ValueError:
-        raise StepError(none) from None
+    except ValueError as error:
+        raise StepError(f"{path} is no {what}: {error}") from None
 
 
 def integers(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.int64]:
@@ -95,12 +96,3 @@ def integers(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.i
         if small.all() and np.array_equal(numbers, np.rint(numbers)):
             return numbers.astype(np.int64)
     raise StepError(f"{otherwise}, not {numbers.dtype}")
-
-
-def _csv(path: Path) -> npt.NDArray[np.generic]:
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    if lines and not any(c.isdigit() for c in lines[0]):
-        lines = lines[1:]
-    if not lines:
-        raise ValueError
-    return np.loadtxt(lines, delimiter=",", ndmin=2)

@@ -35,12 +35,40 @@ def write(path, content):
         ("r.npz", {"experts": CHOSEN}),
         ("r.csv", "0,3\n2,1\n7,0\n"),
         ("r.csv", "first,second\n0, 3\n2, 1\n\n7, 0"),
+        ("r.csv", "# expert1, expert2\n0,3\n2,1\n7,0 # the last\n"),
     ],
 )
 def test_files(here, name, content):
     read = routing.read(write(here / name, content))
     assert read.dtype == np.int64
     assert np.array_equal(read, CHOSEN)
+
+
+SPREADSHEETS = [
+    (encoding, delimiter, names, end, quote, rest)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16")
+    for delimiter in (",", ";", "\t")
+    for names in ("", "expert 1{0}expert 2\n", "Länge{0}ß\n")
+    for end in ("\n", "\r\n")
+    for quote in ("", '"')
+    for rest in ("", "{0}{0}", "\n{0}\n")
+]
+
+
+def test_spreadsheets(here):
+    """Byte order mark, separators, names, ends of lines, quotes, empty columns and rows."""
+    for encoding, delimiter, names, end, quote, rest in SPREADSHEETS:
+        empty = rest.format(delimiter)
+        lines = [delimiter.join(f"{quote}{n}{quote}" for n in row) + empty for row in CHOSEN]
+        text = (names.format(delimiter) + "\n".join([*lines, ""])).replace("\n", end)
+        path = here / "r.csv"
+        path.write_bytes(text.encode(encoding))
+        assert np.array_equal(routing.read(path), CHOSEN), (encoding, text)
+        path.write_bytes(text.replace("7", "seven").encode(encoding))
+        with pytest.raises(
+            StepError, match=r"line \d+, column 1 holds 'seven', which is no number"
+        ):
+            routing.read(path)
 
 
 def test_one_expert_per_token(here):
@@ -54,9 +82,25 @@ def test_one_expert_per_token(here):
         ("r.csv", None, "can't read the routing r.csv: No such file or directory"),
         ("r.npy", b"abc", "r.npy is no routing: it holds no table of numbers"),
         ("r.npz", b"abc", "r.npz is no routing: it holds no table of numbers"),
-        ("r.csv", "", "r.csv is no routing: it holds no table of numbers"),
-        ("r.csv", "1,2\n3\n", "r.csv is no routing: it holds no table of numbers"),
-        ("r.csv", "1,2\n3,x\n", "r.csv is no routing: it holds no table of numbers"),
+        ("r.csv", "", "r.csv is no routing: it holds no numbers"),
+        ("r.csv", "first,second\n", "r.csv is no routing: it holds no numbers"),
+        ("r.csv", "1,2\n\n3\n", "r.csv is no routing: line 3 has 1 column, but line 1 has 2"),
+        (
+            "r.csv",
+            "1,2\n3,x\n",
+            "r.csv is no routing: line 2, column 2 holds 'x', which is no number",
+        ),
+        ("r.csv", "1,2\n,3\n", "r.csv is no routing: line 2, column 1 holds no number"),
+        (
+            "r.csv",
+            "a,b\n1,2\na,b\n",
+            "r.csv is no routing: line 3, column 1 holds 'a', which is no number",
+        ),
+        (
+            "r.csv",
+            "1 2\n3 4\n",
+            "r.csv is no routing: line 1, column 1 holds '1 2', which is no number",
+        ),
         (
             "r.npy",
             np.arange(4),
