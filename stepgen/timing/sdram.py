@@ -180,10 +180,12 @@ def _tick(M: Memory, a: int, t: int) -> int:
             M[a + P.turn] = M[a + P.cas] + M[a + P.burst]
         if last:
             M[a + P.current] = 0
-            M[a + P.recover] = M[a + P.burst] - 1
+            closes = M[a + P.burst] - 1
             if write:
-                M[a + P.recover] += M[a + P.wr] - 1
+                closes += M[a + P.wr] - 1
                 push(M, M[a + P.answers], t, 0)
+            # Another bank may still recover from a write.
+            M[a + P.recover] = max(M[a + P.recover], closes)
 
     if following == EMPTY:
         _pick(M, a, t)

@@ -47,7 +47,7 @@ FAST = replace(TIMING, cas=2, rcd=2, rp=2, ras=4, rc=6, rfc=7, wr=2, late=1)
 SETTINGS = {
     "16 pins, 64 bits": (TIMING, Bus(64, burst=8)),
     "16 pins, 32 bits": (FAST, Bus(32, burst=16)),
-    "32 pins, 32 bits": (replace(TIMING, data_bits=32, late=2), Bus(32, burst=16)),
+    "32 pins, 32 bits": (replace(TIMING, data_bits=32, wr=6, late=2), Bus(32, burst=16)),
     "queues in block RAM": (replace(TIMING, column_bits=7), Bus(32, burst=64)),
 }
 

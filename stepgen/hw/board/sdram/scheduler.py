@@ -117,10 +117,11 @@ class Scheduler(wiring.Component):
             with m.If(~current["write"]):
                 m.d.sync += turn.eq(timing.cas + burst)
         with m.If(fires & last):
-            m.d.sync += [
-                current["valid"].eq(0),
-                recover.eq(Mux(current["write"], burst + timing.wr - 2, burst - 1)),
-            ]
+            m.d.sync += current["valid"].eq(0)
+            with m.If(current["write"]):
+                m.d.sync += recover.eq(burst + timing.wr - 2)
+            with m.Elif(recover < burst):  # another bank may still recover from a write
+                m.d.sync += recover.eq(burst - 1)
 
         with m.Switch(following):
             with m.Case(Next.CHECK), m.If(~due):
