@@ -1,11 +1,13 @@
 import pytest
 from drawn import Draw, to_beats, verify
 from harness import lone
+from lone.structure import flatten
 from seeds import some_slow
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.ir.errors import StepError
+from stepgen.timing.model import predict
 
 
 def flattened(items, rank, lo, hi):
@@ -36,6 +38,15 @@ def test_flattens(seed):
     )
     y = to_beats(flattened(x, rank, lo, hi), rank - (hi - lo))
     verify(design, {"s_x": to_beats(x, rank)}, {"d_y": y}, draw.stalls(design))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_beat_is_taken_in_every_cycle(seed):
+    """Also on runs of empty groups, behind which a beat has to wait for those that follow."""
+    case = flatten(Draw(seed))
+    x = case.inputs["x"]
+    pops = predict(case.design, {"s_x": x}).pops["x"]
+    assert list(pops) == list(range(pops[0], pops[0] + len(x)))
 
 
 @pytest.mark.parametrize(

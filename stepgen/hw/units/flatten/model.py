@@ -67,36 +67,29 @@ def hold(M: Memory, a: int, t: int) -> int:
     x, y, held = M[a + P.x], M[a + P.y], M[a + P.held]
     lo, hi = M[a + P.lo], M[a + P.hi]
     seen = ready(M, x, t)
-    if held == NOTHING:
-        if seen != READY:
-            return seen
-        arrived = pop(M, x, t)
-        beat = rewritten(arrived, lo, hi)
-        if beat == NOTHING and stop_of(arrived) > hi:
-            beat = make_beat(BARE, stop_of(arrived) - (hi - lo), lo + 1, 0)
-        M[a + P.held] = beat
-        return acted(M, t)
-    if kind_of(held) != DONE and stop_of(held) == lo:
-        if seen != READY:
-            return seen
-        arrived = head(M, x)
-        if rewritten(arrived, lo, hi) == NOTHING:
-            pop(M, x, t)
-            if stop_of(arrived) > hi:
-                M[a + P.held] = make_beat(
-                    kind_of(held), stop_of(arrived) - (hi - lo), low_of(held), aux_of(held)
-                )
-            return acted(M, t)
-    wait = room(M, y, t)
-    if wait != READY:
-        return wait
-    push(M, y, t, held)
-    M[a + P.held] = NOTHING
+    waits = held != NOTHING and kind_of(held) != DONE and stop_of(held) == lo
+    if seen != READY and (waits or held == NOTHING):
+        return seen
+    beat, closed = NOTHING, 0
     if seen == READY:
         beat = rewritten(head(M, x), lo, hi)
-        if beat != NOTHING:
-            pop(M, x, t)
-            M[a + P.held] = beat
+        if stop_of(head(M, x)) > hi:
+            closed = stop_of(head(M, x)) - (hi - lo)
+    if waits and beat == NOTHING:
+        pop(M, x, t)
+        if closed:
+            M[a + P.held] = make_beat(kind_of(held), closed, low_of(held), aux_of(held))
+        return acted(M, t)
+    if held != NOTHING:
+        wait = room(M, y, t)
+        if wait != READY:
+            return wait
+        push(M, y, t, held)
+    if seen == READY:
+        pop(M, x, t)
+        if beat == NOTHING and closed:
+            beat = make_beat(BARE, closed, lo + 1, 0)
+    M[a + P.held] = beat
     return acted(M, t)
 
 

@@ -76,11 +76,11 @@ class FlattenCore(UnitCore):
         absorbed = Signal()  # vanishes; if it closes groups, the beat held gets its stop
         m.d.comb += [
             ahead.wait.eq((ahead.held.kind != DONE) & (ahead.held.stop == lo)),
-            absorbed.eq(vanishes & (ahead.held_valid & ahead.wait | ~ahead.held_valid & ~closes)),
+            absorbed.eq(vanishes & ahead.held_valid & ahead.wait),
             ahead.i.payload.eq(mapped),
-            ahead.i.valid.eq(i.valid & (~vanishes | ~ahead.held_valid & closes)),
-            i.ready.eq(i.valid & (absorbed | ahead.i.valid & ahead.i.ready)),
-            ahead.restop.eq(i.valid & absorbed & ahead.held_valid & closes),
+            ahead.i.valid.eq(i.valid & (~vanishes | closes & ~absorbed)),
+            i.ready.eq(i.valid & (absorbed | ahead.i.ready)),
+            ahead.restop.eq(i.valid & absorbed & closes),
             ahead.restop_level.eq(stop),
             o.valid.eq(ahead.o.valid),
             o.payload.eq(ahead.o.payload),
