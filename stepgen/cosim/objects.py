@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ from pathlib import Path
 
 from ..ir.errors import StepError
 from ..tools import children
-from ..tools.atomic import atomic_file
-from ..tools.cache import cache_folder, digest
+from ..tools.cache import cache_folder, digest, kept_file
 from ..tools.external import compiler, verilator
 from ..tools.waiting import Progress, quiet
 
@@ -133,24 +131,20 @@ def precompiled(header: Path, *, flags: Sequence[str], fixed_by: str) -> Path:
     """
     key = digest(str(compiler().version), fixed_by, *flags, str(header))
     name = f"{header.stem}-{key}.h"
-    place = cache_folder() / "objects" / name
-    if not place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(place) as file:
-            file.write_text(f'#include "{header}"\n', encoding="utf-8")
+
+    def write(file: Path) -> None:
+        file.write_text(f'#include "{header}"\n', encoding="utf-8")
+
+    place = kept_file(cache_folder() / "objects" / name, write)
     _kept(f"{name}.gch", place, [*flags, "-x", "c++-header"], place.parent)
     return place
 
 
 def _kept(name: str, source: Path, arguments: Sequence[str], folder: Path) -> Path:
     """Compile to a file of the cache folder, if it is not there yet."""
-    target = cache_folder() / "objects" / name
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as place:
-            _compile(source, arguments, Path(place) / name, folder)
-            os.replace(Path(place) / name, target)
-    return target
+    return kept_file(
+        cache_folder() / "objects" / name, lambda file: _compile(source, arguments, file, folder)
+    )
 
 
 def _compile(source: Path, arguments: Sequence[str], target: Path, folder: Path) -> None:

@@ -94,6 +94,40 @@ def kept(
         ) from None
 
 
+def kept_file(target: Path, make: Callable[[Path], None]) -> Path:
+    """A file of the cache; it appears there as a whole, and is made anew where it is damaged.
+
+    Parameters
+    ----------
+    target : Path
+        Its place, which names all that it is made from; its hash lies beside it.
+    make : function of a path
+        Writes it there.
+
+    Returns
+    -------
+    Path
+        `target`.
+    """
+    told = target.with_name(f"{target.name}.sha256")
+    with suppress(OSError):
+        if told.read_bytes() == _hash(target):
+            return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        made, beside = Path(folder) / target.name, Path(folder) / told.name
+        make(made)
+        beside.write_bytes(_hash(made))
+        os.replace(made, target)
+        os.replace(beside, told)
+    return target
+
+
+def _hash(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 """Errors of a folder that can't be written."""
 
