@@ -9,6 +9,7 @@ from __future__ import annotations
 from .builder import Builder, Handle
 from .files import dumps, load, loads, save
 from .kind import Kind, Operands, Value
+from .loading import from_checkpoint
 from .model import Model, Op
 from .state import State
 from .weight import Weight
@@ -24,6 +25,7 @@ __all__ = [
     "Value",
     "Weight",
     "dumps",
+    "from_checkpoint",
     "load",
     "loads",
     "save",

@@ -218,7 +218,7 @@ class Builder:
         name: str = "",
     ) -> Handle:
         """Attention of heads, with a cache if it is causal."""
-        window = np.int32(window) if isinstance(window, int) else window
+        window = np.int32(window) if type(window) is int else window
         kind = Attention(scale, softcap, causal)
         return self.add(kind, q, k, v, weights={"window": window}, name=name)
 

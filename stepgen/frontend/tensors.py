@@ -79,7 +79,7 @@ def write(path: Path, weights: Mapping[str, Weight], metadata: Mapping[str, str]
     """
     from safetensors.numpy import save_file
 
-    arrays = {name: np.ascontiguousarray(w.array) for name, w in sorted(weights.items())}
+    arrays = {name: np.ascontiguousarray(w.numbers()) for name, w in sorted(weights.items())}
     # ascontiguousarray makes a dim of a single number.
     arrays = {name: a.reshape(weights[name].shape) for name, a in arrays.items()}
     save_file(arrays, path, dict(metadata))

@@ -1,0 +1,1 @@
+"""A file for each family of models that a checkpoint can be of."""

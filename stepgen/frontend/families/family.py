@@ -1,0 +1,70 @@
+"""Families of models: how each builds one from a checkpoint."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from ...ir.arguments import shown
+from ...ir.errors import StepError
+from ...ir.fn import fn
+from ...ir.function import Function, function, function_types
+from ..builder import Builder, Handle
+from ..checkpoint import Checkpoint
+from ..model import Model
+
+_ALIASES = {
+    **{"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh"},
+    "swish": "silu",
+}
+"""Names of activations in configs; others are those of functions."""
+
+
+class Family(ABC):
+    """Builds a model of one family from a checkpoint.
+
+    Attributes
+    ----------
+    model_type : str
+        By which a config names the family.
+    """
+
+    model_type: ClassVar[str]
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint, self.config = checkpoint, checkpoint.config
+        self.b = Builder(self.model_type, (1, self.tokens()))
+
+    @abstractmethod
+    def tokens(self) -> int:
+        """Most tokens of a run: the longest context."""
+
+    @abstractmethod
+    def build(self) -> Model:
+        """The model."""
+
+    def activation(self, key: str) -> Function:
+        """The function that a config names."""
+        name = self.config.take(key, str)
+        if name == "relu":
+            return fn.at_least(0)
+        name = _ALIASES.get(name, name)
+        kind = function_types().get(name)
+        if kind is None or kind.arity != 1 or kind.__dataclass_fields__.keys() - _FIELDS:
+            raise StepError(
+                f"{self.config.place}: {key} is {shown(name)}, which is no known function"
+            )
+        return function(name)
+
+    def head(self, x: Handle, table: str, name: str, vocabulary: int, width: int) -> Handle:
+        """The logits: by the embedding's table if the head is tied to it."""
+        tied = self.config.take("tie_word_embeddings", bool, self.tied)
+        own = self.checkpoint.maybe(name, vocabulary, width)
+        if tied or own is None:
+            return self.b.linear(x, table, transposed=True, name="lm_head")
+        return self.b.linear(x, own, transposed=True, name="lm_head")
+
+    tied: ClassVar[bool] = False
+
+
+_FIELDS = Function.__dataclass_fields__.keys()

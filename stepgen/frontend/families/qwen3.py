@@ -1,0 +1,12 @@
+"""Qwen3: Qwen2 whose heads of queries and keys have norms."""
+
+from __future__ import annotations
+
+from .qwen2 import Qwen2
+
+
+class Qwen3(Qwen2):
+    """Qwen2 with norms of heads."""
+
+    model_type = "qwen3"
+    head_norm = True

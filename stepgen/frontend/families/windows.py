@@ -1,0 +1,34 @@
+"""Windows of layers, as configs describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir.errors import StepError
+from ..checkpoint import Config
+
+SLIDING, FULL = "sliding_attention", "full_attention"
+"""Kinds of layers in a config."""
+
+
+def types(config: Config, layers: int, sliding: Sequence[bool]) -> list[str]:
+    """The kind of each layer: as the config says, or which of them slide.
+
+    Raises
+    ------
+    StepError
+        If the config has another number of kinds, or another kind.
+    """
+    told = config.take("layer_types", list, [SLIDING if s else FULL for s in sliding])
+    strange = [kind for kind in told if kind not in (SLIDING, FULL)]
+    if strange or len(told) != layers:
+        raise StepError(
+            f"{config.place}: layer_types must be {layers} times {SLIDING} or {FULL}, "
+            f"not {len(told)} with {strange[0] if strange else 'these'}"
+        )
+    return told
+
+
+def by_type(config: Config, layers: int, window: int, sliding: Sequence[bool]) -> Sequence[int]:
+    """The window of each layer; 0 is no bound."""
+    return [window if kind == SLIDING else 0 for kind in types(config, layers, sliding)]
