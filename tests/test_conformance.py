@@ -11,7 +11,8 @@ from harness import check
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.fuzz.generators import loops, regions
-from stepgen.fuzz.generators.plain import NARROW, STEPS, draw
+from stepgen.fuzz.generators.drawing import NARROW
+from stepgen.fuzz.generators.plain import STEPS, draw
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
 from stepgen.ir.graph import Graph

@@ -334,7 +334,8 @@ def _kinds_of_conformance() -> dict[str, frozenset[str]]:
     import test_conformance as suite
 
     from stepgen.compile.lower import lower
-    from stepgen.fuzz.generators.plain import NARROW, draw
+    from stepgen.fuzz.generators.drawing import NARROW
+from stepgen.fuzz.generators.plain import draw
 
     name = f"{CONFORMANCE}::test_reference_model_and_circuit_agree"
     found = {}

@@ -11,7 +11,8 @@ import pytest
 import stepgen as sg
 from semantics.drawn import plain
 from stepgen.functions import Folding, Unary
-from stepgen.fuzz.generators.plain import NARROW, draw
+from stepgen.fuzz.generators.drawing import NARROW
+from stepgen.fuzz.generators.plain import draw
 from stepgen.ir.dims import static
 from stepgen.ir.function import Cut
 from stepgen.ir.own import OwnOperator

@@ -10,7 +10,8 @@ from seeds import some_slow
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
-from stepgen.fuzz.generators.plain import NARROW, draw
+from stepgen.fuzz.generators.drawing import NARROW
+from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.reassemble.params import Reassemble

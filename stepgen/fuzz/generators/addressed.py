@@ -8,7 +8,7 @@ from ...hw.arithmetic.sums import SUMMED
 from ...ir.dims import product_bound
 from ...ir.dtypes import NUMBERS, ElementType, bool_, int4
 from ...ir.stream import Stream
-from .plain import columns_of, tile_of
+from .drawing import columns_of, tile_of
 from .reconvergent import Bounded
 
 

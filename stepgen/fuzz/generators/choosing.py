@@ -8,7 +8,7 @@ from ...ir.dims import product_bound
 from ...ir.dtypes import NUMBERS
 from ...ir.stream import Stream
 from .addressed import Addressed
-from .plain import columns_of, tile_of
+from .drawing import columns_of, tile_of
 
 MOST_CHOSEN = 6
 """Consumers that data choose from, at most."""

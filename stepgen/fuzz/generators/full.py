@@ -30,7 +30,8 @@ from ...ir.stream import Stream
 from ...ir.wire import LANES
 from ..coverage import own_functions
 from .choosing import Choosing
-from .plain import columns_of, steps_of, tile_of
+from .drawing import columns_of, tile_of
+from .plain import steps_of
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""
@@ -277,9 +278,6 @@ class Drawn(Choosing):
             one, other = moved.unzip()
             return one.map(sg.fn.maximum(), other)
         return moved.map(sg.fn.maximum())
-
-    def step_columns(self, x: Stream, _: str) -> Stream:
-        return x.flat_map(sg.fn.retile_streamify("col"), rank=self.number(0, 1))
 
     def step_flagged(self, x: Stream, name: str) -> Stream:
         """Rows, of which flags that nothing has padded drop any."""

@@ -12,7 +12,8 @@ import stepgen as sg
 from ...hw.design.table import Bus
 from ...ir.dims import Dim
 from ...ir.stream import Stream
-from .plain import Program, columns_of, draw, steps_of, tile_of
+from .drawing import columns_of, tile_of
+from .plain import Program, draw, steps_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 PATTERNS = ("any", "all", "none", "first", "last", "ends", "one")
