@@ -275,6 +275,11 @@ class TileProgram(Program):
     def step_columns(self, x: Stream, _: str) -> Stream:
         return x.flat_map(sg.fn.retile_streamify("col"), rank=self.pick(0, 1))
 
+    def step_cut_cols(self, x: Stream, _: str) -> Stream:
+        cols = x.dtype.cols.static
+        width = self.pick(*(n for n in range(1, cols + 1) if cols % n == 0))
+        return x.flat_map(sg.fn.cut_cols(width), rank=self.pick(0, 1))
+
     def step_experts(self, x: Stream, name: str) -> Stream:
         n = self.number(1, 3)
         hot = self.pick(None, self.number(0, n))

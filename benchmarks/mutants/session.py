@@ -335,7 +335,7 @@ def _kinds_of_conformance() -> dict[str, frozenset[str]]:
 
     from stepgen.compile.lower import lower
     from stepgen.fuzz.generators.drawing import NARROW
-from stepgen.fuzz.generators.plain import draw
+    from stepgen.fuzz.generators.plain import draw
 
     name = f"{CONFORMANCE}::test_reference_model_and_circuit_agree"
     found = {}

@@ -1,4 +1,4 @@
-"""Functions that move elements: join and split tiles, place rows and columns."""
+"""Functions that move elements: join tiles, place rows and columns."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import sympy
 
-from stepgen.hw.units.cut_cols.params import CutCols
-from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pack_cols.params import PackCols
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.place_row import params as place_row
-from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.retile_col import params as retile_col
 from stepgen.hw.units.rotate_pairs import params as rotate_pairs
 from stepgen.hw.units.shift_cols import params as shift_cols
-from stepgen.ir.dims import Dim, buffer_bound, held_at_once, product, static
+from stepgen.ir.dims import Dim, buffer_bound, held_at_once, product
 from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
-from stepgen.ir.function import Cut, Folded, Mapped
+from stepgen.ir.function import Folded, Mapped
 from stepgen.ir.operator import Call
-from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Stream
 from stepgen.ir.uniform import one_size
@@ -139,78 +135,6 @@ class RetileCol(_Joining):
             bits=bits,
         )
         return [joined, PackCols(count, cols, bits)] if cols % lanes and count > 1 else [joined]
-
-
-@dataclass(frozen=True)
-class RetileStreamify(Cut):
-    """FlatMap only: rank 0 concatenates the pieces of all tiles, rank 1 keeps a group per tile.
-
-    Parameters
-    ----------
-    axis : {"row", "col"}
-        ``[R, C]`` becomes R tiles ``[1, C]`` or C tiles ``[R, 1]``.
-    """
-
-    axis: Literal["row", "col"] = "row"
-
-    elements: ClassVar = (*NUMBERS, bool_)
-    gathers: ClassVar[bool] = True
-
-    def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """``[R]`` of rows or ``[C]`` of columns; with a leading 1 for rank 1."""
-        assert isinstance(element, Tile)
-        tile = element
-        self.check(call, [tile])
-        if rank > 1:
-            call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
-        piece = (
-            Tile(1, tile.cols, tile.element)
-            if self.axis == "row"
-            else Tile(tile.rows, 1, tile.element)
-        )
-        return Pieces(((static(1),) * rank + (self._number(tile),)), piece)
-
-    def pieces(self, at: Setting, element: Array) -> list[Array]:
-        """Rows ``[1, C]`` or columns ``[R, 1]`` in the tile's own order."""
-        if self.axis == "row":
-            return [element[i : i + 1] for i in range(element.shape[0])]
-        return [element[:, i : i + 1] for i in range(element.shape[1])]
-
-    def cuts_into(self) -> Parts:
-        """Rows or columns."""
-        return "rows" if self.axis == "row" else "cols"
-
-    def may_vanish(self, element: DataType) -> bool:
-        """Whether a tile can have no rows, or no columns."""
-        assert isinstance(element, Tile)
-        return self._number(element).may_be_empty
-
-    def cut_units(
-        self, lanes: int, x: Stream, rank: int
-    ) -> Sequence[CutCols | CutTile | Promote | Flatten]:
-        """By rows: a new dim below them; for rank 0 the rows join the dim above them.
-
-        By columns: one element after the other; of tiles of several rows from a memory.
-        """
-        assert isinstance(x.dtype, Tile)
-        if self.axis == "col":
-            cut = self._column_cutter(x.dtype)
-            return (cut,) if rank else (cut, Flatten(lo=2, hi=3, hold=False))
-        promote = Promote(level=1, outermost=False)
-        if rank > 0:
-            return (promote,)
-        return promote, Flatten(lo=2, hi=3, hold=x.rank > 0 and x.dtype.rows.may_be_empty)
-
-    def _column_cutter(self, tile: Tile) -> CutCols | CutTile:
-        cols, bits = tile.cols.static, tile.element.bits
-        assert cols is not None
-        if tile.rows == 1:
-            return CutCols(cols, bits)
-        rows = buffer_bound(f"the number of rows of {tile}", [tile.rows])
-        return CutTile(cols, max(1, rows), bits)
-
-    def _number(self, tile: Tile) -> Dim:
-        return tile.rows if self.axis == "row" else tile.cols
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,27 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def cut_cols(self, c: int) -> Function:
+        """FlatMap only: ``[R, C]`` becomes ``C / c`` tiles ``[R, c]``, as the heads of a row.
+
+        Rank 0 concatenates the pieces of all tiles, rank 1 keeps a group per tile.
+        ``retile_col`` joins them again.
+
+        Parameters
+        ----------
+        c : int
+            Columns of a piece; the columns of the tiles are a multiple of it.
+
+        Returns
+        -------
+        Function
+            For FlatMap.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
     def div(self) -> Function:
         """``a / b``, 1 operation per element: a times the tabulated reciprocal of b, rounded once.
 

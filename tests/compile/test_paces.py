@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "shift_cols": (elements.shift_cols,),
     "pack_cols": (elements.pack_cols,),
     "rotate_pairs": (elements.rotate_pairs, elements.pairs_in_two_beats),
-    "cut_cols": (elements.cut_cols,),
+    "cut_cols": (elements.cut_cols, elements.rows_spread),
     "cut_tile": (elements.cut_tile,),
     "top_k": (elements.top_k, elements.top_k_scores),
     "load": (memory.load, memory.load_of_few_beats),

@@ -316,6 +316,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "flat_map: retile_streamify(axis=row) makes streams of rank 0 or 1, not 2",
     ),
     (
+        lambda: _x(_g(), 4).flat_map(fn.cut_cols(3), rank=0),
+        "flat_map: cut_cols(c=3) needs tiles whose columns are a multiple of 3, not int8 1x8",
+    ),
+    (
         lambda: _sel(_g(), 4, 3).flat_map(fn.retile_streamify(), rank=0),
         "flat_map: functions work on tiles, but sel.0 is Stream[selector 4; 3]",
     ),

@@ -34,6 +34,7 @@ fn = sg.fn
             lambda: fn.retile_streamify("tile"),
             "retile_streamify: axis must be one of row, col, not 'tile'",
         ),
+        (lambda: fn.cut_cols(0), "cut_cols: c must be at least 1, not 0"),
         (lambda: fn.tile_addresses(0), "tile_addresses: count must be at least 1, not 0"),
         (lambda: fn.shift_cols(0), "shift_cols: by must be at least 1, not 0"),
         (

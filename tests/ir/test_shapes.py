@@ -138,6 +138,11 @@ SHAPES: list[tuple[str, Make, str]] = [
     ),
     (
         "flat_map",
+        lambda g: _x(g, 2, 3, tile=sg.int8[4, 8]).flat_map(fn.cut_cols(4), rank=0),
+        "int8 4x4; 2, 6",
+    ),
+    (
+        "flat_map",
         lambda g: _x(g, 2, K, tile=sg.int8[4, 8]).flat_map(fn.retile_streamify(), rank=0),
         "int8 1x8; 2, K_0",
     ),
@@ -347,7 +352,7 @@ def test_function(function: sg.Function, tiles: list[sg.Tile], out: str, flops: 
 
 
 def test_every_function_has_a_tile_here() -> None:
-    only_folding = {"retile_row", "retile_col", "retile_streamify", "count"}
+    only_folding = {"retile_row", "retile_col", "retile_streamify", "cut_cols", "count"}
     only_folding |= {"tile_addresses", "span", "span_first", "span_last", "one_hot"}
     assert {f.name for f, _, _, _ in TILES} == set(function_types()) - only_folding
 

@@ -160,14 +160,21 @@ def top_k(draw: Draw) -> Case:
 def cut_cols(draw: Draw) -> Case:
     slices = draw.one((1, 2, 3))
     x = tiles(draw, OUTER, OUTER, rows=(1,), slices=slices)
-    params = CutCols(slices * LANES, 8)
+    width = draw.one([n for n in (1, 2, 3, 4, 6) if slices * LANES % n == 0])
+    params = CutCols(slices * LANES, width, 8)
     return alone(params, {"x": x}, {"y": params.extents(x[1])})
+
+
+def rows_spread(draw: Draw) -> Case:
+    x = tiles(draw, OUTER, OUTER, slices=3)
+    params = CutCols(3 * LANES, 3, 8, apart=False)
+    return alone(params, {"x": x}, {"y": [*extents(4), *x[1][1:]]})
 
 
 def cut_tile(draw: Draw) -> Case:
     slices = draw.one((1, 2))
     x = tiles(draw, OUTER, OUTER, slices=slices)
-    params = CutTile(slices * LANES, max(ROWS), 8)
+    params = CutTile(slices * LANES, draw.one((1, LANES)), max(ROWS), 8)
     return alone(params, {"x": x}, {"y": params.extents(x[1])})
 
 

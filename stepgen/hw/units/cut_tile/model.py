@@ -1,4 +1,4 @@
-"""Cycle model of cut_tile: written row by row, read column by column."""
+"""Cycle model of cut_tile: written row by row, read part by part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .params import CutTile
 
 # `row` is the number of complete rows, `begun` whether the tile has its buffer
 W = record("x", "tiles", "row", "begun")
-R = record("tiles", "y", "columns", "row", "column")
+R = record("tiles", "y", "parts", "slices", "slice", "row", "part")
 
 
 @step
@@ -68,17 +68,21 @@ def read(M: Memory, a: int, t: int) -> int:
         push(M, y, t, make_beat(BARE, stop + 1, low + 1, 0) if kind == BARE else tile)
         return acted(M, t)
     last_row = empty or M[a + R.row] == aux_of(tile)
-    last = last_row and M[a + R.column] == M[a + R.columns] - 1
-    out = 1
-    if last_row:
+    ends_row = empty or M[a + R.slice] == M[a + R.slices] - 1
+    ends_part = last_row and ends_row
+    last = ends_part and M[a + R.part] == M[a + R.parts] - 1
+    out = int(ends_row)
+    if ends_part:
         out = stop + 1 if last else TILE_LEVELS
     push(M, y, t, make_beat(kind, out, low, 0))
-    M[a + R.row] = 0 if last_row else M[a + R.row] + 1
+    M[a + R.slice] = 0 if ends_row else M[a + R.slice] + 1
+    if ends_row:
+        M[a + R.row] = 0 if last_row else M[a + R.row] + 1
     if last:
-        M[a + R.column] = 0
+        M[a + R.part] = 0
         pop(M, tiles, t)
-    elif last_row:
-        M[a + R.column] += 1
+    elif ends_part:
+        M[a + R.part] += 1
     return acted(M, t)
 
 
@@ -89,5 +93,8 @@ def build(unit: Unit, params: CutTile, layout: DesignLayout) -> None:
     tiles = layout.internal(f"{unit.name}.{inside.name}", inside.depth, inside.latency)
     own = packed(W, x=x, tiles=tiles, row=0, begun=0)
     layout.actor(unit.name, "write", write, own, reads=[x], writes=[tiles])
-    own = packed(R, tiles=tiles, y=y, columns=params.columns, row=0, column=0)
+    slices = params.part_slices(layout.design.lanes)
+    own = packed(
+        R, tiles=tiles, y=y, parts=params.parts_of_row, slices=slices, slice=0, row=0, part=0
+    )
     layout.actor(unit.name, "read", read, own, reads=[tiles], writes=[y])

@@ -1,7 +1,8 @@
-"""CutTile: a tile becomes a group of tiles of one column, from a memory."""
+"""CutTile: a tile becomes a group of tiles of some of its columns, from a memory."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -21,12 +22,14 @@ BUFFERS = 2
 
 @dataclass(frozen=True)
 class CutTile(UnitParams):
-    """``y`` has a group of tiles ``[R, 1]`` for each tile ``[R, C]`` of ``x``.
+    """``y`` has a group of tiles ``[R, width]`` for each tile ``[R, columns]`` of ``x``.
 
     Parameters
     ----------
     columns : int
         Elements of a row.
+    width : int
+        Elements of a part of a row: whole beats, or an equal part of one.
     rows : int
         Most rows of a tile.
     bits : int
@@ -34,6 +37,7 @@ class CutTile(UnitParams):
     """
 
     columns: int
+    width: int
     rows: int
     bits: int
 
@@ -45,6 +49,15 @@ class CutTile(UnitParams):
     def slices(self, lanes: int) -> int:
         """Beats of a row."""
         return -(-self.columns // lanes)
+
+    @property
+    def parts_of_row(self) -> int:
+        """Parts of a row."""
+        return self.columns // self.width
+
+    def part_slices(self, lanes: int) -> int:
+        """Beats of a part."""
+        return -(-self.width // lanes)
 
     def tile_beats(self, lanes: int) -> int:
         """Most beats of a tile."""
@@ -58,8 +71,15 @@ class CutTile(UnitParams):
         rank = design.channel[unit.inputs["x"]].rank
         if rank is None or rank < TILE_LEVELS:
             return "x must have tiles"
-        if min(self.columns, self.rows) < 1:
-            return f"a tile needs at least 1 column and row, not {self.columns} and {self.rows}"
+        if min(self.columns, self.width, self.rows) < 1:
+            return (
+                f"a tile and its parts need at least 1 column and row, not {self.columns}, "
+                f"{self.width} and {self.rows}"
+            )
+        if self.columns % self.width:
+            return f"rows of {self.columns} columns can't be cut into parts of {self.width}"
+        if self.width % design.lanes and design.lanes % self.width:
+            return f"parts of {self.width} columns begin within beats of {design.lanes} lanes"
         x = Format(design.lanes, self.bits, rank)
         y = x._replace(rank=rank + 1, delay=self.delay(design.lanes))
         return misfit(unit, design, x=x, y=y)
@@ -69,8 +89,9 @@ class CutTile(UnitParams):
         return stages.BLOCK_RAM
 
     def extents(self, x: Extents) -> Extents:
-        one, columns = Extent.of(static(1)), Extent.of(static(self.columns))
-        return [one, x[1], columns, *x[TILE_LEVELS:]]
+        parts = Extent.of(static(self.parts_of_row))
+        beats = Extent.of(static(math.ceil(x[0].bound / self.parts_of_row)))
+        return [beats, x[1], parts, *x[TILE_LEVELS:]]
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """From the writing to the reading side: a beat per tile, with the number of its last row.
@@ -102,5 +123,5 @@ class CutTile(UnitParams):
 
         return [
             Part((x,), (tiles,), write, queues={tiles: queue}),
-            Part((tiles,), (y,), read, turn=self.columns),
+            Part((tiles,), (y,), read, turn=self.parts_of_row),
         ]

@@ -1,4 +1,4 @@
-"""Makes tiles of one column, from a memory."""
+"""Cuts tiles into parts of some columns, from a memory."""
 
 from amaranth.hdl import Module, Mux, Signal
 
@@ -10,9 +10,9 @@ from ...unit import UnitCore
 
 
 class CutTileCore(UnitCore):
-    """FlatMap of retile_streamify by columns, for tiles of several rows.
+    """FlatMap of cut_cols, and of retile_streamify by columns, for tiles of several rows.
 
-    One actor writes a tile row by row, another reads it column by column once it is complete. A
+    One actor writes a tile row by row, another reads it part by part once it is complete. A
     queue of complete tiles joins them, and two buffers: the next tile is written meanwhile.
 
     Parameters
@@ -21,8 +21,8 @@ class CutTileCore(UnitCore):
 
     Notes
     -----
-    An element per cycle, also across tiles. Latency from the last beat of a tile
-    to its first element 1 in addition to the FIFOs' and the memory's. Cost: the memory, two
+    A beat of a part per cycle, also across tiles. Latency from the last beat of a tile
+    to its first part 1 in addition to the FIFOs' and the memory's. Cost: the memory, two
     counters of its address width, and a multiplexer of the lanes. Rows of another number of beats
     and tiles of too many rows raise ``error``.
     Resources: ``benchmarks/RESULTS.md``, u1.
@@ -79,16 +79,20 @@ class CutTileCore(UnitCore):
         kind, stop, last_of_tile = tiles.payload.kind, tiles.payload.stop, tiles.payload.data
         low = last_of_tile[: len(stop)]
         is_value, is_tile, fire = Signal(), Signal(), Signal()
-        last_row, ends = Signal(), Signal()
-        _, last_column = counter(m, fire & is_tile & last_row, params.columns)
+        last_row, ends_part, ends = Signal(), Signal(), Signal()
+        slices = params.part_slices(lanes)
+        _, last_slice = counter(m, fire & is_value, slices)
+        _, last_part = counter(m, fire & is_tile & ends_part, params.parts_of_row)
         row, address = Signal(range(params.rows)), Signal(range(ram.depth))
-        first = Signal.like(address)  # of the column
-        lane = Signal(range(lanes))
+        first = Signal.like(address)  # of the part
+        per_beat = max(1, lanes // params.width)
+        place = Signal(range(per_beat))  # of the part in its beat
         m.d.comb += [
             is_value.eq(kind == VALUE),
             is_tile.eq(is_value | (kind == BARE) & (low == TILE_LEVELS)),
             last_row.eq(~is_value | (row == last_of_tile)),
-            ends.eq(~is_tile | last_row & last_column),
+            ends_part.eq(~is_value | last_row & last_slice),
+            ends.eq(~is_tile | ends_part & last_part),
             fire.eq(tiles.valid & y.ready),
             y.valid.eq(tiles.valid),
             tiles.ready.eq(fire & ends),
@@ -96,27 +100,25 @@ class CutTileCore(UnitCore):
         ]
         base = self._base_after(m, fire & is_value & ends)
         with m.If(fire & is_value):
-            m.d.sync += [
-                row.eq(Mux(last_row, 0, row + 1)),
-                address.eq(address + params.slices(lanes)),
-            ]
-            with m.If(last_row):
-                after = Mux(ends, base, Mux(lane == lanes - 1, first + 1, first))
-                wraps = ends | (lane == lanes - 1)
-                m.d.sync += [first.eq(after), address.eq(after), lane.eq(Mux(wraps, 0, lane + 1))]
+            next_row = params.slices(lanes) - (slices - 1)
+            m.d.sync += address.eq(address + Mux(last_slice, next_row, 1))
+            with m.If(last_slice):
+                m.d.sync += row.eq(Mux(last_row, 0, row + 1))
+            with m.If(ends_part):
+                ends_beat = place == per_beat - 1
+                after = Mux(ends, base, Mux(ends_beat, first + slices, first))
+                m.d.sync += [first.eq(after), address.eq(after)]
+                m.d.sync += place.eq(Mux(ends | ends_beat, 0, place + 1))
 
         def late(value):
             return delayed(m, value, stages.BLOCK_RAM, reset_less=True)
 
         closing = Mux(ends, stop + (kind != DONE), TILE_LEVELS)
+        part = ram.r_data.word_select(late(place), min(params.width, lanes) * params.bits)
         m.d.comb += [
             y.payload.kind.eq(late(kind)),
-            y.payload.stop.eq(late(Mux(last_row, closing, 1)[: len(y.payload.stop)])),
+            y.payload.stop.eq(late(Mux(ends_part, closing, last_slice)[: len(y.payload.stop)])),
             y.payload.data.eq(
-                Mux(
-                    late(is_value),
-                    ram.r_data.word_select(late(lane), params.bits),
-                    late(Mux(kind == BARE, low + ~is_tile, 0)),
-                )
+                Mux(late(is_value), part, late(Mux(kind == BARE, low + ~is_tile, 0)))
             ),
         ]

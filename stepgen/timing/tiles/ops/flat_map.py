@@ -47,7 +47,8 @@ P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bi
 NO_FLAGS = 0
 BY_ROWS, BY_COLS, BY_TYPE, OF_SELECTOR, OF_ADDRESS = range(5)
 OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = range(5, 9)
-"""`BY_TYPE` is for functions of users' own: `count` is the address of a table of `cutting`."""
+"""`BY_TYPE` is for functions of users' own: `count` is the address of a table of `cutting`. Of
+`BY_COLS` it is the columns of a piece."""
 
 
 @helper
@@ -57,7 +58,7 @@ def pieces(M: Memory, a: int, x: int) -> int:
     if kind == BY_ROWS:
         return rows_of(x)
     if kind == BY_COLS:
-        return cols_of(x)
+        return cols_of(x) // M[a + P.count]
     if kind == BY_TYPE:
         return M[entry(M, M[a + P.count], x) + NUMBER]
     if kind in (OF_SELECTOR, OF_ADDRESS):
@@ -80,8 +81,9 @@ def piece(M: Memory, a: int, x: int, i: int) -> int:
         padding = i >= rows_of(x) - pad_rows_of(x)
         return tile_word(1, cols_of(x), int(padding), pad_cols_of(x))
     if kind == BY_COLS:
-        padding = i >= cols_of(x) - pad_cols_of(x)
-        return tile_word(rows_of(x), 1, pad_rows_of(x), int(padding))
+        cols = M[a + P.count]
+        spare = max(0, min(cols, (i + 1) * cols - (cols_of(x) - pad_cols_of(x))))
+        return tile_word(rows_of(x), cols, pad_rows_of(x), spare)
     if kind == BY_TYPE:
         return M[entry(M, M[a + P.count], x) + PIECE]
     if kind == OF_SELECTOR:
@@ -187,7 +189,10 @@ def build(node: Node, to: Program) -> None:
         kind, bits = OF_SELECTOR, stream.dtype.n
     elif kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         bits = to.reserve([1, 0, 0, 1])
-    count = to.reserve(by_type(node)) if kind == BY_TYPE else function.parameters().get("count", 0)
+    parameters = function.parameters()
+    count = to.reserve(by_type(node)) if kind == BY_TYPE else parameters.get("count", 0)
+    if kind == BY_COLS:
+        count = parameters.get("c", 1)
     if kind == BITS_SET:
         assert isinstance(stream.dtype, Selector)
         count = stream.dtype.n
