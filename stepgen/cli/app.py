@@ -23,6 +23,7 @@ from stepgen.cli import (
     doctor,
     figure,
     fuzz,
+    import_,
     machine,
     metrics,
     run,
@@ -46,7 +47,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 
 _COMMANDS = (
     *(show, metrics, run, time, verilog, test, synth, build, deploy, board),
-    *(simulate, machine, figure, fuzz, doctor, demo),
+    *(simulate, machine, figure, import_, fuzz, doctor, demo),
 )
 
 

@@ -70,6 +70,8 @@ def argument(**more: Any) -> Any:
 def grouped(function: Callable[..., Any]) -> click.Command:
     """Make a command, called like its module, of a function whose parameters are groups.
 
+    A name that Python keeps for itself has an underscore behind it in the module.
+
     Parameters
     ----------
     function : callable
@@ -94,7 +96,7 @@ def grouped(function: Callable[..., Any]) -> click.Command:
 
     parameters = [f.metadata["made"](f.name) for group in fields.values() for f in group]
     command: click.Command = click.command(
-        function.__module__.rpartition(".")[2],
+        function.__module__.rpartition(".")[2].rstrip("_"),
         cls=_Command,
         params=parameters,
         short_help=function.__doc__,  # whole, where click would shorten it

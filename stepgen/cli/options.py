@@ -38,8 +38,8 @@ class ProgramOptions:
 
     program: str = argument(
         type=NAME,
-        help="path.py:function, the name of a shipped example, a graph saved as .json, or a "
-        "design folder, which stepgen verilog writes.",
+        help="path.py:function, the name of a shipped example, a graph saved as .json, a design "
+        "folder, which stepgen verilog writes, or a model, which stepgen import writes.",
     )
     settings: Sequence[str] = option(
         "A parameter of the program; repeatable.", "--set", multiple=True, metavar="NAME=VALUE"

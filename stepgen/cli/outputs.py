@@ -87,4 +87,4 @@ def _paths(program: str) -> Iterable[str | Path]:
         folder = folder_of(program)
         return [] if folder is None else listed(folder)
     place = program.rpartition(":")[0]
-    return [text for text in (program, place) if text.endswith((".py", ".json"))]
+    return [text for text in (program, place) if text.endswith((".py", ".json", ".stepgen"))]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepgen.cli import models
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import ProgramOptions, json_option, lanes_of
-from stepgen.cli.outputs import Output
+from stepgen.cli.outputs import INPUT, Output
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
@@ -37,16 +38,26 @@ if TYPE_CHECKING:
     metavar="FILE.npz",
     help="Write all inputs, including drawn ones; --inputs reads them.",
 )
+@click.option("--ids", type=INPUT, metavar="FILE", help="Tokens of a model (npz, npy, csv).")
+@click.option(
+    "--golden", is_flag=True, help="Run the operations of a model, in doubles, by numpy alone."
+)
 @json_option
 def command(
     program: ProgramOptions,
     *,
+    ids: Path | None,
+    golden: bool,
     lanes: int | None,
     out: Path | None,
     save_inputs: Path | None,
     json: bool,
 ) -> None:
     """Run the reference (golden model) and print its results."""
+    if models.is_model(program) and golden:
+        models.run(program, ids, out, save_inputs, json=json)
+        return
+    models.check_unused(program, ids, golden=golden)
     from stepgen.program import inputs
     from stepgen.report import console
     from stepgen.semantics import system

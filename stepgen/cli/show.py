@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stepgen.cli import models
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 def command(
     program: ProgramOptions, hardware: HardwareOptions, *, design: bool, json: bool
 ) -> None:
-    """Print operators with their types, or the circuit's units, channels and estimated cost."""
+    """Print operators with their types, or the circuit's units, channels and estimated cost.
+
+    Of a model: its layers, with parameters, bytes and operations for one token, with as many rows
+    in the caches as --set cache=N says.
+    """
+    if models.is_model(program) and not design:
+        models.show(program, json=json)
+        return
     loaded = program.load(draw=False)
     program.tell_outdated(loaded)
     if design:

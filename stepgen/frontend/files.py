@@ -30,6 +30,11 @@ SUFFIX = ".stepgen"
 """Of files with a model."""
 
 
+def is_model(spec: str) -> bool:
+    """Whether a text names a file with a model."""
+    return spec.endswith(SUFFIX)
+
+
 def dumps(model: Model) -> str:
     """The operations as JSON, without the weights.
 

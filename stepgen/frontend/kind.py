@@ -193,7 +193,9 @@ class Kind(ABC):
         return self.name
 
     def __str__(self) -> str:
-        given = ", ".join(f"{k}={v}" for k, v in self.attributes().items())
+        default = {f.name: f.default for f in fields(self)}
+        own = {k: v for k, v in self.attributes().items() if v != default[k]}
+        given = ", ".join(f"{k}={v}" for k, v in own.items())
         return f"{self.name}({given})" if given else self.name
 
 

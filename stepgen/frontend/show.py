@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -13,52 +15,79 @@ from .weight import ELEMENTS
 
 @dataclass(frozen=True)
 class Line:
-    """An operation in a table.
+    """What an operation takes, in one layer.
 
     Attributes
     ----------
     placed : Placed
     parameters, bytes : int
-        Of its weights, in all layers; those that an earlier operation has too are not counted.
+        Of its weights; those that an earlier operation has too are not counted again.
     read : int
-        Bytes that one token reads of weights and of the caches, in all layers.
+        Bytes that one token reads of weights and of the caches.
+    cached : int
+        Bytes that one token adds to the caches.
     flops : int
-        Operations for one token, in all layers.
+        Operations for one token.
+    whole : tuple of int
+        Parameters, bytes, bytes read and operations of all layers.
     """
 
     placed: Placed
     parameters: int
     bytes: int
     read: int
+    cached: int
     flops: int
+    whole: tuple[int, int, int, int]
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int]:
+        """Parameters, bytes, bytes read and operations."""
+        return self.parameters, self.bytes, self.read, self.flops
 
 
-def costs(model: Model, cached: int, cache_bytes: int = 2) -> list[Line]:
+def costs(model: Model, rows: int) -> list[Line]:
     """What each operation takes.
+
+    A number in a cache takes as many bytes as most weights do.
 
     Parameters
     ----------
     model : Model
-    cached : int
-        Rows in each cache.
-    cache_bytes : int
-        Size of a number in a cache.
+    rows : int
+        In each cache, that of the token included.
     """
+    each = cache_bytes(model)
     found, seen = [], set()
     for placed in model.placed:
         op, given = placed.op, placed.given
         touched = op.kind.touched(given)
-        parameters = size = read = 0
+        parameters = size = read = all_parameters = all_bytes = 0
         for role, name in op.weights.items():
-            weight = model.weights[name]
-            read += touched[role] * ELEMENTS[weight.element].itemsize
-            if name not in seen and weight.element != "int32":
+            element = model.weights[name].element
+            wide = ELEMENTS[element].itemsize
+            read += touched[role] * wide
+            if name not in seen and element != "int32":
                 seen.add(name)
-                parameters, size = parameters + weight.size, size + weight.bytes
-        read += op.kind.cached(given) * cached * cache_bytes
-        flops = op.kind.flops(given, cached)
-        found.append(Line(placed, parameters, size, read * placed.trips, flops * placed.trips))
+                count = math.prod(given.weights[role])
+                parameters, size = parameters + count, size + count * wide
+                all_parameters += model.weights[name].size
+                all_bytes += model.weights[name].bytes
+        cached = op.kind.cached(given) * each
+        read += cached * rows
+        flops = op.kind.flops(given, rows)
+        whole = (all_parameters, all_bytes, read * placed.trips, flops * placed.trips)
+        found.append(Line(placed, parameters, size, read, cached, flops, whole))
     return found
+
+
+def cache_bytes(model: Model) -> int:
+    """Bytes of a number in a cache: those of most weights."""
+    sizes: Counter[str] = Counter()
+    for weight in model.weights.values():
+        if weight.element in ("bf16", "f32"):
+            sizes[weight.element] += weight.size
+    return int(ELEMENTS[max(sizes, key=sizes.__getitem__, default="f32")].itemsize)
 
 
 def head(model: Model) -> str:

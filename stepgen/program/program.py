@@ -130,6 +130,45 @@ def load(
     if spec.endswith(".json"):
         _take_nothing(spec, "graph", settings or {}, traces)
         return complete(text.load(spec), {}, Path(spec).name)
+    if spec.endswith(".stepgen"):
+        raise StepError(
+            f"{spec} is a model, not yet a program: stepgen show prints it, and stepgen run "
+            f"--golden runs it"
+        )
+    made, name = call(spec, settings or {}, traces, seed=seed, data=tensors)
+    graph, own = _split(made, name)
+    return complete(graph, own, name)
+
+
+def call(
+    spec: str,
+    settings: Mapping[str, str],
+    traces: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[Any, str]:
+    """Call the function that a text names, and give what it returns, and its name.
+
+    Parameters
+    ----------
+    spec : str
+        ``path.py:function``, or an example.
+    settings : mapping of str to str
+        Parameters of the function, as texts.
+    traces : mapping of str to array, optional
+        Arguments that the function must have a parameter for.
+    seed : int
+        For a function with a parameter of this name.
+    data : bool
+        A function with a parameter of this name gets False if this is so.
+
+    Raises
+    ------
+    StepError
+        If there is no such function, or it fails.
+    """
+    traces = traces or {}
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
     with contextlib.redirect_stdout(sys.stderr):
@@ -138,23 +177,21 @@ def load(
         known = parameters(function)
         if "seed" in known:
             given["seed"] = seed
-        if "data" in known and not tensors:
+        if "data" in known and not data:
             given["data"] = False
         for what in traces:
             if what not in known:
                 raise StepError(f"{name} takes no {what}: it has no parameter of that name")
-            if settings and what in settings:
+            if what in settings:
                 raise StepError(f"{name} is given {what} twice, by --{what} and by --set {what}")
         given |= traces
-        arguments = bind(function, settings or {}, given, name)
+        arguments = bind(function, settings, given, name)
         try:
-            made = function(**arguments)
+            return function(**arguments), name
         except StepError:
             raise
         except (Exception, SystemExit) as error:
             raise _failure(error, path, f"{name} can't be built") from error
-    graph, own = _split(made, name)
-    return complete(graph, own, name)
 
 
 def find(spec: str) -> Callable[..., Any]:

@@ -55,6 +55,13 @@ def mismatch():
     w = g.input("w", sg.int8[8, 4], (3,))
     g.output(x.map(sg.fn.matmul(), w), "y")
     return g
+
+
+def mlp(width: int = 8):
+    b = sg.frontend.Builder("mlp", tokens=(1, 16))
+    x = b.input("x", width)
+    hidden = b.map(sg.fn.silu(), b.linear(x, [[0.5] * 12] * width))
+    return b.model(b.linear(hidden, [[0.25] * 4] * 12, name="y"))
 '''
 
 

@@ -42,6 +42,7 @@ BASE = {
     "simulate": ["p.py:layer"],
     "machine": [],
     "figure": ["8"],
+    "import": ["p.py:mlp"],
     "fuzz": ["--no-rtl", "--cases", "1"],
     "demo": ["--set", "tokens=4"],
     "doctor": [],

@@ -23,6 +23,7 @@ FILES = {
     ("deploy", "output"): "deploy p.py:layer --board virtual:ulx3s-85f -o {}",
     ("deploy", "told"): "deploy p.py:layer --board virtual:ulx3s-85f --report {}",
     ("figure", "page"): "figure 8 --claims --page {}",
+    ("import", "out"): "import p.py:mlp -o {}",
 }
 DEPLOYED = [key for key in FILES if key[0] == "deploy"]
 QUICK = [key for key in FILES if key[0] not in ("deploy", "figure")]

@@ -56,13 +56,12 @@ class Family(ABC):
             )
         return function(name)
 
-    def head(self, x: Handle, table: str, name: str, vocabulary: int, width: int) -> Handle:
+    def head(self, x: Handle, table: str, vocabulary: int, width: int, name: str) -> Handle:
         """The logits: by the embedding's table if the head is tied to it."""
         tied = self.config.take("tie_word_embeddings", bool, self.tied)
-        own = self.checkpoint.maybe(name, vocabulary, width)
-        if tied or own is None:
-            return self.b.linear(x, table, transposed=True, name="lm_head")
-        return self.b.linear(x, own, transposed=True, name="lm_head")
+        own = self.checkpoint.maybe("lm_head.weight", vocabulary, width)
+        weight = table if tied or own is None else own
+        return self.b.linear(x, weight, transposed=True, name=name)
 
     tied: ClassVar[bool] = False
 

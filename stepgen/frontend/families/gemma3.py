@@ -69,10 +69,10 @@ class Gemma3(Llama):
         made = self.feed_forward(self.norm(x, "pre_feedforward_layernorm", width), layer)
         return x + self.norm(made, "post_feedforward_layernorm", width)
 
-    def logits(self, x: Handle) -> Handle:
+    def logits(self, x: Handle, table: str, vocabulary: int) -> Handle:
         """With a cap, if the config has one."""
-        cap = self.config.take("final_logit_softcapping", float, 0.0)
+        cap, b = self.config.take("final_logit_softcapping", float, 0.0), self.b
         if not cap:
-            return x
-        b = self.b
-        return b.map(fn.scale(cap), b.map(fn.tanh(), b.map(fn.scale(1 / cap), x)))
+            return super().logits(x, table, vocabulary)
+        x = self.head(x, table, vocabulary, self.width, "lm_head")
+        return b.map(fn.scale(cap), b.map(fn.tanh(), b.map(fn.scale(1 / cap), x)), name="logits")

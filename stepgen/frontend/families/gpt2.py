@@ -66,4 +66,4 @@ class Gpt2(Family):
             with b.scope(f"h.{layer}"):
                 x = self._layer(x, layer)
         x = self._norm(x, "ln_f")
-        return b.model(self.head(x, table, "lm_head.weight", vocabulary, self.width))
+        return b.model(self.head(x, table, vocabulary, self.width, "logits"))

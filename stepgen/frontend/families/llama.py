@@ -100,9 +100,9 @@ class Llama(Family):
         """What becomes of the embedding."""
         return x
 
-    def logits(self, x: Handle) -> Handle:
-        """What becomes of the logits."""
-        return x
+    def logits(self, x: Handle, table: str, vocabulary: int) -> Handle:
+        """The logits."""
+        return self.head(x, table, vocabulary, self.width, "logits")
 
     def build(self) -> Model:
         """The model."""
@@ -125,5 +125,4 @@ class Llama(Family):
                 with b.scope(f"layers.{layer}"):
                     x = self.layer(x, layer)
             x = self.norm(x, "norm", self.width)
-        x = self.head(x, table, "lm_head.weight", vocabulary, self.width)
-        return b.model(self.logits(x))
+        return b.model(self.logits(x, table, vocabulary))

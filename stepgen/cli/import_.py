@@ -1,0 +1,104 @@
+"""``stepgen import``: makes a model of a PyTorch module or a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import json_option
+from stepgen.cli.outputs import NAME, Output
+
+if TYPE_CHECKING:
+    from stepgen.frontend.imported import Imported
+
+
+@grouped
+@click.argument("source", type=NAME)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the function; repeatable.",
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Most tokens of one run.  [default: 1024, of a checkpoint its longest context]",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=Output(".stepgen"),
+    metavar="FILE.stepgen",
+    help="Write the model; else what was found is printed alone.",
+)
+@json_option
+def command(
+    *, source: str, settings: Sequence[str], tokens: int | None, out: Path | None, json: bool
+) -> None:
+    """Make a model of a PyTorch module or a checkpoint (no relation to the option --import).
+
+    SOURCE is path.py:function, a function that returns a module, or a module and example inputs; or
+    a folder with config.json and files of safetensors.
+    """
+    from stepgen.frontend import files
+    from stepgen.report import console, models
+    from stepgen.tools import waiting
+
+    with waiting.progress(quiet=json) as progress:
+        progress("importing", 0.0)
+        found = _imported(source, settings, tokens)
+        if out is not None:
+            progress("writing", 0.8)
+            files.save(found.model, out)
+    if json:
+        console.show_json(
+            {
+                "origin": found.origin,
+                "recognised": found.blocks,
+                "operations": found.kinds,
+                "loops": found.loops,
+                "error": found.error,
+                "tokens": list(found.model.tokens),
+                "parameters": found.model.parameters,
+                "out": None if out is None else str(out),
+            }
+        )
+        return
+    console.show(*models.found(found))
+    if out is not None:
+        console.show(f"written to {out}")
+
+
+def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Imported:
+    from dataclasses import replace
+
+    from stepgen.frontend.imported import Imported
+    from stepgen.frontend.loading import from_checkpoint
+    from stepgen.frontend.model import Model
+    from stepgen.ir.errors import StepError
+    from stepgen.program import program
+    from stepgen.program.settings import pairs
+
+    if Path(source).is_dir():
+        if settings:
+            raise StepError(f"{source} is a checkpoint and takes no parameters")
+        model = from_checkpoint(Path(source))
+        if tokens is not None:
+            model = replace(model, tokens=(1, min(tokens, model.tokens[1])))
+        return Imported(model, source, {})
+    if source.endswith(".pt2"):
+        raise StepError(
+            f"{source} is a flat program without modules, whose blocks can't be recognised: import "
+            f"the module that it was exported from, as by stepgen import model.py:make"
+        )
+    made, name = program.call(source, pairs(settings, "--set"))
+    if isinstance(made, Model):
+        return Imported(made, name, {})
+    raise StepError(f"{name} must return a module, not {type(made).__name__}")

@@ -1,0 +1,134 @@
+"""What commands do with a model, a file that ``stepgen import`` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepgen.cli.options import ProgramOptions
+    from stepgen.frontend.model import Model
+
+
+def is_model(program: ProgramOptions) -> bool:
+    """Whether a program is a file with a model."""
+    return program.program.endswith(".stepgen")
+
+
+def show(program: ProgramOptions, *, json: bool) -> None:
+    """Print the layers of a model."""
+    from stepgen.frontend.files import load
+    from stepgen.report import console, models
+
+    model = load(program.program)
+    rows = _settings(program, cache=model.tokens[1])["cache"]
+    if json:
+        console.show_json(models.document(model, rows))
+    else:
+        console.show(*models.tables(model, rows))
+
+
+def run(
+    program: ProgramOptions,
+    ids: Path | None,
+    out: Path | None,
+    save_inputs: Path | None,
+    *,
+    json: bool,
+) -> None:
+    """Run the operations of a model, and print its outputs."""
+    import numpy as np
+
+    from stepgen.frontend.drawing import drawn
+    from stepgen.frontend.files import load
+    from stepgen.report import console
+    from stepgen.tools.atomic import atomic_file
+    from stepgen.tools.waiting import progress as told
+
+    model = load(program.program)
+    _settings(program)
+    given = _given(program, model, ids)
+    random = drawn(model, given, program.seed)
+    with told(quiet=json) as progress:
+        progress("running", 0.1)
+        found = model.run({**given, **random})
+    for path, arrays in ((out, found), (save_inputs, {**given, **random})):
+        if path is not None:
+            with atomic_file(path) as partial:
+                named: dict[str, Any] = {**arrays}
+                np.savez(partial, **named)
+    if json:
+        shapes = {name: list(array.shape) for name, array in found.items()}
+        place = None if out is None else str(out)
+        console.show_json({"outputs": shapes, "drawn": sorted(random), "out": place})
+        return
+    if random:
+        console.show(f"drawn: {', '.join(sorted(random))} (seed {program.seed})")
+    for name, array in found.items():
+        console.show(f"{name}: {model.types[name]}, T = {len(array)}")
+        console.show("  " + np.array2string(array, threshold=8, prefix="  "))
+        last = array[-1].reshape(-1)
+        best = int(last.argmax())
+        console.show(f"  largest of the last row: {last[best]:.6g} at {best}")
+    if out is not None:
+        console.show(f"written to {out}")
+
+
+def check_unused(program: ProgramOptions, ids: Path | None, *, golden: bool) -> None:
+    """Check that options of models are not given for another program.
+
+    Raises
+    ------
+    StepError
+        If one is.
+    """
+    from stepgen.ir.errors import StepError
+
+    for option, given in (("--ids", ids is not None), ("--golden", golden)):
+        if given and not is_model(program):
+            raise StepError(
+                f"{option} is for models, files that stepgen import writes, not for "
+                f"{program.program}"
+            )
+
+
+def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str, Any]:
+    """The inputs from --inputs and --ids."""
+    from stepgen.ir.errors import StepError
+    from stepgen.program import routing
+    from stepgen.semantics.arrays import read
+
+    given: dict[str, Any] = {}
+    if program.inputs is not None:
+        given = dict(read(program.inputs, "the inputs", f"{program.inputs} holds no arrays"))
+    if ids is None:
+        return given
+    if "ids" not in model.inputs:
+        raise StepError(f"{model.name} takes no ids, its inputs are {', '.join(model.inputs)}")
+    table = routing.table(ids, "list of ids")
+    if table.ndim == 2 and 1 in table.shape:
+        table = table.ravel()
+    if table.ndim != 1 or not table.size:
+        raise StepError(
+            f"{ids} is no list of ids: it must have the shape [tokens], not {list(table.shape)}"
+        )
+    given["ids"] = routing.integers(table, f"{ids} is no list of ids: they must be integers")
+    return given
+
+
+def _settings(program: ProgramOptions, **known: int) -> dict[str, int]:
+    """What --set says of a model, by name; `known` has the names, and numbers by default."""
+    from stepgen.ir.errors import StepError
+    from stepgen.program.settings import pairs
+
+    found = dict(known)
+    for name, text in pairs(program.settings, "--set").items():
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none here"
+            raise StepError(f"{program.program} has no parameter {name!r}, {has}")
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+            raise StepError(
+                f"{program.program} needs {name} to be an integer of at least 1, not {text!r}"
+            )
+        found[name] = int(text)
+    return found

@@ -1,0 +1,137 @@
+"""Commands on models: import, show, run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from frontend import checkpoints as hf
+
+from stepgen.frontend import Builder, from_checkpoint, load, save
+from stepgen.ir.errors import StepError
+
+
+@pytest.fixture
+def llama(here: Path) -> dict[str, Any]:
+    """A checkpoint in the folder ``llama``."""
+    c = hf.config("llama")
+    made = hf.weights(c)
+    hf.write(here / "llama", c, made)
+    return {"config": c, "weights": made}
+
+
+def test_a_checkpoint_from_import_to_logits(stepgen, here, llama) -> None:
+    said = stepgen("import llama -o m.stepgen")
+    assert said.code == 0
+    lines = said.out.splitlines()
+    assert lines[0].startswith("llama: llama: T 1 to 32, ")
+    assert lines[2] == "folded: 4 layers as the loop model.layers"
+    assert lines[3] == "written to m.stepgen"
+    assert load("m.stepgen") == from_checkpoint("llama")
+    ids = np.arange(9) % hf.VOCABULARY
+    np.save("ids.npy", ids[None])
+    said = stepgen("run m.stepgen --ids ids.npy --golden -o out.npz")
+    assert said.code == 0
+    want = hf.logits(llama["config"], llama["weights"], ids)
+    with np.load("out.npz") as found:
+        assert np.allclose(found["logits"], want, rtol=0, atol=1e-6 * np.abs(want).max())
+    best = want[-1].argmax()
+    assert said.out.splitlines()[-2].endswith(f"{want[-1, best]:.6g} at {best}")
+    assert stepgen("run m.stepgen --golden --seed 3 --json").json["drawn"] == ["ids"]
+
+
+def test_a_model_is_shown_with_what_a_token_takes(stepgen, here, llama) -> None:
+    stepgen("import llama -o m.stepgen")
+    shown = stepgen("show m.stepgen --set cache=10").out
+    told = stepgen("show m.stepgen --set cache=10 --json").json
+    layer = {one["name"]: one for one in told["operations"]}
+    q = layer["model.layers.*.self_attn.q_proj"]
+    assert (q["parameters"], q["bytes"], q["flops_per_token"]) == (576, 2304, 1152)
+    assert q["layers"] == 4
+    attention = layer["model.layers.*.self_attn.attention"]
+    assert attention["read_bytes_per_token"] == 10 * 2 * 12 * 4
+    assert attention["flops_per_token"] == 4 * 10 * (2 * 6 + 2 * 6 + 7)
+    assert told["cache_bytes_per_token"] == 4 * 2 * 12 * 4
+    made = llama["weights"]
+    count = sum(a.size for a in made.values()) + 3  # the frequencies of RoPE
+    assert told["total"]["parameters"] == count
+    embedded = made["model.embed_tokens.weight"].size
+    read = 4 * (count - embedded + 24) + 4 * (10 * 2 * 12 * 4)
+    # Frequencies are read for queries and for keys, in each layer.
+    assert told["total"]["read_bytes_per_token"] == read + 4 * 3 * (2 * 4 - 1)
+    assert f"{count:,}" in shown
+    assert "loop of 4 layers" in shown
+
+
+def test_a_model_that_a_function_builds(stepgen, here) -> None:
+    assert stepgen("import p.py:mlp --set width=6 -o m.stepgen").code == 0
+    np.savez("x.npz", x=np.ones((2, 6)))
+    said = stepgen("run m.stepgen --golden --inputs x.npz -o y.npz --save-inputs in.npz")
+    assert said.code == 0
+    hidden = 3 / (1 + np.exp(-3))
+    with np.load("y.npz") as found:
+        assert np.allclose(found["y"], 12 * hidden * 0.25)
+    with np.load("in.npz") as found:
+        assert np.array_equal(found["x"], np.ones((2, 6)))
+    assert "drawn: x (seed 0)" in stepgen("run m.stepgen --golden").out
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("import none", "there is no program 'none'"),
+        ("import .", ". is no checkpoint: it has no config.json"),
+        ("import m.pt2", "m.pt2 is a flat program without modules"),
+        ("import p.py:soft", "p.py:soft must return a module, not Graph"),
+        ("import llama --set a=1", "llama is a checkpoint and takes no parameters"),
+        ("import llama --tokens 0", "0 is not in the range"),
+        ("import llama -o llama.npz", "--out is a file that ends in .stepgen"),
+        ("show none.stepgen", "there is no file none.stepgen"),
+        ("show llama/model.safetensors", "there is no program"),
+        ("show junk.stepgen", "junk.stepgen is no file of safetensors"),
+        ("show weights.stepgen", "has weights but no model: stepgen import makes one"),
+        ("show m.stepgen --set x=1", "m.stepgen has no parameter 'x', it has cache"),
+        ("show m.stepgen --set cache=0", "needs cache to be an integer of at least 1, not '0'"),
+        ("run m.stepgen --golden --set cache=1", "has no parameter 'cache', it has none here"),
+        ("run m.stepgen --golden --ids none.npy", "can't read the list of ids none.npy"),
+        ("run m.stepgen --golden --ids far.npy", "40 of token 1 is past its table of 29 rows"),
+        ("run m.stepgen --golden --ids long.npy", "takes 1 to 32 tokens in a run, not 33"),
+        ("run m.stepgen --golden --ids square.npy", "must have the shape [tokens], not [2, 2]"),
+        ("run m.stepgen --golden --ids half.npy", "they must be integers, not float64"),
+        ("run mlp.stepgen --golden --ids far.npy", "mlp takes no ids, its inputs are x"),
+        ("run m.stepgen --golden --inputs far.npz", "llama has no input 'y'"),
+        ("run p.py:layer --golden", "--golden is for models, files that stepgen import writes"),
+        ("run p.py:layer --ids far.npy", "--ids is for models, files that stepgen import writes"),
+        ("time m.stepgen", "m.stepgen is a model, not yet a program"),
+        ("import p.py:mlp -o p.py", "--out is a file that ends in .stepgen"),
+    ],
+)
+def test_bad_input_is_one_sentence(stepgen, here, llama, line, sentence) -> None:
+    save(from_checkpoint("llama"), "m.stepgen")
+    b = Builder("mlp")
+    save(b.model(b.linear(b.input("x", 2), np.eye(2))), "mlp.stepgen")
+    (here / "junk.stepgen").write_bytes(b"junk")
+    (here / "llama" / "model.safetensors").rename(here / "weights.stepgen")
+    np.save("far.npy", np.array([1, 40]))
+    np.save("long.npy", np.zeros(33, int))
+    np.save("square.npy", np.zeros((2, 2), int))
+    np.save("half.npy", np.array([0.5]))
+    np.savez("far.npz", y=np.zeros(2))
+    said = stepgen(line)
+    assert said.code == 2
+    assert said.out == ""
+    assert sentence in said.err.splitlines()[-1]
+
+
+def test_an_output_stays_whole_where_the_import_fails(stepgen, here, llama) -> None:
+    (here / "m.stepgen").write_text("mine")
+    (here / "llama" / "config.json").write_text("{}")
+    assert stepgen("import llama -o m.stepgen").code == 2
+    assert (here / "m.stepgen").read_text() == "mine"
+
+
+def test_a_model_is_not_written_over_itself(stepgen, here, llama) -> None:
+    with pytest.raises(StepError, match=r"ends in \.stepgen, not in m\.npz"):
+        save(from_checkpoint("llama"), "m.npz")
