@@ -111,5 +111,8 @@ if not _typing.TYPE_CHECKING:
             return import_module("stepgen.frontend")
         homes = {"Device": "stepgen.board.device", "System": "stepgen.cosim.system"}
         if name not in homes:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from stepgen.ir.absent import remedy
+
+            told = "" if name.startswith("_") else remedy(name, globals())
+            raise AttributeError(f"stepgen has no attribute {name!r}{told}")
         return getattr(import_module(homes[name]), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stepgen.cli.groups import argument, grouped
+from stepgen.cli.groups import argument, check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import NAME
 
@@ -33,6 +33,8 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
     from stepgen.board.description import boards
     from stepgen.report import console
 
+    if program.program is None:
+        check_unused("is for a program: name one", program, hardware)
     known, outdated = boards(), None
     rows = {name: _row(name, board) for name, board in known.items()}
     if program.program is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import WorkerOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 from stepgen.cosim.simulators import SIMULATORS, Simulator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from stepgen.fuzz.campaign import Tally
 
 MOST_REFUSALS = 12
-COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 
 @grouped
@@ -95,9 +94,8 @@ def command(
     if no_rtl and simulator:
         raise StepError(f"with --no-rtl nothing is simulated, not by {simulator} either")
     if replay:
-        for name in ("minutes", "cases", "seed", "out"):
-            if click.get_current_context().get_parameter_source(name) is COMMANDLINE:
-                raise StepError(f"--replay judges kept cases and draws none: leave out --{name}")
+        why = "is for cases that are drawn, and --replay judges kept ones: leave one of them out"
+        check_unused(why, who, "minutes", "cases", "seed", "out")
         import_files(imports)
         return _replayed(replay, simulator, rtl=not no_rtl, json=json)
     workers = who.workers()

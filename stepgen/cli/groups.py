@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from stepgen.cli import outputs
+from stepgen.ir.errors import StepError
 from stepgen.ir.where import placed
 
 OPTIONS = "Options"
@@ -65,6 +67,33 @@ def option(help: str, *names: str, **more: Any) -> Any:
 def argument(**more: Any) -> Any:
     """A field of a group that is an argument, described as by `click.Argument`."""
     return dataclasses.field(metadata={"made": lambda name: click.Argument([name], **more)})
+
+
+def check_unused(why: str, *options: Any) -> None:
+    """Check that options were not given that have no effect beside the others.
+
+    Parameters
+    ----------
+    why : str
+        What they are for and what to do: ``"is for a test bench: add --bench"``.
+    *options : object
+        Groups, or names of parameters.
+
+    Raises
+    ------
+    StepError
+        Where one was given.
+    """
+    context = click.get_current_context()
+    names: set[str] = set()
+    for one in options:
+        names |= (
+            {one} if isinstance(one, str) else {field.name for field in dataclasses.fields(one)}
+        )
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is ParameterSource.COMMANDLINE:
+            raise StepError(f"{parameter.opts[-1]} {why}")
 
 
 def grouped(function: Callable[..., Any]) -> click.Command:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def command(
     from stepgen.ir.metrics import metrics as costs_of
     from stepgen.report import console
 
+    if policy != "hardware":
+        check_unused("is for the circuit: add --policy hardware", hardware)
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)

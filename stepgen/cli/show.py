@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stepgen.cli import models
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def command(
     Of a model: its layers, with parameters, bytes and operations for one token, with as many rows
     in the caches as --set cache=N says.
     """
+    if not design:
+        check_unused("is for the circuit: add --design", hardware)
     if models.is_model(program) and not design:
         models.show(program, json=json)
         return

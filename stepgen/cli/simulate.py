@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stepgen.cli.groups import grouped, option
+from stepgen.cli.groups import check_unused, grouped, option
 from stepgen.cli.judging import judged
 from stepgen.cli.options import (
     LimitOptions,
@@ -83,6 +83,8 @@ def command(
     from stepgen.timing.tiles.depths import UNBOUNDED
     from stepgen.tools import waiting
 
+    if every:
+        check_unused("shows some operators and --all every one: leave one of them out", "top")
     machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
     cycles = limit.cycles
     with waiting.progress(quiet=json) as progress, judged(program):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
 from stepgen.cosim.simulators import SIMULATORS, Simulator
@@ -78,6 +78,8 @@ def command(
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_folder
 
+    if not waveform:
+        check_unused("is for a waveform: add --waveform", "waveform_cycles")
     check_target(output)
     loaded = program.load()
     experiment = when.experiment(loaded, hardware, seed=program.seed)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
 from stepgen.emit.wraps import PACKAGES, WRAPS
@@ -35,8 +33,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--wrap",
+    "wraps",
     type=click.Choice(WRAPS),
-    help="Also write a module around the design with the standard names of these buses.",
+    multiple=True,
+    help="Also write a module around the design with the standard names of these buses; may be "
+    "given more than once.",
 )
 @click.option(
     "--host", is_flag=True, help="Also write a host library in C: tensors, runs, counters."
@@ -56,7 +57,7 @@ def command(
     *,
     output: Path | None,
     bench: bool,
-    wrap: str | None,
+    wraps: tuple[str, ...],
     host: bool,
     packages: tuple[str, ...],
     json: bool,
@@ -67,7 +68,7 @@ def command(
     from stepgen.tools import waiting
 
     if not bench:
-        _check_unused(when)
+        check_unused("is for a test bench: add --bench", when)
     loaded = program.load(draw=bench)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
     design = experiment.design
@@ -91,7 +92,7 @@ def command(
             folder,
             loaded,
             design,
-            wrap=wrap,
+            wraps=wraps,
             host=host,
             packages=packages,
             bench=bench_files,
@@ -106,14 +107,3 @@ def command(
     console.show(console.files_table({**files, "hash": written.hash}))
     if not written.built:
         console.show("the Verilog of this hash was there already and is not built again")
-
-
-def _check_unused(when: RunOptions) -> None:
-    """Check that no option is given that only a test bench has."""
-    from stepgen.ir.errors import StepError
-
-    context = click.get_current_context()
-    for field in dataclasses.fields(when):
-        if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE:
-            (name,) = (p.opts[0] for p in context.command.params if p.name == field.name)
-            raise StepError(f"{name} is for a test bench: add --bench")

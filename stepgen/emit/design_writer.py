@@ -66,7 +66,7 @@ def write(
     design: Design,
     *,
     circuit: bool = True,
-    wrap: str | None = None,
+    wraps: Collection[str] = (),
     host: bool = False,
     packages: Collection[str] = (),
     bench: Collection[str] = (),
@@ -85,8 +85,8 @@ def write(
         What the program became.
     circuit : bool
         Whether to make the Verilog where it is not there yet.
-    wrap : str, optional
-        One of `stepgen.emit.wraps.WRAPS`: a module around the design is written too.
+    wraps : collection of str
+        Of `stepgen.emit.wraps.WRAPS`: modules around the design are written too.
     host : bool
         Whether a host library in C is written too.
     packages : collection of str
@@ -104,7 +104,7 @@ def write(
         If the folder can't be written, is one of others with files of these names, or may not
         change; or the design can't be built.
     """
-    check_packages(packages, wrap)
+    check_packages(packages, wraps)
     maker, name = made_by(design), design.name
     check_target(folder, {MANIFEST, *own_names(name), *sources_of(design)})
     found = (_verilog_in(place, design, maker) for place in (folder, *earlier))
@@ -126,7 +126,7 @@ def write(
         files[f"{name}.vlt"] = control_file(circuit_text, f"{name}.v").encode()
         words["map"] = f"{name}_map.json"
         files[words["map"]] = system_map(design).encode()
-        if wrap is not None:
+        for wrap in wraps:
             words[f"{wrap} wrapper"], around = wrapper(design, wrap)
             files[words[f"{wrap} wrapper"]] = around.encode()
         for key, library in host_library(design).items() if host else ():

@@ -37,15 +37,15 @@ def core_file(
         them below one folder.
     """
     name, top = design.name, verilog_name(design.name)
-    around = next((kind for kind in WRAPS if f"{name}_{kind}.v" in files), None)
-    wrappers = [] if around is None else [f"{name}_{around}.v"]
+    around = [kind for kind in WRAPS if f"{name}_{kind}.v" in files]
+    wrappers = [f"{name}_{kind}.v" for kind in around]
     text = fill(
         "package/fusesoc.core.j2",
         vlnv=":".join((VENDOR, LIBRARY, name, VERSION)),
         name=name,
         hash=design.hash,
         inner=top,
-        top=top if around is None else f"{top}_{around}",
+        top=f"{top}_{around[0]}" if around else top,
         kernels=kernels,
         rtl=[_verilog(file) for file in (*kernels, f"{name}.v", *wrappers)],
         headers=[f"{name}_{of}.h" for of in ("registers", "host") if f"{name}_{of}.h" in files],

@@ -14,23 +14,23 @@ from .ipxact import component
 from .kernels import compiled
 
 
-def check_packages(packages: Collection[str], wrap: str | None) -> None:
+def check_packages(packages: Collection[str], wraps: Collection[str]) -> None:
     """Check that a folder will have what is to be packaged.
 
     Parameters
     ----------
     packages : collection of str
         Of `stepgen.emit.wraps.PACKAGES`.
-    wrap : str or None
-        The wrapper that it will have.
+    wraps : collection of str
+        The wrappers that it will have.
 
     Raises
     ------
     StepError
         If it is not the one of a package.
     """
-    if "vivado" in packages and wrap != "axi":
-        has = "there is none" if wrap is None else f"this is {wrap}"
+    if "vivado" in packages and "axi" not in wraps:
+        has = f"this is {', '.join(wraps)}" if wraps else "there is none"
         raise StepError(f"the package for Vivado is of the AXI wrapper, {has}: give --wrap axi")
 
 

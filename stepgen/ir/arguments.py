@@ -234,6 +234,8 @@ def _one_of(value: Any, hints: Sequence[Any]) -> Any:
 
 
 def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] | list[Any]:
+    if isinstance(value, set | frozenset):
+        raise Unfit("a sequence, and a set has no order")
     fixed = origin is tuple and hints[-1:] != (...,)
     each = [*hints] if fixed else [hints[0] if hints else Any]
     kinds = (Iterable,) if origin is Iterable else (Sequence, np.ndarray)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from stepgen.ir.about import about
+from stepgen.ir.absent import remedy
 from stepgen.ir.function import function_types, maker
 
 
@@ -27,8 +27,7 @@ class Functions:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():
-            near = get_close_matches(name.lower(), function_types(), 1)
-            told = f", did you mean {near[0]}?" if near else ""
+            told = remedy(name, function_types(), functions=False)
             raise AttributeError(f"there is no function {name!r}{told}")
         kind = function_types()[name]
         made = maker(kind)

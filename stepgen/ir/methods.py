@@ -1,5 +1,17 @@
 """Operators as methods; for type checkers and editors there is ``methods.pyi``, generated."""
 
+from typing import Any
+
 
 class Methods:
     """Base class of `Stream`, to which `stepgen.ir.operator.public` adds the operators."""
+
+    def __getattr__(self, name: str) -> Any:
+        # Both are made with streams.
+        from stepgen.ir.absent import remedy
+        from stepgen.ir.operator import functions
+
+        here = dir(self)
+        there = [f"sg.{operator}" for operator in functions() if operator not in here]
+        told = "" if name.startswith("_") else remedy(name, [*here, *there])
+        raise AttributeError(f"a stream has no attribute {name!r}{told}")

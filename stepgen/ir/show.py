@@ -80,7 +80,7 @@ def _tensors(graph: Graph) -> Iterator[tuple[str, str]]:
 
 def _feedbacks(graph: Graph) -> Iterator[tuple[str, str, str]]:
     for feedback in graph.feedbacks:
-        source = feedback.source.name if feedback.source else "nothing yet"
+        source = "nothing yet" if feedback.source is None else feedback.source.name
         yield feedback.label, str(feedback.declared), source
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy
 
 from stepgen.ir import operator
@@ -316,8 +317,20 @@ class Stream(Methods):
             stream = stream.node.inputs[0]
         return stream
 
+    def __bool__(self) -> bool:
+        raise self._undecided("bool")
+
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, int | float | np.generic | np.ndarray):
+            raise self._undecided("==")
         return isinstance(other, Stream) and (self.node, self.port) == (other.node, other.port)
+
+    def _undecided(self, operator: str) -> StepError:
+        return StepError(
+            f"{operator} at {user_line()}: {self.name} has elements only when the program runs, so "
+            f"Python can't decide by them: sg.fn.compare makes flags of them, and partition "
+            f"routes them"
+        )
 
     def __hash__(self) -> int:
         return hash((self.node, self.port))

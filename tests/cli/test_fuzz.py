@@ -131,13 +131,6 @@ def test_a_case_is_replayed(stepgen, here: Path) -> None:
     assert stepgen("fuzz --no-rtl --replay case.json --json").json["cases"][0]["status"] == "agrees"
 
 
-@pytest.mark.parametrize("given", ["--cases 3", "--seed 1", "--minutes 2", "--out f"])
-def test_what_a_replay_has_no_use_for_is_refused(stepgen, here: Path, given: str) -> None:
-    said = stepgen(f"fuzz --no-rtl --replay case.json {given}")
-    told = f"--replay judges kept cases and draws none: leave out {given.split()[0]}"
-    assert (said.code, said.err) == (2, f"stepgen: {told}\n")
-
-
 @needs_icarus
 @pytest.mark.slow
 def test_a_campaign_with_four_states_is_one_of_its_own(stepgen, here: Path) -> None:

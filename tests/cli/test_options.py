@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from stepgen.board import build as bitstreams
 from stepgen.board import virtual
 from stepgen.cli import app as application
+from stepgen.cli.options import HardwareOptions, RunOptions
 from stepgen.cosim import experiment
 from stepgen.emit import elaborate
 from stepgen.fuzz import campaign
@@ -116,6 +118,45 @@ def test_options(stepgen, here, light, capsys, name, given, option, texts):
             *_, last = said.err.splitlines()
             assert last.startswith("stepgen: "), line
             assert len(last) < 1000, last[:200]
+
+
+WITHOUT_EFFECT = {
+    "show p.py:layer": (HardwareOptions, "is for the circuit: add --design"),
+    "metrics p.py:layer": (HardwareOptions, "is for the circuit: add --policy hardware"),
+    "verilog p.py:layer": (RunOptions, "is for a test bench: add --bench"),
+    "board": (HardwareOptions, "is for a program: name one"),
+    "test p.py:layer": (("waveform_cycles",), "is for a waveform: add --waveform"),
+    "simulate p.py:layer --all": (("top",), "shows some operators and --all every one: leave one"),
+    "fuzz --no-rtl --replay case.json": (
+        ("minutes", "cases", "seed", "out", "jobs", "dask"),
+        "is for cases that are drawn, and --replay judges kept ones: leave one of them out",
+    ),
+}
+"""Lines, and options that change nothing there."""
+
+
+@pytest.mark.parametrize("line", WITHOUT_EFFECT)
+def test_options_without_effect_are_refused(stepgen, here, light, line):
+    """Whatever their values are."""
+    options, sentence = WITHOUT_EFFECT[line]
+    names = options if isinstance(options, tuple) else [f.name for f in fields(options)]
+    for name in names:
+        (option,) = (p for p in COMMANDS[line.split()[0]].params if p.name == name)
+        for value in [""] if option.is_flag else ["7", "x=0.5"]:
+            said = stepgen(f"{line} {option.opts[-1]} {value}")
+            assert said.code == 2
+            if "Invalid value" not in said.err:
+                assert said.err.startswith(f"stepgen: {option.opts[-1]} {sentence}"), said.err
+            else:
+                assert value != "7"
+
+
+@pytest.mark.parametrize("wraps", [("axi", "wishbone"), ("wishbone", "axi"), ("axi", "axi")])
+def test_each_wrapper_that_is_asked_for_is_written(stepgen, here, light, wraps):
+    options = " ".join(f"--wrap {wrap}" for wrap in wraps)
+    said = stepgen(f"verilog p.py:layer {options} -o made --json").json
+    assert {key for key in said if key.endswith("wrapper")} == {f"{w} wrapper" for w in wraps}
+    assert {p.name for p in (here / "made").glob("*_*.v")} == {f"layer_{w}.v" for w in wraps}
 
 
 HUGE = """

@@ -113,19 +113,19 @@ def test_the_bench_runs_on_icarus(tmp_path):
     assert "TESTS=2 PASS=2 FAIL=0" in said
 
 
-@pytest.mark.parametrize("wrap", [None, "axi", "wishbone"])
-def test_the_verilog_has_no_warnings(wrap, folders, tmp_path):
-    folder = folders(tmp_path / "memory", wrap=wrap)
+@pytest.mark.parametrize("wraps", [(), ("axi",), ("wishbone",), ("wishbone", "axi")])
+def test_the_verilog_has_no_warnings(wraps, folders, tmp_path):
+    folder = folders(tmp_path / "memory", wraps=wraps)
     fusesoc = FuseSoC(tmp_path)
     fusesoc(*HERE, "run", "--target=lint", name("memory"))
-    around = folder / ("memory.v" if wrap is None else f"memory_{wrap}.v")
+    around = folder / (f"memory_{wraps[-1]}.v" if wraps else "memory.v")
     head, _, tail = around.read_text().rpartition("endmodule")
     around.write_text(f"{head}  wire nobody_asks = 1'b1;\nendmodule{tail}")
     assert "nobody_asks" in fusesoc(*HERE, "run", "--target=lint", name("memory"), fails=True)
 
 
 def test_warnings_of_kernels_are_told(folders, tmp_path):
-    folders(tmp_path / "kernels", wrap="axi")
+    folders(tmp_path / "kernels", wraps=["axi"])
     said = FuseSoC(tmp_path)(*HERE, "run", "--target=lint", name("kernels"))
     warned = re.findall(r"^%Warning-\w+: \S*/([\w.]+):", said, re.MULTILINE)
     assert set(warned) == {"clamp.sv", "larger.v"}
@@ -133,7 +133,7 @@ def test_warnings_of_kernels_are_told(folders, tmp_path):
 
 def test_another_core_uses_the_design(folders, tmp_path):
     """Files, top module and waivers reach it, but nothing of the bench."""
-    folder = folders(tmp_path / "kernels", wrap="axi", host=True, bench=["bench/x.py"])
+    folder = folders(tmp_path / "kernels", wraps=["axi"], host=True, bench=["bench/x.py"])
     listed = read_manifest(folder).files
     assert "kernels.core" in listed
     (tmp_path / "soc.core").write_text(

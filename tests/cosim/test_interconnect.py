@@ -126,7 +126,7 @@ def test_a_design_beside_a_host(program, simulator, tmp_path):
     whole = program()
     experiment = Experiment(whole.graph, whole.inputs)
     design = experiment.design
-    write(tmp_path, whole, design, wrap="axi")
+    write(tmp_path, whole, design, wraps=["axi"])
     (tmp_path / "soc.v").write_text(soc(design))
     arrays = of_streams(experiment)
     before = Memory(experiment.graph, experiment.inputs).images

@@ -54,7 +54,7 @@ def written_case(folder: Path, experiment: Experiment) -> None:
 def test_every_interface(wrap, tests, simulator, tmp_path):
     whole = program()
     experiment = Experiment(whole.graph, whole.inputs)
-    files = write(tmp_path, whole, experiment.design, wrap=wrap).files
+    files = write(tmp_path, whole, experiment.design, wraps=[wrap]).files
     assert (files[f"{wrap} wrapper"], files["map"]) == (f"wrapped_{wrap}.v", "wrapped_map.json")
     written_case(tmp_path, experiment)
     sources = ["wrapped.vlt", "wrapped.v", f"wrapped_{wrap}.v"]

@@ -66,7 +66,7 @@ def folder(request, tmp_path_factory):
         graph = request.param()
         place = tmp_path_factory.mktemp(graph.name) / graph.name
         design = lower(graph, lanes=4)
-        write(place, Program(graph, {}), design, wrap="axi", packages=["vivado"])
+        write(place, Program(graph, {}), design, wraps=["axi"], packages=["vivado"])
     return place
 
 
@@ -279,9 +279,9 @@ def test_the_script_refuses_what_it_would_break(folder, tmp_path):
         sourced(alone, str(tmp_path / "ip"))
 
 
-@pytest.mark.parametrize(("wrap", "has"), [(None, "there is none"), ("wishbone", "this is")])
-def test_without_the_axi_wrapper_there_is_no_ip(wrap, has, tmp_path):
+@pytest.mark.parametrize(("wraps", "has"), [((), "there is none"), (["wishbone"], "this is")])
+def test_without_the_axi_wrapper_there_is_no_ip(wraps, has, tmp_path):
     design = lower(without(), lanes=4)
     with pytest.raises(StepError, match=f"of the AXI wrapper, {has}.*: give --wrap axi"):
-        write(tmp_path, Program(without(), {}), design, wrap=wrap, packages=["vivado"])
+        write(tmp_path, Program(without(), {}), design, wraps=wraps, packages=["vivado"])
     assert not list(tmp_path.iterdir())

@@ -211,6 +211,21 @@ def test_operators(name: str) -> None:
     walk(lambda w: (getattr(sg, name), OPERATORS[name](w)))
 
 
+def test_sets_have_no_order() -> None:
+    """So they are no shapes, tiles or operands."""
+    made = {n: lambda w, n=n: (getattr(sg, n), OPERATORS[n](w)) for n in OPERATORS} | MAKERS
+    asked = set()
+    for make in made.values():
+        function, given = make(world())
+        for key, value in given.items():
+            if isinstance(value, tuple) and key != "xs":
+                asked.add(key)
+                with pytest.raises(sg.StepError, match=r"a set has no order|takes 2 extents") as e:
+                    call(function, {**given, key: {*value}})
+                refused_at_the_call(e.value)
+    assert {"shape", "stride", "tile", "items", "inputs"} <= asked
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_what_is_missing_or_too_much_is_told(name: str) -> None:
     w = world()

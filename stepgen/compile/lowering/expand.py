@@ -38,10 +38,10 @@ class ExpandCircuit(Circuit):
             capacity=max(2, beats),
             base=base,
             level=base + node.attrs["rank"],
-            ref_base=wire_levels(ref.dtype) if ref else 0,
+            ref_base=0 if ref is None else wire_levels(ref.dtype),
         )
         full = replace(one, capacity=max(2, beats * held_at_once(x.shape)))
         params = to.sized(full, one)
-        told = {"ref": to.input(node, 1, structure_only=True)} if ref else {}
+        told = {} if ref is None else {"ref": to.input(node, 1, structure_only=True)}
         y = to.output(node, delay=params.delay(to.lanes))
         to.unit(node.name, params, x=to.input(node, 0), **told, y=y)

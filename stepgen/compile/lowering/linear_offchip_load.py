@@ -20,10 +20,10 @@ class LinearOffchipLoadCircuit(Circuit):
             node,
             to,
             2 * to.bus.burst,
-            to.input(node, 0, structure_only=True) if ref else None,
+            None if ref is None else to.input(node, 0, structure_only=True),
             shape=node.attrs["shape"],
             stride=node.attrs["stride"],
-            ref_level=wire_levels(ref.dtype) if ref else None,
+            ref_level=None if ref is None else wire_levels(ref.dtype),
             prompt=ref is not None and stops_unused(node.outputs[0]),
             whole=ref is not None and written(node),
         )

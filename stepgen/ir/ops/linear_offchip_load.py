@@ -40,7 +40,7 @@ class LinearOffchipLoad(Operator):
                 f"{tensor.name}, which has {grid[0]} x {grid[1]} tiles of {tile}"
             )
         ref = call.inputs[0] if call.inputs else None
-        outer = ref.shape if ref else ()
+        outer = () if ref is None else ref.shape
         return [Out(outer + tuple(static(n) for n in shape), tile, totals=_totals(ref, shape))]
 
     def steers(self, node: Node, index: int) -> bool:
