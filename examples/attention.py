@@ -5,8 +5,9 @@ columns with `rows` query rows, caches read and written in tiles of `tile` rows.
 value are placed in the last tile of their cache, which is then written back.
 
 The softmax is either the published one, ``exp(s) / sum(exp(s))`` over whole tiles, which overflows
-for large scores and includes the empty rows of the last tile; or a safe one: scores are scaled and
-masked, and kept on chip until their maximum is known.
+for large scores and includes the empty rows of the last tile, which must hold 0; or a safe one:
+scores are scaled and masked, and kept on chip until their maximum is known. Then the empty rows may
+hold anything.
 
 In int8, queries, keys and values stand for ``q * 2**-PLACES``. Scores are int32, and f32 from their
 scaling on; the exponential of a score minus the maximum becomes an integer of 0 to 127, so products
@@ -217,7 +218,9 @@ def attend(
         ``[B]`` of f32 tiles of rows x width.
     """
     keys = _cache(key, requests, caches[0], tile)
-    values = _cache(value, requests, caches[1], tile)
+    # Weights of rows that nobody wrote are 0, but in floats a product with 0 may be NaN.
+    clears = softmax == "safe" and caches[1].element != sg.int8
+    values = _cache(value, requests, caches[1], tile, clears=clears)
     scores = query.expand(keys).map(sg.fn.matmul(transpose=True), keys)
     factor = int(query.tile.cols) ** -0.5
     whole = values.tile.element == sg.int8
@@ -243,15 +246,22 @@ def _of_integers(weights: sg.Stream, values: sg.Stream, name: str | None) -> sg.
     return sums.map(sg.fn.scale(2.0**-PLACES)).map(sg.fn.div(), total, name=name)
 
 
-def _cache(row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int) -> sg.Stream:
-    """All tiles of each request's cache ``[B, L]``, with the new row, which is written back."""
+def _cache(
+    row: sg.Stream, requests: Requests, cache: sg.Tensor, tile: int, *, clears: bool = False
+) -> sg.Stream:
+    """All tiles of each request's cache ``[B, L]``, with the new row, which is written back.
+
+    With `clears` the rows behind it, which nobody has written, become 0.
+    """
     spans, shape = requests.spans.fifo(AHEAD), (tile, cache.shape[1])
     addresses = spans.flat_map(sg.fn.span(requests.most), rank=1)
     tiles = sg.random_offchip_load(addresses, cache, tile=shape, name=f"{cache.name}_read")
     is_last = spans.flat_map(sg.fn.span_last(requests.most), rank=1)
     last, others = sg.partition(tiles, is_last, rank=0)
-    rows = row.flatten(0, 1)
-    placed = last.map(sg.fn.place_row(), rows, requests.places.fifo(AHEAD))
+    places, rows = requests.places.fifo(AHEAD), row.flatten(0, 1)
+    if clears:
+        last = last.map(sg.fn.mask_rows(0), places)
+    placed = last.map(sg.fn.place_row(), rows, places)
     where = spans.map(sg.fn.span_end()).fifo(AHEAD)
     back = placed.fifo(WRITE_BACK)
     sg.random_offchip_store(where, back, cache, tile=shape, name=f"{cache.name}_write")

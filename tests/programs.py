@@ -17,6 +17,27 @@ from stepgen.tools.shipped import shipped
 ROWS = 6
 """Extent of the inputs of `every_unit`."""
 
+SMALL = {
+    "moe": {
+        **{"tokens": "9", "experts": "3", "width": "8", "hidden": "16", "columns": "8"},
+        **{"tile": "2", "top": "1"},
+    },
+    "moe_swiglu": {
+        **{"tokens": "5", "experts": "2", "width": "8", "inner": "16", "columns": "8"},
+        **{"tile": "2"},
+    },
+    "attention": {"batch": "3", "rows": "2", "width": "8", "tile": "4"},
+    "decoder": {"batch": "2", "mean": "3", "stdev": "1", "kv_heads": "1", "cache_tile": "2"},
+    "hierarchical": {"m": "4", "n": "16", "k": "8", "block_n": "8", "tile_m": "2"},
+    "quantized": {
+        **{"batch": "4", "tile_batch": "2", "width": "8", "inner": "16", "tile_inner": "8"},
+    },
+    "swiglu": {
+        **{"batch": "4", "tile_batch": "2", "width": "8", "inner": "16", "tile_inner": "8"},
+    },
+}
+"""Settings with which shipped programs are small, where they are not anyway."""
+
 
 def example(name: str) -> ModuleType:
     """The module of a shipped example."""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from programs import every_unit, shipped_functions, shipped_programs
+from programs import SMALL, every_unit, shipped_functions, shipped_programs
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -25,27 +25,6 @@ from stepgen.program.program import load
 from stepgen.tools.external import verilator
 
 NEVER = {"WIDTHTRUNC", "CASEINCOMPLETE", "LATCH", "MULTIDRIVEN"}
-SMALL = {
-    "moe": {
-        **{"tokens": "9", "experts": "3", "width": "8", "hidden": "16", "columns": "8"},
-        **{"tile": "2", "top": "1"},
-    },
-    "moe_swiglu": {
-        **{"tokens": "5", "experts": "2", "width": "8", "inner": "16", "columns": "8"},
-        **{"tile": "2"},
-    },
-    "attention": {"batch": "3", "rows": "2", "width": "8", "tile": "4"},
-    "decoder": {"batch": "2", "mean": "3", "stdev": "1", "kv_heads": "1", "cache_tile": "2"},
-    "hierarchical": {"m": "4", "n": "16", "k": "8", "block_n": "8", "tile_m": "2"},
-    "quantized": {
-        **{"batch": "4", "tile_batch": "2", "width": "8", "inner": "16", "tile_inner": "8"},
-    },
-    "swiglu": {
-        **{"batch": "4", "tile_batch": "2", "width": "8", "inner": "16", "tile_inner": "8"},
-    },
-}
-"""Settings of the examples that have a circuit."""
-
 BUILT = (
     *(
         f"recipes:{name}"
