@@ -11,6 +11,7 @@ from .files import dumps, load, loads, save
 from .kind import Kind, Operands, Value
 from .loading import from_checkpoint
 from .model import Model, Op
+from .pytorch.importing import from_torch
 from .state import State
 from .weight import Weight
 
@@ -26,6 +27,7 @@ __all__ = [
     "Weight",
     "dumps",
     "from_checkpoint",
+    "from_torch",
     "load",
     "loads",
     "save",

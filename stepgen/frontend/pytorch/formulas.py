@@ -1,0 +1,236 @@
+"""What modules may compute: each formula is tried on random input."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ...functions.bases import Binary, Unary
+from ...ir.fn import fn
+from ...ir.function import Function, function_types
+from ..kinds.experts import Experts
+from ..weight import Array
+from .needed import torch
+
+CLOSE = 1e-5
+"""Largest difference of numbers that are the same, as a part of the largest."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a module was found to compute.
+
+    Attributes
+    ----------
+    kind : str
+        Of the operation, or ``"same"`` for a module that changes nothing.
+    attributes : dict
+        What the builder takes.
+    weights : dict of str to array or Parameter
+        By role. A Parameter may be shared with another module.
+    width : int
+        Of its result; 0 if it is that of its input.
+    """
+
+    kind: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+    weights: dict[str, Any] = field(default_factory=dict)
+    width: int = 0
+
+
+def numbers(tensor: Any) -> Array:
+    """A tensor as doubles."""
+    return np.asarray(tensor.detach().cpu().double().numpy())
+
+
+def close(a: Array, b: Array) -> bool:
+    """Whether arrays are the same up to rounding of f32."""
+    if a.shape != b.shape:
+        return False
+    with np.errstate(invalid="ignore"):
+        fits = np.abs(a - b) <= CLOSE * max(1.0, float(np.nanmax(np.abs(b), initial=0.0)))
+    return bool((fits | (np.isnan(a) & np.isnan(b))).all())
+
+
+def recognised(module: Any) -> Block | None:
+    """The block that a module computes, by its numbers; None for one that has parts."""
+    for formula in (_function, _norm, _linear, _experts):
+        found = formula(module)
+        if found is not None:
+            return found
+    return None
+
+
+def _called(module: Callable[..., Any], *xs: Any) -> Array | None:
+    """What a module makes of tensors; None where it does not take them."""
+    try:
+        with torch().no_grad():
+            made = module(*xs)
+    except Exception:  # it takes something else
+        return None
+    made = made[0] if isinstance(made, tuple) else made
+    return numbers(made) if isinstance(made, torch().Tensor) else None
+
+
+def _plain(module: Any) -> bool:
+    return not list(module.children())
+
+
+def chains() -> Iterator[tuple[Function, ...]]:
+    """Functions of one number that models apply, and some behind each other."""
+    for kind in function_types().values():
+        own = kind.__dataclass_fields__.keys() - Function.__dataclass_fields__.keys()
+        if issubclass(kind, Unary) and "exact" in vars(kind) and not own:
+            yield (kind(),)
+    yield (fn.at_least(0),)
+    yield fn.at_least(0), fn.at_most(6)
+    yield fn.at_least(-1), fn.at_most(1)
+    yield fn.scale(-1), fn.exp(), fn.offset(1), fn.reciprocal()
+
+
+def chain_of(apply: Callable[[Any], Any]) -> tuple[Function, ...] | None:
+    """The functions that something applies to each number; none if it changes nothing."""
+    x = torch().linspace(-7, 7, 120).reshape(8, 15)
+    made = _called(apply, x)
+    if made is None or made.shape != (8, 15):
+        return None
+    if close(numbers(x), made):
+        return ()
+    for chain in chains():
+        value = numbers(x)
+        with np.errstate(all="ignore"):
+            for function in chain:
+                assert isinstance(function, Unary)
+                value = function.exact(value)
+        if close(value, made):
+            return chain
+    return None
+
+
+def pair_of(apply: Callable[[Any, Any], Any]) -> Function | None:
+    """The function that something applies to each pair of numbers."""
+    a, b = torch().randn(2, 9, 7)
+    made = _called(apply, a, b)
+    for kind in function_types().values():
+        own = kind.__dataclass_fields__.keys() - Function.__dataclass_fields__.keys()
+        if issubclass(kind, Binary) and "exact" in vars(kind) and not own:
+            function = kind()
+            if made is not None and close(function.exact(numbers(a), numbers(b)), made):
+                return function
+    return None
+
+
+def _function(module: Any) -> Block | None:
+    if not _plain(module) or list(module.parameters()):
+        return None
+    chain = chain_of(module)
+    return None if chain is None else Block("map", {"functions": chain})
+
+
+def _norm(module: Any) -> Block | None:
+    own = dict(module.named_parameters())
+    if not _plain(module) or own.keys() - {"weight", "bias"} or "weight" not in own:
+        return None
+    if own["weight"].ndim != 1:
+        return None
+    width = own["weight"].shape[0]
+    x = torch().randn(5, width) * 3 + 1
+    made = _called(module, x)
+    told = [getattr(module, key, None) for key in ("eps", "variance_epsilon")]
+    eps = next((float(e) for e in told if isinstance(e, float)), 1e-6)
+    ways: tuple[Literal["rms", "layer"], ...] = ("rms", "layer")
+    for how, plus in itertools.product(ways, (0, 1)):
+        weights = {key: numbers(p) + (plus if key == "weight" else 0) for key, p in own.items()}
+        z = numbers(x)
+        z = z if how == "rms" else z - z.mean(-1, keepdims=True)
+        z = z / np.sqrt((z * z).mean(-1, keepdims=True) + eps)
+        z = z * weights["weight"] + weights.get("bias", 0)
+        if made is not None and close(z, made):
+            kept: dict[str, Any] = dict(own)
+            if plus:
+                kept["weight"] = weights["weight"].astype(np.float32)
+            return Block("norm", {"how": how, "eps": eps}, kept)
+    return None
+
+
+def _linear(module: Any) -> Block | None:
+    own = dict(module.named_parameters())
+    if not _plain(module) or own.keys() - {"weight", "bias"} or "weight" not in own:
+        return None
+    if own["weight"].ndim != 2:
+        return None
+    weight, bias = numbers(own["weight"]), own.get("bias")
+    for transposed in (True, False):
+        matrix = weight.T if transposed else weight
+        if bias is not None and bias.shape[0] != matrix.shape[1]:
+            continue
+        x = torch().randn(5, matrix.shape[0])
+        made = _called(module, x)
+        want = numbers(x) @ matrix + (0 if bias is None else numbers(bias))
+        if made is not None and close(want, made):
+            attributes = {"transposed": transposed}
+            return Block("linear", attributes, own, matrix.shape[1])
+    return None
+
+
+def _experts(module: Any) -> Block | None:
+    arrays = {path: p for path, p in module.named_parameters() if p.ndim in (2, 3)}
+    for weights in _weights_of_experts(arrays):
+        width, count = weights["router"].shape
+        x = torch().randn(7, width)
+        made = _called(module, x[None])
+        if made is None or made.shape != (1, 7, width):
+            return None
+        for top, normalise, (act, *more) in itertools.product(
+            _tops(module, count), (True, False), chains()
+        ):
+            plain: Any = Experts(top, act, normalise).compute
+            with np.errstate(all="ignore"):
+                if more or not close(plain(None, numbers(x), **weights), made[0]):
+                    continue
+            attributes = {"top": top, "activation": act, "normalise": normalise}
+            kept = {role: w.astype(np.float32) for role, w in weights.items()}
+            return Block("experts", attributes, kept)
+    return None
+
+
+def _weights_of_experts(arrays: dict[str, Any]) -> Iterator[dict[str, Array]]:
+    """What the weights of experts may be, by the shapes of parameters."""
+    cubes = [p for p in arrays.values() if p.ndim == 3]
+    alone = [p for path, p in arrays.items() if p.ndim == 2 and "experts." not in path]
+    groups: dict[str, list[Any]] = {}
+    for path, p in arrays.items():
+        _, _, rest = path.partition("experts.")
+        number, _, name = rest.partition(".")
+        if number.isdigit():
+            groups.setdefault(name, []).append(p)
+    if len(alone) != 1:
+        return
+    router = numbers(alone[0]).T
+    width, count = router.shape
+    if len(cubes) == 2:
+        for both, down in itertools.permutations(numbers(p).transpose(0, 2, 1) for p in cubes):
+            wide = both.shape[-1]
+            if both.shape == (count, width, wide) and down.shape == (count, wide // 2, width):
+                gate, up = np.split(both, 2, -1)
+                yield {"router": router, "gate": gate, "up": up, "down": down}
+    if len(groups) == 3 and all(len(group) == count for group in groups.values()):
+        stacks = [np.stack([numbers(p).T for p in group]) for group in groups.values()]
+        for gate, up, down in itertools.permutations(stacks):
+            if gate.shape == up.shape == (count, width, down.shape[1]) and (down.shape[2] == width):
+                yield {"router": router, "gate": gate, "up": up, "down": down}
+
+
+def _tops(module: Any, count: int) -> list[int]:
+    """How many experts a token may go to: what the modules say, then all numbers."""
+    told = [
+        getattr(part, key)
+        for part in module.modules()
+        for key in ("top_k", "num_experts_per_tok")
+        if isinstance(getattr(part, key, None), int)
+    ]
+    return list(dict.fromkeys([t for t in told if 1 <= t <= count] + list(range(1, count + 1))))
