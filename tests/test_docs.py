@@ -219,9 +219,8 @@ def test_examples_of_docstrings(name):
 
 def test_every_library_that_a_user_installs_is_explained():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [
-        project["optional-dependencies"][name] for name in ("dask", "synth", "gowin", "ice40")
-    ]
+    names = ("dask", "synth", "gowin", "ice40", "torch")
+    extras = [project["optional-dependencies"][name] for name in names]
     needed = {
         re.split(r"\W", text.replace("-", "_"))[0] for text in sum(extras, project["dependencies"])
     }

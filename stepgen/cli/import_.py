@@ -80,8 +80,11 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
     from dataclasses import replace
 
     from stepgen.frontend.imported import Imported
+    from stepgen.frontend.kind import TOKENS
     from stepgen.frontend.loading import from_checkpoint
     from stepgen.frontend.model import Model
+    from stepgen.frontend.pytorch import needed
+    from stepgen.frontend.pytorch.importing import imported
     from stepgen.ir.errors import StepError
     from stepgen.program import program
     from stepgen.program.settings import pairs
@@ -98,7 +101,18 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
             f"{source} is a flat program without modules, whose blocks can't be recognised: import "
             f"the module that it was exported from, as by stepgen import model.py:make"
         )
-    made, name = program.call(source, pairs(settings, "--set"))
+    try:
+        made, name = program.call(source, pairs(settings, "--set"))
+    except StepError as error:
+        if isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == "torch":
+            needed.torch()
+        raise
     if isinstance(made, Model):
         return Imported(made, name, {})
-    raise StepError(f"{name} must return a module, not {type(made).__name__}")
+    module, example = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    if not any(kind.__module__.partition(".")[0] == "torch" for kind in type(module).__mro__):
+        raise StepError(
+            f"{name} must return a module, or a module and example inputs, not "
+            f"{type(module).__name__}"
+        )
+    return imported(module, example, {TOKENS: (1, tokens or 1024)}, origin=name)

@@ -84,7 +84,7 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
         ("import none", "there is no program 'none'"),
         ("import .", ". is no checkpoint: it has no config.json"),
         ("import m.pt2", "m.pt2 is a flat program without modules"),
-        ("import p.py:soft", "p.py:soft must return a module, not Graph"),
+        ("import p.py:soft", "must return a module, or a module and example inputs, not Graph"),
         ("import llama --set a=1", "llama is a checkpoint and takes no parameters"),
         ("import llama --tokens 0", "0 is not in the range"),
         ("import llama -o llama.npz", "--out is a file that ends in .stepgen"),

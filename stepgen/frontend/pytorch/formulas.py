@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ...functions.bases import Binary, Unary
 from ...ir.fn import fn
 from ...ir.function import Function, function_types
+from ..kinds.attention import Attention
 from ..kinds.experts import Experts
 from ..weight import Array
 from .needed import torch
@@ -27,7 +29,7 @@ class Block:
     Attributes
     ----------
     kind : str
-        Of the operation, or ``"same"`` for a module that changes nothing.
+        Of the operation.
     attributes : dict
         What the builder takes.
     weights : dict of str to array or Parameter
@@ -40,6 +42,11 @@ class Block:
     attributes: dict[str, Any] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
     width: int = 0
+
+    @property
+    def same(self) -> bool:
+        """Whether the module changes nothing, as one that drops out."""
+        return self.attributes.get("functions") == ()
 
 
 def numbers(tensor: Any) -> Array:
@@ -58,21 +65,24 @@ def close(a: Array, b: Array) -> bool:
 
 def recognised(module: Any) -> Block | None:
     """The block that a module computes, by its numbers; None for one that has parts."""
-    for formula in (_function, _norm, _linear, _experts):
+    for formula in (_function, _norm, _linear, _self_attention, _experts):
         found = formula(module)
         if found is not None:
             return found
     return None
 
 
-def _called(module: Callable[..., Any], *xs: Any) -> Array | None:
-    """What a module makes of tensors; None where it does not take them."""
+def _called(module: Callable[..., Any], *xs: Any, first: bool = False) -> Array | None:
+    """What a module makes of tensors; None where it does not take them.
+
+    Of several results it is None, or the first.
+    """
     try:
         with torch().no_grad():
             made = module(*xs)
     except Exception:  # it takes something else
         return None
-    made = made[0] if isinstance(made, tuple) else made
+    made = made[0] if first and isinstance(made, tuple) else made
     return numbers(made) if isinstance(made, torch().Tensor) else None
 
 
@@ -177,12 +187,36 @@ def _linear(module: Any) -> Block | None:
     return None
 
 
+def _self_attention(module: Any) -> Block | None:
+    """Queries, keys and values of one input, by one matrix, and a linear behind the heads."""
+    own, heads = dict(module.named_parameters()), getattr(module, "num_heads", None)
+    matrices = [p for p in own.values() if p.ndim == 2]
+    if not isinstance(heads, int) or [p.shape[0] // p.shape[1] for p in matrices] != [3, 1]:
+        return None
+    both, out = matrices
+    biases = [p for p in own.values() if p.ndim == 1]
+    if [len(p) for p in biases] not in ([], [len(both), len(out)]):
+        return None
+    x = torch().randn(1, 6, out.shape[0])
+    made = _called(module, x, x, x, first=True)
+    shift = [numbers(p) for p in biases] or [np.zeros(1), np.zeros(1)]
+    parts = np.split(numbers(x)[0] @ numbers(both).T + shift[0], 3, -1)
+    q, k, v = (part.reshape(6, heads, -1) for part in parts)
+    plain: Any = Attention(q.shape[-1] ** -0.5, causal=False).compute
+    run = SimpleNamespace(run=SimpleNamespace(state=None))
+    want = plain(run, q, k, v).reshape(6, -1) @ numbers(out).T + shift[1]
+    if made is None or not close(want[None], made):
+        return None
+    weights = {"in": both, "out": out} | dict(zip(("in_bias", "out_bias"), biases, strict=False))
+    return Block("self_attention", {"heads": heads}, weights)
+
+
 def _experts(module: Any) -> Block | None:
     arrays = {path: p for path, p in module.named_parameters() if p.ndim in (2, 3)}
     for weights in _weights_of_experts(arrays):
         width, count = weights["router"].shape
         x = torch().randn(7, width)
-        made = _called(module, x[None])
+        made = _called(module, x[None], first=True)
         if made is None or made.shape != (1, 7, width):
             return None
         for top, normalise, (act, *more) in itertools.product(

@@ -19,7 +19,8 @@ from ..kind import TOKENS
 from ..model import Model
 from .needed import torch
 from .patching import patched
-from .translating import WRAPPED, Translator
+from .translating import Translator
+from .values import WRAPPED
 
 MOST_ERROR = 1e-4
 """Largest error of an import, as a part of the largest output; else it is refused."""
@@ -101,7 +102,7 @@ def imported(
             translator = Translator(exported, blocks, Builder(name, tokens), half=half)
             order = iter(inputs)
             model = translator.translate(lambda _: next(order))
-            counts = Counter(b.kind for b in blocks.values() if b.kind != "turns")
+            counts = Counter(b.kind for b in blocks.values() if b.kind != "turns" and not b.same)
         error, compared = _compared(model, called, inputs, args)
     if not error <= MOST_ERROR:
         raise StepError(
@@ -188,6 +189,7 @@ def _export(called: Any, args: list[Any], inputs: list[tuple[str, str]], tokens:
     t = torch()
     dim = t.export.Dim(TOKENS, min=2, max=max(tokens[1], TRACED))
     shapes = tuple({dims.index("T"): dim} for _, dims in inputs)
+    given = list(zip(args, inputs, strict=True))
     try:
         return t.export.export(called, tuple(args), dynamic_shapes=(shapes,), strict=False)
     except StepError:
@@ -196,8 +198,14 @@ def _export(called: Any, args: list[Any], inputs: list[tuple[str, str]], tokens:
         told = " ".join(str(error).split())[:300]
         raise StepError(
             f"torch.export can't trace {type(getattr(called, WRAPPED)).__name__} for any number "
-            f"of tokens: {type(error).__name__}: {told}"
+            f"{TOKENS} of tokens, with inputs {', '.join(_told(x, d) for x, (_, d) in given)}: "
+            f"{type(error).__name__}: {told}"
         ) from None
+
+
+def _told(tensor: Any, dims: str) -> str:
+    """The shape of an input, as it is understood."""
+    return f"[{', '.join('T' if d == 'T' else str(n) for n, d in zip(tensor.shape, dims))}]"  # noqa: B905
 
 
 def _compared(

@@ -32,11 +32,11 @@ def operation() -> Callable[..., Any]:
     def block(xs: Any, kind: str, key: str) -> Any:
         raise NotImplementedError("blocks are traced, not run")
 
-    block.__annotations__ = {"xs": list[t.Tensor], "kind": str, "key": str, "return": t.Tensor}
+    tensor: Any = t.Tensor
+    block.__annotations__ = {"xs": list[tensor], "kind": str, "key": str, "return": tensor}
     made = t.library.custom_op("stepgen::block", block, mutates_args=())
 
-    @made.register_fake
-    def _(xs: Any, kind: str, key: str) -> Any:
+    def fake(xs: Any, kind: str, key: str) -> Any:
         x, width = xs[0], BLOCKS[key].width
         if kind == "attention":  # [1, heads, T, width] becomes [1, T, heads, width]
             return x.new_empty(x.shape[0], x.shape[2], x.shape[1], xs[2].shape[3])
@@ -44,6 +44,7 @@ def operation() -> Callable[..., Any]:
             return x.new_empty(*x.shape, width, dtype=t.float32)
         return x.new_empty(*x.shape[:-1], width or x.shape[-1])
 
+    made.register_fake(fake)
     called: Callable[..., Any] = made
     return called
 
@@ -69,7 +70,8 @@ def patched(module: Any) -> Iterator[dict[str, Block]]:
             found = recognised(part)
             if found is not None:
                 BLOCKS[path] = found
-                _replace(part, _traced(found.kind, path), undo)
+                traced = _attending if found.kind == "self_attention" else _traced
+                _replace(part, traced(found.kind, path), undo)
         _transformers(module, undo)
         yield BLOCKS
 
@@ -88,6 +90,31 @@ def _set(place: dict[str, Any], key: str, value: Any, undo: ExitStack) -> None:
 
 def _traced(kind: str, key: str) -> Callable[..., Any]:
     return lambda x, *_, **__: operation()([x], kind, key)
+
+
+def _attending(kind: str, key: str) -> Callable[..., Any]:
+    """A module that takes queries, keys and values, which are to be one tensor."""
+
+    def forward(
+        query: Any,
+        key_: Any = None,
+        value: Any = None,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+        **told: Any,
+    ) -> Any:
+        its = [value, *[told[name] for name in ("key", "value") if name in told]]
+        if any(x is not query for x in (key_, *its) if x is not None):
+            raise StepError(f"{key}: it reads keys of another value than queries")
+        if key_padding_mask is not None or (attn_mask is not None and not is_causal):
+            raise StepError(f"{key}: it has a mask; is_causal=True is the one that is known")
+        BLOCKS[key].attributes["causal"] = is_causal
+        return operation()([query], kind, key), None
+
+    return forward
 
 
 def _is_rotary(part: Any) -> bool:

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import operator
-import re
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from ...ir.errors import StepError
 from ...ir.fn import fn
-from ...ir.where import _PACKAGE
-from ..builder import Builder, Handle
-from ..kind import Kind
-from ..kinds.attention import Attention
 from ..kinds.embedding import Embedding
 from ..kinds.experts import Experts
-from ..kinds.heads import Heads
-from ..kinds.join import Join
-from ..kinds.linear import Linear
 from ..kinds.map import Map
 from ..kinds.norm import Norm
 from ..kinds.rope import Rope
-from ..kinds.split import Split
 from ..model import Model
 from .formulas import Block, chain_of, numbers, pair_of
+from .layout import Layout
 from .needed import torch
-
-WRAPPED = "m"
-"""Name of the module in what is exported around it."""
+from .values import Val, short
 
 _SAME = (
     *("contiguous", "clone", "_to_copy", "to", "alias", "detach", "detach_", "dropout"),
@@ -41,64 +28,8 @@ _SAME = (
 """Operations that leave numbers as they are."""
 
 
-@dataclass(frozen=True)
-class Val:
-    """A value of the exported program.
-
-    Attributes
-    ----------
-    handle : Handle or None
-        Of the builder.
-    dims : str
-        A letter for each dim: T tokens, H heads, D width, 1 for a dim of one.
-    width : int
-        Of the last dim of the model's value.
-    heads : bool
-        Whether the model's value is of heads.
-    turns : Block or None
-        Instead of a handle: angles of positions.
-    """
-
-    handle: Handle
-    dims: str
-    width: int
-    heads: bool = False
-    turns: Block | None = None
-
-
-class Translator:
-    """Builds a model while it goes through the operations of an exported program.
-
-    Parameters
-    ----------
-    exported : ExportedProgram
-    blocks : dict of str to Block
-    builder : Builder
-    half : bool
-        Whether weights of bf16 were widened for the export.
-    """
-
-    def __init__(
-        self, exported: Any, blocks: Mapping[str, Block], builder: Builder, *, half: bool
-    ) -> None:
-        self.b, self.blocks, self.half = builder, blocks, half
-        self.graph = exported.graph
-        signature = exported.graph_signature
-        arrays = {**exported.state_dict, **exported.constants}
-        self.constants = {s.arg.name: arrays[s.target] for s in signature.input_specs if s.target}
-        self.names = {s.arg.name: s.target for s in signature.input_specs if s.target}
-        self.values: dict[Any, Val] = {}
-        self.parts: dict[Any, list[Val]] = {}
-        self.embedded = self._embedded()
-        self.node: Any = None
-
-    def _embedded(self) -> set[int]:
-        """Places of the tables of embeddings, which heads may share."""
-        tables = set()
-        for node in self.graph.nodes:
-            if _short(node) == "embedding" and node.args[0].name in self.constants:
-                tables.add(self.constants[node.args[0].name].data_ptr())
-        return tables
+class Translator(Layout):
+    """Builds a model while it goes through the operations of an exported program."""
 
     def translate(self, name: Callable[[str], tuple[str, str]]) -> Model:
         """The model.
@@ -134,97 +65,22 @@ class Translator:
             width, handle = 0, self.b.positions() if name == "positions" else self.b.ids(name)
         self.values[self.node] = Val(handle, dims, width)
 
-    # What is said of an operation.
-
-    def _path(self) -> str:
-        stack = [*(self.node.meta.get("nn_module_stack") or {}).values()]
-        path = stack[-1][0] if stack else ""
-        return re.sub(rf"^(L__self___)?{WRAPPED}(\.|$)", "", path)
-
-    def _line(self) -> str:
-        found = re.findall(r'File "([^"]+)", line (\d+)', self.node.meta.get("stack_trace") or "")
-        users = [(f, n) for f, n in found if not f.startswith(str(_PACKAGE))]
-        return f"{users[-1][0].rpartition('/')[2]}:{users[-1][1]}" if users else ""
-
-    def _fail(self, message: str) -> StepError:
-        path, line = self._path(), self._line()
-        where = (f" in {path}" if path else "") + (f" at {line}" if line else "")
-        return StepError(f"{self.node.target}{where}: {message}")
-
-    def _add(self, kind: Kind, *inputs: Val, weights: Any = None, path: str = "") -> Handle:
-        where = path or self._path()
-        scope, _, last = where.rpartition(".") if path else (where, "", "")
-        handles = [value.handle for value in inputs]
-        line = self._line() or "the module"
-        if not scope:
-            return self.b.add(kind, *handles, weights=weights, name=last, line=line)
-        with self.b.scope(scope):
-            return self.b.add(kind, *handles, weights=weights, name=last, line=line)
-
-    # Values in the form that an operation needs.
-
-    def _value(self, node: Any) -> Val:
-        if node not in self.values:
-            raise self._fail("it reads something else than a value with tokens")
-        return self.values[node]
-
-    def _rows(self, value: Val) -> Val:
-        """A value of rows, with heads joined."""
-        if not value.heads:
-            return value
-        return Val(self._add(Join(), value), value.dims.replace("H", ""), 0)
-
-    def _heads(self, value: Val) -> Val:
-        """A value of heads; a row is one of them."""
-        if value.heads:
-            return value
-        return replace(value, handle=self._add(Heads(value.width), value), heads=True)
-
-    def _array(self, given: Any) -> Any:
-        """Numbers of a parameter, in the type that it had."""
-        if isinstance(given, np.ndarray):
-            return given
-        array = given.detach().cpu().float().numpy()
-        narrow = array.astype(ml_dtypes.bfloat16)
-        return narrow if self.half and (narrow.astype(np.float32) == array).all() else array
-
-    def _table(self, tensor: Any) -> str:
-        """The weight of a table, which other operations may read too."""
-        pointer = tensor.data_ptr()
-        name = next(n for n, t in self.constants.items() if t.data_ptr() == pointer)
-        path = re.sub(rf"^{WRAPPED}\.", "", self.names[name]).removesuffix(".weight")
-        return self.b.weight(path, self._array(tensor))
-
-    def _linear(self, x: Val, weight: Any, bias: Any, *, transposed: bool, path: str) -> Val:
-        x = self._rows(x)
-        weights: dict[str, Any] = {} if bias is None else {"bias": self._array(bias)}
-        width = int(weight.shape[0 if transposed else 1])
-        if transposed and weight.data_ptr() in self.embedded:
-            kind, weights["weight"] = Linear(transposed=True), self._table(weight)
-        else:
-            array = self._array(weight)
-            kind = Linear()
-            weights["weight"] = np.ascontiguousarray(array.T) if transposed else array
-        return Val(self._add(kind, x, weights=weights, path=path), x.dims, width)
-
-    # Operations.
-
     def _call(self) -> None:
-        node, short = self.node, _short(self.node)
+        node, name = self.node, short(self.node)
         inputs = [a for a in node.args if isinstance(a, torch().fx.Node)]
-        if short == "block":
+        if name == "block":
             self.values[node] = self._block(*node.args)
         elif node.target is operator.getitem:
             if node.args[0] in self.parts:
                 self.values[node] = self.parts[node.args[0]][node.args[1]]
-        elif inputs and inputs[0].name in self.constants and short in (*_SAME, "view", "unsqueeze"):
+        elif inputs and inputs[0].name in self.constants and name in (*_SAME, "view", "unsqueeze"):
             self.constants[node.name] = self.constants[inputs[0].name]
             self.names[node.name] = self.names[inputs[0].name]
         elif not isinstance(node.meta.get("val"), torch().Tensor | list | tuple):
             return  # a size, or a check of one
-        elif short in _SAME:
+        elif name in _SAME:
             self.values[node] = self._value(inputs[0])
-        elif (method := getattr(self, f"_on_{short}", None)) is not None:
+        elif (method := getattr(self, f"_on_{name}", None)) is not None:
             made = method(*node.args, **node.kwargs)
             if made is not None:
                 self.values[node] = made
@@ -249,6 +105,8 @@ class Translator:
             window = attributes.pop("window")
             q, k, v = (self._heads(self._value(node)) for node in xs)
             return self._attention(q, k, v, window=window, path=f"{path}.attention", **attributes)
+        if kind == "self_attention":
+            return self._self_attention(x, found, path)
         weights = {role: self._array(w) for role, w in found.weights.items()}
         if kind == "linear":
             bias, turned = found.weights.get("bias"), attributes["transposed"]
@@ -264,22 +122,26 @@ class Translator:
             return replace(x, handle=self._add(experts, x, weights=weights, path=path))
         return self._chain(x, attributes["functions"], path)
 
-    def _attention(
-        self, q: Val, k: Val, v: Val, *, scale: float, window: int, path: str, **more: Any
-    ) -> Val:
-        weights = {}
-        if window:
-            weights["window"] = self.b.weight(f"window.{window}", np.int32(window))
-        elif any(b.attributes.get("window") for b in self.blocks.values()):
-            weights["window"] = self.b.weight("window.0", np.int32(0))
-        kind = Attention(scale, **more)
-        made = self._add(kind, q, k, v, weights=weights, path=path.lstrip("."))
-        return Val(made, "1THD", v.width, heads=True)
-
-    def _chain(self, x: Val, functions: Any, path: str = "") -> Val:
-        for function in functions:
-            x = replace(x, handle=self._add(Map(function), x, path=path))
-        return x
+    def _self_attention(self, x: Val, found: Block, path: str) -> Val:
+        both, out = (found.weights[role] for role in ("in", "out"))
+        first, last = (found.weights.get(role) for role in ("in_bias", "out_bias"))
+        width, heads = int(out.shape[0]), found.attributes["heads"]
+        parts = []
+        for number, name in enumerate(("q", "k", "v")):
+            where = slice(number * width, (number + 1) * width)
+            bias = None if first is None else first[where]
+            value = self._linear(x, both[where], bias, transposed=True, path=f"{path}.{name}")
+            parts.append(self._heads(replace(value, width=width // heads)))
+        scale = (width // heads) ** -0.5
+        made = self._attention(
+            *parts,
+            scale=scale,
+            window=0,
+            path=f"{path}.attention",
+            causal=found.attributes["causal"],
+        )
+        rows = replace(self._rows(made), dims=x.dims)
+        return self._linear(rows, out, last, transposed=True, path=f"{path}.out_proj")
 
     def _elements(self, inputs: list[Any]) -> Val:
         """Functions of numbers, by what they make of random ones."""
@@ -337,13 +199,6 @@ class Translator:
 
     _on_mm = _on_matmul
 
-    def _constant(self, node: Any) -> Any:
-        if node is None:
-            return None
-        if node.name not in self.constants:
-            raise self._fail("it multiplies two values; only attention does that in models")
-        return self.constants[node.name]
-
     def _on_embedding(self, table: Any, ids: Any, *_: Any) -> Val:
         tensor, x = self._constant(table), self._value(ids)
         made = self._add(Embedding(), x, weights={"table": self._table(tensor)}, path=self._path())
@@ -389,94 +244,6 @@ class Translator:
         )
         return replace(made, dims=self._value(q).dims)
 
-    # Layout.
-
-    def _on_view(self, x: Any, *_: Any) -> Val:
-        value = self._value(x)
-        core = [
-            int(n) if isinstance(n, int) else "T" for n in self.node.meta["val"].shape if n != 1
-        ]
-        old = value.dims.replace("1", "")
-        wide = [n for n in core if n != "T"]
-        if "T" not in core or old[:1] != "T" or core[0] != "T":
-            raise self._fail("it mixes tokens with other dims")
-        if len(core) == len(old) or (value.heads and len(core) == 2 and len(old) == 2):
-            dims, made = old, value
-        elif len(core) == len(old) - 1 and old == "THD":
-            made = replace(self._rows(value), width=int(wide[0]))
-            dims = "TD"
-        elif len(core) == len(old) + 1 and old == "TD":
-            made = replace(value, width=int(wide[-1]), heads=True)
-            made = replace(made, handle=self._add(Heads(int(wide[-1])), value))
-            dims = "THD"
-        else:
-            raise self._fail(f"it makes {core} of a value of dims {value.dims}")
-        return replace(made, dims=_with_ones(dims, self.node.meta["val"].shape))
-
-    _on_reshape = _on__unsafe_view = _on_flatten = _on_unflatten = _on_view
-
-    def _on_transpose(self, x: Any, a: int, b: int) -> Val:
-        value = self._value(x)
-        dims = [*value.dims]
-        dims[a], dims[b] = dims[b], dims[a]
-        return replace(value, dims="".join(dims))
-
-    def _on_permute(self, x: Any, order: Any) -> Val:
-        value = self._value(x)
-        return replace(value, dims="".join(value.dims[i] for i in order))
-
-    def _on_unsqueeze(self, x: Any, dim: int) -> Val:
-        value = self._value(x)
-        at = dim % (len(value.dims) + 1)
-        return replace(value, dims=f"{value.dims[:at]}1{value.dims[at:]}")
-
-    def _on_squeeze(self, x: Any, dim: int) -> Val:
-        value = self._value(x)
-        at = dim % len(value.dims)
-        return replace(value, dims=value.dims[:at] + value.dims[at + 1 :])
-
-    def _on_select(self, x: Any, dim: int, index: int) -> Val:
-        value = self._value(x)
-        if value.dims[dim] != "1":
-            raise self._fail(f"it takes one of the dim {value.dims[dim]}")
-        return self._on_squeeze(x, dim)
-
-    def _on_expand(self, x: Any, *_: Any, **__: Any) -> Val:
-        value = self._value(x)
-        if tuple(x.meta["val"].shape) != tuple(self.node.meta["val"].shape):
-            raise self._fail("it repeats a value")
-        return value
-
-    def _on_slice(
-        self, x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-    ) -> Val:
-        value, size = self._value(x), x.meta["val"].shape[dim]
-        whole = start in (None, 0) and (end is None or end == sys.maxsize or end is size)
-        if whole and step == 1:
-            return value
-        columns = dim % len(value.dims) == len(value.dims) - 1 and value.dims[-1] == "D"
-        if not columns or step != 1 or value.heads:
-            raise self._fail(f"it takes a part of the dim {value.dims[dim]}")
-        first = (start or 0) % value.width
-        last = value.width if end in (None, sys.maxsize) else end % (value.width + 1)
-        return self._columns(value, first, last - first)
-
-    def _columns(self, value: Val, first: int, count: int) -> Val:
-        return replace(value, handle=self._add(Split(first, count), value), width=count)
-
-    def _on_split(self, x: Any, *_: Any) -> None:
-        value, first = self._rows(self._value(x)), 0
-        parts = []
-        for tensor in self.node.meta["val"]:
-            count = int(tensor.shape[-1])
-            parts.append(self._columns(value, first, count))
-            first += count
-        if first != value.width:
-            raise self._fail("it splits another dim than the last one")
-        self.parts[self.node] = parts
-
-    _on_split_with_sizes = _on_chunk = _on_split
-
 
 def _with_constant(apply: Callable[..., Any], c: float) -> Any:
     """A function of each number and a constant, by what it makes of random ones."""
@@ -488,16 +255,3 @@ def _with_constant(apply: Callable[..., Any], c: float) -> Any:
         if np.allclose(function.exact(plain), made, rtol=1e-6, atol=1e-7):  # type: ignore[attr-defined]
             return (function,)
     return None
-
-
-def _with_ones(dims: str, shape: Any) -> str:
-    """Letters of dims for a shape, of which those of one are between them."""
-    left, made = [*dims], ""
-    for extent in shape:
-        made += "1" if extent == 1 else left.pop(0)
-    return made + "".join(left)
-
-
-def _short(node: Any) -> str:
-    """The name of what a node calls, without its package and overload."""
-    return str(node.target).split(".")[1] if str(node.target).count(".") else str(node.target)
