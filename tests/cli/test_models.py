@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,14 @@ def test_bad_input_is_one_sentence(stepgen, here, llama, line, sentence) -> None
     assert said.code == 2
     assert said.out == ""
     assert sentence in said.err.splitlines()[-1]
+
+
+def test_pytorch_is_missing(stepgen, here, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (here / "t.py").write_text("import torch\n\n\ndef make():\n    return torch.nn.Linear(2, 2)\n")
+    said = stepgen("import t.py:make -o m.stepgen")
+    assert said.code == 2
+    assert "needs PyTorch, which is missing: pip install 'stepgen[torch]'" in said.err
 
 
 def test_an_output_stays_whole_where_the_import_fails(stepgen, here, llama) -> None:

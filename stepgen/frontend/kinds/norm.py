@@ -39,11 +39,9 @@ class Norm(Kind):
         self, at: Step, x: Array, weight: Array | float = 1.0, bias: Array | float = 0.0
     ) -> Array:
         """All rows."""
-        z = x if self.how == "rms" else x - x.mean(-1, keepdims=True)
-        return (
-            np.asarray(z / np.sqrt(np.square(z).mean(-1, keepdims=True) + self.eps)) * (weight)
-            + bias
-        )
+        z: Array = x if self.how == "rms" else x - x.mean(-1, keepdims=True)
+        root = np.sqrt(np.square(z).mean(-1, keepdims=True) + self.eps)
+        return np.asarray(z / root * weight + bias)
 
     def flops(self, given: Operands, cached: int) -> int:
         """3 for each number, 2 more for one less its mean, 1 for each weight, 5 for each root."""
