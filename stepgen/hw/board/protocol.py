@@ -1,7 +1,7 @@
 """The protocol between a host and a board: frames, spaces of addresses, what a board tells.
 
 A frame is COBS-encoded, so that a byte 0 ends it, and closes with the CRC-32 of its content,
-lowest byte first. All numbers are little-endian. ``docs/link.md`` describes it for users.
+lowest byte first. All numbers are little-endian. ``docs/boards.md`` describes it for users.
 """
 
 from __future__ import annotations
