@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from json import dumps
+from typing import Any
 
 import click
 
@@ -107,6 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise KeyboardInterrupt
 
     _open_missing()
+    _free_stderr()
     for number in starting.ENDING:  # so that child processes are ended too
         signal.signal(number, end)
 
@@ -154,6 +156,24 @@ def _open_missing() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+
+
+class _Losing(io.FileIO):
+    """A file to which writing never fails."""
+
+    def write(self, data: Any, /) -> int:
+        """What could not be written is lost."""
+        with suppress(OSError):
+            return super().write(data)
+        return memoryview(data).nbytes
+
+
+def _free_stderr() -> None:
+    """Let a stderr without room or reader change nothing: results and the exit code matter more."""
+    plain = sys.stderr
+    if isinstance(plain, io.TextIOWrapper) and plain is sys.__stderr__:
+        out = io.BufferedWriter(_Losing(plain.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(out, plain.encoding, line_buffering=True)
 
 
 def execute(arguments: Sequence[str]) -> int:

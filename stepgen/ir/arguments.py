@@ -248,9 +248,10 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
             raise TypeError
         rest = each if fixed else each * len(items)
         made = [fit(x, h) for x, h in zip(items, rest, strict=True)]
-    except (TypeError, Unfit):
+    except (TypeError, Unfit) as error:
         many = f"{len(each)} values" if fixed else "a sequence"
-        raise Unfit(f"{many}, each of them {_told(each[0])}" if each else "empty") from None
+        one = str(error) if isinstance(error, Unfit) else _told(each[0]) if each else ""
+        raise Unfit(f"{many}, each of them {one}" if each else "empty") from None
     return made if origin is list else tuple(made)
 
 

@@ -20,6 +20,9 @@ from stepgen.ir.where import user_line
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
 
+MOST_DIMS = 30
+"""Dims of a stream: arrays of numpy have at most 32, two of them those of a tile."""
+
 
 @dataclass(frozen=True)
 class StreamType:
@@ -343,7 +346,18 @@ class Stream(Methods):
 
 
 def make_stream(node: Node, port: int, out: Out, symbols: Symbols) -> Stream:
-    """The stream of an output, with its totals completed."""
+    """The stream of an output, with its totals completed.
+
+    Raises
+    ------
+    StepError
+        If it has too many dims.
+    """
+    if len(out.shape) > MOST_DIMS:
+        raise StepError(
+            f"{node.name} at {node.where} would have {len(out.shape)} dims, but a stream can have "
+            f"{MOST_DIMS} at most"
+        )
     totals = _totals(out, symbols)
     volume = out.volume
     if volume is None:

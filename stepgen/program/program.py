@@ -339,6 +339,9 @@ def _split(made: Any, name: str) -> tuple[Graph, Mapping[str, Any]]:
         graph, inputs = made
         if isinstance(graph, Graph) and isinstance(inputs, Mapping):
             return graph, inputs
+    if inspect.iscoroutine(made):
+        made.close()  # else Python warns that nobody awaits it
+        raise StepError(f"{name} is an async function, which is not called here: write def")
     raise StepError(
         f"{name} must return a Graph, or a Graph and a dict of its inputs, "
         f"not {type(made).__name__}"

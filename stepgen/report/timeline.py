@@ -16,6 +16,7 @@ from ..ir.stream import Node
 from ..timing.activity import STATES, Activity
 from ..timing.model import Prediction
 from ..timing.tiles.report import Run
+from .canvas import new_figure
 
 COLORS = {"busy": "#2a9d5c", "starved": "#e9e9e4", "full": "#e07b39"}
 _MEANING = {"busy": "busy", "starved": "starved (no input)", "full": "full (back-pressure)"}
@@ -149,15 +150,12 @@ def draw(path: Path, timelines: Sequence[Timeline]) -> None:
     timelines : sequence of Timeline
         From top to bottom.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.colors import to_rgb
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     heights = [max(1.2, 0.13 * len(t.activities)) for t in timelines]
     size = (13, sum(heights) + 0.9 * len(heights) + 0.6)
-    figure = Figure(figsize=size, dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(figsize=size, dpi=130, layout="constrained")
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Patch
+
     longest = max(t.cycles for t in timelines)
     colors = np.array([to_rgb(COLORS[state]) for state in STATES])
     axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]

@@ -18,6 +18,7 @@ not stored: it follows the last token. Buffers exist only on chip and cannot be 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,13 +55,13 @@ def save(path: str | Path, tokens: list[Token], rank: int) -> None:
     """
     path = Path(path)
     arrays = pack(tokens, rank, str(path))
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(partial, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        os.replace(partial, path)
+        with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+            partial = Path(folder) / "stream"
+            with open(partial, "wb") as file:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+            os.replace(partial, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise StepError(f"can't write the stream file {path}: {error.strerror}") from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from ..report.canvas import new_figure
 from ..report.console import table
 from ..tools.atomic import atomic_file
 from .figure import Figure, Result
@@ -198,11 +199,9 @@ _UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
 
 def picture(figure: Figure, results: Mapping[str, Sequence[Result]]) -> Any:
     """A figure as a figure of matplotlib: the views below each other."""
-    from matplotlib.figure import Figure as Picture
-
     width, height = figure.size
     views = [view for view in figure.views if view in results]
-    made = Picture(figsize=(width, (height + 0.5) * len(views)), layout="constrained")
+    made = new_figure(figsize=(width, (height + 0.5) * len(views)), layout="constrained")
     parts = made.subfigures(len(views), 1, squeeze=False)[:, 0]
     for view, part in zip(views, parts, strict=True):
         part.suptitle(heading(figure, view, results[view]), fontsize="medium")

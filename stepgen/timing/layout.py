@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -138,6 +139,11 @@ class Layout:
             Whether the run lasts until this actor has called `kernel.finish`.
         """
         if not hasattr(step, "py_func"):
+            if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+                raise StepError(
+                    "NUMBA_DISABLE_JIT is set, which turns off the compiler of numba, but a run is "
+                    "timed by compiled code only: unset it"
+                )
             code = step.__code__
             raise StepError(
                 f"{step.__name__} at {Path(code.co_filename).name}:{code.co_firstlineno}, of the "

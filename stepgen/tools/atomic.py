@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import zlib
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -98,7 +99,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """
     _check_parents(path)
     real = check_place(path)
-    partial = real.with_name(f".{os.getpid()}.part.{path.name}")
+    partial = real.with_name(_partial(path.name) + path.suffix)
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
         partial.touch()
@@ -194,9 +195,14 @@ def _holder(path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Beside an existing folder there may be no right to write; in it there must be.
         beside = path if path.is_dir() else path.parent
-        return Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=beside))
+        return Path(tempfile.mkdtemp(prefix=_partial(path.name), dir=beside))
     except OSError as error:
         raise _refused(path, error) from None
+
+
+def _partial(name: str) -> str:
+    """What a result is called while it is written: short, since `name` may be as long as can be."""
+    return f".{os.getpid()}-{zlib.crc32(os.fsencode(name)):08x}.part"
 
 
 def _appeared(partial: Path, path: Path) -> bool:
