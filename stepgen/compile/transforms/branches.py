@@ -57,7 +57,11 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
         If there is no such Partition, or several, or its branches can't be told apart.
     """
     if partition is None:
-        found = [n for n in graph.nodes if n.op == "partition" and all(map(_packed, n.outputs))]
+        found = [
+            n
+            for n in graph.nodes
+            if n.op == "partition" and None not in [_packed(stream) for stream in n.outputs]
+        ]
         if not found:
             raise StepError(
                 f"time_multiplex finds no branches to share in {graph.name}: no partition sends "

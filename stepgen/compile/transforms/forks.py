@@ -64,7 +64,7 @@ class _Forking(Rewrite):
 
     def input(self, node: Node, index: int) -> Stream:
         """The copy for this input, if there are several."""
-        stream = self.fed.get((node, index)) or node.inputs[index]
+        stream = self.fed.get((node, index), node.inputs[index])
         copies = self._copies.get(stream)
         if copies is None:
             return super().input(node, index)

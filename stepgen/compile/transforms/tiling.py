@@ -163,7 +163,8 @@ def _regathered(
 
 def _gathers(graph: Graph, forms: Collection[str]) -> list[_Gather]:
     """The gathers of some forms that can be changed without changing the program."""
-    found = {node: packed for node in graph.nodes if (packed := _packed(node, forms))}
+    each = ((node, _packed(node, forms)) for node in graph.nodes)
+    found = {node: packed for node, packed in each if packed is not None}
     while True:
         others = frozenset().union(*(carried(packed) for packed in found.values()))
         rows = {node: follow(packed, others) for node, packed in found.items()}
