@@ -61,6 +61,11 @@ def alignment(
         tensor ``best`` gets the best score for each query and target, and ``ending`` that of the
         alignments that contain the last letter of the query.
     """
+    if min(batch, longest, count, columns, letters) < 1:
+        raise sg.StepError(
+            f"alignment needs positive sizes, not batch={batch}, longest={longest}, "
+            f"count={count}, columns={columns}, letters={letters}"
+        )
     rng = np.random.default_rng(seed)
     if queries is None:
         queries = [

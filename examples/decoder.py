@@ -140,7 +140,7 @@ def decoder(
         raise sg.StepError(f"decoder needs cache tiles of at least 1 row, not {cache_tile}")
     lengths = lengths_of("decoder", lengths, batch, mean, stdev, seed)
     batch = len(lengths)
-    routing = checked_routing(routing, model, sizes, batch, seed)
+    routing = checked_routing("decoder", routing, model, sizes, batch, seed)
 
     g = sg.Graph("decoder")
     x = g.tensor("x", (batch, sizes.width), sg.bf16)

@@ -67,6 +67,10 @@ def gnn(
         raise sg.StepError(f'gnn needs element "bf16" or "f32", not {element!r}')
     if columns < 1 or hidden % columns:
         raise sg.StepError(f"gnn needs hidden divisible by columns, not {hidden} by {columns}")
+    if neighbours is None and not (nodes >= 1 and degree >= 0):
+        raise sg.StepError(
+            f"gnn needs at least 1 node and a degree of at least 0, not {nodes} and {degree}"
+        )
     rng = np.random.default_rng(seed)
     if neighbours is None:
         neighbours = _drawn(rng, nodes, degree)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import stepgen as sg
+from stepgen.program.routing import checked
 
 SHIFT = 7
 """Shift of the requantization: a sum of 64 products of int8 numbers then about fits int8."""
@@ -69,16 +70,7 @@ def moe(
         raise sg.StepError(f'moe needs tiling "static", "dynamic" or "capped", not {tiling!r}')
     if columns < 1 or hidden % columns:
         raise sg.StepError(f"moe needs hidden divisible by columns, not {hidden} by {columns}")
-    if routing is not None and routing.shape != (tokens, top):
-        raise sg.StepError(
-            f"moe needs a routing of {tokens} tokens to {top} experts each, "
-            f"not of shape {list(routing.shape)}"
-        )
-    if routing is not None and not (routing.min() >= 0 and routing.max() < experts):
-        raise sg.StepError(
-            f"moe has the experts 0 to {experts - 1}, but the routing names "
-            f"{routing.min() if routing.min() < 0 else routing.max()}"
-        )
+    routing = checked("moe", routing, tokens=tokens, experts=experts, top=top)
     if not np.isfinite(skew):
         raise sg.StepError(f"moe needs a skew that is a number, not {skew}")
     g = sg.Graph(f"moe_{tiling}")

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import stepgen as sg
 from stepgen.ir.dims import product_bound
 from stepgen.program import traces
+from stepgen.program.routing import checked
 
 
 class Sizes(NamedTuple):
@@ -98,7 +99,7 @@ def moe_swiglu(
     sizes = sizes_of(model, experts, top, width, inner)
     if tiling not in ("static", "dynamic"):
         raise sg.StepError(f'moe_swiglu needs tiling "static" or "dynamic", not {tiling!r}')
-    routing = checked_routing(routing, model, sizes, tokens, seed)
+    routing = checked_routing("moe_swiglu", routing, model, sizes, tokens, seed)
     g = sg.Graph(f"moe_swiglu_{tiling}")
     x = g.tensor("x", (tokens, sizes.width), sg.bf16)
     y = g.tensor("y", (tokens, sizes.width), sg.f32)
@@ -256,23 +257,19 @@ def sizes_of(
 
 
 def checked_routing(
-    routing: npt.NDArray[np.int64] | None, model: str | None, sizes: Sizes, tokens: int, seed: int
+    program: str,
+    routing: npt.NDArray[np.int64] | None,
+    model: str | None,
+    sizes: Sizes,
+    tokens: int,
+    seed: int,
 ) -> npt.NDArray[np.int64]:
     """The given routing, checked, or a drawn one."""
+    routing = checked(program, routing, tokens=tokens, experts=sizes.experts, top=sizes.top)
     if routing is None:
         spread, idle = traces.SKEWS[model or "mixtral"]
         return traces.draw_routing(
             tokens, sizes.experts, sizes.top, spread=spread, idle=idle, seed=seed
-        )
-    if routing.shape != (tokens, sizes.top):
-        raise sg.StepError(
-            f"{tokens} tokens need a routing to {sizes.top} experts each, not one of shape "
-            f"{list(routing.shape)}"
-        )
-    if not (routing.min() >= 0 and routing.max() < sizes.experts):
-        raise sg.StepError(
-            f"there are the experts 0 to {sizes.experts - 1}, but the routing names "
-            f"{routing.min() if routing.min() < 0 else routing.max()}"
         )
     return routing
 

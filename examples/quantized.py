@@ -64,6 +64,11 @@ def quantized(
     """
     if weights not in ("int8", "int4"):
         raise sg.StepError(f"quantized has weights of int8 or int4, not of {weights}")
+    if min(batch, width, inner, group) < 1:
+        raise sg.StepError(
+            f"quantized needs positive sizes, not batch={batch}, width={width}, inner={inner}, "
+            f"group={group}"
+        )
     parts = [("batch", batch, tile_batch), ("inner", inner, tile_inner)]
     for what, whole, part in (*parts, *([("width", width, group)] if weights == "int4" else [])):
         if part < 1 or whole % part:

@@ -21,7 +21,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.hazards import hazards
 from ..ir.stream import Node, Stream
-from ..ir.wire import LANES, TILE_LEVELS, wire_levels
+from ..ir.wire import LANES, TILE_LEVELS, check_lanes, wire_levels
 from .allocation import allocated
 from .budget import Budget
 from .circuit import circuits
@@ -359,12 +359,6 @@ def _used(channel: Channel, use: Use) -> Channel:
     if use.structure_only:
         channel = replace(channel, lanes=0, bits=0, tail=0)
     return replace(channel, depth=max(channel.depth, use.depth))
-
-
-def check_lanes(lanes: int, what: str = "lanes") -> None:
-    """Refuse lanes that circuits can't have; `what` begins the message."""
-    if lanes not in (1, 2, 4, 8, 16, 32):
-        raise StepError(f"{what} must be a power of two up to 32, not {lanes}")
 
 
 @checked

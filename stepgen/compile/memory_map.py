@@ -27,7 +27,7 @@ FREE_NUMBER_BITS = 32
 def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> dict[str, Region]:
     """Assign an address range to each tensor that an operator uses.
 
-    A tensor without a given address is placed behind all those before it.
+    A tensor without a given address is placed behind all those before it, where no other's is.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> d
     Raises
     ------
     StepError
-        If tensors overlap, are used in different layouts, or end beyond the widest address.
+        If one overlaps another in the same memory, is used in different layouts, or ends beyond the
+        widest address.
     """
     regions: dict[str, Region] = {}
     apart = others or {}
@@ -55,8 +56,9 @@ def place_tensors(graph: Graph, others: Mapping[str, Region] | None = None) -> d
         tensor, tile = graph.tensors[node.attrs["tensor"]], _tile(node)
         known = regions.get(tensor.name)
         if known is None:
-            region = _region(node, tensor, tile, behind if tensor.base is None else tensor.base)
-            _check_apart(node, tensor.name, region, {**apart, **regions})
+            base = _free(tensor, behind) if tensor.base is None else tensor.base
+            region = _region(node, tensor, tile, base)
+            _check_apart(node, tensor.name, region, apart)
             regions[tensor.name] = region
             behind = max(behind, _aligned(region.end))
             continue
@@ -119,6 +121,15 @@ def _tile(node: Node) -> tuple[int, int]:
         whole = tile is not None and tile[1] == width and height % tile[0] == 0
         return tile if tile is not None and whole else (1, width)
     return layout
+
+
+def _free(tensor: Tensor, behind: int) -> int:
+    """The first address from `behind` on at which no other tensor was put by its user."""
+    given = [(t.base, t.bytes) for t in tensor.graph.tensors.values() if t.base is not None]
+    for base, size in sorted(given):
+        if behind < base + size and base < behind + tensor.bytes:
+            behind = _aligned(base + size)
+    return behind
 
 
 def _region(node: Node, tensor: Tensor, tile: tuple[int, int], base: int) -> Region:

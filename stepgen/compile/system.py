@@ -15,7 +15,7 @@ from ..ir.system import SystemGraph
 from ..ir.wire import LANES, wire_levels
 from .budget import Budget
 from .connected import Connected
-from .lower import Lowering, check_lanes, lower
+from .lower import Lowering, lower
 from .memories import Stored
 from .memories import lowered as chosen
 from .memory_map import number_bits_of, place_tensors, widened
@@ -61,7 +61,6 @@ def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: boo
     regions: dict[str, dict[str, Region]] = {}
     every: dict[str, Region] = {}
     for part, graph in system.parts.items():
-        check_lanes(system.lanes[part], f"the lanes of {part}")
         regions[part] = place_tensors(graph, every)
         every |= {f"{part}_{name}": region for name, region in regions[part].items()}
     port = widened(bus, every)

@@ -156,7 +156,7 @@ class Graph:
         element : ElementType or its name
             Type of its elements.
         base : int, optional
-            Byte address; by default the compiler chooses one.
+            Byte address, a multiple of 8; by default the compiler chooses one.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class Graph:
         ------
         StepError
             If the name is taken or no identifier, an extent is below 1, or the tensor does not fit
-            into the addresses.
+            into the addresses, begins within a bus word or overlaps another.
         """
         line = user_line()
         name = identifier(name, f"tensor at {line}: its name")
@@ -190,6 +190,7 @@ class Graph:
                 f"{prefix} {tensor.bytes} bytes{where} do not fit into the {ADDRESS_BITS} bits of "
                 f"an address"
             )
+        tensor.check_apart(prefix, self.tensors.values())
         self.tensors[name] = tensor
         return tensor
 

@@ -18,7 +18,7 @@ from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.tensor import Tensor
 from stepgen.ir.where import user_line
-from stepgen.ir.wire import LANES
+from stepgen.ir.wire import LANES, check_lanes
 
 V = TypeVar("V")
 
@@ -88,6 +88,9 @@ class SystemGraph(Graph):
             for t in graph.tensors.values()
         }
         self._check_names()
+        for name, tensor in self.tensors.items():
+            others = [other for other in self.tensors.values() if other.name != name]
+            tensor.check_apart(f"{self.where}: tensor {name}:", others)
 
     @property
     def nodes(self) -> list[Node]:  # type: ignore[override]
@@ -211,12 +214,14 @@ class SystemGraph(Graph):
 
     def _lanes(self, lanes: int | Mapping[str, int]) -> dict[str, int]:
         if isinstance(lanes, int):
-            return dict.fromkeys(self.parts, lanes)
+            lanes = dict.fromkeys(self.parts, lanes)
         for part in lanes:
             if part not in self.parts:
                 raise self._fail(
                     f"lanes are given for {shown(part)}, but the parts are {', '.join(self.parts)}"
                 )
+        for part, count in lanes.items():
+            check_lanes(count, f"{self.where}: the lanes of {part}")
         return {part: lanes.get(part, LANES) for part in self.parts}
 
     def _check_links(self) -> None:

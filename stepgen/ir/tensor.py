@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
+
+
+WORD = 8
+"""Bytes of a bus word, if no other is asked for; where tensors may begin."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,39 @@ class Tensor:
                 f"tensor {self.name} at {user_line()}: rows of {self.shape[1]} columns of "
                 f"{self.element} end within a byte"
             )
+
+    def check_apart(self, prefix: str, others: Iterable[Tensor]) -> None:
+        """Check that the address that a tensor is given is one, and not another tensor's too.
+
+        Parameters
+        ----------
+        prefix : str
+            Of messages.
+        others : iterable of Tensor
+            Those without an address of their own lie wherever there is room.
+
+        Raises
+        ------
+        StepError
+            If it is not.
+        """
+        if self.base is None:
+            return
+        if self.base % WORD:
+            raise StepError(
+                f"{prefix} its address must be a multiple of {WORD} bytes, the bus word, not "
+                f"{self.base}"
+            )
+        for other in others:
+            if (
+                other.base is not None
+                and self.base < other.base + other.bytes
+                and other.base < self.base + self.bytes
+            ):
+                raise StepError(
+                    f"{prefix} its {self.bytes} bytes at {self.base} overlap tensor {other.name} "
+                    f"of {other.bytes} bytes at {other.base}"
+                )
 
     @property
     def bytes(self) -> int:

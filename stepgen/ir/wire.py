@@ -25,6 +25,12 @@ LANES = 4
 """Default of the lanes of a beat, which determine the order of floating-point sums."""
 
 
+def check_lanes(lanes: int, what: str = "lanes") -> None:
+    """Refuse lanes that circuits can't have; `what` begins the message."""
+    if lanes not in (1, 2, 4, 8, 16, 32):
+        raise StepError(f"{what} must be a power of two up to 32, not {lanes}")
+
+
 def wire_levels(dtype: DataType) -> int:
     """Wire levels below S_0: 2 for tiles of numbers, 0 for selectors, flags and addresses."""
     numbers = isinstance(dtype, Tile) and dtype != FLAG and dtype.element != address

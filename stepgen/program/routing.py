@@ -42,12 +42,57 @@ def read(path: Path) -> Routing:
             f"not {list(array.shape)}"
         )
     routing = integers(array, f"{path} is no routing: it must hold expert numbers")
-    for token, experts in enumerate(routing):
-        names, counts = np.unique(experts, return_counts=True)
-        if names[0] < 0 or counts.max() > 1:
-            what = f"{names[0]}" if names[0] < 0 else f"{names[counts > 1][0]} twice"
-            raise StepError(f"{path} is no routing: it sends token {token} to expert {what}")
+    _check_experts(routing, f"{path} is no routing")
     return routing
+
+
+def checked(
+    program: str, routing: Routing | None, *, tokens: int, experts: int, top: int
+) -> Routing | None:
+    """A routing that a program is given, if it is one of these sizes.
+
+    Parameters
+    ----------
+    program : str
+        Name of the program, for messages.
+    routing : int array of shape [tokens, top] or None
+        The experts of each token; None where they are drawn.
+    tokens, experts, top : int
+        Number of tokens, of experts, and of experts per token.
+
+    Raises
+    ------
+    StepError
+        If there are no tokens, more experts per token than there are, or the routing has another
+        shape, names an expert that is not there, or one twice for a token.
+    """
+    if tokens < 1 or not 1 <= top <= experts:
+        raise StepError(
+            f"{program} needs at least 1 token, and 1 to {experts} of its {experts} experts for "
+            f"each, not tokens={tokens} and top={top}"
+        )
+    if routing is None:
+        return None
+    found = np.asarray(routing)
+    if found.shape != (tokens, top):
+        raise StepError(
+            f"{program} needs a routing of {tokens} tokens to {top} experts each, not of shape "
+            f"{list(found.shape)}"
+        )
+    whole = integers(found, f"{program} needs a routing of expert numbers")
+    _check_experts(whole, f"{program} can't take the routing", experts)
+    return whole
+
+
+def _check_experts(routing: Routing, prefix: str, experts: int | None = None) -> None:
+    """Check that each token is sent to different experts, which are there."""
+    for token, row in enumerate(routing):
+        names, counts = np.unique(row, return_counts=True)
+        absent = names[names < 0] if experts is None else names[(names < 0) | (names >= experts)]
+        if len(absent) or counts.max() > 1:
+            what = f"{absent[0]}" if len(absent) else f"{names[counts > 1][0]} twice"
+            of = "" if experts is None else f", of the experts 0 to {experts - 1}"
+            raise StepError(f"{prefix}: it sends token {token} to expert {what}{of}")
 
 
 def table(path: Path, what: str) -> npt.NDArray[np.generic]:

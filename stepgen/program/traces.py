@@ -84,10 +84,9 @@ def draw_routing(
     Raises
     ------
     StepError
-        If there are fewer experts than experts per token.
+        If there are no tokens, or fewer experts than experts per token.
     """
-    if not 1 <= top <= experts:
-        raise StepError(f"a routing needs at least as many experts as are chosen, {top}")
+    routing.checked("a drawn routing", None, tokens=tokens, experts=experts, top=top)
     rng = np.random.default_rng(seed)
     popularity = spread * rng.standard_normal(experts)
     popularity[rng.permutation(experts)[: int(idle * experts)]] -= 20

@@ -21,7 +21,7 @@ from stepgen.ir.operator import implementations
 from stepgen.ir.own import OwnOperator
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line, users_line
-from stepgen.ir.wire import DONE, LANES, Beats
+from stepgen.ir.wire import DONE, LANES, Beats, check_lanes
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import given_tokens
 from stepgen.semantics.memory import Memory
@@ -32,9 +32,6 @@ from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
 
 _PACKAGE = "stepgen.semantics.ops"
-
-MOST_LANES = 1 << 16
-"""Most lanes of a slice: a beat has all of them."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Result:
     def beats(self, name: str, lanes: int) -> Beats:
         """Return a stream as beats on a channel of `lanes` lanes."""
         self._check(name)
-        _check_lanes(lanes)
+        check_lanes(lanes)
         return to_beats(self.streams[name], self.types[name], lanes, name)
 
     def _check(self, name: str) -> None:
@@ -121,7 +118,7 @@ def run(
         If inputs are missing or do not fit, streams disagree at run time, or the program
         deadlocks; the message names the operator and the stream.
     """
-    _check_lanes(lanes)
+    check_lanes(lanes)
     given = _given(graph, inputs)
     memory = Memory(graph, inputs)
     uses = _connect(graph, memory, lanes, given, choices or {}, guesses)
@@ -144,11 +141,6 @@ def _remember(uses: Iterable[Use], memory: Memory) -> None:
             reader.past = past
         for writer in use.outputs:
             writer.past = sent
-
-
-def _check_lanes(lanes: int) -> None:
-    if not 1 <= lanes <= MOST_LANES:
-        raise StepError(f"a slice has at least 1 lane and at most {MOST_LANES:,}, not {lanes}")
 
 
 def processes() -> dict[str, Any]:

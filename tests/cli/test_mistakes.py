@@ -60,7 +60,7 @@ MISTAKES = [
     (f"show {MOE} --routing r.csv", r"moe needs a routing of 4 tokens to 2 .* shape \[2, 2\]"),
     (
         "show moe --set tokens=2 --set experts=2 --routing r.csv",
-        "moe has the experts 0 to 1, but the routing names 3",
+        "moe can't take the routing: it sends token . to expert 3, of the experts 0 to 1",
     ),
     ("show moe --routing twice.csv", "twice.csv is no routing: it sends token 0 to expert 1 twice"),
     ("show moe --lengths n.csv", "moe.py:moe takes no lengths: it has no parameter of that name"),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.hw.design.table import Bus, Design
+from stepgen.ir.system import SystemGraph
 
 ALIGNMENT = 4096
 
@@ -49,6 +50,45 @@ def test_drawn_tensors(tensors):
         behind = region.end
     assert design.bus.address_bits == max(32, (behind - 1).bit_length())
     assert Design.from_json(design.to_json()) == design
+
+
+def given_places():
+    """Shapes and addresses, of which some overlap, are no multiple of a word, or are free."""
+    shape = st.tuples(st.integers(1, 3), st.integers(1, 2).map(lambda words: 8 * words))
+    base = st.one_of(st.none(), st.integers(0, 12).map(lambda n: 8 * n), st.integers(0, 99))
+    return st.lists(st.tuples(shape, base), min_size=1, max_size=5)
+
+
+@settings(max_examples=60)
+@given(given_places())
+def test_what_overlaps_is_refused_where_it_is_declared(tensors):
+    """So by every command; the compiler's own places are free, also of what comes later."""
+    taken, wrong = set(), None
+    for k, (shape, base) in enumerate(tensors):
+        if base is None:
+            continue
+        here = set(range(base, base + shape[0] * shape[1]))
+        if base % 8:
+            wrong = rf"tensor t{k} at test_memory_map.py:\d+: its address must be a multiple of 8"
+        elif here & taken:
+            wrong = (
+                rf"tensor t{k} at test_memory_map.py:\d+: its \d+ bytes at {base} overlap tensor t"
+            )
+        if wrong:
+            break
+        taken |= here
+    if wrong:
+        with pytest.raises(sg.StepError, match=wrong):
+            reading(tensors)
+        return
+    regions = lower(reading(tensors)).regions.values()
+    held = [set(range(region.base, region.end)) for region in regions]
+    assert sum(map(len, held)) == len(set().union(*held))
+
+
+def test_parts_of_a_system_do_not_overlap():
+    with pytest.raises(sg.StepError, match=r"system at test_memory_map.py:\d+: tensor a_t0: its 8"):
+        SystemGraph({"a": reading([((1, 8), 0)]), "b": reading([((1, 8), 0)])}, {})
 
 
 def test_the_last_byte_of_an_address_width():

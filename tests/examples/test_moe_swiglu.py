@@ -90,8 +90,11 @@ def test_the_full_qwen_layer_is_built_with_little_work() -> None:
         ({"tiling": "both"}, 'needs tiling "static" or "dynamic", not \'both\''),
         ({"gate": "softmax"}, 'moe_swiglu needs gate "input" or "top_k", not \'softmax\''),
         ({"columns": 48}, "an inner width divisible by columns, not 128 by 48"),
-        ({"routing": np.zeros((2, 2), int)}, "64 tokens need a routing to 2 experts each, not one"),
-        ({"routing": np.full((64, 2), 4)}, "there are the experts 0 to 3, but the routing names 4"),
+        (
+            {"routing": np.zeros((2, 2), int)},
+            "needs a routing of 64 tokens to 2 experts each, not of",
+        ),
+        ({"routing": np.full((64, 2), 4)}, "it sends token 0 to expert 4, of the experts 0 to 3"),
     ],
 )
 def test_settings_that_do_not_fit(settings: dict[str, Any], sentence: str) -> None:

@@ -1,10 +1,12 @@
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from stepgen.ir.errors import StepError
-from stepgen.program import routing
+from stepgen.program import program, routing
 
 CHOSEN = np.array([[0, 3], [2, 1], [7, 0]])
 
@@ -123,3 +125,35 @@ def test_mistakes(here, name, content, sentence):
         write(here / name, content)
     with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
         routing.read(here.joinpath(name).relative_to(here))
+
+
+def layers() -> Iterator[Any]:
+    for name in ("moe", "moe_swiglu", "decoder"):
+        yield pytest.param(program.find(name), id=name)
+
+
+@pytest.mark.parametrize("layer", [*layers()])
+@pytest.mark.parametrize(
+    ("routing", "sizes", "sentence"),
+    [
+        ([[0, 1], [2, 2]], {}, r"can't take the routing: it sends token 1 to expert 2 twice, of"),
+        ([[0, 1], [0, 4]], {}, "it sends token 1 to expert 4, of the experts 0 to 3"),
+        ([[0, 1], [0, -1]], {}, "it sends token 1 to expert -1, of the experts 0 to 3"),
+        ([[0, 1]], {}, r"needs a routing of 2 tokens to 2 experts each, not of shape \[1, 2\]"),
+        ([[0, 1], [0, 0.5]], {}, "needs a routing of expert numbers, not float64"),
+        (None, {"top": 5}, "5"),
+        (None, {"top": 0}, "0"),
+        (None, {"tokens": 0}, "0"),
+        (None, {"tokens": -1}, "-1"),
+    ],
+)
+def test_programs_check_routings_as_files_are(layer, routing, sizes, sentence) -> None:
+    """An expert that was named twice shifted the rows of the others."""
+    decodes = layer.__name__ == "decoder"
+    given = {"tokens": 2, "experts": 4, "top": 2, **sizes}
+    if decodes:
+        given["batch"] = given.pop("tokens")
+        given |= {"stdev": 1, "lengths": [3, 3]} if given["batch"] == 2 else {}
+    given["routing"] = None if routing is None else np.array(routing)
+    with pytest.raises(StepError, match=sentence):
+        layer(**given)

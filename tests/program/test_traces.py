@@ -99,5 +99,5 @@ def test_impossible_statistics_are_named() -> None:
         StepError, match=r"of mean 50 have a standard deviation of at most \d+, not"
     ):
         traces.draw_lengths(16, 50, 60, most=99)
-    with pytest.raises(StepError, match="at least as many experts as are chosen, 3"):
+    with pytest.raises(StepError, match="1 to 2 of its 2 experts for each, not tokens=4 and top=3"):
         traces.draw_routing(4, 2, 3)

@@ -9,8 +9,10 @@ from work import worked
 
 import stepgen as sg
 from semantics.programs import SCALAR, execute, numbers_of
+from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.operator import operators
+from stepgen.ir.system import SystemGraph
 from stepgen.program.tiles import simulate
 from stepgen.semantics.executor import processes, run
 from stepgen.semantics.inputs import multi_hot
@@ -245,6 +247,15 @@ def test_measure_finds_an_expression_that_does_not_give_what_was_counted() -> No
         measure(g, result)
 
 
-def test_lanes_must_be_positive() -> None:
-    with pytest.raises(sg.StepError, match=r"at least 1 lane .*not 0"):
-        run(scalars_program(), {"x": []}, lanes=0)
+@pytest.mark.parametrize("lanes", [-4, 0, 3, 33, 64, 1 << 40])
+def test_lanes_are_those_of_a_circuit(lanes: int) -> None:
+    told = f"lanes must be a power of two up to 32, not {lanes}"
+    program = scalars_program()
+    for asked in (
+        lambda: run(program, {"x": []}, lanes=lanes),
+        lambda: run(program, {"x": []}).beats("x.0", lanes),
+        lambda: lower(program, lanes=lanes),
+        lambda: SystemGraph({"one": program}, {}, lanes=lanes),
+    ):
+        with pytest.raises(sg.StepError, match=told.replace("lanes must", r"lanes( of one)? must")):
+            asked()

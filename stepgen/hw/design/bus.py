@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...ir.arguments import ADDRESS_BITS, Address, take_fields
 from ...ir.errors import StepError
+from ...ir.tensor import WORD
 
 MOST_OUTSTANDING = 4096
 """Most outstanding bursts: their lengths are kept in a FIFO."""
@@ -66,7 +67,7 @@ class Bus:
         Cycles from a read's address to its first word that loads and accesses by address cover.
     """
 
-    data_bits: int = 64
+    data_bits: int = 8 * WORD
     address_bits: int = 32
     burst: int = 16
     outstanding: int = 8
