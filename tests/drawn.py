@@ -24,6 +24,7 @@ from stepgen.hw.units.source.params import Source
 from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
+from stepgen.semantics import numbers
 from stepgen.semantics.tokens import encode
 from stepgen.timing.activity import BUSY, FULL, STARVED, STATES, Activity
 from stepgen.timing.model import Prediction, predict
@@ -94,6 +95,30 @@ class Draw:
             return Stalls()
         shares = {name: self.one((0.0, 0.2, 0.6)) for name in ports}
         return Stalls(int(self.rng.integers(1 << 30)), shares)
+
+
+def sliced(matrix: np.ndarray, lanes: int) -> list:
+    """A tile on the wire: rows of slices, the last one padded with numbers that would be seen."""
+    junk = np.nan if matrix.dtype.kind != "i" else 77
+    spare = ((0, 0), (0, -matrix.shape[1] % lanes))
+    padded = np.pad(matrix, spare, constant_values=np.array(junk).astype(matrix.dtype))
+    return [list(row.reshape(-1, lanes)) for row in padded]
+
+
+def extent(draw: Draw, lanes: int, slices: tuple[int, ...]) -> int:
+    """An extent of so many slices; in one of two cases the last one may be padded."""
+    return lanes * draw.one(slices) - draw.one((0, draw.one(range(lanes))))
+
+
+def floats(draw: Draw, shape: tuple[int, int]):
+    """Of near or far exponents, many of them the same number, some zero, infinite or NaN."""
+    spread = draw.one((0, 3, 30, 200))
+    x = draw.rng.standard_normal(shape) * 2.0 ** draw.rng.integers(-spread, spread + 1, shape)
+    x = np.where(draw.rng.random(shape) < 0.3, np.sign(x) * 1.25, x)
+    some = draw.one((0, 0, 0, 0.02))
+    special = draw.rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], shape)
+    x = np.where(draw.rng.random(shape) < 0.1, 0.0 * x, x)
+    return numbers.as_element(np.where(draw.rng.random(shape) < some, special, x), "bf16")
 
 
 def verify(

@@ -1,12 +1,14 @@
-"""The arithmetic of the matrix unit: products, adder trees, accumulators."""
+"""The arithmetic of units of products: products, adder trees, accumulators."""
 
 from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .primitives import Multiplier, counter, delayed, read_at_once
+from .design import stages
+from .design.block_rams import SHALLOW
+from .primitives import BlockRam, Multiplier, counter, delayed, read_at_once
 
-__all__ = ["Accumulators", "Dot"]
+__all__ = ["Accumulators", "Dot", "RowSums"]
 
 
 class Dot(wiring.Component):
@@ -14,44 +16,44 @@ class Dot(wiring.Component):
 
     Parameters
     ----------
-    lanes : int
-        Elements of the slice; the block is lanes x lanes.
+    rows, columns : int
+        Of the block; the slice has as many elements as the block has rows.
     bits : int
         Bits of a signed element.
 
     Members
     -------
     x : ``In``
-        Slice of L elements.
+        Slice.
     w : ``In``
-        Block of L rows of L elements.
+        Rows of the block.
     sums : ``Out``
-        L sums, exact.
+        A sum for each column, exact.
 
     Notes
     -----
     Latency: a multiplier's, and a cycle per level of the adder tree. A block per cycle.
     """
 
-    def __init__(self, lanes: int, bits: int):
-        self.lanes = lanes
+    def __init__(self, rows: int, columns: int, bits: int):
+        self.rows = rows
+        self.columns = columns
         self.bits = bits
         element = signed(bits)
-        slice_ = data.ArrayLayout(element, lanes)
-        sum_bits = 2 * bits + (lanes - 1).bit_length()
+        sum_bits = 2 * bits + (rows - 1).bit_length()
         super().__init__(
             {
-                "x": In(slice_),
-                "w": In(data.ArrayLayout(slice_, lanes)),
-                "sums": Out(data.ArrayLayout(signed(sum_bits), lanes)),
+                "x": In(data.ArrayLayout(element, rows)),
+                "w": In(data.ArrayLayout(data.ArrayLayout(element, columns), rows)),
+                "sums": Out(data.ArrayLayout(signed(sum_bits), columns)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        for n in range(self.lanes):
+        for n in range(self.columns):
             terms = []
-            for k in range(self.lanes):
+            for k in range(self.rows):
                 m.submodules[f"multiply_{k}_{n}"] = multiply = Multiplier(self.bits, self.bits)
                 m.d.comb += [multiply.a.eq(self.x[k]), multiply.b.eq(self.w[k][n])]
                 terms.append(multiply.product)
@@ -140,5 +142,111 @@ class Accumulators(wiring.Component):
             write.addr.eq(turn),
             write.data.eq(self.sums),
             read.addr.eq(turn),
+        ]
+        return read.data
+
+
+class RowSums(wiring.Component):
+    """The slices of a row of sums, to any of which a step adds.
+
+    Where there are more than two they are in a memory, which is read ahead of the step, into a
+    register that starts sums by its reset: no multiplexer stands before the adder.
+
+    Parameters
+    ----------
+    slices : int
+        Slices of the row, which steps take in turn.
+    shape : ArrayLayout
+        Lanes of a slice.
+    term : ArrayLayout
+        Lanes of a term.
+    start : int
+        Where all sums start.
+
+    Members
+    -------
+    step : ``In(1)``
+        Add a term.
+    index : ``In``
+        To which slice, `AHEAD` cycles before `step`.
+    first : ``In(1)``
+        Whether its sums start, as far before.
+    clear : ``In(1)``
+        Show zeros, where there is no step and the next ones start sums.
+    term : ``In``
+        What to add.
+    sums : ``Out``
+        The slice after the latest step.
+
+    Notes
+    -----
+    Latency 1, a step per cycle. More than `SHALLOW` slices are in block RAM.
+    """
+
+    AHEAD = stages.BLOCK_RAM + 1
+
+    def __init__(
+        self, slices: int, shape: data.ArrayLayout, term: data.ArrayLayout, start: int = 0
+    ):
+        self.slices = slices
+        self.shape = shape
+        self.start = start
+        super().__init__(
+            {
+                "step": In(1),
+                "index": In(range(slices)),
+                "first": In(1),
+                "clear": In(1),
+                "term": In(term),
+                "sums": Out(shape),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        first = delayed(m, self.first, self.AHEAD - 1, reset_less=True)
+        if self.slices > 2:
+            before = Signal(self.shape, reset_less=True)
+            m.d.sync += before.eq(self._read(m, platform))
+            with m.If(first):
+                m.d.sync += before.eq(self.shape.const([self.start] * self.shape.length))
+        else:
+            kept = self.sums
+            if self.slices == 2:
+                kept = Signal(self.shape, reset_less=True)
+                with m.If(self.step):
+                    m.d.sync += kept.eq(self.sums)
+            starts = delayed(m, first, 1, reset_less=True)
+            before = [Mux(starts, self.start, sum_) for sum_ in kept]
+        with m.If(self.step):
+            for lane in range(self.shape.length):
+                m.d.sync += self.sums[lane].eq(before[lane] + self.term[lane])
+        with m.If(self.clear):
+            m.d.sync += self.sums.eq(0)
+        return m
+
+    def _read(self, m, platform):
+        """The slice of the next cycle's step."""
+        index = delayed(m, self.index, self.AHEAD - 1, reset_less=True)
+        written = delayed(m, index, 2, reset_less=True)
+        wrote = delayed(m, self.step, 1)
+        if self.slices > SHALLOW:
+            m.submodules.rows = rows = BlockRam(self.shape.size, self.slices)
+            m.d.comb += [
+                rows.w_en.eq(wrote),
+                rows.w_addr.eq(written),
+                rows.w_data.eq(self.sums),
+                rows.r_addr.eq(self.index),
+            ]
+            return rows.r_data
+        m.submodules.rows = rows = memory.Memory(
+            shape=self.shape, depth=self.slices, init=[], attrs=read_at_once(platform)
+        )
+        write, read = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += [
+            write.en.eq(wrote),
+            write.addr.eq(written),
+            write.data.eq(self.sums),
+            read.addr.eq(index),
         ]
         return read.data

@@ -54,6 +54,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     ),
     "pmu": (memory.pmu, memory.pmu_by_reference),
     "matmul": (elements.matmul, elements.matmul_add),
+    "matvec": (elements.matvec, elements.matvec_transposed, elements.matvec_folded),
     "retile_col": (elements.retile_col, elements.copies_side_by_side),
     "accumulate": (elements.accumulate, elements.copies_added),
     "reduce_rows": (elements.reduce_rows,),

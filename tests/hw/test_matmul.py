@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn import Draw, raises_error, to_beats, verify
+from drawn import Draw, extent, floats, raises_error, sliced, to_beats, verify
 from harness import beats, lone
 from seeds import some_slow
 
@@ -17,19 +17,6 @@ from stepgen.timing.model import predict
 INTEGERS = ("int8", "int16")
 ELEMENTS = (*INTEGERS, "bf16")
 ROWS = (0, 1, 1, 2, 3, 5)
-
-
-def sliced(matrix: np.ndarray, lanes: int) -> list:
-    """A tile on the wire: rows of slices, the last one padded with numbers that would be seen."""
-    junk = np.nan if matrix.dtype.kind != "i" else 77
-    spare = ((0, 0), (0, -matrix.shape[1] % lanes))
-    padded = np.pad(matrix, spare, constant_values=np.array(junk).astype(matrix.dtype))
-    return [list(row.reshape(-1, lanes)) for row in padded]
-
-
-def extent(draw: Draw, lanes: int, slices: tuple[int, ...]) -> int:
-    """An extent of so many slices; in one of two cases the last one may be padded."""
-    return lanes * draw.one(slices) - draw.one((0, draw.one(range(lanes))))
 
 
 def unit(
@@ -70,17 +57,6 @@ def starting(draw: Draw, n: int, element: str):
     row = draw.rng.standard_normal((1, n)) * 2.0 ** draw.rng.integers(-40, 41, (1, n))
     special = draw.rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 2.0**-126, 3.4e38], (1, n))
     return np.where(draw.rng.random((1, n)) < 0.2, special, row).astype(np.float32)
-
-
-def floats(draw: Draw, shape: tuple[int, int]):
-    """Of near or far exponents, many of them the same number, some zero, infinite or NaN."""
-    spread = draw.one((0, 3, 30, 200))
-    x = draw.rng.standard_normal(shape) * 2.0 ** draw.rng.integers(-spread, spread + 1, shape)
-    x = np.where(draw.rng.random(shape) < 0.3, np.sign(x) * 1.25, x)
-    some = draw.one((0, 0, 0, 0.02))
-    special = draw.rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], shape)
-    x = np.where(draw.rng.random(shape) < 0.1, 0.0 * x, x)
-    return numbers.as_element(np.where(draw.rng.random(shape) < some, special, x), "bf16")
 
 
 def alike(draw: Draw, shape: tuple[int, int]):

@@ -17,6 +17,7 @@ from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.matvec.params import Matvec
 from stepgen.hw.units.pack_cols.params import PackCols
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.place_row.params import PlaceRow
@@ -105,6 +106,30 @@ def matmul(draw: Draw, bias: bool = False) -> Case:
 
 def matmul_add(draw: Draw) -> Case:
     return matmul(draw, bias=True)
+
+
+def matvec(draw: Draw, *, transposed: bool = False, folds: bool = False) -> Case:
+    """Rows of two beats, and tiles of four rows of a beat or two of two."""
+    tile, beats = (2, 2) if transposed else (4, 1)
+    dims = (OUTER, OUTER)
+    outer = draw.nested(dims, lambda: None)
+
+    def each(leaf):
+        return [[leaf() for _ in group] for group in outer]
+
+    x = to_beats(each(lambda: draw.tile(1, 2)), 3), extents(2, *dims, (1,))
+    w = to_beats(each(lambda: draw.tile(tile, beats)), 3), extents(beats, *dims, (tile,))
+    params = Matvec(k=4, n=2, element="int8", stops=True, transposed=transposed, folds=folds)
+    y = {"y": extents(1, *dims[folds:], (1,))}
+    return replace(alone(params, {"x": x, "w": w}, y, wide="y"), by_tile={"x": 2, "w": 2})
+
+
+def matvec_transposed(draw: Draw) -> Case:
+    return matvec(draw, transposed=True)
+
+
+def matvec_folded(draw: Draw) -> Case:
+    return matvec(draw, folds=True)
 
 
 def retile_col(draw: Draw) -> Case:

@@ -16,6 +16,7 @@ __all__ = [
     "PRODUCT_FRACTION",
     "STATE_BITS",
     "SUMMED",
+    "UNIT_BITS",
     "Summing",
 ]
 
@@ -27,6 +28,8 @@ ALIGN = 2
 """Coarse and fine shift of a product."""
 FEEDBACK = 4
 """From reading a float's sum to reading what became of it: two shifts, an adder, the memory."""
+UNIT_BITS = 5
+"""Lower bits of an exponent that are not in the units of a sum that steps in every cycle."""
 ROUND = 7
 """Sign; digits that are zero; count them; normalise coarse and fine; round; pack."""
 
@@ -87,6 +90,10 @@ class Summing:
         if self.element != bf16:
             return stages.MULTIPLIER + tree + 1
         return self.aligned(lanes) + ALIGN + tree + 1 + ROUND
+
+    def stages_at_once(self, lanes: int) -> int:
+        """As `stages`, of a float's sum that steps in every cycle: into its units, and back."""
+        return self.stages(lanes) + 2
 
     def aligned(self, lanes: int) -> int:
         """Cycles from the factors of floats to how far each product is shifted.

@@ -72,14 +72,24 @@ class FloatSums(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         factors = [(Parts(a), Parts(b)) for a, b in zip(self.x, self.w, strict=True)]
-        s = Stages(m, first=self.first, index=self.index, **self._starting(self._total))
-        self._exponents(m, s, factors)
-        products = self._products(m, s, factors)
-        self._add(m, s, products)
+        s = self._begun(m)
+        self._meet(m, s, self._largest(s, factors))
+        self._distances(s)
+        aside = self._aside(m, s)
+        self._products(m, s, factors)
+        self._add(m, s, aside)
         m.d.comb += self.sum.eq(self._rounded(m, s))
-        if s.count != self.summing.stages(self.lanes):
+        if s.count != self.stages:
             raise AssertionError(f"a sum takes {s.count} stages, not as declared")
         return m
+
+    @property
+    def stages(self):
+        """Cycles from the factors to the sum."""
+        return self.summing.stages(self.lanes)
+
+    def _begun(self, m):
+        return Stages(m, first=self.first, index=self.index, **self._starting(self._total))
 
     def _starting(self, part):
         """What `part` keeps of a sum before its first product, by name, if not zero."""
@@ -97,8 +107,8 @@ class FloatSums(wiring.Component):
         up, down = (start.special & (start.nan | sign) for sign in (~start.sign, start.sign))
         return Cat(reach, up, down)
 
-    def _exponents(self, m, s, factors):
-        """The exponent and infinities of the sum, and how far all is shifted to it."""
+    def _largest(self, s, factors):
+        """The largest exponent of the products, and those and infinities of each."""
         s.then(
             sign=Cat(a.sign ^ b.sign for a, b in factors),
             nothing=Cat(a.zero | b.zero for a, b in factors),
@@ -122,7 +132,10 @@ class FloatSums(wiring.Component):
             level = [Mux(a > b, a, b) for a, b in pairs] + largest[len(largest) // 2 * 2 :]
             s.then(**_named("largest", level))
             largest = _all(s, "largest", len(level))
+        return largest[0]
 
+    def _meet(self, m, s, largest):
+        """The exponent and infinities of the sum with these products."""
         read = Stages(m, first=self.first, index=self.index, **self._starting(self._state))
         read.wait(s.count - 1)
         before, write = self._memory(m, "states", STATE_BITS, read)
@@ -130,17 +143,23 @@ class FloatSums(wiring.Component):
         reach = read.state[:EXPONENT_BITS]
         s.then(
             before=reach,
-            exponent=Mux(largest[0] > reach, largest[0], reach),
+            exponent=Mux(largest > reach, largest, reach),
             up=s.up | read.state[-2],
             down=s.down | read.state[-1],
         )
         self._write(m, s, write, Cat(s.exponent, s.up, s.down))
+
+    def _behind(self, s):
+        """How far the sum so far is shifted, by name."""
         far = (self.summing.bits - 1).bit_length()
         behind = _up_to(s.exponent - s.before, far)
+        return {"behind_near": behind[: far // 2], "behind_far": behind[far // 2 :]}
+
+    def _distances(self, s):
+        """How far all is shifted to the exponent."""
         distances = [_up_to(s.exponent - x, DISTANCE_BITS) for x in _all(s, "reach", self.lanes)]
         s.then(
-            behind_near=behind[: far // 2],
-            behind_far=behind[far // 2 :],
+            **self._behind(s),
             **_named("near", [x[:NEAR_BITS] for x in distances]),
             **_named("far", [x[NEAR_BITS:] for x in distances]),
         )
@@ -156,20 +175,12 @@ class FloatSums(wiring.Component):
             later = s.count - stages.MULTIPLIER
             product = delayed(m, multiplier.product, later, reset_less=True)
             products.append(Cat(C(0, FRACTION - PRODUCT_FRACTION), product))
-        feedback = Stages(
-            m,
-            first=s.first,
-            index=s.index,
-            near=s.behind_near,
-            far=s.behind_far,
-            **self._starting(lambda: s.start),
-        )
         near = _all(s, "near", self.lanes)
-        moved = [_shifted(x, by) for x, by in zip(products, near, strict=True)]
+        moved = [shifted(x, by) for x, by in zip(products, near, strict=True)]
         s.then(**_named("product", moved))
         products, far = _all(s, "product", self.lanes), _all(s, "far", self.lanes)
         signs = _all(s, "sign", self.lanes)
-        moved = [_shifted(x, by, NEAR_BITS) for x, by in zip(products, far, strict=True)]
+        moved = [shifted(x, by, NEAR_BITS) for x, by in zip(products, far, strict=True)]
         moved = [x ^ sign.replicate(len(x)) for x, sign in zip(moved, signs, strict=True)]
         s.then(**_named("product", moved))
         signs = _all(s, "sign", self.lanes)
@@ -177,21 +188,31 @@ class FloatSums(wiring.Component):
         terms = [Cat(x, sign).as_signed() for x, sign in zip(products, signs, strict=True)]
         while len(terms) > 1:
             pairs = zip(terms[0::2], terms[1::2], signs[1::2], strict=False)
-            level = [_added(a, b, carry) for a, b, carry in pairs]
+            level = [added(a, b, carry) for a, b, carry in pairs]
             odd = len(terms) // 2 * 2
             s.then(**_named("term", level + terms[odd:]), **_named("lacks", signs[0::2]))
             terms = _all(s, "term", len(level) + len(terms) - odd)
             signs = _all(s, "lacks", len(terms))
         s.let(term=terms[0], lacks=signs[0])
-        return feedback
+
+    def _aside(self, m, s):
+        """What goes to the loop of the sum while products are shifted."""
+        return Stages(
+            m,
+            first=s.first,
+            index=s.index,
+            near=s.behind_near,
+            far=s.behind_far,
+            **self._starting(lambda: s.start),
+        )
 
     def _add(self, m, s, feedback):
         """The sum so far, shifted in two stages, and the products."""
         feedback.wait(s.count - ALIGN - self.summing.aligned(self.lanes))
         before, write = self._memory(m, "sums", self.summing.bits, feedback)
-        feedback.then(sum=_shifted(before.as_signed(), feedback.near))
-        feedback.then(sum=_shifted(feedback.sum, feedback.far, len(feedback.near)))
-        s.then(sum=_added(feedback.sum, s.term, s.lacks)[: self.summing.bits].as_signed())
+        feedback.then(sum=shifted(before.as_signed(), feedback.near))
+        feedback.then(sum=shifted(feedback.sum, feedback.far, len(feedback.near)))
+        s.then(sum=added(feedback.sum, s.term, s.lacks)[: self.summing.bits].as_signed())
         self._write(m, s, write, s.sum)
 
     def _rounded(self, m, s):
@@ -248,7 +269,7 @@ def _up_to(value, bits):
     return Mux(value[bits:].any(), 2**bits - 1, value[:bits])
 
 
-def _shifted(value, distance, first=0):
+def shifted(value, distance, first=0):
     """`value` shifted right by a distance times ``2**first``; signed ones keep their sign."""
     signed = value.shape().signed
     for place, bit in enumerate(distance, first):
@@ -259,6 +280,6 @@ def _shifted(value, distance, first=0):
     return value
 
 
-def _added(a, b, carry):
+def added(a, b, carry):
     """``a + b + carry`` of signed numbers, in one adder."""
     return (Cat(C(1, 1), a).as_signed() + Cat(carry, b).as_signed())[1:].as_signed()

@@ -375,7 +375,7 @@ class MatmulCore(UnitCore):
 
     def _integers(self, m, x_slice, rows, start, step, first, index):
         lanes, summing = self.design.lanes, self.params.summing
-        m.submodules.dot = dot = Dot(lanes, self._bits)
+        m.submodules.dot = dot = Dot(lanes, lanes, self._bits)
         m.submodules.accumulators = accumulators = Accumulators(
             self._slices[1],
             data.ArrayLayout(signed(summing.bits), lanes),

@@ -1,0 +1,128 @@
+"""Cycle model of the product of a row: a beat of w in each step."""
+
+from __future__ import annotations
+
+from ....ir.wire import BARE, TILE_LEVELS, VALUE
+from ....timing.design_layout import DesignLayout
+from ....timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    head,
+    helper,
+    kind_of,
+    low_of,
+    make_beat,
+    packed,
+    pop,
+    push,
+    ready,
+    record,
+    room,
+    step,
+    stop_of,
+)
+from ...design.table import Unit
+from .params import Matvec
+
+# `rows`, `beats`: of a tile of w, and of a row of it
+# `row`, `beat`: of the step
+# `slices`: of y
+# `sent`: beats of the sums of an empty group
+P = record(
+    "x",
+    "w",
+    "y",
+    "transposed",
+    "folds",
+    "lanes",
+    "rows",
+    "beats",
+    "slices",
+    "row",
+    "beat",
+    "sent",
+)
+
+
+@helper
+def structure(M: Memory, a: int, t: int, beat: int) -> int:
+    """Send an empty token or the end, or a beat of the sums of an empty group."""
+    x, w, y = M[a + P.x], M[a + P.w], M[a + P.y]
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    if kind_of(beat) == BARE and M[a + P.folds]:
+        low, stop = low_of(beat), stop_of(beat)
+        out = stop - 1 if stop > TILE_LEVELS else stop
+        if low == TILE_LEVELS + 1:
+            M[a + P.sent] += 1
+            ends = M[a + P.sent] == M[a + P.slices]
+            push(M, y, t, make_beat(VALUE, out if ends else 0, 0, 0))
+            if not ends:
+                return acted(M, t)
+            M[a + P.sent] = 0
+        else:
+            push(M, y, t, make_beat(BARE, out, low - 1, 0))
+    else:
+        push(M, y, t, beat)
+    pop(M, x, t)
+    pop(M, w, t)
+    return acted(M, t)
+
+
+@step
+def multiply(M: Memory, a: int, t: int) -> int:
+    x, w, y, lanes = M[a + P.x], M[a + P.w], M[a + P.y], M[a + P.lanes]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = ready(M, w, t)
+    if wait != READY:
+        return wait
+    beat = head(M, x)
+    if kind_of(beat) != VALUE:
+        return structure(M, a, t, beat)
+    row, stop = M[a + P.row], stop_of(beat)
+    ends_row, last_row = M[a + P.beat] == M[a + P.beats] - 1, row == M[a + P.rows] - 1
+    ends_lanes = ends_row and (last_row or row % lanes == lanes - 1)
+    if M[a + P.transposed]:
+        sends, takes = ends_lanes, (row == 0 and not ends_row) or (ends_row and last_row)
+    else:
+        sends, takes = last_row and (not M[a + P.folds] or stop > TILE_LEVELS), ends_lanes
+    if sends:
+        wait = room(M, y, t)
+        if wait != READY:
+            return wait
+        out = stop - 1 if M[a + P.folds] else stop
+        push(M, y, t, make_beat(VALUE, out if ends_row and last_row else 0, 0, 0))
+    pop(M, w, t)
+    if takes:
+        pop(M, x, t)
+    M[a + P.beat] = 0 if ends_row else M[a + P.beat] + 1
+    if ends_row:
+        M[a + P.row] = 0 if last_row else row + 1
+    return acted(M, t)
+
+
+def build(unit: Unit, params: Matvec, layout: DesignLayout) -> None:
+    """One actor, which knows the beat of the tile of w."""
+    x, w = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["w"])
+    y, lanes = layout.channel(unit.outputs["y"]), layout.design.lanes
+    rows, beats = params.beats(lanes)
+    own = packed(
+        P,
+        x=x,
+        w=w,
+        y=y,
+        transposed=params.transposed,
+        folds=params.folds,
+        lanes=lanes,
+        rows=rows,
+        beats=beats,
+        slices=params.slices(lanes)[1],
+        row=0,
+        beat=0,
+        sent=0,
+    )
+    layout.actor(unit.name, "multiply", multiply, own, reads=[x, w], writes=[y])
