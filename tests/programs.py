@@ -119,6 +119,8 @@ def every_unit() -> sg.Graph:
     g.output(above, "above")
     gates = g.input("gates", sg.bool_[1, 6], (2,))
     g.output(gates.map(sg.fn.as_selector(otherwise=True)), "routes")
+    one, matrix = g.input("one", sg.int8[1, 8], (2,)), g.input("matrix", sg.int8[8, 12], (2,))
+    g.output(one.map(sg.fn.matmul(), matrix, name="multiplied"), "projected")
     return g
 
 
@@ -136,6 +138,8 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "level": rng.integers(-128, 128, (2, 1, 1)).astype(np.int8),
         "limit": rng.integers(-128, 128, (2, 1, 1)).astype(np.int8),
         "grid": rng.integers(-128, 128, (2, 3, 8)).astype(np.int8),
+        "one": rng.integers(-128, 128, (2, 1, 8)).astype(np.int8),
+        "matrix": rng.integers(-128, 128, (2, 8, 12)).astype(np.int8),
         "gates": rng.random((2, 1, 6)) < 0.3,
     }
 

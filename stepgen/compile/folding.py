@@ -41,12 +41,13 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any], *, joins: bool) -
     except StepError as error:
         raise to.fail(node, str(error)) from None
     rank = node.attrs["rank"]
-    if joins and rank > 1 and function.joins_dims(*tiles):
+    keeps = joins and function.joins_dims(*tiles)
+    if keeps and rank > 1:
         params = chosen(node, to, lambda: choose(to.lanes, streams, 1), in_chain=False)
         joined = {port: _joined(node, to, n, port) for n, port in enumerate(params.inputs)}
         to.unit(node.name, params, **joined, y=to.output(node, delay=params.delay(to.lanes)))
         return
-    if terms is None:
+    if keeps or terms is None:
         add_chosen(node, to, lambda: choose(to.lanes, streams, rank))
         return
     dims = [*to.extents(node, y)[:TILE_LEVELS], *to.extents(node, node.inputs[0])[TILE_LEVELS:]]

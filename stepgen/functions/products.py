@@ -12,6 +12,7 @@ import sympy
 from stepgen.functions.bases import Running
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.matmul import params as matmul
+from stepgen.hw.units.matvec import params as matvec
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dims import buffer_bound, product_bound
@@ -83,6 +84,12 @@ class _Product(Mapped, abstract=True):
         StepError
             If there is none.
         """
+        k, n = self._weights(tiles)
+        element = tiles[0].element.name
+        return matmul.Matmul(k, n, element, stops=stops, transposed=self.transpose)
+
+    def _weights(self, tiles: Sequence[Tile]) -> tuple[int, int]:
+        """K and N of the weight tile of a circuit."""
         x, w = tiles[:2]
         if x.element not in matmul.SUMMED:
             raise StepError(
@@ -92,7 +99,7 @@ class _Product(Mapped, abstract=True):
         k, n = inner.static, cols.static
         if not k or not n:
             raise StepError(f"a weight tile of {w} needs static extents of at least 1")
-        return matmul.Matmul(k, n, x.element.name, stops=stops, transposed=self.transpose)
+        return k, n
 
     def keeps_rows(self, operand: int) -> bool:
         """Not those of weights, which are summed over, or become columns."""
@@ -162,6 +169,9 @@ class Matmul(_Product, Running):
     is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
     products is a tree over the lanes of a slice, then slices in increasing k.
 
+    In a circuit weights stream through where ``x`` has one row, bf16 where they are transposed;
+    else tiles of them are kept.
+
     Parameters
     ----------
     transpose : bool
@@ -202,15 +212,30 @@ class Matmul(_Product, Running):
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> matmul.Matmul:
-        """The matrix unit, for integers or bf16 and a weight tile of static extents."""
-        return self.matrix_unit(tiles, stops=not without_stops[1])
+    ) -> matmul.Matmul | matvec.Matvec:
+        """The matrix unit, or that of one row, for a weight tile of static extents."""
+        stops = not without_stops[1]
+        return self._of_one_row(tiles, stops=stops) or self.matrix_unit(tiles, stops=stops)
+
+    def _of_one_row(self, tiles: Sequence[Tile], *, stops: bool) -> matvec.Matvec | None:
+        """The unit that weights stream through; None of other tiles."""
+        x = tiles[0]
+        if x.rows != 1 or (x.element == bf16 and not self.transpose):
+            return None
+        k, n = self._weights(tiles)
+        return matvec.Matvec(k, n, x.element.name, stops=stops, transposed=self.transpose)
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
-        """The matrix unit for chunks of bf16 tiles, which keeps their sums.
+        """The unit that keeps the sums of a chunk: of one row, or the matrix unit for bf16.
 
-        Of integers the accumulator of what `terms` makes.
+        Of other integers the accumulator of what `terms` makes.
         """
+        tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
+        unit = None if self.transpose else self._of_one_row(tiles, stops=True)
+        if unit:
+            at = Setting(tiles[-1], numbers.DTYPES[tiles[-1].element.name], lanes)
+            start = self.start(at, 1, 1, streams[-1].node.attrs["init"])
+            return replace(unit, folds=True, start=int.from_bytes(start.tobytes(), "little"))
         return self._summing(lanes, streams) or super().fold_unit(lanes, streams, rank)
 
     def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
@@ -221,8 +246,9 @@ class Matmul(_Product, Running):
         return replace(summing, level=TILE_LEVELS + rank)
 
     def joins_dims(self, *tiles: Tile) -> bool:
-        """Where the matrix unit keeps the sums."""
-        return tiles[0].element == bf16
+        """Where the unit of products keeps the sums."""
+        x = tiles[0]
+        return x.element == bf16 or (x.rows == 1 and not self.transpose)
 
     def _summing(self, lanes: int, streams: Sequence[Stream]) -> matmul.Matmul | None:
         """The matrix unit that keeps sums of bf16 products; None for integers."""
@@ -248,8 +274,8 @@ class Matmul(_Product, Running):
             start=int.from_bytes(start.tobytes(), "little"),
         )
 
-    def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | None:
-        """The matrix unit, where sums of complete products are exact; None of bf16.
+    def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | matvec.Matvec | None:
+        """The unit of products, where sums of complete ones are exact; None of bf16.
 
         Raises
         ------
@@ -258,7 +284,7 @@ class Matmul(_Product, Running):
         """
         if tiles[0].element == bf16:
             return None
-        return self.matrix_unit(tiles, stops=True)
+        return self._of_one_row(tiles, stops=True) or self.matrix_unit(tiles, stops=True)
 
     def lane(self, state: Lane, product: Lane) -> Lane:
         """One more product."""

@@ -333,6 +333,9 @@ class Functions:
         is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
         products is a tree over the lanes of a slice, then slices in increasing k.
 
+        In a circuit weights stream through where ``x`` has one row, bf16 where they are transposed;
+        else tiles of them are kept.
+
         Parameters
         ----------
         transpose : bool

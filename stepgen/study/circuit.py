@@ -17,6 +17,7 @@ from ..compile.cost import on_chip_bits
 from ..cosim.experiment import Experiment
 from ..hw.design.table import Bus
 from ..hw.units.matmul.params import Matmul
+from ..hw.units.matvec.params import Matvec
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.memory_timing import MemoryTiming
@@ -85,8 +86,8 @@ def measured(
     -------
     dict of str to number
         ``cycles``; ``traffic``, the bytes of all bus words read and written; ``onchip_bits`` of all
-        FIFOs and memories; ``multipliers`` of all matrix units; ``units``, how many; and, where
-        they are asked for, those of `ESTIMATED`, and ``rtl_cycles``, as many as ``cycles``.
+        FIFOs and memories; ``multipliers`` of all units of products; ``units``, how many; and,
+        where they are asked for, those of `ESTIMATED`, and ``rtl_cycles``, as many as ``cycles``.
 
     Raises
     ------
@@ -100,7 +101,11 @@ def measured(
         "cycles": run.prediction.cycles,
         "traffic": sum(run.traffic),
         "onchip_bits": on_chip_bits(design),
-        "multipliers": sum(params.multipliers(design) for _, params in design.rows_of(Matmul)),
+        "multipliers": sum(
+            unit.params.multipliers(design)
+            for unit in design.units
+            if isinstance(unit.params, Matmul | Matvec)
+        ),
         "units": len(design.units),
     }
     if settings.estimate:

@@ -60,7 +60,7 @@ def multiplied(tiles: Count = 4) -> sg.Graph:
 def both() -> sg.Graph:
     """A ring buffer through which few beats go, beside a matrix unit through which many go."""
     g = sg.Graph("both")
-    x, w = g.input("x", sg.int8[1, 8], (40,)), g.input("w", sg.int8[8, 8], (40,))
+    x, w = g.input("x", sg.int8[2, 8], (40,)), g.input("w", sg.int8[8, 8], (40,))
     g.output(x.map(sg.fn.matmul(), w), "y")
     g.output(g.input("few", sg.int8[8, 8], (2, 1)).expand(count=2, rank=1), "z")
     return g

@@ -159,7 +159,7 @@ def test_no_bound_is_asked_for_where_nothing_waits():
 @pytest.mark.parametrize("op", ["map", "expand", "accum"])
 def test_memories_that_no_chip_has_are_refused(op):
     g = sg.Graph("large")
-    x = g.input("x", sg.int8[1, 1 << 16], (3, 1))
+    x = g.input("x", sg.int8[2, 1 << 16], (3, 1))
     w = g.input("w", sg.int8[1 << 16, 1 << 16], (3, 1))
     if op == "map":
         y = sg.map(sg.fn.matmul(), x, w)

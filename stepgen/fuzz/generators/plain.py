@@ -11,10 +11,10 @@ import numpy as np
 import stepgen as sg
 
 from ...compile.lower import lower
-from ...ir.dtypes import ElementType, wide
+from ...ir.dtypes import ElementType
 from ...ir.function import Function
 from ...ir.stream import Stream
-from . import stored
+from . import products, stored
 from .drawing import Drawing, columns_of, dims_of, tile_of
 
 
@@ -77,13 +77,8 @@ class Program(Drawing):
         return sg.fn.matmul(transpose=transpose), self.beside(name, tile, x)
 
     def step_accum_matmul(self, x: Stream, name: str) -> Stream:
-        element = self.pick(sg.int8, tile_of(x).element)
-        matmul, w = self.weights(x, name, element)
-        rank = self.number(1, max(1, x.rank))
-        if self.number(0, 1):
-            return x.scan(matmul, w, rank=rank, init=self.pick(None, 1))
-        self.sized(x, rank)
-        return x.accum(matmul, w, rank=rank, init=self.pick(None, 1))
+        """Products of the tiles of chunks, summed up."""
+        return products.of_chunks(self, x, name)
 
     def sized(self, x: Stream, rank: int) -> None:
         """Refuse chunks of no tiles whose state would have no size."""
@@ -199,10 +194,12 @@ class Program(Drawing):
         return x.map(matmul, w)
 
     def step_matmul_add(self, x: Stream, name: str) -> Stream:
-        element, n = tile_of(x).element, self.columns()
-        matmul, w = self.weights(x, name, element, n)
-        fn = sg.fn.matmul_add(transpose=matmul.parameters()["transpose"])
-        return x.map(fn, w, self.beside(f"{name}_start", sg.Tile(1, n, wide(element)), x))
+        """Products whose sums start at a row."""
+        return products.from_rows(self, x, name)
+
+    def step_row_product(self, x: Stream, name: str) -> Stream:
+        """A row for each tile, whose place its product with a matrix takes."""
+        return products.of_row(self, x, name)
 
 
 def steps_of(kind: type[Program]) -> tuple[str, ...]:
