@@ -16,6 +16,7 @@ from stepgen.hw.design.table import Bus, Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.unit import UnitCore, core_of
 from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.matvec.params import Matvec
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.pcu.params import Pcu
 from stepgen.hw.units.pmu.params import Pmu, Reading
@@ -104,6 +105,15 @@ def _matrix(lanes: int) -> Design:
     y = Channel("y", lanes, 32, 3, depth=16, delay=params.delay(lanes))
     unit = Unit.in_order("matrix", params, ("x", "w"), ("y",))
     return _between_ports("matrix", lanes, [unit], [x, w], [y])
+
+
+def _vector(lanes: int, *, transposed: bool, element: str = "int8") -> Design:
+    """What weights stream through."""
+    params = Matvec(TILE, TILE, element, stops=True, transposed=transposed)
+    x, w = (Channel(name, lanes, params.summing.element.bits, 3) for name in "xw")
+    y = Channel("y", lanes, 32, 3, depth=16, delay=params.delay(lanes))
+    unit = Unit.in_order("vector", params, ("x", "w"), ("y",))
+    return _between_ports("vector", lanes, [unit], [x, w], [y])
 
 
 def _requantize(multiplier: int, shift: int) -> Design:
@@ -205,6 +215,11 @@ def _fifo(depth: int) -> Fifo:
 CASES = (
     Case("matrix unit, L = 4", lambda: _matrix(4)),
     Case("matrix unit, L = 8", lambda: _matrix(8), "4100 LUT, 64 DSP, 163 / 210 MHz"),
+    Case("product of a row, L = 4", lambda: _vector(4, transposed=False)),
+    Case("the same without its FIFOs", lambda: _core(_vector(4, transposed=False), "matvec")),
+    Case("product of a row, transposed, L = 4", lambda: _vector(4, transposed=True)),
+    Case("the same without its FIFOs", lambda: _core(_vector(4, transposed=True), "matvec")),
+    Case("product of a row, bf16, L = 4", lambda: _vector(4, transposed=True, element="bf16")),
     Case("requantize by a shift", lambda: _requantize(1, 7)),
     Case("requantize by a factor", lambda: _requantize(19661, 22)),
     Case("requantize by rows of factors and shifts", _requantize_by),

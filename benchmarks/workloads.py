@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stepgen.cosim.experiment import Experiment
-from stepgen.hw.design.table import Bus
+from stepgen.hw.design.table import Bus, Unit
 from stepgen.hw.units.axi.params import Axi
 from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.matvec.params import Matvec
 from stepgen.program.program import load
 from stepgen.timing.activity import Cycles
 from stepgen.timing.model import Prediction
@@ -118,7 +119,7 @@ def _row(workload: Workload) -> tuple[object, ...]:
 
 
 def uses(prediction: Prediction) -> list[Use]:
-    """The bus in each direction, and each matrix unit."""
+    """The bus in each direction, and each unit of products."""
     design, found = prediction.design, []
     for bus, params in design.rows_of(Axi):
         if params.reads:
@@ -129,7 +130,10 @@ def uses(prediction: Prediction) -> list[Use]:
         moved = prediction.pops[unit.inputs["x"]]
         k_slices, _ = params.slices(design.lanes)
         work = (len(moved) - 1) // k_slices * params.k * params.n // design.lanes**2
-        found.append(_of_actor(prediction, unit.name, work, moved))
+        found.append(_of_actor(prediction, unit, work, moved))
+    for unit, _ in design.rows_of(Matvec):
+        moved = prediction.pops[unit.inputs["w"]]
+        found.append(_of_actor(prediction, unit, len(moved) - 1, moved))
     return [use for use in found if use.work]
 
 
@@ -141,10 +145,11 @@ def _of_bus(prediction: Prediction, name: str, channel: str) -> Use:
     return Use(name, name, len(moved), first, last, last + 1 - first - len(moved) - full, full)
 
 
-def _of_actor(prediction: Prediction, name: str, work: int, moved: Cycles) -> Use:
-    """Steps of a matrix unit, and how its actor waited."""
-    (actor,) = (a for a in prediction.activities if (a.unit, a.name) == (name, Matmul.main))
+def _of_actor(prediction: Prediction, unit: Unit, work: int, moved: Cycles) -> Use:
+    """Steps of a unit of products, and how its actor waited."""
+    main = unit.name, unit.params.main
+    (actor,) = (a for a in prediction.activities if (a.unit, a.name) == main)
     first, last = int(moved[0]), int(moved[-1])
     outside = first + prediction.cycles - 1 - last
     starved = max(0, actor.starved - outside)
-    return Use("products", name, work, first, last, starved, actor.full)
+    return Use("products", unit.name, work, first, last, starved, actor.full)
