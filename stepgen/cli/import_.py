@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from stepgen.frontend.imported import Imported
 
 
+_NOT_IMPORTED = {
+    ".safetensors": "has weights without the config of their model",
+    ".pt2": "is a flat program without modules, whose blocks can't be recognised",
+    ".onnx": "is a flat program without modules, whose blocks can't be recognised",
+    **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt", ".pkl"), "may run code when it is read"),
+}
+"""By suffix, what is wrong with a file that some have a model in."""
+
+
 @grouped
 @click.argument("source", type=NAME)
 @click.option(
@@ -96,10 +105,11 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
         if tokens is not None:
             model = replace(model, tokens=(1, min(tokens, model.tokens[1])))
         return Imported(model, source, {})
-    if source.endswith(".pt2"):
+    if not source.rpartition(":")[0].endswith(".py") and not source.endswith(".py"):
+        why = _NOT_IMPORTED.get(Path(source).suffix, "is no folder")
         raise StepError(
-            f"{source} is a flat program without modules, whose blocks can't be recognised: import "
-            f"the module that it was exported from, as by stepgen import model.py:make"
+            f"{source} {why}: give path.py:function, or a folder with config.json and files of "
+            f"safetensors"
         )
     try:
         made, name = program.call(source, pairs(settings, "--set"))

@@ -222,7 +222,7 @@ def test_what_can_not_be_imported(torch: Any) -> None:
     refused("takes a torch.nn.Module, not 3", 3)
 
     def masked(self: Any, x: Any) -> Any:
-        mask = x.new_zeros(x.shape[1], x.shape[1])
+        mask = torch.zeros(x.shape[1], x.shape[1])
         return nn.functional.scaled_dot_product_attention(x, x, x, mask)
 
     refused("it has a mask; is_causal=True", Apply(masked), x[None])

@@ -84,8 +84,9 @@ class Translator(Layout):
             made = method(*node.args, **node.kwargs)
             if made is not None:
                 self.values[node] = made
-        else:
+        elif any(a in self.values for a in inputs):
             self.values[node] = self._elements(inputs)
+        # What is made of no value, as a mask, is refused by the operation that reads it.
 
     def _block(self, xs: Any, kind: str, key: str) -> Val:
         found = self.blocks[key]
