@@ -39,21 +39,20 @@ class Translator(Layout):
         name : callable
             Gives name and dims of an input by that of the exported program.
         """
-        live, todo = set(), [node for node in self.graph.nodes if node.op == "output"]
+        last = self.graph.output_node()
+        live, todo = set(), [last]
         while todo:
             node = todo.pop()
             if node not in live:
                 live.add(node)
                 todo += node.all_input_nodes
-        outputs: list[Val] = []
         for node in self.graph.nodes:
             self.node = node
-            if self.node.op == "placeholder" and self.node.name not in self.constants:
-                self._input(*name(self.node.name))
-            elif self.node.op == "output":
-                outputs = [self._value(node) for node in self.node.args[0]]
-            elif self.node.op == "call_function" and self.node in live:
+            if node.op == "placeholder" and node.name not in self.constants:
+                self._input(*name(node.name))
+            elif node.op == "call_function" and node in live:
                 self._call()
+        outputs = [self._value(node) for node in last.args[0]]
         return self.b.model(*(self._rows(value).handle for value in outputs))
 
     def _input(self, name: str, dims: str) -> None:
