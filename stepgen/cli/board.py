@@ -21,8 +21,9 @@ class MaybeProgram(ProgramOptions):
     program: str | None = argument(  # type: ignore[assignment]
         type=NAME,
         required=False,
-        help="A program, whose estimated share of each board is told: path.py:function, the name "
-        "of a shipped example, a graph saved as .json, or a design folder.",
+        help="A board, which is shown alone, or a program, whose estimated share of each board is "
+        "told: path.py:function, the name of a shipped example, a graph saved as .json, or a "
+        "design folder.",
     )
 
 
@@ -36,6 +37,14 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
     if program.program is None:
         check_unused("is for a program: name one", program, hardware)
     known, outdated = boards(), None
+    if program.program in known:
+        check_unused("is for a program, not for a board", hardware)
+        row = _row(program.program, known[program.program])
+        if json:
+            console.show_json({"boards": [row], "outdated": None})
+        else:
+            _show_boards([row])
+        return
     rows = {name: _row(name, board) for name, board in known.items()}
     if program.program is not None:
         from stepgen.board.fitting import shares

@@ -142,7 +142,7 @@ def _region(node: Node, tensor: Tensor, tile: tuple[int, int], base: int) -> Reg
     return region
 
 
-def _check_apart(node: Node, name: str, region: Region, others: dict[str, Region]) -> None:
+def _check_apart(node: Node, name: str, region: Region, others: Mapping[str, Region]) -> None:
     for other, known in others.items():
         if region.base < known.end and known.base < region.end:
             raise node.failure(

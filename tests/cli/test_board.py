@@ -48,3 +48,13 @@ def test_boards_with_enough_memory_are_named(stepgen) -> None:
     said = stepgen("deploy p.py:layer --set rows=40000 --board virtual:ulx3s-85f")
     assert said.code == 2
     assert "has 131,072 bytes of memory for them; enough has ulx3s-85f-sdram\n" in said.err
+
+
+def test_a_board_is_shown_alone(stepgen) -> None:
+    every = stepgen("board --json").json["boards"]
+    for row in every:
+        assert stepgen(f"board {row['board']} --json").json == {"boards": [row], "outdated": None}
+    name = every[0]["board"]
+    assert f" {name} " in stepgen(f"board {name}").out
+    said = stepgen(f"board {name} --lanes 8")
+    assert (said.code, said.err) == (2, "stepgen: --lanes is for a program, not for a board\n")
