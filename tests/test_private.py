@@ -36,6 +36,7 @@ PLACES = {
     "hw/private.py": {"amaranth", "_data", "_MustUse__silence"},
     "timing/compiled.py": {"numba"},
     "cosim/cocotb_parts.py": {"cocotb_tools"},
+    "frontend/pytorch/patching.py": {"_attn_implementation"},  # tests/frontend/test_pytorch.py
     "ir/arguments.py": {"_is_protocol"},
     "ir/where.py": {"_getframe"},  # documented, in spite of its name
     "tools/starting.py": {"_exit"},  # documented, in spite of its name
