@@ -121,6 +121,13 @@ def every_unit() -> sg.Graph:
     g.output(gates.map(sg.fn.as_selector(otherwise=True)), "routes")
     one, matrix = g.input("one", sg.int8[1, 8], (2,)), g.input("matrix", sg.int8[8, 12], (2,))
     g.output(one.map(sg.fn.matmul(), matrix, name="multiplied"), "projected")
+    cache, valid = g.input("cache", sg.int8[3, 8], (2,)), g.input("valid", sg.address[1, 1], (2,))
+    written = cache.map(sg.fn.mask_rows(0), valid)
+    single = g.input("single", sg.bool_[1, 1], (2,))
+    g.output(single.map(sg.fn.where(otherwise=-1), written), "written")
+    asked = g.input("asked", sg.Selector(6), (2,))
+    free = g.input("free", sg.Selector(6), (2,))
+    g.output(asked.map(sg.fn.logical_and(), free), "granted")
     return g
 
 
@@ -141,6 +148,11 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "one": rng.integers(-128, 128, (2, 1, 8)).astype(np.int8),
         "matrix": rng.integers(-128, 128, (2, 8, 12)).astype(np.int8),
         "gates": rng.random((2, 1, 6)) < 0.3,
+        "cache": rng.integers(-128, 128, (2, 3, 8)).astype(np.int8),
+        "valid": rng.integers(0, 4, (2, 1, 1)),
+        "single": rng.random((2, 1, 1)) < 0.5,
+        "asked": rng.random((2, 6)) < 0.5,
+        "free": rng.random((2, 6)) < 0.5,
     }
 
 

@@ -364,6 +364,33 @@ class TileProgram(Program):
         self.graph.output(other, f"{name}_other")
         return x.map(self.pick(sg.fn.mask_cols, sg.fn.mask_rows)(0), count)
 
+    def step_where(self, x: Stream, name: str) -> Stream:
+        """Elements, rows or tiles chosen by flags, from another tile or a number."""
+        rows, cols = (self.pick(dim, 1) for dim in x.dtype.dims)
+        flags = self.beside(f"{name}_flags", sg.Tile(rows, cols, sg.bool_), x)
+        rows, cols = (self.pick(dim, 1) for dim in x.dtype.dims)
+        other = self.beside(f"{name}_other", sg.Tile(rows, cols, x.dtype.element), x)
+        way = self.number(0, 3)
+        if way == 0:
+            return flags.map(sg.fn.where(), other, x)
+        if way == 1:
+            self.keep(other, f"{name}_unused")
+            return flags.map(sg.fn.where(then=1), x)
+        self.keep(flags.map(sg.fn.where(0, 1, "bf16")), f"{name}_numbers")
+        return flags.map(sg.fn.where(), x, other)
+
+    def step_logic(self, x: Stream, name: str) -> Stream:
+        """Flags and selectors combined."""
+        rows, cols = (self.pick(dim, 1) for dim in x.dtype.dims)
+        which = self.pick(sg.fn.logical_and, sg.fn.logical_or, sg.fn.logical_xor)()
+        dtype = self.pick(sg.Tile(rows, cols, sg.bool_), sg.bool_[1, 1], sg.Selector(3))
+        one, other = (self.beside(f"{name}_{n}", dtype, x) for n in range(2))
+        both = one.map(which, other).map(sg.fn.logical_not())
+        if dtype == sg.Selector(3):
+            both = both.map(sg.fn.as_flags())
+        self.graph.output(both.map(sg.fn.convert(sg.f32)), f"{name}_numbers")
+        return x
+
     def step_flags(self, x: Stream, name: str) -> Stream:
         """Flags joined to tiles, as numbers, and given from outside."""
         flags = self.beside(name, sg.bool_[1, 1], x)

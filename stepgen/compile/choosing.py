@@ -12,7 +12,7 @@ from ..ir.dtypes import FLAG
 from ..ir.errors import StepError
 from ..ir.stream import Node, Stream
 from ..ir.wire import TILE_LEVELS, wire_levels
-from .flags import AS_TILE
+from .flags import AS_TILE, tiles_in
 from .lower import Lowering
 
 
@@ -51,10 +51,10 @@ def chosen(
     if in_chain not in (None, many):
         takes = "a list of units" if in_chain else "one unit"
         raise to.fail(node, f"{node.attrs['fn']} must choose {takes}, not {shown(units)}")
-    x, y = node.inputs[0].dtype, node.outputs[0].dtype
+    levels, y = [wire_levels(x.dtype) for x in node.inputs], node.outputs[0].dtype
     chain = [*units] if many else [units]
-    more = wire_levels(x) - sum(one.lowered for one in chain) - wire_levels(y)
-    if more == -TILE_LEVELS and x == FLAG:
+    more = max(levels) - sum(one.lowered for one in chain) - wire_levels(y)
+    if more == -TILE_LEVELS and node.inputs[0].dtype == FLAG and len(levels) == 1:
         return [AS_TILE, *chain]
     if more == TILE_LEVELS and y == FLAG:
         return [*chain, AsFlag()]
@@ -94,7 +94,9 @@ def add_chosen(node: Node, to: Lowering, choose: Callable[[], Any]) -> None:
         )
     structural = node.attrs["fn"].structural
     inputs = {
-        name: to.input(node, index, structure_only=structural)
+        name: tiles_in(node, to, index)
+        if params.tiled
+        else to.input(node, index, structure_only=structural)
         for index, name in enumerate(params.inputs)
     }
     to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))

@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import fields
 from functools import cache
 
+from stepgen.ir.dtypes import bool_
 from stepgen.ir.function import Cut, Folded, Function, Mapped, Scanned
 
 _APPLIED = {Mapped: "Map", Folded: "Accum", Scanned: "Scan", Cut: "FlatMap"}
@@ -43,16 +44,17 @@ def _operands(kind: type[Function]) -> str:
     """The tiles that Map takes, where one sentence suffices; else the class's docstring has it."""
     if not issubclass(kind, Mapped) or kind.reads_numbers:
         return ""
-    if kind.maps_selectors:
+    if kind.maps_selectors and bool_ not in kind.elements:
         return ", of selectors"
-    if kind.extents_of != "both" and kind.arity > 1:
+    if kind.arity > 2 or (kind.extents_of != "both" and kind.arity > 1):
         return ""
     elements = _listed([str(e) for e in kind.elements], "or")
+    selectors = ", of selectors or" if kind.maps_selectors else ","
     if kind.arity > 1:
         repeated = "extents of 1 are repeated as in numpy"
-        return f", of {kind.arity} tiles ``[R, C]`` of {elements}; {repeated}"
+        return f"{selectors} of {kind.arity} tiles ``[R, C]`` of {elements}; {repeated}"
     shape = "``[R, C] -> [R, C]``" if kind.extents_of == "both" else "of tiles"
-    return f", {shape} of {elements}"
+    return f"{selectors} {shape} of {elements}"
 
 
 def _listed(words: list[str], last: str) -> str:

@@ -227,6 +227,61 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def logical_and(self) -> Function:
+        """Whether both are set, of flags or of the bits of selectors; 1 operation per element.
+
+        Returns
+        -------
+        Function
+            For Map, of selectors or of 2 tiles ``[R, C]`` of bool; extents of 1 are repeated as in
+            numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
+    def logical_not(self) -> Function:
+        """Whether it is not set, of flags or of the bits of selectors; 1 operation per element.
+
+        Returns
+        -------
+        Function
+            For Map, of selectors or ``[R, C] -> [R, C]`` of bool.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
+    def logical_or(self) -> Function:
+        """Whether one of both is set, of flags or of the bits of selectors; 1 operation per element.
+
+        Returns
+        -------
+        Function
+            For Map, of selectors or of 2 tiles ``[R, C]`` of bool; extents of 1 are repeated as in
+            numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
+    def logical_xor(self) -> Function:
+        """Whether just one is set, of flags or of the bits of selectors; 1 operation per element.
+
+        Returns
+        -------
+        Function
+            For Map, of selectors or of 2 tiles ``[R, C]`` of bool; extents of 1 are repeated as in
+            numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def lookup(self, table: Sequence[float], to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32'] = 'int8') -> Function:
         """Any function of an int8, from a table of its 256 results, 1 operation per element.
 
@@ -916,6 +971,32 @@ class Functions:
         -------
         Function
             For Map, of tiles of int8, int16, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
+    def where(self, then: float | None = None, otherwise: float | None = None, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32'] | None = None) -> Function:
+        """Flags, a and b -> a where a flag is set, else b; 1 operation per element.
+
+        What is not chosen leaves no trace, whatever it is: a NaN too. Extents of 1 are repeated as in
+        numpy, so flags ``[R, C]`` choose elements, ``[R, 1]`` rows, and ``[1, 1]`` tiles.
+
+        Parameters
+        ----------
+        then : number, optional
+            In place of a, which is not given then: ``flags.map(sg.fn.where(then=0), b)``. It is rounded
+            to the element type, and is a whole number where that is an integer.
+        otherwise : number, optional
+            The same in place of b: ``flags.map(sg.fn.where(otherwise=-1e9), a)``.
+        to : ElementType or its name, optional
+            Element type of the result where both are numbers.
+
+        Returns
+        -------
+        Function
+            For Map.
 
         Raises
         ------

@@ -29,6 +29,7 @@ from ..ir.dtypes import (
     Selector,
     Tile,
     address,
+    bool_,
     int8,
     wide,
 )
@@ -63,7 +64,7 @@ def parameters(kind: type[Function]) -> list[dict[str, Any]]:
         hint = hints[name]
         if typing.get_origin(hint) is Literal:
             tried.append([(name, choice) for choice in typing.get_args(hint)])
-        elif ElementType in typing.get_args(hint):
+        elif ElementType in typing.get_args(hint) and parameter.default is not None:
             tried.append([(name, element) for element in NUMBERS])
         elif hint is bool:
             tried.append([(name, choice) for choice in (False, True)])
@@ -99,13 +100,16 @@ class Operand:
 def operands(element: ElementType, number: int) -> Iterator[tuple[Operand, ...]]:
     """So many tiles that a function may be given, the most general first.
 
-    They are of one element type, but for addresses, what int8 scales, and rows where sums start.
+    They are of one element type, but for addresses, what int8 scales, rows where sums start, and
+    flags that choose.
     """
     tiles = [Operand(element, shape) for shape in _FIRST]
     others = [Operand(element, shape) for shape in _OTHERS]
     addresses = [Operand(address, shape) for shape in _OF_ADDRESSES]
     if element == address:
         tiles += addresses
+    if number > 2:
+        tiles += [Operand(bool_, shape) for shape in _FIRST]
     narrow = [Operand(int8, shape) for shape in _OTHERS[2:] if element != int8]
     sums = [Operand(wide(element), (1, "N"))] if number > 2 else []
     rest = (*others, addresses[0], *narrow, *sums)
@@ -167,7 +171,8 @@ def _uses(kind: type[Function]) -> Iterator[Use]:
             for more in range(1, kind.optional + 1):
                 further = _fitting(kind, op, given, operands(element, kind.arity + more))
                 yield from itertools.islice(further, 1)
-        yield from _fitting(kind, op, given, ((Operand(s),) for s in SELECTORS))
+        selectors = ((Operand(s),) * kind.arity for s in SELECTORS)
+        yield from _fitting(kind, op, given, selectors)
 
 
 def _fitting(

@@ -38,6 +38,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "count": (structure.count,),
     "as_flag": (structure.as_flag,),
     "as_selector": (structure.as_selector,),
+    "logic": (structure.logic,),
     "as_tile": (structure.as_tile,),
     "running_max": (elements.running_max,),
     "place_row": (elements.place_row,),

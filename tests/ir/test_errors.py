@@ -56,6 +56,7 @@ def _unpadded() -> object:
 
 K = sg.ragged("K")
 ADDRESS = sg.address[1, 1]
+FLAG = sg.bool_[1, 1]
 LOAD = {"tile": (64, 64), "shape": (1, 4), "stride": (4, 1)}
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
@@ -359,6 +360,37 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: _two(lambda x, n: x.map(fn.mask_rows(0, 3), n), (4,), (4,), sg.int8[2, 8], ADDRESS),
         "map: mask_rows(value=0, window=3) has a window, so it needs 2 addresses, the last "
         "position that is kept and that of the first row, not a number of rows",
+    ),
+    (
+        lambda: _two(lambda x, y: x.map(fn.where(), y, y), (4,), (4,)),
+        "map: where() takes flags first, tiles of bool, not int8 1x8",
+    ),
+    (
+        lambda: _two(lambda x, f: f.map(fn.where(then=1), x, x), (4,), (4,), sg.int8[2, 8], FLAG),
+        "map: where(then=1) takes 2 tiles, the flags first, not 3",
+    ),
+    (
+        lambda: _two(lambda x, f: f.map(fn.where(then=300), x), (4,), (4,), sg.int8[2, 8], FLAG),
+        "map: where(then=300) needs a whole number of -128 to 127 for int8, not 300",
+    ),
+    (
+        lambda: _two(lambda x, f: f.map(fn.where(then=1), x), (4,), (4,), FLAG, FLAG),
+        "map: where(then=1) has no number for flags: combine them by logical_and and others",
+    ),
+    (
+        lambda: fn.where(then=1, otherwise=0),
+        "where: to is the type of the result where then and otherwise are both numbers, and only there, "
+        "not None",
+    ),
+    (
+        lambda: _two(lambda x, f: f.map(fn.logical_or(), x), (4,), (4,)),
+        "map: logical_or() works on bool, not on int8 1x8",
+    ),
+    (
+        lambda: _two(
+            lambda a, b: a.map(fn.logical_or(), b), (4,), (4,), sg.Selector(2), sg.Selector(3)
+        ),
+        "map: logical_or() takes 2 selectors over as many consumers, not selector 2 and selector 3",
     ),
     (
         lambda: _x(_g(), 4).map(fn.mask_rows(0)),

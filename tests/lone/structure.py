@@ -1,6 +1,7 @@
 """Cases of units that change the structure of streams, route, repeat or convert them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from drawn import LANES, Draw, blank_lanes, to_beats
@@ -18,6 +19,7 @@ from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.group.params import Group
 from stepgen.hw.units.link.params import Link
+from stepgen.hw.units.logic.params import Logic
 from stepgen.hw.units.one_hot.params import OneHot
 from stepgen.hw.units.partition.params import Partition
 from stepgen.hw.units.promote.params import Promote
@@ -131,6 +133,13 @@ def as_selector(draw: Draw) -> Case:
     formats = {"x": (LANES, 1), "y": (columns + otherwise, 1)}
     params = AsSelector(columns, otherwise)
     return alone(params, {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
+
+
+def logic(draw: Draw) -> Case:
+    width = draw.one((1, 3))
+    x = bits(draw, OUTER, OUTER, width=width)
+    made = alone(Logic("xor", width), {"x": x, "other": x}, {"y": x[1]}, width=width)
+    return replace(made, together=True)
 
 
 def as_tile(draw: Draw) -> Case:

@@ -295,6 +295,28 @@ def test_the_largest_of_a_row(row: Any, element: str, k: int, chosen: list[int])
     assert np.signbit(scores.astype(float)).tolist() == np.signbit(expected).tolist()
 
 
+@pytest.mark.parametrize("element", ["int8", "int32", "bf16", "f32", "bool"])
+def test_what_is_not_chosen_leaves_no_trace(element: str) -> None:
+    flags = np.array([[True], [False]])
+    a = np.array([[1, 0, 1]] * 2, numbers.DTYPES[element])
+    b = a.copy()
+    if element in ("bf16", "f32"):
+        b[0], a[1] = np.nan, np.inf
+    chosen = apply(sg.fn.where(), flags, a, b)
+    np.testing.assert_array_equal(chosen, np.where(flags, a, b))
+    assert apply(sg.fn.logical_not(), chosen if element == "bool" else flags).dtype == np.bool_
+
+
+def test_a_number_in_place_of_a_tile_is_rounded_to_the_type() -> None:
+    flags, x = np.array([[True, False]]), np.array([[2, np.nan]], numbers.DTYPES["bf16"])
+    assert apply(sg.fn.where(otherwise=0.1), flags, x).astype(float).tolist() == [
+        [2, 0.10009765625]
+    ]
+    assert apply(sg.fn.where(0, -1, "int16"), flags).tolist() == [[0, -1]]
+    low = apply(sg.fn.where(0, -np.inf, "f32"), flags)
+    assert low.tolist() == [[0, -np.inf]]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_flags_become_selectors_and_selectors_flags(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -338,6 +360,11 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     (sg.fn.rotate_pairs(), "int8", [(5, 4)]),
     (sg.fn.running_max(1), "int8", [(5, 4)]),
     (sg.fn.shift_cols(1), "int8", [(5, 4)]),
+    (sg.fn.logical_and(), "bool", [(5, 4), (1, 4)]),
+    (sg.fn.logical_or(), "bool", [(5, 1), (5, 4)]),
+    (sg.fn.logical_xor(), "bool", [(5, 4), (5, 4)]),
+    (sg.fn.logical_not(), "bool", [(5, 4)]),
+    (sg.fn.where(), "bool f32 f32", [(5, 1), (5, 4), (1, 4)]),
 ]
 """Functions that treat the rows of some operand alike, and tiles for them."""
 
@@ -347,7 +374,10 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
 def test_rows_that_are_kept_are_found_in_their_row(fn: Any, element: str, sizes: Any) -> None:
     rng = np.random.default_rng(7)
     elements = element.split() if " " in element else [element] * len(sizes)
-    tiles = [tile(rng, *size, of) for size, of in zip(sizes, elements, strict=True)]
+    tiles = [
+        rng.random(size) < 0.5 if of == "bool" else tile(rng, *size, of)
+        for size, of in zip(sizes, elements, strict=True)
+    ]
     tiles[1:] = [abs(x) for x in tiles[1:]]
     order = rng.permutation(5)
     kept = [k for k, size in enumerate(sizes) if fn.keeps_rows(k) and size[0] == 5]

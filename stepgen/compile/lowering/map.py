@@ -15,7 +15,7 @@ class MapCircuit(Circuit):
         "products, comparisons, conversions, requantize, also per column; "
         "rows and columns are broadcast; sums, maxima and running maxima of rows; "
         "shifts of columns; the largest of a row, also as selectors; "
-        "selectors of flags, and flags of selectors; "
+        "selectors of flags, and flags of selectors; logic of both; what flags choose; "
         "rows placed by number; masks by number and by position; the ends of ranges"
     )
 

@@ -108,6 +108,60 @@ class Choosing(Addressed):
         parts = self.branches(sg.partition(x, chosen, rank=0))
         return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
 
+    def step_where(self, x: Stream, name: str) -> Stream:
+        """Elements, rows or tiles that flags choose, of inputs or made of data, or numbers."""
+        tile = tile_of(x)
+        shapes = [sg.Tile(*(self.pick(dim, 1) for dim in tile.dims), tile.element) for _ in "ab"]
+        flags = self.beside(f"{name}_flags", sg.Tile(*shapes[0].dims, sg.bool_), x)
+        if self.number(0, 1):
+            other = self.beside(f"{name}_compared", shapes[0], x)
+            compared = self.beside(f"{name}_with", shapes[0], x).map(sg.fn.compare("lt"), other)
+            way = self.pick(sg.fn.logical_and, sg.fn.logical_or, sg.fn.logical_xor)
+            flags = flags.map(way(), compared)
+        if self.number(0, 1):
+            flags = flags.map(sg.fn.logical_not())
+        number = self.number(-9, 9)
+        if self.number(0, 3) == 0:
+            fn = sg.fn.where(number, -number, self.pick(*NUMBERS))
+            self.graph.output(flags.map(fn), f"{name}_numbers")
+        if self.number(0, 2) == 0:
+            return flags.map(self.pick(sg.fn.where(then=number), sg.fn.where(otherwise=number)), x)
+        given = [x, self.beside(f"{name}_other", shapes[1], x)]
+        return flags.map(sg.fn.where(), *(given if self.number(0, 1) else given[::-1]))
+
+    def step_logic(self, x: Stream, name: str) -> Stream:
+        """Elements go where selectors say together, or are dropped by flags that are combined."""
+        tile = tile_of(x)
+        fn = self.pick(sg.fn.logical_and, sg.fn.logical_or, sg.fn.logical_xor)()
+        if tile.rows == 1 and self.number(0, 1):
+            one, other = (self.beside(f"{name}_{n}", sg.bool_[1, 1], x) for n in range(2))
+            flags = one.map(fn, other)
+            third = self.beside(f"{name}_third", sg.bool_[1, 1], x)
+            flags = (
+                flags.map(
+                    self.pick(fn, sg.fn.where(), sg.fn.logical_not()),
+                    *([third] if self.number(0, 1) else [third, other]),
+                )
+                if self.number(0, 1)
+                else flags
+            )
+            return x.flat_map(
+                sg.fn.retile_streamify("row"), rank=self.number(0, 1), padding=flags.promote(0)
+            )
+        consumers = self.number(1, MOST_CHOSEN)
+        hot = self.pick(None, self.number(1, consumers))
+        one = self.beside(f"{name}_one", sg.Selector(consumers, hot=hot), x)
+        if self.number(0, 1):
+            scores = self.beside(f"{name}_scores", sg.f32[1, consumers], x)
+            other = scores.map(sg.fn.top_k(self.number(1, consumers)))
+        else:
+            other = self.beside(f"{name}_other", sg.Selector(consumers), x)
+        chosen = one.map(fn, other) if self.number(0, 2) else one.map(sg.fn.logical_not())
+        if self.number(0, 2) == 0:
+            self.graph.output(other, f"{name}_unused")
+        parts = self.branches(sg.partition(x, chosen, rank=0))
+        return sg.reassemble(parts, chosen, rank=0, order=self.pick("index", "arrival"))
+
     def step_flags_in_memory(self, x: Stream, name: str) -> Stream:
         """Flags that data make are written, in order or by address; others are read, and drop."""
         tile, room = tile_of(x), product_bound(x.shape)

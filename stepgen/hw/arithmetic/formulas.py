@@ -13,6 +13,7 @@ __all__ = ["formula"]
 
 _SIGNS = {
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/"},
+    **{"and": "&", "or": "|", "xor": "^"},
     **dict(zip(COMPARISONS, ("<", "<=", "==", "!=", ">=", ">"), strict=True)),
 }
 
@@ -50,6 +51,8 @@ def _called(o: Operation, operands: list[str]) -> str:
         return str(_number(o.constants[0], o.to))
     if o.name in _SIGNS:
         return f" {_SIGNS[o.name]} ".join(operands)
+    if o.name == "not":
+        return f"~{operands[0]}"
     name = o.element if o.name == "convert" else o.name
     arguments = [*map(_outside, operands), *map(str, o.constants)]
     return f"{name}({', '.join(arguments)})"

@@ -32,6 +32,8 @@ MANTISSA_BITS = {bf16: 7, f32: 23}
 LOOKUP_ROWS = 1 << int8.bits
 """Rows of a table of results: one for each int8, -128 first."""
 COMPARISONS = ("lt", "le", "eq", "ne", "ge", "gt")
+LOGIC = {"and": 2, "or": 2, "xor": 2, "not": 1}
+"""Operations on bits, and how many operands they take."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,11 @@ def _product(types: Sequence[ElementType], to: ElementType) -> bool:
     return _numbers(types, to) or (to == int32 and all(t in INTEGERS for t in types))
 
 
+def _chosen(types: Sequence[ElementType], to: ElementType) -> bool:
+    flags, *others = types
+    return flags == bool_ and to in (bool_, *NUMBERS) and all(t == to for t in others)
+
+
 SCALED = (int8, int16)
 """Element types that sums are scaled to."""
 OPERATIONS: dict[str, Kind] = {
@@ -248,6 +255,11 @@ OPERATIONS: dict[str, Kind] = {
         relation: Kind(2, 0, lambda of, to: to == bool_ and _numbers(of, of[0]), lambda *_: 1)
         for relation in COMPARISONS
     },
+    **{
+        name: Kind(count, 0, lambda of, to: {*of, to} == {bool_}, lambda *_: 1)
+        for name, count in LOGIC.items()
+    },
+    "where": Kind(3, 0, _chosen, lambda *_: 1),
     **{name: _tabulated(2 if name == "divide" else 1, name) for name in tabulated.STAGES},
 }
 """Every operation, by name."""

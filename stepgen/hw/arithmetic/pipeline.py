@@ -248,6 +248,40 @@ class Lane:
         """The number as one of another type: the nearest, ties to even, integers saturate."""
         return self if to == self.element else self._do("convert", to=to)
 
+    def __and__(self, other: Lane) -> Lane:
+        """Whether both are set, of bool."""
+        return self._do("and", other)
+
+    def __or__(self, other: Lane) -> Lane:
+        """Whether one of both is set, of bool."""
+        return self._do("or", other)
+
+    def __xor__(self, other: Lane) -> Lane:
+        """Whether one of both is set and the other is not, of bool."""
+        return self._do("xor", other)
+
+    def __invert__(self) -> Lane:
+        """Whether it is not set, of bool."""
+        return self._do("not")
+
+    def where(self, a: Lane | float, b: Lane | float, to: ElementType | None = None) -> Lane:
+        """`a` where this bool is set, else `b`; `to` is their type where both are numbers.
+
+        Raises
+        ------
+        StepError
+            If both are numbers and there is no `to`, or a number is not of the type.
+        """
+        elements = [x.element for x in (a, b) if isinstance(x, Lane)]
+        made = elements[0] if elements else to
+        if made is None:
+            raise StepError("where of two numbers needs the type of the result, to=...")
+        chosen = (
+            x if isinstance(x, Lane) else self._made("constant", (), made, pattern(x, made))
+            for x in (a, b)
+        )
+        return self._made("where", (self._number, *(x._number for x in chosen)), made)
+
     def lookup(self, table: Sequence[float], to: ElementType) -> Lane:
         """The entry of a table of 256 numbers of a type, of int8: that of -128 comes first."""
         return self._made("lookup", (self._number,), to, *(pattern(n, to) for n in table))

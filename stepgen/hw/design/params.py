@@ -96,6 +96,11 @@ class UnitParams(ABC):
         return 0
 
     @property
+    def tiled(self) -> bool:
+        """Whether all operands have the dims of tiles, which flags are given then."""
+        return False
+
+    @property
     def decides(self) -> str:
         """The output of selectors that the unit makes of data, which no cycle model has.
 

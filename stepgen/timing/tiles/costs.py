@@ -92,6 +92,14 @@ def record(
 
 
 @helper
+def _joined(a: int, b: int) -> int:
+    """The extents of both; one of 1 is repeated, also where the other is 0."""
+    wide = b if cols_of(a) == 1 and cols_of(b) != 1 else a
+    tall = b if rows_of(a) == 1 and rows_of(b) != 1 else a
+    return tile_word(rows_of(tall), cols_of(wide), pad_rows_of(tall), pad_cols_of(wide))
+
+
+@helper
 def result(M: Memory, w: int, a: int, b: int, c: int) -> int:
     """The result of the operands `a`, `b` and `c` (0 for none)."""
     shape = M[w + COST.shape]
@@ -109,16 +117,12 @@ def result(M: Memory, w: int, a: int, b: int, c: int) -> int:
         return tile_word(rows_of(a), 1, pad_rows_of(a), 0)
     if shape == ALL_COLUMNS:
         return tile_word(rows_of(a), M[w + COST.cols], pad_rows_of(a), 0)
-    if b == 0:
-        return a
-    # An extent of 1 is repeated, also where the other is 0.
-    wide = b if cols_of(a) == 1 and cols_of(b) != 1 else a
-    tall = b if rows_of(a) == 1 and rows_of(b) != 1 else a
-    return tile_word(rows_of(tall), cols_of(wide), pad_rows_of(tall), pad_cols_of(wide))
+    both = a if b == 0 else _joined(a, b)
+    return both if c == 0 else _joined(both, c)
 
 
 @helper
-def flops(M: Memory, w: int, a: int, b: int) -> tuple[int, int]:
+def flops(M: Memory, w: int, a: int, b: int, c: int) -> tuple[int, int]:
     """FLOPs for one element: all, and those that are not on padding."""
     if M[w + COST.form] == PRODUCT:
         out = result(M, w, a, b, 0)
@@ -127,8 +131,8 @@ def flops(M: Memory, w: int, a: int, b: int) -> tuple[int, int]:
         total = 2 * rows_of(out) * cols_of(a) * cols_of(out)
         return total, 2 * rows * (cols_of(a) - inner) * cols
     each = M[w + COST.per_element]
-    if M[w + COST.shape] == JOINED and b != 0:
-        a = result(M, w, a, b, 0)
+    if M[w + COST.shape] == JOINED:
+        a = result(M, w, a, b, c)
     rows, cols = rows_of(a) - pad_rows_of(a), cols_of(a) - pad_cols_of(a)
     return each * rows_of(a) * cols_of(a), each * rows * cols
 

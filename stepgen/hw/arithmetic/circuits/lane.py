@@ -5,9 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives import delayed
-from ..operations import COMPARISONS, MANTISSA_BITS
+from ..operations import COMPARISONS, LOGIC, MANTISSA_BITS
 from ..tabulated import STAGES
-from . import conversion, floating, integer, scaling, tabulated
+from . import conversion, floating, integer, logic, scaling, tabulated
 
 __all__ = ["Lane"]
 
@@ -76,6 +76,11 @@ def _result(m, operation, of, operands, made):
         )
     if name == "requantize_by":
         return scaling.requantize_by(m, operands[0].as_signed(), *operands[1:], made.element.bits)
+    if name in LOGIC:
+        return logic.logic(m, name, *operands)
+    if name == "where":
+        flag, *others = operands
+        return logic.choose(m, flag, *(x[: made.element.bits] for x in others))
     element = of[0].element
     if name == "lookup":
         return integer.lookup(m, operands[0], operation.constants, made.element.bits)

@@ -54,6 +54,7 @@ class Pcu(UnitParams):
 
     kind: ClassVar = "pcu"
     main: ClassVar = "compute"
+    tiled: ClassVar = True
     outputs: ClassVar = ("y",)
 
     @property

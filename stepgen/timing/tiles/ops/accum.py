@@ -123,7 +123,7 @@ def begin(M: Memory, a: int, t: int) -> int:
                 stored = M[w + costs.COST.stored]
                 if stored < 0:
                     stored = area(folded(M, a))
-            total, useful = costs.flops(M, w, x, y)
+            total, useful = costs.flops(M, w, x, y, 0)
             M[a + P.useful] += useful
             M[a + P.padding] += total - useful
             duration = costs.cycles(M, w, total, area(x), area(y), 0, stored)

@@ -77,7 +77,7 @@ def begin(M: Memory, a: int, t: int) -> int:
             out, rows = area(made), max(1, rows_of(made))
             if M[w + costs.COST.form] == costs.PRODUCT:
                 start = moved(M, M[a + P.ins + 1], t)
-            total, useful = costs.flops(M, w, x, y)
+            total, useful = costs.flops(M, w, x, y, z)
             M[a + P.useful] += useful
             M[a + P.padding] += total - useful
             duration = costs.cycles(M, w, total, area(x), area(y), area(z), out)
