@@ -379,8 +379,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: fn.where(then=1, otherwise=0),
-        "where: to is the type of the result where then and otherwise are both numbers, and only there, "
-        "not None",
+        "where: to is the type of the result where then and otherwise are both numbers, and only "
+        "there, not None",
     ),
     (
         lambda: _two(lambda x, f: f.map(fn.logical_or(), x), (4,), (4,)),
