@@ -62,6 +62,55 @@ def masked_columns(rows: int = 4) -> Program:
     return g, {"valid": np.arange(1, rows + 1).reshape(rows, 1, 1)}
 
 
+def kept_by_flags(rows: int = 4) -> sg.Graph:
+    """A choice by flags: negative elements are replaced, whatever they are, and none multiplied."""
+    g = sg.Graph("kept_by_flags")
+    x = g.input("x", sg.f32[2, 8], (rows,))
+    least = g.input("least", sg.f32[1, 1], (rows,))
+    flags = x.map(sg.fn.compare("ge"), least)
+    g.output(flags.map(sg.fn.where(otherwise=0), x), "y")
+    return g
+
+
+def safe_softmax(rows: int = 4) -> Program:
+    """A softmax of the first elements of each row; a row without any becomes zeros, not NaN."""
+    g = sg.Graph("safe_softmax")
+    scores = g.input("scores", sg.f32[2, 8], (rows,))
+    valid = g.input("valid", sg.address[1, 1], (rows,))
+    shown = scores.map(sg.fn.mask_cols(-np.inf), valid)
+    e = shown.map(sg.fn.sub(), shown.map(sg.fn.row_max())).map(sg.fn.exp())
+    kept = e.map(sg.fn.mask_cols(0), valid)  # of NaN too, where nothing is valid
+    total = kept.map(sg.fn.row_sum()).map(sg.fn.at_least(1))  # the largest alone is 1
+    g.output(kept.map(sg.fn.div(), total), "y")
+    return g, {"valid": np.arange(rows).reshape(rows, 1, 1)}
+
+
+def cache_window(tokens: int = 4, window: int = 3) -> Program:
+    """Scores of a query at each position against a cache: the last ones up to it, for all heads.
+
+    With several queries in a tile, one per row, ``mask_causal`` takes the same positions.
+    """
+    g = sg.Graph("cache_window")
+    scores = g.input("scores", sg.f32[2, 8], (tokens,))
+    position = g.input("position", sg.address[1, 1], (tokens,))
+    first = g.input("first", sg.address[1, 1], (tokens,))
+    g.output(scores.map(sg.fn.mask_cols(-np.inf, window), position, first), "y")
+    at = np.arange(tokens).reshape(tokens, 1, 1)
+    return g, {"position": at, "first": np.zeros_like(at)}
+
+
+def masked_mean(rows: int = 4) -> Program:
+    """The mean of the first rows of a tile; what the others hold, such as NaN, does not count."""
+    g = sg.Graph("masked_mean")
+    x = g.input("x", sg.f32[4, 8], (rows,))
+    valid = g.input("valid", sg.address[1, 1], (rows,))
+    single = x.map(sg.fn.mask_rows(0), valid).flat_map(sg.fn.retile_streamify("row"), rank=1)
+    total = single.accum(sg.fn.add(), rank=1)
+    count = valid.map(sg.fn.convert(sg.f32)).map(sg.fn.at_least(1))
+    g.output(total.map(sg.fn.div(), count), "y")
+    return g, {"valid": np.arange(rows).reshape(rows, 1, 1)}
+
+
 def softmax(rows: int = 4) -> sg.Graph:
     """A softmax of each row; rows of one column are repeated over all columns."""
     g = sg.Graph("softmax")

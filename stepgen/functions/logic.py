@@ -69,14 +69,6 @@ class _Elementwise(Mapped, abstract=True):
         """Each result is at the position of its operands."""
         return True
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
-        """1 per element of the result; selectors are none."""
-        extents = [
-            next((d.expr for d in dims if d != 1), sympy.Integer(1))
-            for dims in ([t.rows for t in tiles], [t.cols for t in tiles])
-        ]
-        return sympy.Mul(*extents) if tiles else sympy.Integer(0)
-
 
 class _Logical(_Elementwise, abstract=True):
     """An operation on flags, or on the bits of selectors over as many consumers."""
@@ -109,7 +101,7 @@ class _Logical(_Elementwise, abstract=True):
 
 
 class LogicalAnd(_Logical):
-    """Whether both are set, of flags or of the bits of selectors; 1 operation per element."""
+    """Whether both are set, of flags or of the bits of selectors."""
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -122,7 +114,7 @@ class LogicalAnd(_Logical):
 
 
 class LogicalOr(_Logical):
-    """Whether one of both is set, of flags or of the bits of selectors; 1 operation per element."""
+    """Whether one of both is set, of flags or of the bits of selectors."""
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -135,7 +127,7 @@ class LogicalOr(_Logical):
 
 
 class LogicalXor(_Logical):
-    """Whether just one is set, of flags or of the bits of selectors; 1 operation per element."""
+    """Whether just one is set, of flags or of the bits of selectors."""
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -148,7 +140,7 @@ class LogicalXor(_Logical):
 
 
 class LogicalNot(_Logical):
-    """Whether it is not set, of flags or of the bits of selectors; 1 operation per element."""
+    """Whether it is not set, of flags or of the bits of selectors."""
 
     arity: ClassVar[int] = 1
 
@@ -250,3 +242,11 @@ class Where(_Elementwise):
         """One element."""
         flag, *others = lanes
         return flag.where(*self._with(others), None if self.to is None else element(self.to))
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the result."""
+        extents = [
+            next((d.expr for d in dims if d != 1), sympy.Integer(1))
+            for dims in ([t.rows for t in tiles], [t.cols for t in tiles])
+        ]
+        return sympy.Mul(*extents)

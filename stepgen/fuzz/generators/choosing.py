@@ -111,7 +111,9 @@ class Choosing(Addressed):
     def step_where(self, x: Stream, name: str) -> Stream:
         """Elements, rows or tiles that flags choose, of inputs or made of data, or numbers."""
         tile = tile_of(x)
-        shapes = [sg.Tile(*(self.pick(dim, 1) for dim in tile.dims), tile.element) for _ in "ab"]
+        shapes = [
+            sg.Tile(self.pick(tile.rows, 1), self.pick(tile.cols, 1), tile.element) for _ in "ab"
+        ]
         flags = self.beside(f"{name}_flags", sg.Tile(*shapes[0].dims, sg.bool_), x)
         if self.number(0, 1):
             other = self.beside(f"{name}_compared", shapes[0], x)
