@@ -128,6 +128,8 @@ def every_unit() -> sg.Graph:
     asked = g.input("asked", sg.Selector(6), (2,))
     free = g.input("free", sg.Selector(6), (2,))
     g.output(asked.map(sg.fn.logical_and(), free), "granted")
+    ranked = g.input("ranked", sg.Selector(6, hot=2), (2,))
+    g.output(ranked.flat_map(sg.fn.tile_addresses(3), rank=0), "ranks")
     return g
 
 
@@ -153,6 +155,7 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "single": rng.random((2, 1, 1)) < 0.5,
         "asked": rng.random((2, 6)) < 0.5,
         "free": rng.random((2, 6)) < 0.5,
+        "ranked": rng.permuted(np.tile(np.arange(6) < 2, (2, 1)), axis=1),
     }
 
 

@@ -285,7 +285,7 @@ class TileProgram(Program):
         hot = self.pick(None, self.number(0, n))
         sel = self.input(name, sg.Selector(n, hot=hot), self.lengths())
         self.keep(x, f"{name}_x")
-        ones = sel.flat_map(sg.fn.one_hot(), rank=1)
+        ones = sel if hot and self.number(0, 1) else sel.flat_map(sg.fn.one_hot(), rank=1)
         addresses = ones.flat_map(sg.fn.tile_addresses(self.number(1, 4)), rank=self.pick(0, 1))
         self.graph.output(addresses, f"{name}_addresses")
         return self.look_up(addresses, name)

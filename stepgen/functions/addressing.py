@@ -30,21 +30,28 @@ RANGE = Tile(1, 2, address)
 """A range of addresses: its start and its length."""
 
 
+def _bits_set(selector: Selector) -> int:
+    """How many bits are set, one where its type does not say it."""
+    return 1 if selector.hot is None else selector.hot
+
+
 @dataclass(frozen=True)
 class TileAddresses(Cut):
-    """FlatMap only: a one-hot selector or a scalar address e becomes e*count .. e*count+count-1.
+    """FlatMap only: a scalar address or a selector's bit e becomes e*count .. e*count+count-1.
 
     A region that several experts share loads the weights of the selected one with it (paper,
     section 5.2); the weights of all experts are consecutive in memory. Rank 0 concatenates the
     addresses of all elements, rank 1 keeps a group for each element. Addresses are tile numbers.
+    Of a selector with several bits set, as `top_k` makes it, the lowest comes first; their number
+    is that of its type.
 
     Parameters
     ----------
-    count : int
+    count : int, optional
         Number of tiles for each e.
     """
 
-    count: int
+    count: int = 1
 
     cuts_selectors: ClassVar[bool] = True
     reads_numbers: ClassVar[bool] = True
@@ -54,14 +61,18 @@ class TileAddresses(Cut):
             self.refuse(f"count must be at least 1, not {self.count}")
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
-        """``[count]`` scalars; with a leading 1 for rank 1."""
-        one_hot = isinstance(element, Selector) and element.hot in (None, 1)
-        if not one_hot and element != SCALAR:
-            call.fail(f"{self} needs one-hot selectors or {SCALAR}, not {call.inputs[0]}")
+        """``[count]`` scalars, for each bit that is set; with a leading 1 for rank 1."""
+        selects = isinstance(element, Selector)
+        named = _bits_set(element) if isinstance(element, Selector) else 1
+        if not named or not (selects or element == SCALAR):
+            call.fail(
+                f"{self} needs {SCALAR} or selectors with at least one bit set, not "
+                f"{call.inputs[0]}"
+            )
         if rank > 1:
             call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
-        dims = (static(1),) * rank + (static(self.count),)
-        total = call.inputs[0].totals[0] * sympy.Integer(self.count)
+        dims = (static(1),) * rank + (static(named * self.count),)
+        total = call.inputs[0].totals[0] * sympy.Integer(named * self.count)
         return Pieces(dims, SCALAR, total)
 
     def cuts_into(self) -> Parts:
@@ -69,25 +80,32 @@ class TileAddresses(Cut):
         return "tiles"
 
     def pieces(self, at: Setting, element: Array) -> list[Array]:
-        """``count`` scalars.
+        """``count`` scalars, for each bit that is set.
 
         Raises
         ------
         StepError
-            If a selector has not exactly one bit set, or an address gets too large.
+            If a selector has not as many bits set as its type says, or one if that says nothing;
+            or an address gets too large.
         """
         if element.ndim == 1:
-            if element.sum() != 1:
+            numbers = np.flatnonzero(element).tolist()
+            hot = _bits_set(at.given) if isinstance(at.given, Selector) else 1
+            if len(numbers) != hot:
+                needed = tile_addresses.bits_set(hot)
                 raise StepError(
-                    f"{self} needs one-hot selectors, not one with {int(element.sum())} of "
+                    f"{self} needs selectors with {needed} set, not one with {len(numbers)} of "
                     f"{len(element)} bits set"
                 )
-            first = int(element.argmax()) * self.count
         else:
-            first = int(element[0, 0]) * self.count
-            if first + self.count > 1 << 64:
+            numbers = [int(element[0, 0])]
+            if (numbers[0] + 1) * self.count > 1 << 64:
                 raise StepError(f"{self} gets {element[0, 0]}, whose tiles lie past all addresses")
-        return [np.full((1, 1), first + i, at.dtype) for i in range(self.count)]
+        return [
+            np.full((1, 1), number * self.count + i, at.dtype)
+            for number in numbers
+            for i in range(self.count)
+        ]
 
     def largest_number(self, *types: DataType) -> int:
         """The last address of the last consumer of a selector."""
@@ -96,8 +114,8 @@ class TileAddresses(Cut):
 
     def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[tile_addresses.TileAddresses]:
         """One unit, which counts."""
-        bits = x.dtype.n if isinstance(x.dtype, Selector) else 0
-        return (tile_addresses.TileAddresses(self.count, bits, grouped=rank > 0),)
+        bits, hot = (x.dtype.n, _bits_set(x.dtype)) if isinstance(x.dtype, Selector) else (0, 1)
+        return (tile_addresses.TileAddresses(self.count, bits, grouped=rank > 0, hot=hot),)
 
 
 @dataclass(frozen=True)

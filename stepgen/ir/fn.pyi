@@ -228,7 +228,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def logical_and(self) -> Function:
-        """Whether both are set, of flags or of the bits of selectors; 1 operation per element.
+        """Whether both are set, of flags or of the bits of selectors.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def logical_not(self) -> Function:
-        """Whether it is not set, of flags or of the bits of selectors; 1 operation per element.
+        """Whether it is not set, of flags or of the bits of selectors.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def logical_or(self) -> Function:
-        """Whether one of both is set, of flags or of the bits of selectors; 1 operation per element.
+        """Whether one of both is set, of flags or of the bits of selectors.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class Functions:
             Where it is applied, if it does not take such elements.
         """
     def logical_xor(self) -> Function:
-        """Whether just one is set, of flags or of the bits of selectors; 1 operation per element.
+        """Whether just one is set, of flags or of the bits of selectors.
 
         Returns
         -------

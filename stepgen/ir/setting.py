@@ -22,11 +22,14 @@ class Setting:
         numpy's type of the resulting scalars.
     lanes : int
         Lanes L of a slice, for the order of sums.
+    given : DataType or None
+        Type of the first operand, where an operator applies the function.
     """
 
     out: DataType
     dtype: np.dtype[Any]
     lanes: int
+    given: DataType | None = None
 
     @property
     def element(self) -> str:

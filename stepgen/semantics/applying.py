@@ -22,7 +22,12 @@ from stepgen.semantics.tokens import Token
 def setting(use: Use) -> Setting:
     """The setting in which the function of a node is applied."""
     out = use.outputs[0].stream.dtype
-    return Setting(out, DTYPES[out.element.name if isinstance(out, Tile) else "bool"], use.lanes)
+    return Setting(
+        out,
+        DTYPES[out.element.name if isinstance(out, Tile) else "bool"],
+        use.lanes,
+        use.inputs[0].stream.dtype,
+    )
 
 
 def checked(use: Use, value: Any) -> Any:

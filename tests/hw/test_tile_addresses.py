@@ -37,16 +37,18 @@ def test_each_has_as_many_addresses(seed, selectors, grouped):
     count, bits, width = draw.one((1, 2, 3, 6, 8)), draw.one((2, 5, 32)), draw.one((1, 2, 5))
     rank = draw.one((0, 1, 2))
     fn = sg.fn.tile_addresses(count)
-    unit = TileAddresses(count, width if selectors else 0, grouped)
+    hot = draw.one((1, 1, draw.rng.integers(1, width + 1))) if selectors else 1
+    unit = TileAddresses(count, width if selectors else 0, grouped, int(hot))
+    at = Setting(SCALAR, np.dtype(np.uint64), 1, sg.Selector(width, int(hot)))
 
     def drawn():
         if selectors:
-            return np.arange(width) == draw.rng.integers(width)
+            return draw.rng.permutation(width) < hot
         return draw.rng.integers(0, 1 << draw.one((2, bits)), 1).astype(np.uint64)
 
     def made(element):
         given = element if selectors else element[None]
-        pieces = fn.pieces(Setting(SCALAR, np.dtype(np.uint64), 1), given)
+        pieces = fn.pieces(at, given)
         return [np.minimum(piece[0], np.uint64((1 << bits) - 1)) for piece in pieces]
 
     nested = draw.nested([(0, 1, 2, 5)] * (rank + 1), drawn)
@@ -85,11 +87,27 @@ def test_a_selector_that_is_not_one_hot_stops_the_unit(bits, wrong):
             predict(design, stream)
 
 
+@pytest.mark.parametrize("bits", [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
+def test_a_selector_with_another_number_of_bits_stops_the_unit(bits):
+    design = lone(
+        TileAddresses(2, 3, False, hot=2),
+        [Channel("x", 3, 1, 0)],
+        [Channel("y", 1, 4, 0, depth=9)],
+    )
+    stream = {"s_x": beats([([0, 1, 1], 0), (bits, 0)], 3, bool)}
+    wrong = sum(bits) != 2
+    assert raises_error(design, stream) is wrong
+    if wrong:
+        with pytest.raises(Fault, match=f"needs selectors with 2 bits set, not with {sum(bits)}"):
+            predict(design, stream)
+
+
 @pytest.mark.parametrize(
     ("unit", "x", "y", "message"),
     [
         (TileAddresses(0, 3, False), (3, 1, 0), (1, 4, 0), "each must have at least 1 address"),
         (TileAddresses(2, -1, False), (3, 1, 0), (1, 4, 0), "a selector must have at least 1 bit"),
+        (TileAddresses(2, 3, False, hot=4), (3, 1, 0), (1, 4, 0), "of 3 bits there can't be 4 set"),
         (TileAddresses(2, 3, False), (2, 1, 0), (1, 4, 0), "x must be of rank 0 with 3 lanes of 1"),
         (TileAddresses(2, 0, False), (1, 5, 0), (1, 4, 0), "x must be of rank 0 with 1 lane of 4"),
         (TileAddresses(2, 3, True), (3, 1, 0), (1, 4, 0), "y must be of rank 1 with 1 lane of 4"),

@@ -326,10 +326,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: (
-            _g().input("sel", sg.Selector(4, hot=2), (3,)).flat_map(fn.tile_addresses(5), rank=1)
+            _g().input("sel", sg.Selector(4, hot=0), (3,)).flat_map(fn.tile_addresses(5), rank=1)
         ),
-        "flat_map: tile_addresses(count=5) needs one-hot selectors or address 1x1, not "
-        "Stream[selector 2 of 4; 3]",
+        "flat_map: tile_addresses(count=5) needs address 1x1 or selectors with at least one bit "
+        "set, not Stream[selector 0 of 4; 3]",
     ),
     (
         lambda: _at(_g(), 4).flat_map(fn.one_hot(), rank=1),

@@ -158,6 +158,13 @@ SHAPES: list[tuple[str, Make, str]] = [
     ),
     (
         "flat_map",
+        lambda g: (
+            _x(g, 3, tile=sg.f32[1, 8]).map(fn.top_k(2)).flat_map(fn.tile_addresses(5), rank=1)
+        ),
+        "address 1x1; 3, 10",
+    ),
+    (
+        "flat_map",
         lambda g: _x(g, 3, 2, tile=sg.address[1, 1]).flat_map(fn.tile_addresses(5), rank=0),
         "address 1x1; 3, 10",
     ),

@@ -41,6 +41,19 @@ def test_tile_addresses(data: st.DataObject) -> None:
     assert numbers_of(result, "hot") == expected
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_tile_addresses_of_the_largest_of_a_row(rank: int) -> None:
+    """Two tiles for each expert that a router chooses, the lowest first."""
+    scores = np.array([[[3, 1, 4, 1]], [[0, 2, 1, 5]]], np.int32)
+    g = sg.Graph()
+    chosen = g.input("x", sg.int32[1, 4], (2,)).map(sg.fn.top_k(2))
+    y = chosen.flat_map(sg.fn.tile_addresses(2), rank=rank)
+    g.output(y, "y")
+    found = numbers_of(execute(g, {"x": scores}), "y")
+    assert np.ravel(found).tolist() == [0, 1, 4, 5, 2, 3, 6, 7]
+    assert str(y) == f"Stream[address 1x1; {'2, 4' if rank else '8'}]"
+
+
 def _ranges(data: st.DataObject, rank: int, shortest: int) -> tuple[Any, Any]:
     """Starts and lengths as Python tuples, and as tiles."""
     numbers = data.draw(scalars(rank))
@@ -229,7 +242,12 @@ def test_count(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("fn", "kind", "value", "message"),
     [
-        (sg.fn.tile_addresses(2), sg.Selector(3), [1, 1, 0], "one with 2 of 3 bits set"),
+        (
+            sg.fn.tile_addresses(2),
+            sg.Selector(3),
+            [1, 1, 0],
+            "one bit set, not one with 2 of 3 bits set",
+        ),
         (sg.fn.tile_addresses(2), sg.Selector(3), [0, 0, 0], "one with 0 of 3 bits set"),
         (sg.fn.span_last(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
         (sg.fn.span_end(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),

@@ -99,7 +99,8 @@ class Addressed(Bounded):
             e = self.moved(self.looked_up(x, name, bits), name)
             self.graph.output(x, f"{name}_x")
         elif way == "selectors":
-            e = self.beside(f"{name}_sel", sg.Selector(bits, hot=1), x)
+            hot = self.number(1, bits)
+            e = self.beside(f"{name}_sel", sg.Selector(bits, hot=hot), x)
             self.graph.output(x, f"{name}_x")
         else:
             sel = self.beside(f"{name}_sel", sg.Selector(bits), x)

@@ -193,5 +193,5 @@ def test_selectors_that_are_not_one_hot(bits: list[int]) -> None:
     names = g.input("names", sg.Selector(3), (1,))
     g.output(names.flat_map(fn.tile_addresses(2), rank=1), "y")
     assert simulate(g, {"names": np.array([[0, 1, 0]], bool)}, SDA).cycles > 0
-    with pytest.raises(sg.StepError, match=r"tile_addresses.* needs one-hot selectors"):
+    with pytest.raises(sg.StepError, match=r"tile_addresses.* needs selectors with one bit set"):
         simulate(g, {"names": np.array([bits], bool)}, SDA)

@@ -26,24 +26,26 @@ from ....timing.kernel import (
 )
 from ....timing.selector import selected
 from ...design.table import Unit
-from .params import TileAddresses
+from .params import TileAddresses, bits_set
 
-P = record("x", "y", "count", "bits", "raised", "limit", "number")
+P = record("x", "y", "count", "bits", "hot", "raised", "limit", "number")
 
 
 @helper
-def chosen(M: Memory, selector: int, bits: int) -> int:
-    """Number of the bit that is set; if there is not one, how many there are, less 1 and negated.
+def chosen(M: Memory, selector: int, bits: int, hot: int, place: int) -> int:
+    """Number of a bit that is set, by its place among them, the lowest first.
 
-    Without bits it is a number itself.
+    If not `hot` of them are set, how many are, less 1 and negated; without bits the number itself.
     """
     if bits == 0:
         return aux_of(selector)
-    count = last = 0
+    count = found = 0
     for n in range(bits):
         if selected(M, selector, n, bits):
-            count, last = count + 1, n
-    return last if count == 1 else -1 - count
+            if count == place:
+                found = n
+            count += 1
+    return found if count == hot else -1 - count
 
 
 @step
@@ -54,7 +56,8 @@ def go_through(M: Memory, a: int, t: int) -> int:
         return wait
     beat = head(M, x)
     kind, stop = kind_of(beat), stop_of(beat)
-    element = chosen(M, beat, M[a + P.bits]) if kind == VALUE else 0
+    number, hot = M[a + P.number], M[a + P.hot]
+    element = chosen(M, beat, M[a + P.bits], hot, number // count) if kind == VALUE else 0
     if element < 0:
         return fault(M, a, t, -1 - element)
     wait = can_pass(M, x, y, t)
@@ -66,9 +69,8 @@ def go_through(M: Memory, a: int, t: int) -> int:
             beat = make_beat(BARE, stop + raised, low_of(beat) + raised, 0)
         push(M, y, t, beat)
         return acted(M, t)
-    number = M[a + P.number]
-    last = number + 1 == count
-    address = min(element * count + number, M[a + P.limit])
+    last = number + 1 == hot * count
+    address = min(element * count + number % count, M[a + P.limit])
     push(M, y, t, make_beat(VALUE, stop + raised if last else 0, 0, address))
     M[a + P.number] = 0 if last else number + 1
     if last:
@@ -86,6 +88,7 @@ def build(unit: Unit, params: TileAddresses, layout: DesignLayout) -> None:
         y=y,
         count=params.count,
         bits=params.bits,
+        hot=params.hot,
         raised=params.grouped,
         limit=limit,
         number=0,
@@ -94,5 +97,7 @@ def build(unit: Unit, params: TileAddresses, layout: DesignLayout) -> None:
     layout.tells(
         actor,
         unit,
-        lambda count: f"{unit.name} needs selectors with one bit set, not with {count}",
+        lambda count: (
+            f"{unit.name} needs selectors with {bits_set(params.hot)} set, not with {count}"
+        ),
     )

@@ -24,14 +24,17 @@ class TileAddresses(UnitParams):
     count : int
         Addresses of each e.
     bits : int
-        Bits of a selector, of which the one that is set is number e; 0 where ``x`` has addresses.
+        Bits of a selector, of which each that is set is a number e; 0 where ``x`` has addresses.
     grouped : bool
-        Whether the addresses of each e are a group.
+        Whether the addresses of each element of ``x`` are a group.
+    hot : int
+        How many bits of a selector are set.
     """
 
     count: int
     bits: int
     grouped: bool
+    hot: int = 1
 
     kind: ClassVar = "tile_addresses"
     inputs: ClassVar = ("x",)
@@ -39,7 +42,8 @@ class TileAddresses(UnitParams):
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         return {
-            UNTOLD: f"{unit.name} gets a selector of {unit.inputs['x']} without one bit set alone"
+            UNTOLD: f"{unit.name} gets a selector of {unit.inputs['x']} in which other than "
+            f"{self.hot} bits are set"
         }
 
     def problem(self, unit: Unit, design: Design) -> str | None:
@@ -48,6 +52,8 @@ class TileAddresses(UnitParams):
             return f"each must have at least 1 address, not {self.count}"
         if self.bits < 0:
             return f"a selector must have at least 1 bit, not {self.bits}"
+        if not 1 <= self.hot <= max(1, self.bits):
+            return f"of {self.bits} bits there can't be {self.hot} set"
         if x.rank is None:
             return "x needs a channel with structure, not a raw one"
         bits = max(1, y.bits)
@@ -74,7 +80,7 @@ class TileAddresses(UnitParams):
         return int(self.factor > 1)
 
     def extents(self, x: Extents) -> Extents:
-        each = Extent.of(static(self.count))
+        each = Extent.of(static(self.hot * self.count))
         return [each, *x] if self.grouped else [x[0] * each, *x[1:]]
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
@@ -88,7 +94,12 @@ class TileAddresses(UnitParams):
             elif x.level:
                 y = x
             else:
-                y = replace(x, groups=x.groups * self.count)
+                y = replace(x, groups=x.groups * self.hot * self.count)
             return {y_name: replace(y, replayed="")}
 
-        return [Part((x_name,), (y_name,), follow, turn=self.count)]
+        return [Part((x_name,), (y_name,), follow, turn=self.hot * self.count)]
+
+
+def bits_set(hot: int) -> str:
+    """So many bits, in words."""
+    return "one bit" if hot == 1 else f"{hot} bits"

@@ -13,7 +13,8 @@ class TileAddressesCore(UnitCore):
     """FlatMap of tile_addresses.
 
     Sends a beat for each address of the element at the head; the last one takes the element from
-    the input, and its stop. What does not fit on the wires is all ones.
+    the input, and its stop. Bits of a selector follow each other, the lowest first. What does not
+    fit on the wires is all ones.
 
     Parameters
     ----------
@@ -22,8 +23,8 @@ class TileAddressesCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs', or 3 where numbers are multiplied by
-    a count that is no power of two; a counter and an adder. A selector that has not one bit set
-    raises ``error`` and stays where it is.
+    a count that is no power of two; a counter and an adder. A selector in which not
+    `hot` bits are set raises ``error`` and stays where it is.
     Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
@@ -33,20 +34,34 @@ class TileAddressesCore(UnitCore):
         count, stages = params.count, params.delay(self.design.lanes)
         kind, stop = x.payload.kind, x.payload.stop
 
-        value, wrong, last, fire = (Signal(name=n) for n in ("value", "wrong", "last", "fire"))
+        value, wrong, more, last, fire = (
+            Signal(name=n) for n in ("value", "wrong", "more", "last", "fire")
+        )
         number, ends = counter(m, fire & value, count)
         m.d.comb += [
             value.eq(kind == VALUE),
-            last.eq(~value | ends),
+            last.eq(~value | (ends & ~more)),
             fire.eq(x.valid & y.ready & ~wrong),
             x.ready.eq(fire & last),
             y.valid.eq(fire),
         ]
         if params.bits:
             chosen = x.payload.data[: params.bits]
-            m.d.comb += wrong.eq(value & ((chosen == 0) | (lowest(m, chosen) != chosen)))
+            if params.hot == 1:
+                one = chosen
+                m.d.comb += wrong.eq(value & ((chosen == 0) | (lowest(m, chosen) != chosen)))
+            else:
+                passed = Signal(params.bits)
+                left = chosen & ~passed
+                one = lowest(m, left)
+                m.d.comb += [
+                    wrong.eq(value & (sum(chosen) != params.hot)),
+                    more.eq(left != one),
+                ]
+                with m.If(fire & value & ends):
+                    m.d.sync += passed.eq(Mux(more, passed | one, 0))
             firsts = [Const(n * count, index_bits(params.bits * count)) for n in range(params.bits)]
-            first = select(chosen, firsts)
+            first = select(one, firsts)
         elif params.factor > 1:
             bits = self.channels["x"].bits
             m.submodules.product = product = Multiplier(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....hw.units.tile_addresses.params import bits_set
 from ....ir.dtypes import Selector
 from ....ir.errors import StepError
 from ....ir.stream import Node
@@ -43,7 +44,7 @@ from ..cutting import NONE, NUMBER, PIECE, by_type, entry
 from ..holding import HOLDING, close, put
 from ..program import Program
 
-P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bits", "began")
+P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bits", "hot", "began")
 NO_FLAGS = 0
 BY_ROWS, BY_COLS, BY_TYPE, OF_SELECTOR, OF_ADDRESS = range(5)
 OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = range(5, 9)
@@ -62,7 +63,7 @@ def pieces(M: Memory, a: int, x: int) -> int:
     if kind == BY_TYPE:
         return M[entry(M, M[a + P.count], x) + NUMBER]
     if kind in (OF_SELECTOR, OF_ADDRESS):
-        return M[a + P.count]
+        return M[a + P.hot] * M[a + P.count]
     if kind == BITS_SET and M[a + P.count] == 1:
         return x
     if kind == BITS_SET:
@@ -87,10 +88,11 @@ def piece(M: Memory, a: int, x: int, i: int) -> int:
     if kind == BY_TYPE:
         return M[entry(M, M[a + P.count], x) + PIECE]
     if kind == OF_SELECTOR:
-        n = 0
-        while M[a + P.bits] > 1 and M[x + n] == 0:
+        n, passed = 0, i // M[a + P.count]
+        while M[a + P.bits] > 1 and (M[x + n] == 0 or passed > 0):
+            passed -= M[x + n]
             n += 1
-        return n * M[a + P.count] + i
+        return n * M[a + P.count] + i % M[a + P.count]
     if kind == OF_ADDRESS:
         return x * M[a + P.count] + i
     if kind == OF_RANGE:
@@ -119,7 +121,7 @@ def misfit(M: Memory, a: int, x: int) -> bool:
         found = x if M[a + P.bits] == 1 else 0
         for n in range(M[a + P.bits] if M[a + P.bits] > 1 else 0):
             found += M[x + n]
-        return found != 1
+        return found != M[a + P.hot]
     return False
 
 
@@ -175,18 +177,17 @@ KINDS = {"typed": BY_TYPE, "rows": BY_ROWS, "cols": BY_COLS, "tiles": OF_ADDRESS
 KINDS |= {"range": OF_RANGE, "first": FIRST_OF_RANGE, "last": LAST_OF_RANGE, "bits": BITS_SET}
 """By what a function for FlatMap cuts into."""
 
-NEEDS = {OF_SELECTOR: "one-hot selectors"}
-NEEDS |= {BY_TYPE: "tiles that its type allows, without padding, to be timed on tiles"}
+NEEDS = {BY_TYPE: "tiles that its type allows, without padding, to be timed on tiles"}
 
 
 def build(node: Node, to: Program) -> None:
     """Pieces are rows, columns, addresses, selectors, or what the type rule says."""
     ins, out = to.inputs(node), to.output(node)
-    function, stream, bits = node.attrs["fn"], node.inputs[0], 0
+    function, stream, bits, hot = node.attrs["fn"], node.inputs[0], 0, 1
     rank = node.attrs["rank"]
     kind = KINDS[function.cuts_into()]
     if kind == OF_ADDRESS and isinstance(stream.dtype, Selector):
-        kind, bits = OF_SELECTOR, stream.dtype.n
+        kind, bits, hot = OF_SELECTOR, stream.dtype.n, stream.dtype.hot or 1
     elif kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
         bits = to.reserve([1, 0, 0, 1])
     parameters = function.parameters()
@@ -213,8 +214,11 @@ def build(node: Node, to: Program) -> None:
         count=count,
         piece=0,
         bits=bits,
+        hot=hot,
         began=0,
     )
     actor = to.add(node, cut, own, reads=ins, writes=[out])
     wanted = NEEDS.get(kind, "ranges of at least 1")
+    if kind == OF_SELECTOR:
+        wanted = f"selectors with {bits_set(hot)} set"
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} needs {wanted}")
