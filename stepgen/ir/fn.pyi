@@ -913,16 +913,18 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def tile_addresses(self, count: int) -> Function:
-        """FlatMap only: a one-hot selector or a scalar address e becomes e*count .. e*count+count-1.
+    def tile_addresses(self, count: int = 1) -> Function:
+        """FlatMap only: a scalar address or a selector's bit e becomes e*count .. e*count+count-1.
 
         A region that several experts share loads the weights of the selected one with it (paper,
         section 5.2); the weights of all experts are consecutive in memory. Rank 0 concatenates the
         addresses of all elements, rank 1 keeps a group for each element. Addresses are tile numbers.
+        Of a selector with several bits set, as `top_k` makes it, the lowest comes first; their number
+        is that of its type.
 
         Parameters
         ----------
-        count : int
+        count : int, optional
             Number of tiles for each e.
 
         Returns
