@@ -173,15 +173,18 @@ def _linear(module: Any) -> Block | None:
         return None
     if own["weight"].ndim != 2:
         return None
-    weight, bias = numbers(own["weight"]), own.get("bias")
+    weight, bias = own["weight"].detach(), own.get("bias")
     for transposed in (True, False):
         matrix = weight.T if transposed else weight
         if bias is not None and bias.shape[0] != matrix.shape[1]:
             continue
         x = torch().randn(5, matrix.shape[0])
         made = _called(module, x)
-        want = numbers(x) @ matrix + (0 if bias is None else numbers(bias))
-        if made is not None and close(want, made):
+        if made is None:
+            continue
+        # By PyTorch, so that no weight is copied.
+        want = x @ matrix + (0 if bias is None else bias.detach())
+        if close(numbers(want), made):
             attributes = {"transposed": transposed}
             return Block("linear", attributes, own, matrix.shape[1])
     return None
