@@ -48,8 +48,8 @@ def masked(rows: int = 4) -> sg.Graph:
     g = sg.Graph("masked")
     x = g.input("x", sg.f32[1, 8], (rows,))
     threshold = g.input("threshold", sg.f32[1, 1], (rows,))
-    keep = x.map(sg.fn.compare("ge"), threshold).map(sg.fn.convert(sg.f32))
-    g.output(x.map(sg.fn.mul(), keep), "y")
+    below = x.map(sg.fn.compare("lt"), threshold)
+    g.output(below.map(sg.fn.where(then=0), x), "y")
     return g
 
 
