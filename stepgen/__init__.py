@@ -37,6 +37,7 @@ from stepgen.ir.graph import Graph
 from stepgen.ir.metrics import Metrics, metrics, selector_counts
 from stepgen.ir.ops.accum import accum as accum
 from stepgen.ir.ops.bufferize import bufferize as bufferize
+from stepgen.ir.ops.concat import concat as concat
 from stepgen.ir.ops.eager_merge import eager_merge as eager_merge
 from stepgen.ir.ops.expand import expand as expand
 from stepgen.ir.ops.flat_map import flat_map as flat_map
@@ -52,6 +53,7 @@ from stepgen.ir.ops.random_offchip_store import random_offchip_store as random_o
 from stepgen.ir.ops.reassemble import reassemble as reassemble
 from stepgen.ir.ops.reshape import reshape as reshape
 from stepgen.ir.ops.scan import scan as scan
+from stepgen.ir.ops.split import split as split
 from stepgen.ir.ops.streamify import streamify as streamify
 from stepgen.ir.ops.unzip import unzip as unzip
 from stepgen.ir.ops.zip import zip as zip

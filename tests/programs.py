@@ -117,6 +117,8 @@ def every_unit() -> sg.Graph:
         sg.fn.compare("lt"), g.input("limit", sg.int8[1, 1], (2,))
     )
     g.output(above, "above")
+    some, rest = chunks.split((2, 1))
+    g.output(sg.concat([rest, some]), "rotated")
     gates = g.input("gates", sg.bool_[1, 6], (2,))
     g.output(gates.map(sg.fn.as_selector(otherwise=True)), "routes")
     one, matrix = g.input("one", sg.int8[1, 8], (2,)), g.input("matrix", sg.int8[8, 12], (2,))

@@ -665,6 +665,43 @@ class Methods:
         >>> x.scan(sg.fn.add(), rank=1)
         <scan_0.0 Stream[f32 1x8; 4, 3]>
         """
+    def split(self, sizes: Sequence[int], *, dim: int = 0, name: str | None = None) -> tuple[Stream, ...]:
+        """Take a static dim apart: its first elements go to the first output, and so on.
+
+        So several results share one unit, such as the queries, keys and values of a row.
+
+        Parameters
+        ----------
+        self : Stream
+            ``[D_a..D_0]``.
+        sizes : sequence of int
+            The extents of the outputs in that dim, each at least 1. They add up to that of self.
+        dim : int
+            d, the level of the dim.
+        name : str, optional
+            Name of the node.
+
+        Returns
+        -------
+        tuple of Stream
+            For each size a stream like self with this size as D_d.
+
+        Raises
+        ------
+        StepError
+            If the dim is not static, or the sizes add up to another number.
+
+        Notes
+        -----
+        Not of the paper. `concat` joins the parts again.
+
+        Examples
+        --------
+        >>> g = sg.Graph()
+        >>> x = g.input("x", sg.int8[1, 8], (3, 8))
+        >>> x.split((4, 2, 2))[1:]
+        (<split_0.1 Stream[int8 1x8; 3, 2]>, <split_0.2 Stream[int8 1x8; 3, 2]>)
+        """
     def streamify(self, ref: Stream | None = None, *, count: int | None = None, stride: Sequence[int] | None = None, shape: Sequence[int] | None = None, name: str | None = None) -> Stream:
         """Read each buffer once for every reference element that belongs to it.
 

@@ -53,6 +53,8 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
         structure.expand_single_beats,
         structure.expand_single_beats_by_tiles,
     ),
+    "split": (structure.split,),
+    "concat": (structure.concat,),
     "pmu": (memory.pmu, memory.pmu_by_reference),
     "matmul": (elements.matmul, elements.matmul_add),
     "matvec": (elements.matvec, elements.matvec_transposed, elements.matvec_folded),

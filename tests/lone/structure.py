@@ -12,6 +12,7 @@ from stepgen.hw.units.as_flag.params import AsFlag
 from stepgen.hw.units.as_selector.params import AsSelector
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.hw.units.cap.params import Cap
+from stepgen.hw.units.concat.params import Concat
 from stepgen.hw.units.count.params import Count
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
@@ -26,6 +27,7 @@ from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.hw.units.reshape.params import Reshape
 from stepgen.hw.units.span.params import SELECTORS, Span
+from stepgen.hw.units.split.params import Split
 from stepgen.hw.units.store_forward.params import StoreForward
 from stepgen.hw.units.tile_addresses.params import TileAddresses
 
@@ -33,6 +35,23 @@ from stepgen.hw.units.tile_addresses.params import TileAddresses
 def fork(draw: Draw) -> Case:
     x = tiles(draw, OUTER)
     return alone(Fork(branches=2), {"x": x}, {"y": x[1], "z": x[1]})
+
+
+def split(draw: Draw) -> Case:
+    beats, dims = tiles(draw, OUTER, (4,), OUTER)
+    sizes = draw.one(((1, 3), (2, 2)))
+    made = {
+        f"y{n}": [*dims[:3], Extent(size, False, "part"), *dims[4:]] for n, size in enumerate(sizes)
+    }
+    return alone(Split(sizes, 3), {"x": (beats, dims)}, made)
+
+
+def concat(draw: Draw) -> Case:
+    """Of one stream, so that groups agree."""
+    beats, dims = tiles(draw, OUTER, (1, 3), OUTER)
+    y = [*dims[:3], Extent(2 * dims[3].bound, False, "joined"), *dims[4:]]
+    xs = {name: (beats, dims) for name in ("x", "z")}
+    return replace(alone(Concat(2, 3), xs, {"y": y}), together=True)
 
 
 def promote(draw: Draw) -> Case:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -82,6 +83,42 @@ def test_reshape_of_an_outer_dim(data: st.DataObject) -> None:
     g.output(g.input("x", SCALAR, dims).reshape(dim=dim, chunk=chunk), "y")
     expected = models.reshape(content, rank, dim, chunk, None)
     assert numbers_of(execute(g, {"x": content}), "y") == expected
+
+
+@few
+@given(st.data())
+def test_split_and_concat(data: st.DataObject) -> None:
+    """Of any dim, below and above groups that may be empty."""
+    outer, inner = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 1))
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+
+    whole = st.lists(
+        scalars(inner - 1) if inner else st.integers(-99, 99),
+        min_size=sum(sizes),
+        max_size=sum(sizes),
+    )
+    for _ in range(outer):
+        whole = st.lists(whole, max_size=3)
+    content = data.draw(whole)
+    g = sg.Graph()
+    dims = shape(outer + inner)
+    x = g.input("x", SCALAR, (*dims[:outer], sum(sizes), *dims[outer + 1 :]))
+    parts = x.split(sizes, dim=inner)
+    for n, part in enumerate(parts):
+        g.output(part, f"y{n}")
+    g.output(sg.concat(parts[::-1], dim=inner), "joined")
+    result = execute(g, {"x": content})
+
+    def each(change: Any) -> Any:
+        return models.at_dim(content, outer + inner, inner, change)
+
+    ends = [sum(sizes[:n]) for n in range(len(sizes) + 1)]
+    for n in range(len(sizes)):
+        wanted = each(lambda group, n=n: group[ends[n] : ends[n + 1]])
+        assert numbers_of(result, f"y{n}") == wanted
+    backward = list(pairwise(ends))[::-1]
+    wanted = each(lambda group: [one for low, high in backward for one in group[low:high]])
+    assert numbers_of(result, "joined") == wanted
 
 
 @few

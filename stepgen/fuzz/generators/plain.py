@@ -120,6 +120,33 @@ class Program(Drawing):
         cut = self.pick(sg.fn.retile_streamify("col"), *(sg.fn.cut_cols(n) for n in widths))
         return x.flat_map(cut, rank=self.number(0, 1))
 
+    def step_split(self, x: Stream, name: str) -> Stream:
+        """A static dim is taken apart; its parts are joined in another order."""
+        dims = [k for k in range(x.rank + 1) if (x.dim(k).static or 0) > 1]
+        if not dims:
+            x, dims = x.reshape(chunk=self.number(2, 4), pad=self.pad(x, 3))[0], [0]
+        dim = self.pick(*dims)
+        extent = x.dim(dim).static
+        first = self.number(1, extent - 1)
+        rest = (extent - first,) if self.number(0, 1) else (1,) * (extent - first)
+        parts = x.split((first, *rest), dim=dim)
+        if self.number(0, 1):
+            self.graph.output(parts[0], name)
+            parts = parts[1:]
+        return sg.concat(list(reversed(parts)), dim=dim)
+
+    def step_concat(self, x: Stream, name: str) -> Stream:
+        """With elements of an input before or behind."""
+        dim = self.number(0, x.rank)
+        if any(d.static is None and str(d) not in self.extents for d in (*x.shape, *dims_of(x))):
+            raise sg.StepError(f"{name} can't be drawn with extents that another stream decides")
+        if any(d.is_ragged for d in (*x.shape, *dims_of(x))):
+            raise sg.StepError(f"{name} can't be drawn with ragged dims of another stream")
+        at = x.rank - dim
+        more = [self.dim(ragged=False), *x.shape[at + 1 :]]
+        other = self.input(name, x.dtype, [*x.shape[:at], *more])
+        return sg.concat(self.pick([x, other], [other, x]), dim=dim)
+
     def pad(self, x: Stream, number: int) -> float:
         """A number for padding; floats get a fraction of it, which they round."""
         floats = getattr(x.dtype, "element", None) in (sg.bf16, sg.f32)

@@ -1,0 +1,93 @@
+"""concat: joins streams along a dim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+
+from stepgen.ir.dims import Dim, add, show_shape
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.stream import Out, Stream
+
+
+class Concat(Operator):
+    """x_i ``[D_a..E_i..D_0]`` -> ``[D_a..sum E_i..D_0]``. Attributes of a node: ``dim``."""
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """All other dims, and the data types, must be equal."""
+        first = call.inputs[0]
+        dim = call.level("dim", first)
+        for x in call.inputs[1:]:
+            _check_alike(call, first, x, dim)
+        at = first.rank - dim
+        joined = _sum(call, [x.dim(dim) for x in call.inputs])
+        totals = {
+            k: total if k > dim else sympy.Add(*(x.totals[k] for x in call.inputs))
+            for k, total in enumerate(first.totals)
+        }
+        shape = (*first.shape[:at], joined, *first.shape[at + 1 :])
+        volume = sympy.Add(*(x.volume for x in call.inputs))
+        return [Out(shape, first.dtype, totals, volume)]
+
+
+def _check_alike(call: Call, first: Stream, x: Stream, dim: int) -> None:
+    told = f"{first.name} is {first} and {x.name} is {x}"
+    if x.dtype != first.dtype:
+        call.fail(f"{told}, which differ in data type")
+    if x.rank != first.rank:
+        call.fail(f"{told}, which differ in rank, {first.rank} against {x.rank}")
+    for level in range(first.rank + 1):
+        mine, its = first.dim(level), x.dim(level)
+        if level != dim and not mine.same(its):
+            shapes = f"{show_shape(first.shape)} and {show_shape(x.shape)}"
+            call.fail(
+                f"{told}, whose shapes {shapes} differ in dim D{level}, {mine} against {its}: "
+                f"only D{dim} may differ"
+            )
+
+
+def _sum(call: Call, dims: Sequence[Dim]) -> Dim:
+    if not any(d.is_ragged for d in dims):
+        return add(dims)
+    bounds = [d.bound for d in dims if d.bound is not None]
+    bound = sum(bounds) if len(bounds) == len(dims) else None
+    return call.symbols.absorbed(dims, bound, positive=not all(d.may_be_empty for d in dims))
+
+
+@public
+def concat(xs: Sequence[Stream], *, dim: int = 0, name: str | None = None) -> Stream:
+    """Join streams along a dim: the elements of the first, then those of the second, and so on.
+
+    Parameters
+    ----------
+    xs : sequence of Stream
+        ``[D_a..D_0]``, all of one shape, but for D_d.
+    dim : int
+        d, the level of the dim.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    Stream
+        Like the streams, D_d being the sum of theirs.
+
+    Raises
+    ------
+    StepError
+        If they differ in data type or in another dim.
+
+    Notes
+    -----
+    Not of the paper. `split` takes a static dim apart again.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> a, b = g.input("a", sg.int8[1, 8], (3, 4)), g.input("b", sg.int8[1, 8], (3, 2))
+    >>> sg.concat([a, b])
+    <concat_0.0 Stream[int8 1x8; 3, 6]>
+    """
+    return build("concat", tuple(xs), {"dim": dim}, name)[0]

@@ -1,0 +1,89 @@
+"""split: takes a static dim apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import sympy
+
+from stepgen.ir.dims import static
+from stepgen.ir.graph import build
+from stepgen.ir.operator import Call, Operator, public
+from stepgen.ir.stream import Node, Out, Stream
+
+
+class Split(Operator):
+    """``[D_a..D_d..D_0]`` -> for each size ``[D_a..size..D_0]``.
+
+    Attributes of a node: ``sizes``, ``dim``.
+    """
+
+    keeps_tiles: ClassVar[bool] = True
+
+    def infer(self, call: Call) -> Sequence[Out]:
+        """The sizes add up to the extent, which must be static."""
+        x, dim, sizes = call.inputs[0], call.level("dim", call.inputs[0]), call.integers("sizes", 1)
+        extent = x.dim(dim)
+        if extent != sum(sizes):
+            call.fail(
+                f"sizes {list(sizes)} add up to {sum(sizes)}, but D{dim} of {x.name} is {extent}: "
+                f"it is {x}"
+            )
+        outer, inner = x.shape[: x.rank - dim], x.shape[x.rank - dim + 1 :]
+        above = {k: total for k, total in enumerate(x.totals) if k > dim}
+        return [
+            Out(
+                (*outer, static(size), *inner),
+                x.dtype,
+                {**above, dim: x.totals[dim] * sympy.Rational(size, sum(sizes))},
+            )
+            for size in sizes
+        ]
+
+    def chunks(self, node: Node, rank: int) -> int | None:
+        """The same; of a chunk that is taken apart each output has a part."""
+        return rank
+
+
+@public
+def split(
+    x: Stream, sizes: Sequence[int], *, dim: int = 0, name: str | None = None
+) -> tuple[Stream, ...]:
+    """Take a static dim apart: its first elements go to the first output, and so on.
+
+    So several results share one unit, such as the queries, keys and values of a row.
+
+    Parameters
+    ----------
+    x : Stream
+        ``[D_a..D_0]``.
+    sizes : sequence of int
+        The extents of the outputs in that dim, each at least 1. They add up to that of `x`.
+    dim : int
+        d, the level of the dim.
+    name : str, optional
+        Name of the node.
+
+    Returns
+    -------
+    tuple of Stream
+        For each size a stream like `x` with this size as D_d.
+
+    Raises
+    ------
+    StepError
+        If the dim is not static, or the sizes add up to another number.
+
+    Notes
+    -----
+    Not of the paper. `concat` joins the parts again.
+
+    Examples
+    --------
+    >>> g = sg.Graph()
+    >>> x = g.input("x", sg.int8[1, 8], (3, 8))
+    >>> x.split((4, 2, 2))[1:]
+    (<split_0.1 Stream[int8 1x8; 3, 2]>, <split_0.2 Stream[int8 1x8; 3, 2]>)
+    """
+    return build("split", (x,), {"sizes": tuple(sizes), "dim": dim}, name)
