@@ -272,14 +272,6 @@ class TileProgram(Program):
         start = self.beside(f"{name}_start", sg.f32[1, cols], x)
         return x.map(sg.fn.matmul_add(), w, start)
 
-    def step_columns(self, x: Stream, _: str) -> Stream:
-        return x.flat_map(sg.fn.retile_streamify("col"), rank=self.pick(0, 1))
-
-    def step_cut_cols(self, x: Stream, _: str) -> Stream:
-        cols = x.dtype.cols.static
-        width = self.pick(*(n for n in range(1, cols + 1) if cols % n == 0))
-        return x.flat_map(sg.fn.cut_cols(width), rank=self.pick(0, 1))
-
     def step_experts(self, x: Stream, name: str) -> Stream:
         n = self.number(1, 3)
         hot = self.pick(None, self.number(0, n))
@@ -347,11 +339,13 @@ class TileProgram(Program):
         rows = x.dtype.rows.static
         if not rows:
             raise sg.StepError("a row is placed in a tile of known rows")
-        row = self.beside(f"{name}_row", sg.Tile(1, x.dtype.cols, x.dtype.element), x)
-        self.longest = rows - 1
+        count = self.number(1, rows)
+        row = self.beside(f"{name}_row", sg.Tile(count, x.dtype.cols, x.dtype.element), x)
+        self.longest = rows - count
         index = self.beside(name, sg.address[1, 1], x)
         self.longest = TILES - 1
-        return x.map(sg.fn.place_row(), row, index)
+        place = self.pick(sg.fn.place_rows(), sg.fn.place_row()) if count == 1 else None
+        return x.map(place or sg.fn.place_rows(), row, index)
 
     def step_mask(self, x: Stream, name: str) -> Stream:
         self.longest = 3

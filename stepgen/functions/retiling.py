@@ -177,15 +177,20 @@ class RowBroadcast(Mapped):
 
 
 @dataclass(frozen=True)
-class PlaceRow(Mapped):
-    """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with its row i replaced."""
+class PlaceRows(Mapped):
+    """``[R, C]``, rows ``[r, C]`` and a scalar address i -> its rows i to i + r - 1 replaced.
 
+    So a decoder puts the new keys of a cache where they belong: one row, or those of a prompt. r
+    may be decided at run time.
+    """
+
+    most_rows: ClassVar[int | None] = None
     arity: ClassVar[int] = 3
     elements: ClassVar = NUMBERS
     extents_of: ClassVar[Literal["placed"]] = "placed"
 
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
-        """The tile and its row are checked as for other functions, the number by `tile`."""
+        """The tile and its rows are checked as for other functions, the number by `tile`."""
         super().check(call, [*tiles[:2], tiles[0]][: len(tiles)])
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
@@ -194,33 +199,40 @@ class PlaceRow(Mapped):
         tile, row, index = tiles
         if index != Tile(1, 1, address):
             call.fail(f"{self} needs the number of a row as {Tile(1, 1, address)}, not {index}")
-        fits = row.rows == 1 and row.cols.same(tile.cols)
-        if not fits or row.element != tile.element:
-            call.fail(f"{self} can't place {row} as a row of {tile}")
+        fits = row.rows == 1 or self.most_rows is None
+        if not fits or not row.cols.same(tile.cols) or row.element != tile.element:
+            what = "as a row" if self.most_rows else "as rows"
+            call.fail(f"{self} can't place {row} {what} of {tile}")
         return tile
 
-    def compute(self, at: Setting, tile: Array, row: Array, index: Array) -> Array:
-        """The tile with one row replaced.
+    def compute(self, at: Setting, tile: Array, rows: Array, index: Array) -> Array:
+        """The tile with some rows replaced.
 
         Raises
         ------
         StepError
-            If the tile has no such row.
+            If the tile has no such rows.
         """
-        number = int(index[0, 0])
-        if number >= tile.shape[0]:
-            raise StepError(f"{self} can't replace row {number} of a tile of {say(tile)}")
+        first, count = int(index[0, 0]), len(rows)
+        if count and first + count > len(tile):
+            which = f"row {first}" if count == 1 else f"rows {first} to {first + count - 1}"
+            raise StepError(f"{self} can't replace {which} of a tile of {say(tile)}")
         placed = tile.copy()
-        placed[number] = row[0]
+        placed[first : first + count] = rows
         return placed
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> place_row.PlaceRow | None:
-        """Rows pass, but for one."""
-        x = tiles[0]
+        """Rows pass, but for those replaced."""
+        x, rows, *_ = tiles
         if not wire_levels(x):
             return None
+        if rows.rows.may_be_empty:
+            raise StepError(
+                f"its circuit places at least 1 row, and {rows} may have none: "
+                f"make {rows.rows} a dim with positive=True"
+            )
         assert x.cols.static is not None
         return place_row.PlaceRow(-(-x.cols.static // lanes), x.element.bits)
 
@@ -229,6 +241,13 @@ class PlaceRow(Mapped):
         tile = types[0]
         assert isinstance(tile, Tile)
         return ANY_NUMBER if tile.rows.bound is None else tile.rows.bound
+
+
+@dataclass(frozen=True)
+class PlaceRow(PlaceRows):
+    """``[R, C]``, a row ``[1, C]`` and a scalar address i -> the tile with its row i replaced."""
+
+    most_rows: ClassVar[int | None] = 1
 
 
 @dataclass(frozen=True)

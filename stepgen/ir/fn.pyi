@@ -522,6 +522,22 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def place_rows(self) -> Function:
+        """``[R, C]``, rows ``[r, C]`` and a scalar address i -> its rows i to i + r - 1 replaced.
+
+        So a decoder puts the new keys of a cache where they belong: one row, or those of a prompt. r
+        may be decided at run time.
+
+        Returns
+        -------
+        Function
+            For Map.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def reciprocal(self) -> Function:
         """``1 / x``, 1 operation per element.
 

@@ -147,7 +147,7 @@ class Mapped(Function, abstract=True):
         Operands whose beats the unit counts: it ignores their stops.
     extents_of : str
         Origin of the extents of the result: both operands ("both"), the first one
-        ("first"), the first one whose last row with data is the one that was placed ("placed"),
+        ("first"), the first one whose last row with data is the last that was placed ("placed"),
         the rows of the first and the columns of a weight ("product"), the rows of the first and
         one column ("rows") or as many as the parameter ``cols`` or ``k`` ("cols").
     ends_range : bool

@@ -72,6 +72,37 @@ def test_a_row_is_placed(seed, name):
     agrees(draw, sg.fn.place_row(), element, cols, (1, 2, 3, 6), beside)
 
 
+@pytest.mark.parametrize("seed", some_slow(range(12), 6))
+def test_rows_are_placed(seed):
+    """Of each tile as many as it has behind the first one, or fewer."""
+    draw = Draw([seed, 7])
+    cols = draw.one((1, 2, 3, 4, 5, 8))
+
+    def beside(x):
+        first = int(draw.rng.integers(len(x)))
+        count = int(draw.rng.integers(1, len(x) - first + 1))
+        return values(draw, sg.int8, count, cols), number(first)
+
+    agrees(draw, sg.fn.place_rows(), sg.int8, cols, (1, 2, 3, 6), beside)
+
+
+@pytest.mark.parametrize(("place", "count", "missing"), [(0, 3, 2), (1, 2, 2), (3, 2, 3)])
+def test_rows_that_the_tile_does_not_have(place, count, missing):
+    design = lone(
+        PlaceRow(1, 8),
+        [Channel("x", 2, 8, 2, 9), Channel("row", 2, 8, 2, 9), Channel("at", 1, BITS, 0, 9)],
+        [Channel("y", 2, 8, 2, 9)],
+    )
+    given = {
+        "s_x": beats([([1, 2], 1), ([3, 4], 2)], 2),
+        "s_row": beats([*[([5, 6], 1)] * (count - 1), ([5, 6], 2)], 2),
+        "s_at": beats([([place], 0)], 1, np.uint64),
+    }
+    assert raises_error(design, given, limit=60)
+    with pytest.raises(Fault, match=f"is to replace row {missing} of a tile with fewer rows"):
+        predict(design, given)
+
+
 @pytest.mark.parametrize("name", ELEMENTS)
 @pytest.mark.parametrize("seed", some_slow(range(6), 3))
 def test_columns_are_masked(seed, name):

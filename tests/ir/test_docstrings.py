@@ -94,6 +94,7 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
             "matmul",
             "matmul_add",
             "place_row",
+            "place_rows",
             "requantize_by",
             "span_end",
             "where",

@@ -317,6 +317,30 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "flat_map: retile_streamify(axis=row) makes streams of rank 0 or 1, not 2",
     ),
     (
+        lambda: _x(_g(), 4, 8).split((4, 3)),
+        "split: sizes [4, 3] add up to 7, but D0 of x.0 is 8: it is Stream[int8 1x8; 4, 8]",
+    ),
+    (
+        lambda: _x(_g(), 4, 8).split((8, 0)),
+        "split: sizes must be a sequence of integers of at least 1, not (8, 0)",
+    ),
+    (
+        lambda: (lambda x: sg.concat([x, x.promote()]))(_x(_g(), 4)),
+        "concat: x.0 is Stream[int8 1x8; 4] and promote_0.0 is Stream[int8 1x8; 1, 4], which "
+        "differ in rank, 0 against 1",
+    ),
+    (
+        lambda: _two(lambda x, y: sg.concat([x, y]), (4, 2), (3, 2)),
+        "concat: x.0 is Stream[int8 1x8; 4, 2] and y.0 is Stream[int8 1x8; 3, 2], whose shapes "
+        "[4, 2] and [3, 2] differ in dim D1, 4 against 3: only D0 may differ",
+    ),
+    (
+        lambda: _two(lambda x, y: sg.concat([x, y]), (4,), (4,), tile_b=sg.int8[2, 8]),
+        "concat: x.0 is Stream[int8 1x8; 4] and y.0 is Stream[int8 2x8; 4], which differ in data "
+        "type",
+    ),
+    (lambda: sg.concat([]), "concat: it needs at least 1 stream"),
+    (
         lambda: _x(_g(), 4).flat_map(fn.cut_cols(3), rank=0),
         "flat_map: cut_cols(c=3) needs tiles whose columns are a multiple of 3, not int8 1x8",
     ),
@@ -399,6 +423,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: _two(lambda x, y: x.map(fn.place_row(), x, y), (4,), (4,), sg.int8[2, 1], ADDRESS),
         "map: place_row() can't place int8 2x1 as a row of int8 2x1",
+    ),
+    (
+        lambda: (
+            lambda g: _x(g, 4).map(
+                fn.place_rows(), _x(g, 4, tile=sg.int8[2, 4], name="y"), _at(g, 4)
+            )
+        )(_g()),
+        "map: place_rows() can't place int8 2x4 as rows of int8 1x8",
     ),
     (lambda: _x(_g(), 4).map(fn.add()), "map: add() takes 2 tiles, not 1"),
     (

@@ -136,6 +136,10 @@ SHAPES: list[tuple[str, Make, str]] = [
         lambda g: _x(g, 2, 3, tile=sg.int8[4, 8]).flat_map(fn.retile_streamify("col"), rank=1),
         "int8 4x1; 2, 3, 8",
     ),
+    ("split", lambda g: _x(g, K, 8, 3).split((6, 2), dim=1)[1], "int8 1x8; K, 2, 3"),
+    ("concat", lambda g: sg.concat([_x(g, E, 4), _x(g, E, 2)]), "int8 1x8; E, 6"),
+    ("concat", lambda g: sg.concat([_x(g, E, 4), _x(g, 3, 4)], dim=1), "int8 1x8; E + 3, 4"),
+    ("concat", lambda g: sg.concat([_x(g, 2, K), _x(g, 2, 1)]), "int8 1x8; 2, K_0"),
     (
         "flat_map",
         lambda g: _x(g, 2, 3, tile=sg.int8[4, 8]).flat_map(fn.cut_cols(4), rank=0),
@@ -354,6 +358,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.mask_rows(-1), [sg.int8["M", 8], sg.address[1, 1]], "int8 Mx8", "0"),
     (fn.mask_rows(-1, 3), [sg.f32["M", 8], *[sg.address[1, 1]] * 2], "f32 Mx8", "0"),
     (fn.mask_causal(0, 3), [sg.bf16["M", 8], *[sg.address[1, 1]] * 2], "bf16 Mx8", "0"),
+    (fn.place_rows(), [sg.f32[4, 8], sg.f32["r", 8], sg.address[1, 1]], "f32 4x8", "0"),
     (fn.place_row(), [sg.f32[4, 8], sg.f32[1, 8], sg.address[1, 1]], "f32 4x8", "0"),
     (fn.span_end(), [sg.address[1, 2]], "address 1x1", "0"),
 ]

@@ -266,6 +266,26 @@ def test_values_that_do_not_fit_are_named(fn: Any, kind: Any, value: Any, messag
         execute(g, {"x": np.array([value])})
 
 
+@pytest.mark.parametrize(("rows", "at"), [(0, 5), (1, 0), (2, 1), (3, 0)])
+def test_rows_are_placed(rows: int, at: int) -> None:
+    g, count = sg.Graph(), sg.dynamic("r", bound=3)
+    x, new = g.input("x", sg.f32[3, 2], (1,)), g.input("new", sg.f32[count, 2], (1,))
+    g.output(sg.map(sg.fn.place_rows(), x, new, g.input("i", ADDRESS, (1,))), "y")
+    tile, own = np.arange(6.0).reshape(3, 2), -np.ones((rows, 2))
+    wanted = tile.copy()
+    wanted[at : at + rows] = own
+    (placed,) = execute(g, {"x": [tile], "new": [own], "i": [at]}).nested("y")
+    assert (placed == wanted).all()
+
+
+def test_rows_behind_the_tile_are_named() -> None:
+    g = sg.Graph()
+    x, new = g.input("x", sg.f32[3, 2], (1,)), g.input("new", sg.f32[2, 2], (1,))
+    g.output(sg.map(sg.fn.place_rows(), x, new, g.input("i", ADDRESS, (1,))), "y")
+    with pytest.raises(sg.StepError, match="can't replace rows 2 to 3 of a tile of 3x2"):
+        execute(g, {"x": np.zeros((1, 3, 2)), "new": np.zeros((1, 2, 2)), "i": [2]})
+
+
 def test_a_row_behind_the_tile_is_named() -> None:
     g = sg.Graph()
     x, row = g.input("x", sg.f32[2, 3], (1,)), g.input("row", sg.f32[1, 3], (1,))

@@ -181,12 +181,15 @@ class Addressed(Bounded):
         return sg.reassemble(parts, one, rank=0, order=order).flatten(0, 1)
 
     def step_placed(self, x: Stream, name: str) -> Stream:
-        """A row of each tile replaced by another."""
+        """A row of each tile, or some, replaced by others."""
         tile = tile_of(x)
         if not tile.rows.static:
             raise sg.StepError("a row is placed in a tile of known rows")
-        row = self.beside(f"{name}_row", sg.Tile(1, tile.cols, tile.element), x)
-        return x.map(sg.fn.place_row(), row, self.addresses(f"{name}_at", x, tile.rows.static))
+        count = self.pick(1, self.number(1, tile.rows.static))
+        rows = self.beside(f"{name}_row", sg.Tile(count, tile.cols, tile.element), x)
+        at = self.addresses(f"{name}_at", x, tile.rows.static - count + 1)
+        one = count == 1 and self.number(0, 1)
+        return x.map(sg.fn.place_row() if one else sg.fn.place_rows(), rows, at)
 
     def step_masked(self, x: Stream, name: str) -> Stream:
         """Columns or rows masked from a number on, or by positions."""

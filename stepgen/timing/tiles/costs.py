@@ -104,7 +104,8 @@ def result(M: Memory, w: int, a: int, b: int, c: int) -> int:
     """The result of the operands `a`, `b` and `c` (0 for none)."""
     shape = M[w + COST.shape]
     if shape == PLACED:
-        return tile_word(rows_of(a), cols_of(a), min(MAX_PAD_ROWS, max(0, rows_of(a) - c - 1)), 0)
+        behind = max(0, rows_of(a) - c - rows_of(b))
+        return tile_word(rows_of(a), cols_of(a), min(MAX_PAD_ROWS, behind), 0)
     if shape == SAME:
         return a
     if shape == MULTIPLIED:

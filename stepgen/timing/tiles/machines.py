@@ -112,7 +112,7 @@ class Machine:
             positive.check(f"machine {self.name}", {"fifo_depth": self.fifo_depth})
 
 
-FIXED = dict.fromkeys(("place_row", "mask_cols", "mask_rows", "span_end", "count"), 1)
+FIXED = dict.fromkeys(("place_row", "place_rows", "mask_cols", "mask_rows", "span_end", "count"), 1)
 """Functions on addresses or rows: one cycle per element."""
 
 SDA_MEMORY = SimpleMemory(

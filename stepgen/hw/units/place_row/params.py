@@ -1,4 +1,4 @@
-"""PlaceRow: a tile in which one row, given by its number, is replaced."""
+"""PlaceRow: a tile in which rows, from one given by its number on, are replaced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class PlaceRow(UnitParams):
-    """``y`` is ``x``, whose row of the number in ``at`` is that of ``row``.
+    """``y`` is ``x``, whose rows from that of the number in ``at`` on are those of ``row``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Replaces one row of each tile."""
+"""Replaces rows of each tile."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
@@ -8,10 +8,10 @@ from ...unit import UnitCore
 
 
 class PlaceRowCore(UnitCore):
-    """Map of place_row.
+    """Map of place_row and place_rows.
 
-    One actor. The number of the row stays at the head of its FIFO for the tile. The row waits until
-    the one that it replaces is at the head, and leaves with it, so it needs no memory.
+    One actor. The number of the first row stays at the head of its FIFO for the tile. A row waits
+    until the one that it replaces is at the head, and leaves with it, so it needs no memory.
 
     Parameters
     ----------
@@ -30,16 +30,19 @@ class PlaceRowCore(UnitCore):
         x, row, at, y = self.x.payload, self.row.payload, self.at.payload, self.y
         bits, base = self.channels["at"].bits, TILE_LEVELS
         place, number = at.data[:bits], Signal(bits)  # `number` is that of the row at the head
-        value, here, ends, outside, fire = (
-            Signal(name=name) for name in ("value", "here", "ends", "outside", "fire")
+        value, here, ends, outside, fire, over, placed = (
+            Signal(name=name)
+            for name in ("value", "here", "ends", "outside", "fire", "over", "placed")
         )
+        row_ends = row.stop >= base
         low = x.data[: len(x.stop)]
         empty = (x.kind == BARE) & (low <= base)
         m.d.comb += [
             value.eq(x.kind == VALUE),
-            here.eq(~value | (place == number)),
+            here.eq(~value | ((place <= number) & ~over)),
+            placed.eq(over | (here & row_ends)),
             ends.eq(~value | (x.stop >= base)),
-            outside.eq(empty | (value & ends & (place > number))),
+            outside.eq(empty | (value & ends & ~placed)),
             fire.eq(
                 Cat(self.x.valid, self.at.valid, self.row.valid | ~here, y.ready, ~outside).all()
             ),
@@ -53,12 +56,14 @@ class PlaceRowCore(UnitCore):
         with m.If(value & here):
             m.d.comb += y.payload.data.eq(row.data)
         with m.If(fire):
-            m.d.sync += number.eq(Mux(ends, 0, number + (x.stop != 0)))
+            m.d.sync += [
+                number.eq(Mux(ends, 0, number + (x.stop != 0))),
+                over.eq(placed & ~ends),
+            ]
 
-        # The row has stops of its own, which end it with its tile; those of x and at agree.
-        row_ends = row.stop >= base
+        # The rows have stops of their own, which end them with their tile; those of x and at agree.
         wrong = [
-            here & ((row.kind != x.kind) | (value & (row_ends != last))),
+            here & ((row.kind != x.kind) | (value & ((row.stop != 0) != last))),
             here & ~value & (row.stop != x.stop),
             value & ((x.stop != 0) != last),
             (at.kind != x.kind) | (ends & value & (at.stop + base != x.stop)),
