@@ -65,12 +65,8 @@ class CutColsCore(UnitCore):
         unit = gcd(tail, lanes)
         whole, rest = lanes // unit, tail // unit
         beat = self.x.payload.data[: lanes * params.bits]
-        source, origin = beat, 0
-        if params.straddles(lanes):
-            before = Signal.like(beat, reset_less=True)
-            with m.If(self.x.ready):
-                m.d.sync += before.eq(beat)
-            source, origin = Cat(before, beat), whole
+        straddles = params.straddles(lanes)
+        origin = whole if straddles else 0
         begin = Signal(range(origin + whole), init=origin)
         ends_next = slice_of_part == slices - 2 if slices > 1 else 1
         after, end = Signal(range(origin + 2 * whole + 1)), Signal(range(origin + 3 * whole + 1))
@@ -83,5 +79,12 @@ class CutColsCore(UnitCore):
         with m.If(step):
             m.d.sync += begin.eq(Mux(last, origin, Mux(moves_on, after - whole, after)))
         lane = unit * params.bits
-        choices = Array(source[n * lane :][: lanes * params.bits] for n in range(origin + whole))
+        if not straddles:
+            within = lanes % params.width == 0
+            return beat.word_select(begin, lane) if within else beat, moves_on
+        before = Signal.like(beat, reset_less=True)
+        with m.If(self.x.ready):
+            m.d.sync += before.eq(beat)
+        source = Cat(before, beat)
+        choices = Array(source[n * lane :][: lanes * params.bits] for n in range(2 * whole))
         return choices[begin], moves_on
