@@ -133,3 +133,23 @@ def routed(rows: int = 4, experts: int = 3, seed: int = 0) -> Program:
     g.output(sg.reassemble(parts, route, rank=0), "y")
     index = np.random.default_rng(seed).integers(experts, size=rows)
     return g, {"route": np.eye(experts, dtype=bool)[index]}
+
+
+def grouped_weights(
+    rows: int = 4, k: int = 16, n: int = 8, group: int = 8, bits: int = 8
+) -> sg.Graph:
+    """Rows of bf16 times weights of int8 or int4, with a scale for each column and group of K.
+
+    Weights become bf16 as they pass, without an error, and no tile of them is stored. Each group's
+    product is rounded once, scaled, and added to those before.
+    """
+    g = sg.Graph("grouped_weights")
+    x = g.input("x", sg.bf16[1, k], (rows,))
+    w = g.tensor("w", (n, k), {4: sg.int4, 8: sg.int8}[bits])
+    scales = g.tensor("scales", (k // group, n), sg.f32)
+    walk = {"shape": (k // group,), "stride": (1,), "ref": x}
+    weights = sg.linear_offchip_load(w, tile=(n, group), **walk).map(sg.fn.convert(sg.bf16))
+    parts = x.flat_map(sg.fn.cut_cols(group), rank=1).map(sg.fn.matmul(transpose=True), weights)
+    scaled = parts.map(sg.fn.mul(), sg.linear_offchip_load(scales, tile=(1, n), **walk))
+    g.output(scaled.accum(sg.fn.add(), rank=1), "y")
+    return g

@@ -7,7 +7,10 @@ from difflib import get_close_matches
 
 from stepgen.ir.function import function_types
 
-RECIPES = ("relu", "clip", "bias", "masked", "masked_columns", "softmax", "routed")
+RECIPES = (
+    *("relu", "clip", "bias", "masked", "masked_columns", "softmax", "routed"),
+    "grouped_weights",
+)
 """The functions of ``examples/recipes.py``: what other tools have as one function."""
 
 

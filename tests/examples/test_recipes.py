@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from programs import example
 
+from stepgen.compile.lower import lower
+from stepgen.hw.units.matvec.params import Matvec
 from stepgen.program.inputs import complete
+from stepgen.semantics import numbers
 from stepgen.semantics.executor import run
 
 ROWS = 16
@@ -46,3 +49,20 @@ def test_values(name: str, seed: int) -> None:
     result = np.array(run(graph, inputs).nested("y"))
     expected = MEANINGS[name](**inputs)
     np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("bits", "k", "n", "group"), [(8, 24, 10, 8), (4, 16, 8, 4), (8, 6, 4, 6)])
+def test_weights_with_scales_per_group(bits: int, k: int, n: int, group: int) -> None:
+    """Exact, as all numbers have few digits; of int4 too, which a circuit reads as such."""
+    sizes = {"rows": 3, "k": k, "n": n, "group": group, "bits": bits}
+    graph = example("recipes").grouped_weights(**sizes)
+    rng, most = np.random.default_rng(bits), 1 << bits - 1
+    x = rng.integers(-8, 8, (3, 1, k)) / 4
+    w = rng.integers(-most, most, (n, k))
+    scales = 2.0 ** rng.integers(-6, 3, (k // group, n))
+    given = {"x": numbers.as_element(x, "bf16"), "w": w.astype(np.int8)}
+    y = run(graph, {**given, "scales": scales.astype(np.float32)}).nested("y")
+    wanted = x.reshape(3, k) @ (w * np.repeat(scales, group, axis=0).T).T
+    np.testing.assert_array_equal(np.asarray(y, np.float64).reshape(3, n), wanted)
+    (product,) = lower(graph).rows_of(Matvec)
+    assert product[1].element == "bf16"
