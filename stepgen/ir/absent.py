@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from stepgen.ir.function import function_types
 
 RECIPES = (
-    *("relu", "clip", "bias", "masked", "masked_columns", "softmax", "routed"),
-    "grouped_weights",
+    *("relu", "clip", "bias", "masked", "masked_columns", "kept_by_flags", "safe_softmax"),
+    *("cache_window", "masked_mean", "softmax", "routed", "grouped_weights"),
 )
 """The functions of ``examples/recipes.py``: what other tools have as one function."""
 
