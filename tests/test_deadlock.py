@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from seeds import some_slow
 
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import AMPLE, compare, contradicts, one_less, stuck, with_all
-from stepgen.fuzz.generators import waiting
+from stepgen.fuzz.generators import meeting, waiting
 from stepgen.fuzz.generators.reconvergent import WIDTHS, Bounded, drawn
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
@@ -19,6 +20,9 @@ from stepgen.timing.deadlock import Deadlock, Waiting
 from stepgen.timing.drive import MAX_CYCLES
 
 PROGRAMS, DRAWS = 40, 3
+MEETING = 16
+
+Kind = Callable[[int, int], Bounded]
 
 
 def case_of(program: Bounded) -> Case:
@@ -40,9 +44,9 @@ def disturbed(case: Case, seed: int) -> Case:
     return replace(case, stalls=stalls, memory=MemoryTiming(int(rng.integers(1, 60))))
 
 
-def outcomes(seed: int, draws: int) -> Counter[str]:
+def outcomes(seed: int, draws: int, kind: Kind = drawn) -> Counter[str]:
     """Runs of a drawn program that end, that deadlock, and that would at any depth."""
-    program = drawn(seed, 1 + seed % 4)
+    program = kind(seed, 1 + seed % 4)
     found: Counter[str] = Counter()
     for n in range(draws):
         program.redraw(draws * seed + n)
@@ -67,6 +71,21 @@ def test_bounds_are_enough_in_many_programs(first):
     found = sum((outcomes(seed, 6) for seed in range(first, first + 50)), Counter())
     assert found["deadlocks"] == 0
     assert found["wrong data"] < found["ends"] / 20
+
+
+@pytest.mark.parametrize("seeds", some_slow([range(MEETING), range(2000, 2400)], 1))
+def test_streams_without_a_common_source_meet(seeds):
+    found = sum((outcomes(seed, 2, meeting.drawn) for seed in seeds), Counter())
+    assert found["deadlocks"] == 0
+    assert found["ends"] == 2 * len(seeds)
+
+
+def test_streams_that_meet_would_deadlock():
+    shallow = 0
+    for seed in range(MEETING // 2):
+        case = case_of(meeting.drawn(seed, 4))
+        shallow += bool(stopped(case, 2)) and stopped(case) is None
+    assert shallow > MEETING / 8
 
 
 def test_what_is_drawn_would_deadlock():

@@ -275,7 +275,8 @@ class _OneOfEach(_OfRanges, abstract=True):
         ranges, length, total = self.length(call, rank)
         count, most = ranges.totals[0], product_bound(ranges.shape)
         rest = None if most is None or length.bound is None else most * (length.bound - 1)
-        routing = Routing((regular(count, most), regular(total - count, rest)), {})
+        counts = regular(count, most), regular(total - count, rest)
+        routing = Routing(counts, {}, once=(0,))
         return Pieces((static(1), length), Selector(2, hot=1), total, routing)
 
     @abstractmethod

@@ -60,11 +60,14 @@ class Routing:
         For a merge's selector: by ragged dim of the merged data, the dim of each input.
     sums : dict of Dim to tuple of sympy.Expr
         Likewise, for the rows of merged tiles: those of all tiles of each input.
+    once : tuple of int
+        Consumers that one selector of each innermost group names.
     """
 
     counts: tuple[Dim, ...]
     merged: dict[Dim, tuple[Dim, ...]]
     sums: dict[Dim, tuple[sympy.Expr, ...]] = field(default_factory=dict)
+    once: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

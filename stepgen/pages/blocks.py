@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..emit.registers import markdown_table
-from . import demo, machines, reference, status, units
+from . import demo, depths, machines, reference, status, units
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,6 +15,7 @@ _PAGES: Mapping[str, Callable[[], str]] = {"docs/reference.md": reference.page}
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "README.md": {"demo": demo.numbers, "operators": status.table},
+    "docs/fifo-depths.md": {"cache-depths": depths.caches},
     "docs/hardware-library.md": {"units": units.alone},
     "docs/registers.md": {"registers": markdown_table},
     "docs/machines.md": {

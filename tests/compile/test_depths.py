@@ -9,6 +9,7 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.units.store_forward.params import StoreForward
+from stepgen.program import program as programs
 from stepgen.timing.deadlock import Deadlock
 
 LANES = 4
@@ -63,7 +64,7 @@ def padded() -> sg.Graph:
 
 
 def crossed() -> sg.Graph:
-    """Two streams multiplied with each other in both orders: they have no common clock."""
+    """Two streams multiplied with each other in both orders: tile n of one meets tile n of both."""
     g = sg.Graph("crossed")
     x, z = (g.input(name, sg.int8[8, 8], (3,)) for name in "xz")
     g.output(x.map(sg.fn.matmul(), z), "xz")
@@ -88,8 +89,8 @@ DEEP = {
     late_weights: {"accum_0_to_map_0": 6 * SLICES},
     # All selectors and DONE, of which the merge holds one; all rows that go the other way and DONE.
     gate: {"sel_to_reassemble_0": 5, "partition_0_1": 5 * SLICES + 1},
-    # All tiles and DONE, on both sides of both units: either may be the one that comes late.
-    crossed: {f"{x}_to_map_{n}": 3 * TILE + 1 for x in "xz" for n in (0, 1)},
+    # A tile of one of them: until it is whole, the other is not yet needed.
+    crossed: {"x_to_map_0": TILE},
 }
 
 FULL_RATE = {
@@ -97,6 +98,8 @@ FULL_RATE = {
     own_weights: {"accum_0_to_map_0": 4},
     # The rows' one, that of the stops that are rewritten.
     padded: {"reshape_0_1": 3},
+    # A tile is whole only when its last row is there.
+    crossed: {"x_to_map_0": TILE + 2, "z_to_map_1": TILE + 2},
 }
 
 
@@ -121,7 +124,8 @@ def test_it_runs(program):
     experiment = Experiment(g, inputs, lanes=LANES)
     assert experiment.prediction.cycles > 0
     if DEEP[program]:
-        shallow = Experiment(g, inputs, lanes=LANES, depths=dict.fromkeys(DEEP[program], 2))
+        deep = {*DEEP[program], *FULL_RATE.get(program, {})}
+        shallow = Experiment(g, inputs, lanes=LANES, depths=dict.fromkeys(deep, 2))
         with pytest.raises(Deadlock):
             _ = shallow.prediction
 
@@ -208,3 +212,48 @@ def test_chunks_without_a_bound_are_not_merged_by_arrival() -> None:
         match=r"merge at .*: the number of tiles of a chunk of accum_0.0.* has no .*bound",
     ):
         lower(packed(None))
+
+
+def meeting_twice(count: int | str, tile: sg.Tile = sg.int8[1, 8]) -> list[sg.Graph]:
+    """Programs whose two or four inputs, or loads, meet in two places."""
+    graphs = [sg.Graph(name) for name in ("pair", "complex", "masks", "groups", "loads")]
+    pair, product, masks, groups, loads = graphs
+    x, y = (pair.input(name, tile, (count,)) for name in "xy")
+    pair.output(x.map(sg.fn.add(), y), "sum")
+    pair.output(x.map(sg.fn.sub(), y), "difference")
+    a, b, c, d = (product.input(name, sg.bf16[1, 8], (count,)) for name in "abcd")
+    real = a.map(sg.fn.mul(), c).map(sg.fn.sub(), b.map(sg.fn.mul(), d))
+    product.output(real, "real")
+    product.output(a.map(sg.fn.mul(), d).map(sg.fn.add(), b.map(sg.fn.mul(), c)), "imaginary")
+    x, n = masks.input("x", tile, (count,)), masks.input("n", sg.address[1, 1], (count,))
+    masks.output(x.map(sg.fn.mask_cols(0), n), "zeros")
+    masks.output(x.map(sg.fn.mask_cols(1), n), "ones")
+    x, y = groups.input("x", tile, (count, 4)), groups.input("y", tile, (count,))
+    for function in (sg.fn.add(), sg.fn.sub()):
+        groups.output(x.map(function, y.promote(0).expand(x)), function.name)
+    x, y = (
+        sg.linear_offchip_load(
+            loads.tensor(name, (64, 8), sg.int8), tile=(4, 8), shape=(16,), stride=(1,)
+        )
+        for name in "xy"
+    )
+    loads.output(x.map(sg.fn.maximum(), y), "larger")
+    loads.output(x.map(sg.fn.minimum(), y), "smaller")
+    return graphs
+
+
+@pytest.mark.parametrize("count", [64, 1024, "N"])
+def test_streams_that_meet_twice_need_no_space_for_a_run(count):
+    """Depths are those of latencies, whatever the number of elements, and without a bound."""
+    for g in meeting_twice(count):
+        design = lower(g, lanes=LANES)
+        assert max(c.depth for c in design.channels if c.rank is not None) <= 20, g.name
+
+
+def test_depths_do_not_grow_with_requests_or_caches():
+    def deepest(requests: int, filled: int) -> int:
+        given = {"batch": str(requests), "mean": str(filled), "stdev": "0", "data": "false"}
+        design = lower(programs.load("attention", given).graph)
+        return max(c.depth for c in design.channels if c.rank is not None)
+
+    assert deepest(2, 31) == deepest(64, 31) == deepest(2, 255)

@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "mask": (elements.mask_cols, elements.mask_rows, elements.mask_causal),
     "reshape": (structure.reshape,),
     "drop": (structure.drop,),
-    "partition": (structure.partition,),
+    "partition": (structure.partition, structure.partition_once),
     "reassemble": (structure.reassemble,),
     "expand": (
         structure.expand,
@@ -217,6 +217,7 @@ def test_units_keep_what_they_declare(make):
     assert found["epochs"] > 10
     assert bool(found["late"]) == (make in HOLDING), found
     waits = (
+        elements.accumulate,
         elements.matmul,
         elements.matmul_add,
         elements.cut_tile,

@@ -210,6 +210,18 @@ def partition(draw: Draw) -> Case:
     return alone(params, {"x": x, "sel": sel}, {"y": routed, "z": routed})
 
 
+def partition_once(draw: Draw) -> Case:
+    """One chunk of each innermost group goes to the first output."""
+    nested = draw.nested([OUTER, (1, 2, 3)], lambda: draw.tile(draw.one(ROWS), 2))
+    chosen = [np.arange(len(group)) == draw.one(range(len(group))) for group in nested]
+    both = [[np.array([one, not one]) for one in group] for group in chosen]
+    sel = to_beats(both, 1, bool), extents(0, OUTER, (1, 2, 3))
+    x = to_beats(nested, 3), extents(2, OUTER, (1, 2, 3), ROWS)
+    routed = [*x[1][:2], Extent(9, True, "E")]
+    params = Partition(consumers=2, level=2, surplus=False, once=(0,))
+    return alone(params, {"x": x, "sel": sel}, {"y": routed, "z": routed})
+
+
 def reassemble(draw: Draw) -> Case:
     chosen = draw.nested([OUTER, OUTER], lambda: draw.flags(2, 0.6))
     flat = [s for part in chosen for s in part]

@@ -28,6 +28,7 @@ class PartitionCircuit(Circuit):
             shares=shares if any(shares) else (),
             given=self.shares(node, shares),
             rests=rest is not None,
+            once=node.graph.routing(node.inputs[1]).once,
         )
         delay = params.delay(to.lanes)
         ys = {y: to.output(node, port, delay=delay) for port, y in enumerate(params.ys)}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ...hw.units.reassemble.params import Reassemble
+from ...ir.dtypes import Selector
 from ...ir.stream import Node, Stream
 from ...ir.wire import wire_levels
 from ..circuit import Circuit, circuits
@@ -20,7 +21,8 @@ class ReassembleCircuit(Circuit):
         level = wire_levels(node.inputs[0].dtype) + node.attrs["rank"]
         *xs, sel = node.inputs
         in_step = tuple(n for n, x in enumerate(xs) if _routed(x, n, _selectors(sel)))
-        params = Reassemble(len(xs), level, node.attrs["order"], in_step)
+        single = isinstance(sel.dtype, Selector) and sel.dtype.hot == 1
+        params = Reassemble(len(xs), level, node.attrs["order"], in_step, single)
         inputs = {name: to.input(node, index) for index, name in enumerate(params.inputs)}
         to.unit(node.name, params, **inputs, y=to.output(node))
 

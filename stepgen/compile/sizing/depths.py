@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import networkx as nx
 from networkx.algorithms.flow import edmonds_karp
@@ -12,8 +13,9 @@ from networkx.algorithms.flow import edmonds_karp
 from ...hw.design.pace import RUN, Extents
 from ...hw.design.table import Channel, Design
 from ...ir.errors import StepError
-from .network import Edge, Network
+from .network import Block, Edge, Network
 from .requirements import Choice, Requirement, requirements
+from .waits import Break, Waits, meet
 
 SOURCE, SINK = -2, -3
 """Source and sink of the flow network of a requirement."""
@@ -81,13 +83,54 @@ class Sizing:
         first = [self.cheapest(need, self.growth) for need in todo]
         order = sorted(range(len(todo)), key=lambda n: -first[n].bits)
         for n in order:
-            cut = self.cheapest(todo[n], self.growth)
-            if math.isinf(cut.bits):
-                raise self.unbounded(todo[n])
-            for edge in cut.edges:
-                depth = self.depth(todo[n], cut.choice, edge)
-                if edge.queue is None and self.growth(todo[n], cut.choice, edge):
-                    self.depths[edge.name] = int(depth)
+            self._meet(todo[n])
+
+    def _meet(self, need: Requirement) -> None:
+        """Meet one requirement: by space for what it awaits, or by breaking cycles of waits."""
+        cut = self.cheapest(need, self.growth)
+        if not cut.bits:
+            return
+        other = self.excluding(need)
+        if other.bits < cut.bits:
+            for choice, edge in other.edges:
+                self.depths[edge.name] = int(self.room(need.block, choice, edge))
+            return
+        if math.isinf(cut.bits):
+            raise self.unbounded(need)
+        for edge in cut.edges:
+            depth = self.depth(need, cut.choice, edge)
+            if edge.queue is None and self.growth(need, cut.choice, edge):
+                self.depths[edge.name] = int(depth)
+
+    def excluding(self, need: Requirement) -> Break:
+        """The cheapest depths that leave no cycle of waits through both inputs."""
+        block = need.block
+        choices = [
+            *(
+                Choice(level, 1, block.paces(clock, level))
+                for clock in _clocks(block, need.full, need.awaited)
+                for level in range(block.levels(clock) + 1)
+            ),
+            *(Choice(0, 1, one.paces) for one in block.numberings),
+        ]
+        meeting = [one for one in choices if meet(block, one, need.full, need.awaited)]
+        return Waits(need, partial(self.cost, block)).cheapest(meeting)
+
+    def room(self, block: Block, choice: Choice, edge: Edge) -> float:
+        """Beats of an epoch."""
+        pace = choice.pace(edge)
+        if pace is None:
+            return math.inf
+        # Nobody waits at another output of such a part, so ``DONE`` may wait upstream.
+        alone = choice.level == RUN and len(block.outs[edge.tail]) == 1
+        return pace.room(edge.extents) - alone
+
+    def cost(self, block: Block, choice: Choice, edge: Edge) -> float:
+        """Bits that an edge grows by to hold an epoch."""
+        pace = choice.pace(edge)
+        if edge.queue is not None:
+            return 0 if pace and edge.queue.takes(pace, 1) else math.inf
+        return self._grown(edge, self.room(block, choice, edge))
 
     def cheapest(self, need: Requirement, cost: Cost) -> Cut:
         """The choice and the cut that cost the least."""
@@ -117,7 +160,10 @@ class Sizing:
         if edge.queue is not None:
             pace = choice.pace(edge)
             return 0 if pace and edge.queue.takes(pace, choice.epochs) else math.inf
-        depth = self.depth(need, choice, edge)
+        return self._grown(edge, self.depth(need, choice, edge))
+
+    def _grown(self, edge: Edge, depth: float) -> float:
+        """Bits that a channel grows by to a depth."""
         channel = self.channels[edge.name]
         now = self.depths.get(edge.name, channel.depth)
         if depth <= now:
@@ -152,6 +198,19 @@ class Sizing:
         dims = [d.name for d in reversed(edge.extents) if math.isinf(d.bound)]
         unit = self.network.units[need.full.head].name
         return Unbounded(edge.name, need.awaited.name, unit, dims)
+
+
+def _clocks(block: Block, full: Edge, awaited: Edge) -> list[int]:
+    """Parts whose groups number what an edge carries, and what another one does or a part of it."""
+    found = []
+    above = block.above[full.tail]
+    tail = awaited.tail
+    while len(ins := block.ins[tail]) == 1:
+        if tail in above:
+            found.append(tail)
+        tail = ins[0].tail
+    clocks = (block.clock(full, edge) for edge in ins)
+    return [*found, *sorted({clock for clock in clocks if clock is not None})]
 
 
 def _cut(need: Requirement, choice: Choice, cost: Cost) -> Cut:

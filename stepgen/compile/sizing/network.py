@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import networkx as nx
 
-from ...hw.design.pace import RUN, Extents, Pace, Paces, Part, Queue
+from ...hw.design.pace import RUN, UNALIGNED, Extents, Pace, Paces, Part, Queue
 from ...hw.design.table import Design, Unit
 
 ROOT = -1
@@ -23,6 +24,22 @@ class Edge:
     head: int
     extents: Extents
     queue: Queue | None
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Epochs that several parts have in common.
+
+    Attributes
+    ----------
+    levels : dict of int to int
+        By part, the level of the groups it sends that are the epochs.
+    paces : dict of str to Pace
+        The paces of all edges downstream.
+    """
+
+    levels: dict[int, int]
+    paces: dict[str, Pace]
 
 
 class Network:
@@ -120,6 +137,7 @@ class Block:
         self._graph = graph
         self._dominators: dict[frozenset[int], dict[int, int]] = {}
         self._paces: dict[tuple[int, int], dict[str, Pace]] = {}
+        self._numbered: dict[tuple[int, int], dict[str, Pace]] = {}
 
     def sources(self, edge: Edge) -> set[int]:
         """The parts at which beats of an edge enter the block."""
@@ -154,23 +172,102 @@ class Block:
         """Paces of all edges downstream of a part, by the groups of `level` that it sends."""
         key = clock, level
         if key not in self._paces:
-            self._paces[key] = self._follow(clock, level)
+            starts = {clock: self.parts[clock].starts(level)}
+            self._paces[key] = self._follow(starts, run=level == RUN)
         return self._paces[key]
 
-    def _follow(self, clock: int, level: int) -> dict[str, Pace]:
+    @cached_property
+    def numberings(self) -> list[Numbering]:
+        """Epochs that parts have in common, of sources or of parts that renumber what they send.
+
+        Parts that take groups of two streams together number both alike: group n of one is
+        consumed with group n of the other. If all parts downstream do so, neither is further than
+        what waits for the other allows, as if one clock sent both.
+        """
+        found: list[Numbering] = []
+        for source in (n for n in self.order if not self.ins[n]):
+            for level in range(self.levels(source) + 1):
+                if any(one.levels.get(source) == level for one in found):
+                    continue
+                levels, paces = self._corresponding(source, level)
+                if all(self._agree(n, paces) for n in self.order):
+                    found.append(Numbering(levels, paces))
+        return found
+
+    def _corresponding(self, source: int, level: int) -> tuple[dict[int, int], dict[str, Pace]]:
+        """By part, the level of its groups that are consumed with those of a level of a source."""
+        levels: dict[int, int] | None = {source: level}
+        while levels:
+            known, paces = levels, self._jointly(levels)
+            levels = next(filter(None, (self._with(n, known, paces) for n in self.order)), None)
+        return known, paces
+
+    def _with(
+        self, part: int, levels: dict[int, int], paces: Mapping[str, Pace]
+    ) -> dict[int, int] | None:
+        """The levels, and that of one more part, from which inputs of a part come in step."""
+        known = {e.name for e in self.ins[part] if e.name in paces and paces[e.name].aligned}
+        if not known:
+            return None
+        for edge in self.ins[part]:
+            if edge.name in known:
+                continue
+            for n in self.order:
+                if n not in self.above[edge.tail] or n in levels:
+                    continue
+                if any(e.name in paces and paces[e.name].aligned for e in self.ins[n]):
+                    continue
+                for level in range(self.levels(n) + 1):
+                    pace = self._from(n, level).get(edge.name, UNALIGNED)
+                    if pace.aligned and self._agree(part, {**paces, edge.name: pace}, least=2):
+                        return levels | {n: level}
+        return None
+
+    def _from(self, part: int, level: int) -> dict[str, Pace]:
+        key = part, level
+        if key not in self._numbered:
+            self._numbered[key] = self._jointly({part: level})
+        return self._numbered[key]
+
+    def _agree(self, part: int, paces: Mapping[str, Pace], *, least: int = 0) -> bool:
+        """Whether the inputs of a part, `least` of them at least, have epochs in common."""
+        meets = self.parts[part].meets
+        picks = self.parts[part].picks
+        known = [(e.name, paces[e.name]) for e in self.ins[part] if e.name in paces]
+        found = [
+            (pace.level - meets.get(name, 0), pace.groups, pace.sparse)
+            for name, pace in known
+            if pace.aligned and name not in picks
+        ]
+        return len(found) >= least and len(set(found)) <= 1
+
+    def _jointly(self, levels: Mapping[int, int]) -> dict[str, Pace]:
+        """Paces of all edges downstream of sources that send independently of each other."""
+        return self._follow(
+            {
+                source: {
+                    name: replace(pace, opened=False, prompt=False)
+                    for name, pace in self.parts[source].starts(level).items()
+                }
+                for source, level in levels.items()
+            }
+        )
+
+    def _follow(self, starts: Mapping[int, Paces], *, run: bool = False) -> dict[str, Pace]:
+        """Paces downstream of parts whose outputs have known ones, or of a `run` as one epoch."""
         paces: dict[str, Pace] = {}
         for n in self.order:
-            if n not in self.below[clock]:
-                continue
             part = self.parts[n]
-            if n == clock:
-                made: Paces = part.starts(level)
-            else:
-                known = {e.name: paces[e.name] for e in self.ins[n] if e.name in paces}
+            known = {e.name: paces[e.name] for e in self.ins[n] if e.name in paces}
+            if n in starts:
+                made = starts[n]
+            elif known:
                 made = part.follow({k: replace(p, closed="") for k, p in known.items()})
+            else:
+                continue
             for edge in self.outs[n]:
                 pace = made[edge.name]
-                if level == RUN:
+                if run:
                     pace = Pace(RUN, replayed=pace.replayed, closed=pace.closed)
                 paces[edge.name] = pace.normal(edge.extents)
         return paces

@@ -78,31 +78,40 @@ def requirements(block: Block) -> Iterator[Requirement]:
     """All requirements of a block, except those that its structure meets."""
     seen = set()
     for joint in block.order:
-        if not block.parts[joint].waits:
-            continue
-        given = block.parts[joint].given
         for full in block.ins[joint]:
             for awaited in block.ins[joint]:
-                if awaited == full or awaited.name in given:
+                if awaited == full or never_waits(block, joint, full, awaited):
                     continue
                 clock = block.clock(full, awaited)
                 choices = _choices(block, clock, joint, full, awaited)
-                key = full.name, clock, tuple((c.level, c.epochs) for c in choices)
+                by = block.sources(full) | block.sources(awaited) if clock is None else {clock}
+                key = full.name, frozenset(by), tuple((c.level, c.epochs) for c in choices)
                 if choices and key not in seen:
                     seen.add(key)
                     yield Requirement(block, full, awaited, choices)
+
+
+def never_waits(block: Block, joint: int, full: Edge, awaited: Edge) -> bool:
+    """Whether a part does not wait at an input while another one is full."""
+    part = block.parts[joint]
+    if not part.waits or awaited.name in part.given:
+        return True
+    return _routed_together(block, joint, full, awaited)
 
 
 def _choices(
     block: Block, clock: int | None, joint: int, full: Edge, awaited: Edge
 ) -> tuple[Choice, ...]:
     """The clocks that bound when the awaited beats arrive; none if they never wait for `full`."""
-    if clock is None:
-        return (Choice(RUN, 1, {}),)
     meets = block.parts[joint].meets
     choices = []
-    for level in (*range(block.levels(clock) + 1), RUN):
-        paces = block.paces(clock, level)
+    if clock is None:
+        sources = block.sources(full) | block.sources(awaited)
+        known = [(0, one.paces) for one in block.numberings if sources <= one.levels.keys()]
+    else:
+        levels = (*range(block.levels(clock) + 1), RUN)
+        known = [(level, block.paces(clock, level)) for level in levels]
+    for level, paces in known:
         a, b = paces[full.name], paces[awaited.name]
         if not (a.aligned and b.aligned) or math.isinf(b.lag):
             continue
@@ -111,4 +120,58 @@ def _choices(
         if b.prompt:
             return ()
         choices.append(Choice(level, int(b.lag) + 1, paces))
+    if clock is None:
+        choices.append(Choice(RUN, 1, {}))
     return tuple(choices)
+
+
+def _routed_together(block: Block, joint: int, full: Edge, awaited: Edge) -> bool:
+    """Whether what a merge waits for never waits for the chunks that it does not take meanwhile.
+
+    If its selectors also routed the chunks, one that is there was named by a selector that is there
+    too. If moreover each selector names one consumer, the chunk that is there comes after the one
+    that is awaited, so the route has sent all of that.
+    """
+    part = block.parts[joint]
+    if full.name not in part.picks:
+        return False
+    selectors = next((e for e in block.ins[joint] if e.name not in part.picks), None)
+    if selectors is None:
+        return False
+    routes = [n for n in block.above[full.tail] if _is_route(block, n, selectors)]
+    if awaited == selectors:
+        return any(_first_inputs_lead(block, route, full) for route in routes)
+    return part.single and any(
+        _in_order(block, route, joint, full, awaited)
+        for route in routes
+        if route in block.above[awaited.tail]
+    )
+
+
+def _is_route(block: Block, part: int, selectors: Edge) -> bool:
+    """Whether a part routes by copies of selectors, which are sent in the same cycle."""
+    by = block.parts[part].routes_by
+    return any(e.name == by and e.tail == selectors.tail for e in block.ins[part])
+
+
+def _in_order(block: Block, route: int, joint: int, full: Edge, awaited: Edge) -> bool:
+    """Whether a merge waits for one chunk of a route while a later one of it is there."""
+    meets = block.parts[joint].meets
+    paces = block.paces(route, block.parts[route].meets[block.parts[route].inputs[0]])
+    a, b = paces[full.name], paces[awaited.name]
+    one_each = a.groups == 1 == b.groups and a.level == meets[full.name] == b.level
+    return a.aligned and b.aligned and one_each and b.lag == 0
+
+
+def _first_inputs_lead(block: Block, route: int, edge: Edge) -> bool:
+    """Whether an edge lies below a route by first inputs alone.
+
+    No part sends a beat of an epoch before it has one of its first input. Of others it may.
+    """
+    while edge.tail != route:
+        part = block.parts[edge.tail]
+        above = [e for e in block.ins[edge.tail] if e.name == part.inputs[0]]
+        if not above or part.picks:
+            return False
+        edge = above[0]
+    return True

@@ -192,6 +192,12 @@ class Part:
         Whether it may wait at one input while another has a beat.
     given : tuple of str
         Inputs whose beats are there as soon as those of the others are: it never waits for them.
+    routes_by : str
+        Selectors that decide where the chunks of its first input go.
+    picks : tuple of str
+        Inputs from which it takes chunks as selectors say, which are its other input.
+    single : bool
+        Whether such a selector names one input at most.
     """
 
     inputs: tuple[str, ...]
@@ -205,6 +211,9 @@ class Part:
     turn: int = 1
     waits: bool = True
     given: tuple[str, ...] = ()
+    routes_by: str = ""
+    picks: tuple[str, ...] = ()
+    single: bool = False
 
     def starts(self, level: int) -> Paces:
         """The paces of the outputs against the groups of `level` that the part sends."""

@@ -150,10 +150,15 @@ class Accumulate(UnitParams):
             chunk = beats.moved(self.level, TILE_LEVELS - self.level)
             return {state: replace(chunk, opened=False, replayed="", closed=chunk.replayed)}
 
+        def send(paces: Paces) -> Paces:
+            tile = paces[state]
+            whole = state if tile.count(extents[y], TILE_LEVELS) == 1 else ""
+            return {y: replace(tile, closed=whole)}
+
         queue = Queue(extents[y], [(TILE_LEVELS, 1)])
         return [
             Part(xs, (state,), fold, queues={state: queue}),
-            Part((state,), (y,), copied(y)),
+            Part((state,), (y,), send),
         ]
 
 

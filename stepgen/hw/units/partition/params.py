@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...design.formats import Format, misfit
-from ...design.pace import Extents, Pace, Paces, Part, copied
+from ...design.pace import RUN, Extents, Pace, Paces, Part, copied
 from ...design.params import UnitParams, numbered
 from ...design.table import Design, Unit, index_bits
 
@@ -39,6 +39,8 @@ class Partition(UnitParams):
         once, to ``rest``: the reference, and above it the number.
     rests : bool
         Whether they may lack any.
+    once : tuple of int
+        Outputs that one selector of each innermost group names.
     """
 
     consumers: int
@@ -47,6 +49,7 @@ class Partition(UnitParams):
     shares: tuple[int, ...] = ()
     given: int = 0
     rests: bool = False
+    once: tuple[int, ...] = ()
 
     kind: ClassVar = "partition"
     main: ClassVar = "route"
@@ -89,19 +92,26 @@ class Partition(UnitParams):
         x_name, sel_name = unit.inputs["x"], unit.inputs["sel"]
         y_names = tuple(unit.outputs[port] for port in self.ys)
 
-        def routed(x: Pace, dims: Extents, base: int) -> Pace:
+        def routed(x: Pace, dims: Extents, base: int, *, once: bool) -> Pace:
+            each = once and base < x.level < RUN
             if x.level > base:
-                x = replace(x, groups=x.count(dims, base), level=base, opened=False, prompt=False)
-            return replace(x.moved(0, self.level - base), sparse=True, replayed="")
+                groups = x.count(dims, base + each)
+                x = replace(x, groups=groups, level=base, opened=False, prompt=False)
+            sparse = not each or x.sparse or any(d.may_be_empty for d in dims[base + 1 : x.level])
+            return replace(x.moved(0, self.level - base), sparse=sparse, replayed="")
 
-        def follow(paces: Paces) -> Paces:
+        def sent(paces: Paces, *, once: bool) -> Pace:
             x, sel = paces.get(x_name), paces.get(sel_name)
             if x is not None:
-                y = routed(x, extents[x_name], self.level).after(sel)
-            else:
-                assert sel is not None
-                y = routed(sel, extents[sel_name], 0)
-            return copied(*y_names)({x_name: y})
+                return routed(x, extents[x_name], self.level, once=once).after(sel)
+            assert sel is not None
+            return routed(sel, extents[sel_name], 0, once=once)
+
+        def follow(paces: Paces) -> Paces:
+            made = {once: sent(paces, once=once) for once in (False, True)}
+            some = copied(*y_names)({x_name: made[False]})
+            one = copied(*y_names)({x_name: made[True]})
+            return {y: (one if n in self.once else some)[y] for n, y in enumerate(y_names)}
 
         return [
             Part(
@@ -111,5 +121,6 @@ class Partition(UnitParams):
                 meets={x_name: self.level},
                 clock=x_name,
                 start=lambda x: follow({x_name: x}),
+                routes_by=sel_name,
             )
         ]

@@ -30,12 +30,15 @@ class Reassemble(UnitParams):
     in_step : tuple of int
         Inputs whose chunks were routed by the same selectors, so that they come in the order in
         which they are taken. Of others all may come before the first that is taken.
+    single : bool
+        Whether a selector names one input at most.
     """
 
     producers: int
     level: int
     order: Literal["index", "arrival"]
     in_step: tuple[int, ...] = ()
+    single: bool = False
 
     kind: ClassVar = "reassemble"
     main: ClassVar = "merge"
@@ -90,5 +93,7 @@ class Reassemble(UnitParams):
                 follow,
                 meets=meets,
                 keeps={sel_name: 1},
+                picks=tuple(xs),
+                single=self.single,
             )
         ]
