@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import stepgen as sg
 
 from ...ir.stream import Stream
-from .plain import columns_of, draw
+from .drawing import columns_of
+from .plain import draw
 from .reconvergent import Bounded
 
 
@@ -34,7 +35,7 @@ class Meeting(Bounded):
 
     def one(self) -> Stream:
         """A stream that was made before."""
-        return self.pick(*self.pool)
+        return self.pool[self.number(0, len(self.pool) - 1)]
 
     def two(self) -> list[Stream]:
         """Two that may have no common source."""
