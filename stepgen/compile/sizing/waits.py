@@ -54,20 +54,16 @@ class Waits:
 
     def __init__(self, need: Requirement, cost: Cost) -> None:
         self.need, self.cost = need, cost
+        self.growing = True
 
     def cheapest(self, choices: Sequence[Choice]) -> Break:
         """The edges that break all cycles with the fewest bits.
 
         Cycles that leave what the epochs of a choice number are broken by those of a later choice.
         """
-        start, found = (self.need.awaited, False), NEVER
-        for n, choice in enumerate(choices):
-            others = [*choices[n + 1 :], WHOLE]
-            one = self._by([start], choice, others, (), {self.need.full.head})
-            found = min(found, one, key=attrgetter("bits"))
-            if not found.bits:
-                break
-        return found
+        start, joint = (self.need.awaited, False), {self.need.full.head}
+        tries = [(one, [*choices[n + 1 :], WHOLE]) for n, one in enumerate(choices)]
+        return self._best([start], tries, (), joint)
 
     def _elsewhere(
         self,
@@ -80,13 +76,31 @@ class Waits:
         there = {_waiting(wait) for wait in leaving}
         if len(there) == 1:  # no part waits twice on a cycle
             visited = visited | there
-        found = NEVER
-        for n, choice in enumerate(choices):
-            if all(_numbered(choice, wait) for wait in before):
-                one = self._by(leaving, choice, choices[n + 1 :], before, visited)
+        tries = [
+            (one, choices[n + 1 :])
+            for n, one in enumerate(choices)
+            if all(_numbered(one, wait) for wait in before)
+        ]
+        return self._best(leaving, tries, before, visited)
+
+    def _best(
+        self,
+        starts: Sequence[Wait],
+        tries: Sequence[tuple[Choice, Sequence[Choice]]],
+        before: Collection[Wait],
+        visited: set[int],
+    ) -> Break:
+        """The cheapest of several choices; one that costs nothing is found without a flow."""
+        growing, found = self.growing, NEVER
+        for self.growing in (False, True) if growing else (False,):
+            for choice, others in tries:
+                one = self._by(starts, choice, others, before, visited)
                 found = min(found, one, key=attrgetter("bits"))
+                if not found.bits:
+                    break
             if not found.bits:
                 break
+        self.growing = growing
         return found
 
     def _by(
@@ -112,7 +126,10 @@ class Waits:
             bits = self.cost(choice, edge) if for_space else math.inf
             if not bits:
                 continue
-            flows.add_edge((wait, False), (wait, True), capacity=bits)
+            if for_space and edge == self.need.full and not self.growing:
+                return NEVER
+            if self.growing:
+                flows.add_edge((wait, False), (wait, True), capacity=bits)
             if for_space and edge == self.need.full:
                 flows.add_edge((wait, True), CLOSED, capacity=math.inf)
                 continue
@@ -120,7 +137,8 @@ class Waits:
                 if for_space and not after[1] and not meet(self.need.block, choice, edge, after[0]):
                     leaving.append(after)
                     continue
-                flows.add_edge((wait, True), (after, False), capacity=math.inf)
+                if self.growing:
+                    flows.add_edge((wait, True), (after, False), capacity=math.inf)
                 todo.append(after)
         beyond = Break(0)
         if leaving:
@@ -130,10 +148,10 @@ class Waits:
         for wait in starts:
             flows.add_edge(START, (wait, False), capacity=math.inf)
         try:
-            bits, (near, _) = nx.minimum_cut(flows, START, CLOSED, flow_func=edmonds_karp)
+            bits, (near, far) = nx.minimum_cut(flows, START, CLOSED, flow_func=edmonds_karp)
         except nx.NetworkXUnbounded:
             return NEVER
-        edges = [w[0] for w in seen if (w, False) in near and (w, True) in flows.nodes - near]
+        edges = [w[0] for w in seen if (w, False) in near and (w, True) in far]
         return Break(bits + beyond.bits, (*((choice, edge) for edge in edges), *beyond.edges))
 
     def _after(self, edge: Edge, for_space: bool, visited: set[int]) -> Iterator[Wait]:
