@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from stepgen.ir import operator
-from stepgen.ir.arguments import ADDRESS_BITS, Address, checked, shown, take
+from stepgen.ir.arguments import Address, checked, shown, take
 from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import STORED, DataType, ElementName, ElementType, Selector, TupleType
 from stepgen.ir.dtypes import element as as_element
@@ -184,13 +184,7 @@ class Graph:
         if base is not None and base < 0:
             raise StepError(f"{prefix} its address can't be {base}")
         tensor = Tensor(self, name, shape, as_element(element, STORED), base)
-        if (base or 0) + tensor.bytes > 1 << ADDRESS_BITS:
-            where = "" if base is None else f" at {base}"
-            raise StepError(
-                f"{prefix} {tensor.bytes} bytes{where} do not fit into the {ADDRESS_BITS} bits of "
-                f"an address"
-            )
-        tensor.check_apart(prefix, self.tensors.values())
+        tensor.check_place(prefix, self.tensors.values())
         self.tensors[name] = tensor
         return tensor
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from stepgen.ir.arguments import checked
+from stepgen.ir.arguments import ADDRESS_BITS, checked
 from stepgen.ir.dtypes import ElementType
 from stepgen.ir.errors import StepError
 from stepgen.ir.where import user_line
@@ -50,8 +50,8 @@ class Tensor:
                 f"{self.element} end within a byte"
             )
 
-    def check_apart(self, prefix: str, others: Iterable[Tensor]) -> None:
-        """Check that the address that a tensor is given is one, and not another tensor's too.
+    def check_place(self, prefix: str, others: Iterable[Tensor]) -> None:
+        """Check that a tensor fits into the addresses, and does not overlap others.
 
         Parameters
         ----------
@@ -63,8 +63,14 @@ class Tensor:
         Raises
         ------
         StepError
-            If it is not.
+            If it does not fit, begins within a bus word or overlaps another.
         """
+        if (self.base or 0) + self.bytes > 1 << ADDRESS_BITS:
+            where = "" if self.base is None else f" at {self.base}"
+            raise StepError(
+                f"{prefix} {self.bytes} bytes{where} do not fit into the {ADDRESS_BITS} bits of "
+                f"an address"
+            )
         if self.base is None:
             return
         if self.base % WORD:

@@ -126,7 +126,7 @@ class Program(Drawing):
         if not dims:
             x, dims = x.reshape(chunk=self.number(2, 4), pad=self.pad(x, 3))[0], [0]
         dim = self.pick(*dims)
-        extent = x.dim(dim).static
+        extent = x.dim(dim).static or 0
         first = self.number(1, extent - 1)
         rest = (extent - first,) if self.number(0, 1) else (1,) * (extent - first)
         parts = x.split((first, *rest), dim=dim)
