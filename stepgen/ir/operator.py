@@ -19,7 +19,7 @@ import sympy
 
 from stepgen.ir import registry
 from stepgen.ir.arguments import checked
-from stepgen.ir.dims import Dim, Symbols, show_shape
+from stepgen.ir.dims import Dim, Symbols, indicators, show_shape
 from stepgen.ir.dtypes import ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.methods import Methods
@@ -157,7 +157,30 @@ class Call:
         for index, (left, right) in enumerate(zip(a, b, strict=True)):
             if not left.same(right):
                 level = lowest + len(a) - 1 - index
-                self.fail(f"{shapes}, which differ in dim D{level}, {left} against {right}")
+                hint = self._never_empty(left, right, [a, b])
+                self.fail(f"{shapes}, which differ in dim D{level}, {left} against {right}{hint}")
+
+    def _never_empty(self, left: Dim, right: Dim, shapes: Sequence[Sequence[Dim]]) -> str:
+        """What makes ``min(1, n)`` equal to 1, for the message, if that is how two dims differ."""
+        for one, other, shape in ((left, right, shapes[0]), (right, left, shapes[1])):
+            flags = [f for f in indicators(one.expr) if f not in indicators(other.expr)]
+            if flags and one.expr == sympy.Mul(other.expr, *flags):
+                return self._hint(flags, show_shape(shape))
+        return ""
+
+    def _hint(self, flags: Sequence[sympy.Expr], shape: str) -> str:
+        symbols = {s for flag in flags for s in flag.free_symbols}
+        names = " or ".join(sorted(map(str, symbols)))
+        inputs = self.graph.inputs.values()
+        declared = {
+            s for x in inputs for d in (*x.shape, *x.dtype.dims) for s in d.expr.free_symbols
+        }
+        positive = f"declare {names} with positive=True if it never is, or "
+        return (
+            f": where {names} is 0 there is none; {positive if symbols <= declared else ''}load "
+            f"the other stream with ref=s, where s has shape {shape}, as has "
+            f"x.promote().accum(fn.count(), rank=1)"
+        )
 
 
 class Sizes(Protocol):
