@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,7 +36,7 @@ def command(
     loaded = program.load(draw=False)
     design = hardware.experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)
-    dims, numbers = _numbers(program, loaded, costs)
+    dims, numbers, missing = _numbers(program, loaded, costs)
     outdated = program.tell_outdated(loaded, json=json)
     if json:
         console.show_json({**_document(costs, dims, numbers), "outdated": outdated})
@@ -57,31 +56,34 @@ def command(
         )
     else:
         open_dims = [s.name for s in costs.symbols if s.name not in dims]
-        console.show(f"no numbers: the inputs do not determine {', '.join(open_dims)}")
+        why = missing or f"the inputs do not determine {', '.join(open_dims)}"
+        console.show(f"no numbers: {why}")
 
 
 def _numbers(
     options: ProgramOptions, program: Program, costs: Metrics
-) -> tuple[dict[str, int], dict[str, Any]]:
-    """Dims as far as the inputs determine them, and the totals where all are known.
+) -> tuple[dict[str, int], dict[str, Any], str]:
+    """Dims as far as the inputs determine them, the totals where all are known, or what is missing.
 
     Inputs that the program does not return are drawn only where dims depend on them.
     """
     from stepgen.program import values
     from stepgen.program.inputs import NotDrawn
 
-    dims = values.dims(program, costs.symbols, run=False)
+    dims, missing = values.dims(program, costs.symbols, run=False), ""
     if len(dims) < len(costs.symbols):
-        with suppress(NotDrawn):
+        try:
             dims = values.dims(options.load(), costs.symbols)
+        except NotDrawn as error:
+            missing = str(error)
     if len(dims) < len(costs.symbols):
-        return dims, {}
+        return dims, {}, missing
     given = {s: dims[s.name] for s in costs.symbols}
     names = ("traffic", "memory", "flops")
     numbers = {name: _plain(getattr(costs, name).subs(given)) for name in names}
     traffic = numbers["traffic"]
     intensity = round(numbers["flops"] / traffic, 3) if traffic else None
-    return dims, {**numbers, "intensity": intensity}
+    return dims, {**numbers, "intensity": intensity}, ""
 
 
 def _plain(value: Any) -> int | float:

@@ -65,6 +65,12 @@ class ProgramOptions:
         metavar="FILE.py",
     )
     seed: int = option("Seed of drawn inputs and of stalls.", default=0, type=click.IntRange(0))
+    dims: Sequence[str] = option(
+        "Extent of a dynamic dim of drawn inputs; repeatable.",
+        "--dim",
+        multiple=True,
+        metavar="NAME=N",
+    )
     transforms: Sequence[str] = option(
         "Transform the program first, as in time_multiplex:regions=8; repeatable.",
         "--transform",
@@ -87,6 +93,7 @@ class ProgramOptions:
             inputs=self.inputs,
             imports=self.imports,
             seed=self.seed,
+            dims=pairs(self.dims, "--dim"),
             draw=draw,
             tensors=tensors,
         )

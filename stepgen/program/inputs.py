@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import sympy
 
 from ..ir.dtypes import STORED, DataType, Selector, Tile, address
 from ..ir.errors import StepError
@@ -58,8 +59,61 @@ def check(graph: Graph, inputs: Mapping[str, Any]) -> None:
             as_matrix(graph.tensors[name], value)
 
 
+def extents(graph: Graph, texts: Mapping[str, str], given: Collection[str]) -> dict[str, int]:
+    """Read the extents of dynamic dims of drawn inputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    texts : mapping of str to str
+        Extents by the names of dims.
+    given : collection of str
+        Names of the inputs that are not drawn.
+
+    Returns
+    -------
+    dict of str to int
+
+    Raises
+    ------
+    StepError
+        If no input has a dim of this name, none of those that have it is drawn, or the dim can't
+        have this extent.
+    """
+    having: dict[sympy.Symbol, list[str]] = {}
+    bounds: dict[sympy.Symbol, int | None] = {}
+    for name, stream in graph.inputs.items():
+        for dim in (*stream.shape, *stream.dtype.dims):
+            bounds[dim.expr] = dim.bound
+            for symbol in dim.expr.free_symbols:
+                having.setdefault(symbol, []).append(name)
+    known = {symbol.name: symbol for symbol in having}
+    found = {}
+    for name, text in texts.items():
+        if name not in known:
+            some = f"only {', '.join(sorted(known))}" if known else "none at all"
+            raise StepError(f"--dim {name}: inputs of {graph.name} have no such dim, {some}")
+        symbol = known[name]
+        if all(one in given for one in having[symbol]):
+            some = " and ".join(dict.fromkeys(having[symbol]))
+            raise StepError(f"--dim {name} is for drawn inputs, and {some} is given")
+        low, high = int(symbol.is_positive is True), bounds.get(symbol)
+        whole = text.isascii() and text.isdecimal() and len(text) < 20
+        if not whole or int(text) < low or (high is not None and int(text) > high):
+            limit = f"of at least {low}" if high is None else f"within {low}..{high}"
+            raise StepError(f"--dim {name} takes an integer {limit}, not {text!r}")
+        found[name] = int(text)
+    return found
+
+
 def complete(
-    graph: Graph, inputs: Mapping[str, Any], seed: int = 0, *, tensors: bool = True
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    seed: int = 0,
+    *,
+    tensors: bool = True,
+    dims: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Draw missing inputs.
 
@@ -74,6 +128,8 @@ def complete(
         one is given.
     tensors : bool
         Whether to draw the contents of tensors; those of addresses are always drawn.
+    dims : mapping of str to int, optional
+        Extents of dynamic dims of drawn streams, by name.
 
     Returns
     -------
@@ -83,7 +139,7 @@ def complete(
     Raises
     ------
     StepError
-        If a stream is missing whose shape is decided at run time.
+        If a stream is missing with a dynamic dim that has no extent.
     """
     check(graph, inputs)
     found = dict(inputs)
@@ -97,7 +153,7 @@ def complete(
             continue
         rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
         if stream is not None:
-            found[name] = _stream(rng, name, stream)
+            found[name] = _stream(rng, name, stream, dims or {})
         elif (
             (tensors or graph.tensors[name].element == address)
             and uses.get(name)
@@ -108,15 +164,20 @@ def complete(
     return found
 
 
-def _stream(rng: np.random.Generator, name: str, stream: Stream) -> Array:
+def _stream(
+    rng: np.random.Generator, name: str, stream: Stream, extents: Mapping[str, int]
+) -> Array:
     dtype = stream.dtype
-    dims = [d.static for d in (*stream.shape, *dtype.dims)]
-    shape = [d for d in dims if d is not None]
-    if len(shape) < len(dims) or not isinstance(dtype, Tile | Selector):
+    exprs = [d.expr for d in (*stream.shape, *dtype.dims)]
+    symbols = sorted({s for expr in exprs for s in expr.free_symbols}, key=str)
+    if missing := [s.name for s in symbols if s.name not in extents]:
+        options = " ".join(f"--dim {dim}=..." for dim in missing)
         raise NotDrawn(
-            f"the input {name} is {stream}, which can't be drawn: the program must return it, or "
-            f"give it in a file with --inputs"
+            f"the input {name} is {stream}, which can't be drawn: say how large it is with "
+            f"{options}, return it from the program, or give it in a file with --inputs"
         )
+    shape = [int(expr.subs({s: extents[s.name] for s in symbols})) for expr in exprs]
+    assert isinstance(dtype, Tile | Selector)
     if isinstance(dtype, Selector):
         check_memory(8 * dtype.n * math.prod(shape), f"drawing {name}, {stream},")
         return _masks(rng, shape, dtype)

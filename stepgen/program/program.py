@@ -69,6 +69,7 @@ def load(
     inputs: Path | None = None,
     imports: Iterable[Path] = (),
     seed: int = 0,
+    dims: Mapping[str, str] | None = None,
     draw: bool = True,
     tensors: bool = True,
 ) -> Program:
@@ -91,6 +92,8 @@ def load(
         Python files that define functions, operators and units of a saved graph or design.
     seed : int
         Seed of drawn inputs; passed to a function with a parameter of this name.
+    dims : mapping of str to str, optional
+        Extents of dynamic dims of drawn inputs, as texts.
     draw : bool
         Whether to draw the inputs that are missing.
     tensors : bool
@@ -115,9 +118,10 @@ def load(
         graph.check()
         program_inputs.check(graph, own)
         given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
+        extents = program_inputs.extents(graph, dims or {}, given)
         found = given
         if draw:
-            found = program_inputs.complete(graph, given, seed, tensors=tensors)
+            found = program_inputs.complete(graph, given, seed, tensors=tensors, dims=extents)
         return Program(graph, found, name, frozenset(given), design)
 
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command

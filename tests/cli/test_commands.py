@@ -117,7 +117,23 @@ def test_metrics_of_any_number_of_rows(stepgen, here):
     said = stepgen("metrics free.py:free")
     assert said.code == 0
     assert "4*N" in said.out
-    assert said.out.rstrip().endswith("no numbers: the inputs do not determine N")
+    assert re.search(r"^no numbers: the input x is .*N.*--dim N=\.\.\., return it", said.out, re.M)
+    numbers = stepgen("metrics free.py:free --dim N=7 --json").json
+    assert (numbers["dims"], numbers["numbers"]["flops"]) == ({"N": 7}, 4 * 7)
+
+
+def test_dims_of_drawn_inputs(stepgen, here):
+    assert stepgen("run p.py:dynamic --dim N=7 --save-inputs in.npz").code == 0
+    stops = np.load(here / "in.npz")["x/stops"]
+    for command in ("run", "time", "simulate", "metrics"):
+        drawn = stepgen(f"{command} p.py:dynamic --dim N={len(stops)} --json")
+        assert drawn.code == 0
+        assert drawn.json == stepgen(f"{command} p.py:dynamic --inputs in.npz --json").json
+    said = stepgen("run p.py:dynamic --dim N=7 --inputs in.npz")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.endswith("stepgen: --dim N is for drawn inputs, and x is given\n")
+    assert stepgen("verilog p.py:dynamic -o rtl").code == 0
+    assert stepgen("run rtl --dim N=2 --json").json["streams"]["y"]["values"] == 2
 
 
 def test_run(stepgen, here):

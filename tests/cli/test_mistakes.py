@@ -66,7 +66,8 @@ MISTAKES = [
     ("show moe --lengths n.csv", "moe.py:moe takes no lengths: it has no parameter of that name"),
     ("show attention --lengths nix.csv", "can't read the list of lengths nix.csv: No such file .*"),
     # Inputs
-    ("run p.py:dynamic", "the input x is .*N.*can't be drawn.*--inputs"),
+    ("run p.py:dynamic", "the input x is .*N.*can't be drawn: .* --dim N=.*--inputs"),
+    ("verilog p.py:dynamic --dim M=3", "--dim M: inputs of dynamic have no such dim, only N"),
     ("run p.py:layer --inputs nix.npz", "can't read the inputs nix.npz: No such file or .*"),
     ("run p.py:layer --inputs p.py", "p.py holds no inputs: it is no .npz file of plain arrays"),
     ("run p.py:layer --inputs wrong.npz", r"tensor w has shape \[8, 4\], but .* \[4, 8\]"),

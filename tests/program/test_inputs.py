@@ -10,6 +10,8 @@ from stepgen.program import inputs
 from stepgen.semantics import executor
 from stepgen.semantics.tokens import encode
 
+EXTENTS = {"rows": 2, "N": 5, "R": 0, "M": 1}
+
 
 def graph():
     g = sg.Graph("p")
@@ -65,11 +67,60 @@ def test_selectors_of_any_number():
 
 def test_a_dynamic_stream_is_not_drawn():
     sentence = (
-        "the input a is Stream[bf16 1x2; N, R], which can't be drawn: the program must return it, "
-        "or give it in a file with --inputs"
+        "the input a is Stream[bf16 1x2; N, R], which can't be drawn: say how large it is with "
+        "--dim N=... --dim R=..., return it from the program, or give it in a file with --inputs"
     )
     with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
         inputs.complete(ragged(), {})
+
+
+def test_dynamic_streams_of_given_extents_are_drawn():
+    rows, groups = sg.dynamic("rows", bound=3), sg.dynamic("N", positive=True)
+    shapes = [(groups,), (groups, 2), (3, sg.ragged("R", bound=4)), (groups, "M")]
+    kinds = [sg.int8[1, 2], sg.int8[rows, 2], sg.bool_[1, 1], sg.Selector(3)]
+    for shape in shapes:
+        for kind in kinds:
+            g = sg.Graph("p")
+            x = g.input("x", kind, shape)
+            g.output(x.promote(), "y")
+            named = {s.name for d in (*x.shape, *kind.dims) for s in d.expr.free_symbols}
+            texts = {name: str(n) for name, n in EXTENTS.items() if name in named}
+            for n in texts:
+                others = {name: EXTENTS[name] for name in texts if name != n}
+                with pytest.raises(inputs.NotDrawn, match=f"with --dim {n}=..., return"):
+                    inputs.complete(g, {}, dims=others)
+            drawn = inputs.complete(g, {}, dims=inputs.extents(g, texts, ()))
+            own = [EXTENTS.get(str(d), d.static) for d in (*x.shape, *kind.dims)]
+            assert list(drawn["x"].shape) == own + [3] * isinstance(kind, sg.Selector)
+            executor.run(g, drawn)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("M", "1", "--dim M: inputs of q have no such dim, only N, R"),
+        ("N", "-1", "--dim N takes an integer of at least 0, not '-1'"),
+        ("N", "1.5", "--dim N takes an integer of at least 0, not '1.5'"),
+        ("N", "9" * 25, f"--dim N takes an integer of at least 0, not '{'9' * 25}'"),
+    ],
+)
+def test_wrong_extents(name, text, sentence):
+    with pytest.raises(StepError, match=f"^{re.escape(sentence)}$"):
+        inputs.extents(ragged(), {name: text}, ())
+
+
+def test_extents_that_dims_cannot_have():
+    g = sg.Graph("p")
+    g.input("x", sg.int8[1, 2], (sg.dynamic("n", bound=4, positive=True),))
+    for text in "05":
+        with pytest.raises(
+            StepError, match=rf"^--dim n takes an integer within 1\.\.4, not '{text}'$"
+        ):
+            inputs.extents(g, {"n": text}, ())
+    with pytest.raises(StepError, match=r"^--dim n is for drawn inputs, and x is given$"):
+        inputs.extents(g, {"n": "2"}, {"x"})
+    with pytest.raises(StepError, match=r"^--dim n: inputs of s have no such dim, none at all$"):
+        inputs.extents(sg.Graph("s"), {"n": "2"}, ())
 
 
 def test_wrong_names_and_shapes():
