@@ -90,7 +90,7 @@ class SystemGraph(Graph):
         self._check_names()
         for name, tensor in self.tensors.items():
             others = [other for other in self.tensors.values() if other.name != name]
-            tensor.check_apart(f"{self.where}: tensor {name}:", others)
+            tensor.check_place(f"{self.where}: tensor {name}:", others)
 
     @property
     def nodes(self) -> list[Node]:  # type: ignore[override]
