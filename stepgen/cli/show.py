@@ -13,6 +13,7 @@ from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
 if TYPE_CHECKING:
     from stepgen.hw.design.table import Design
+    from stepgen.ir.graph import Graph
 
 
 @grouped
@@ -40,7 +41,21 @@ def command(
 
         print(dumps(loaded.graph))
     else:
-        print(loaded.graph)
+        _graph(loaded.graph)
+
+
+def _graph(graph: Graph) -> None:
+    """Print operators, and why those that are marked have no circuit as they are used."""
+    from stepgen.compile.limits import without_circuit
+    from stepgen.ir.show import show_graph
+    from stepgen.ir.system import SystemGraph
+
+    reasons = without_circuit(graph)
+    print(graph if isinstance(graph, SystemGraph) else show_graph(graph, reasons))
+    if reasons:
+        print("\n! has no circuit as it is used here:")
+    for reason in reasons.values():
+        print(f"  {reason}")
 
 
 def _design(table: Design, *, json: bool) -> None:

@@ -408,6 +408,21 @@ def rows_of(
     graph: Graph, *, lanes: int = LANES, bus: Bus | None = None
 ) -> Callable[[Stored], Lowering]:
     """What makes the rows of a design from what is known of its memories, as for `lower`."""
+    begin = begun(graph, lanes=lanes, bus=bus)
+
+    def rows(stored: Stored) -> Lowering:
+        lowering = begin(stored)
+        for node in lowering.graph.nodes:
+            lowering.lower(node)
+        return lowering
+
+    return rows
+
+
+def begun(
+    graph: Graph, *, lanes: int = LANES, bus: Bus | None = None
+) -> Callable[[Stored], Lowering]:
+    """The same before any operator was lowered."""
     graph.check()
     hazards(graph)
     check_lanes(lanes)
@@ -416,11 +431,4 @@ def rows_of(
     plain, others = reread(plain)
     names |= others
     port = widened(bus or Bus(), regions)
-
-    def rows(stored: Stored) -> Lowering:
-        lowering = Lowering(plain, lanes, port, regions, names, stored)
-        for node in plain.nodes:
-            lowering.lower(node)
-        return lowering
-
-    return rows
+    return lambda stored: Lowering(plain, lanes, port, regions, names, stored)

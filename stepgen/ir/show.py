@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -11,20 +11,23 @@ from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream
 
 
-def show_graph(graph: Graph) -> str:
+def show_graph(graph: Graph, marked: Collection[str] = ()) -> str:
     """One line per output of every node: name, operator, inputs, parameters, type.
 
     Parameters
     ----------
     graph : Graph
         Complete or not.
+    marked : collection of str
+        Names of nodes whose lines begin with an exclamation mark.
     """
     rows = [row for node in graph.nodes for row in _rows(node)]
+    marks = ["!" if node.name in marked else " " for node in graph.nodes for _ in _rows(node)]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
     lines = [f"graph {graph.name}"]
     lines += [f"  tensor {name}: {type_}" for name, type_ in _tensors(graph)]
-    for name, type_, made in rows:
-        lines.append(f"  {name:{widths[0]}}  {type_:{widths[1]}}  {made}".rstrip())
+    for mark, (name, type_, made) in zip(marks, rows, strict=True):
+        lines.append(f"{mark} {name:{widths[0]}}  {type_:{widths[1]}}  {made}".rstrip())
     for name, type_, source in _feedbacks(graph):
         lines.append(f"  feedback {name} from {source}: {type_}")
     return "\n".join(lines)

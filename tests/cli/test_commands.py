@@ -56,6 +56,15 @@ def test_version_and_bare_call(stepgen):
     assert stepgen("--version").out.startswith("stepgen")
 
 
+def test_show_marks_what_has_no_circuit(stepgen):
+    said = stepgen("show p.py:soft")
+    assert (said.code, re.findall(r"^! (\w+) ", said.out, re.M)) == (0, ["map_0", "has"])
+    _, reasons = said.out.split("\n\n! has no circuit as it is used here:\n")
+    refused = stepgen("time p.py:soft").err.splitlines()[-1].removeprefix("stepgen: ")
+    assert reasons == f"  {refused}\n"
+    assert "!" not in stepgen("show p.py:layer").out
+
+
 def test_show(stepgen):
     said = stepgen("show p.py:layer")
     assert said.code == 0
