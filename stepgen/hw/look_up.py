@@ -130,7 +130,7 @@ class Seek(wiring.Component):
             fire.eq(valid & self.o.ready),
             take.eq(self.starts.valid & (~valid | (fire & last))),
             self.starts.ready.eq(take),
-            length_code.eq(length - 1),
+            length_code.eq((length - 1)[: len(length)]),
             self.o.valid.eq(fire),
             self.o.payload.eq(Cat(length_code, (self.base + address)[: self.address_bits])),
         ]

@@ -222,7 +222,7 @@ class _Walk(wiring.Component):
         length_code = Signal(LENGTH_BITS)
         fire = Signal()
         m.d.comb += [
-            length_code.eq(length - 1),
+            length_code.eq((length - 1)[: len(length)]),
             fire.eq(self.go & self.o.ready),
             self.o.valid.eq(fire),
             self.o.payload.eq(Cat(length_code, (self.base + address)[: self.address_bits])),
