@@ -28,18 +28,19 @@ def required(packages: Iterable[str], found: set[str] | None = None) -> set[str]
 
 
 class Environment:
-    """A virtual environment that has nothing but `PACKAGES`, linked from this one.
+    """A virtual environment that has nothing but some packages, linked from this one.
 
     Parameters
     ----------
     folder : Path
+    packages : iterable of str
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, packages: Iterable[str] = PACKAGES):
         venv.create(folder, with_pip=False)
         self.python = folder / "bin" / "python"
         (site,) = folder.glob("lib/python*/site-packages")
-        for package in required(PACKAGES):
+        for package in required(packages):
             files = importlib.metadata.distribution(package).files or []
             for top in {
                 file.parts[0] for file in files if file.parts[0] not in ("..", "__pycache__")

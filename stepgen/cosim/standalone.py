@@ -60,7 +60,7 @@ UNPREDICTED = 100
 _OWN = ("bench.py", "design.py", "flow.py", "flow.cpp")
 """Files with the name of the design before theirs, which simulations need."""
 
-_MADE = ("build", "__pycache__", "results.xml")
+_MADE = ("build", "__pycache__", "results.xml", "dump.vcd")
 """What running the bench leaves."""
 
 Arrays = dict[str, npt.NDArray[Any]]

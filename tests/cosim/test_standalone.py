@@ -38,10 +38,10 @@ def written(folder: Path, program: Program, golden: Path | None = None, **more) 
     return folder / "bench"
 
 
-def simulated(alone: Environment, bench: Path, simulator: str) -> str:
-    """What running the bench says; it must pass."""
+def simulated(alone: Environment, bench: Path, simulator: str, **more: str) -> str:
+    """What running the bench says; it must pass. `more` are variables."""
     (runner,) = bench.glob("test_*.py")
-    return alone.run(runner.name, cwd=bench, SIM=simulator).stdout
+    return alone.run(runner.name, cwd=bench, SIM=simulator, **more).stdout
 
 
 def refused(alone: Environment, bench: Path, simulator: str) -> str:
@@ -89,12 +89,32 @@ def test_a_bench_and_changes_of_its_stimulus(simulator, alone, tmp_path):
     assert simulated(alone, bench, simulator).count(EXPECTED) == 4
 
 
-@pytest.mark.parametrize("name", ["test", "test_me", "me_test"])
-def test_pytest_finds_the_runner_alone(name, tmp_path):
+def tiny(name: str) -> Program:
+    """A program whose circuit is hardly any."""
     g = sg.Graph(name)
     g.output(g.input("x", sg.int8[1, 4], (2,)).promote(), "y")
-    inputs = {"x": np.zeros((2, 1, 4), np.int8)}
-    bench = written(tmp_path, Program(g, inputs))
+    return Program(g, {"x": np.zeros((2, 1, 4), np.int8)})
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_waveform_after_a_build_without(simulator, alone, tmp_path):
+    bench = written(tmp_path, tiny("waved"))
+
+    def waveforms() -> list[Path]:
+        return [path for path in bench.rglob("*") if path.suffix in (".fst", ".vcd")]
+
+    simulated(alone, bench, simulator)
+    assert not waveforms()
+    simulated(alone, bench, simulator, WAVES="yes")
+    assert [path.stat().st_size > 1000 for path in waveforms()] == [True]
+    simulated(alone, bench, simulator, WAVES="0")
+    # What a run leaves does not keep a bench from being written again.
+    assert written(tmp_path, tiny("waved")) == bench
+
+
+@pytest.mark.parametrize("name", ["test", "test_me", "me_test"])
+def test_pytest_finds_the_runner_alone(name, tmp_path):
+    bench = written(tmp_path, tiny(name))
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
     said = subprocess.run(command, cwd=bench, capture_output=True, text=True, check=False)
     found = [line for line in said.stdout.splitlines() if "::" in line]
