@@ -10,6 +10,7 @@ from typing import Any
 import sympy
 from rich import box
 from rich.console import Console, RenderableType
+from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +25,9 @@ from ..tools.external import Tool
 
 LONGEST_SUM = 4
 """Terms of a symbolic sum that a table shows."""
+
+COLUMNS = 80
+"""Width of a terminal, and the most of tables of units, whose long names are folded."""
 
 MOST_UNITS = 40
 """Rows of a table of units; with more units it has a row per kind."""
@@ -215,7 +219,7 @@ def dims_line(dims: Mapping[str, int]) -> str:
     return f"where {shown}{more}"
 
 
-def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
+def units_table(units: Sequence[Mapping[str, Any]]) -> RenderableType:
     """States of the units over a run; with many units, one row per kind."""
     if len(units) > MOST_UNITS:
         return _kinds_table(units)
@@ -224,10 +228,18 @@ def units_table(units: Sequence[Mapping[str, Any]]) -> Table:
         for u in units
     ]
     headings = ("unit", "actor", "busy cycles", *STATES)
-    return table("Units", *headings, rows=lines, left=2)
+    return _narrow(table("Units", *headings, rows=lines, left=2), "unit")
 
 
-def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
+def _narrow(made: Table, names: str) -> RenderableType:
+    """Fit a table into a terminal; the cells of the column `names` are folded for it."""
+    made.collapse_padding, made.pad_edge = True, False
+    for column in made.columns:
+        column.no_wrap = column.header != names
+    return Constrain(made, COLUMNS)
+
+
+def _kinds_table(units: Sequence[Mapping[str, Any]]) -> RenderableType:
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for unit in units:
         groups.setdefault((unit["kind"], unit["does"]), []).append(unit)
@@ -238,7 +250,8 @@ def _kinds_table(units: Sequence[Mapping[str, Any]]) -> Table:
         most = percent(busiest["busy_share"])
         lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
     headings = ("actor", "units", *STATES, "busiest", "busy")
-    return table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
+    made = table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
+    return _narrow(made, "busiest")
 
 
 _DEMO_ROWS = (
