@@ -38,12 +38,16 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
         check_unused("is for a program: name one", program, hardware)
     known, outdated = boards(), None
     if program.program in known:
+        from stepgen.board.about import about
+
         check_unused("is for a program, not for a board", hardware)
         row = _row(program.program, known[program.program])
         if json:
             console.show_json({"boards": [row], "outdated": None})
         else:
-            _show_boards([row])
+            console.show(
+                console.pairs_table(about(row["board"], known[row["board"]], row["ports"]))
+            )
         return
     rows = {name: _row(name, board) for name, board in known.items()}
     if program.program is not None:

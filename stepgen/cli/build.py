@@ -76,7 +76,7 @@ def command(
     if json:
         console.show_json({**told, "files": files, "hash": written.hash})
         return
-    console.show(console.files_table({**files, "hash": written.hash}))
+    console.show(console.pairs_table({**files, "hash": written.hash}))
     console.show(*lines(made, place))
 
 

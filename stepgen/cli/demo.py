@@ -125,7 +125,7 @@ def command(
         told = {"good": good, "runs": runs_data, "board": deployed, "files": files}
         console.show_json(told)
     else:
-        console.show(console.demo_table(TILINGS, columns), console.files_table(files))
+        console.show(console.demo_table(TILINGS, columns), console.pairs_table(files))
         if deployed is not None:
             console.show("", f"A layer of {ON_BOARD['experts']} experts on {BOARD}:")
             console.show(*lines(deployed))

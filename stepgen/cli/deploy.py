@@ -255,7 +255,7 @@ def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         ("runs", f"{data['runs']:,}"),
         ("requests repeated", f"{data['repeated']:,}"),
     ]
-    yield console.files_table(dict(facts))
+    yield console.pairs_table(dict(facts))
     yield console.verdict(data["good"])
     for fault in data["faults"][:MOST_FAULTS]:
         yield f"  {fault}"

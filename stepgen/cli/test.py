@@ -150,7 +150,7 @@ def _show(data: dict[str, Any]) -> None:
     ]
     if data["waveform"]:
         lines.append(("waveform", data["waveform"]))
-    console.show(console.files_table(dict(lines)))
+    console.show(console.pairs_table(dict(lines)))
     console.show(console.verdict(data["good"]))
     for fault in data["faults"][:MOST_FAULTS]:
         console.show(f"  {fault}")

@@ -104,6 +104,6 @@ def command(
     if json:
         console.show_json({**files, "hash": written.hash, "built": written.built})
         return
-    console.show(console.files_table({**files, "hash": written.hash}))
+    console.show(console.pairs_table({**files, "hash": written.hash}))
     if not written.built:
         console.show("the Verilog of this hash was there already and is not built again")

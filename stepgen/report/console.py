@@ -94,11 +94,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def files_table(files: Mapping[str, Any]) -> Table:
-    """Paths of results."""
+def pairs_table(pairs: Mapping[str, Any]) -> Table:
+    """Names and values, such as paths of results."""
     made = Table.grid(padding=(0, 2))
-    for what, path in files.items():
-        made.add_row(Text(what), Text(str(path), overflow="fold"))
+    for what, value in pairs.items():
+        made.add_row(Text(what), Text(str(value), overflow="fold"))
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepgen.board.description import boards
+from stepgen.board.description import boards, named
 
 ROWS = 400
 """Of 8 bytes: more than the smallest memories hold."""
@@ -54,7 +54,16 @@ def test_a_board_is_shown_alone(stepgen) -> None:
     every = stepgen("board --json").json["boards"]
     for row in every:
         assert stepgen(f"board {row['board']} --json").json == {"boards": [row], "outdated": None}
-    name = every[0]["board"]
-    assert f" {name} " in stepgen(f"board {name}").out
+        said = stepgen(f"board {row['board']}").out
+        name, of = row["board"], named(row["board"])
+        facts = [of.name, of.page, of.chip.name, f"{of.hz / 1e6:g} MHz", f"{row['luts']:,} LUTs"]
+        facts += [f"{of.clock.hz / 1e6:g} MHz", f"{row['memory_bytes']:,} bytes", of.link.usb]
+        facts += [f"{of.link.baud:,} baud", f"{row['multipliers']} multipliers"]
+        facts += [f"{of.streams.beats:,} beats", f"--board virtual:{name}", row["built_by"]]
+        words = " ".join(said.split())
+        assert [fact for fact in facts if fact not in words] == []
+        pins = [f"{pad}: {' '.join(sites)} (" for pad, sites in of.pins().items()]
+        assert [pin for pin in pins if pin not in words] == []
+        assert ("by openFPGALoader" in words) == (of.program is not None)
     said = stepgen(f"board {name} --lanes 8")
     assert (said.code, said.err) == (2, "stepgen: --lanes is for a program, not for a board\n")
