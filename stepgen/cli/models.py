@@ -15,6 +15,13 @@ def is_model(program: ProgramOptions) -> bool:
     return program.program.endswith(".stepgen")
 
 
+def is_lowered(program: ProgramOptions) -> bool:
+    """Whether --set has parameters of the program of a model, not only those of its layers."""
+    from stepgen.program.settings import pairs
+
+    return not {*pairs(program.settings, "--set")} <= {"cache"}
+
+
 def show(program: ProgramOptions, *, json: bool) -> None:
     """Print the layers of a model."""
     from stepgen.frontend.files import load
@@ -90,6 +97,8 @@ def check_unused(program: ProgramOptions, ids: Path | None, *, golden: bool) -> 
                 f"{option} is for models, files that stepgen import writes, not for "
                 f"{program.program}"
             )
+    if ids is not None and not golden:
+        raise StepError("--ids is for --golden: give the program its ids by --inputs")
 
 
 def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str, Any]:

@@ -25,14 +25,15 @@ def command(
     """Print operators with their types, or the circuit's units, channels and estimated cost.
 
     Of a model: its layers, with parameters, bytes and operations for one token, with as many rows
-    in the caches as --set cache=N says.
+    in the caches as --set cache=N says. With --set element=bf16, or another parameter of its
+    program: the operators of that.
     """
     if not design:
         check_unused("is for the circuit: add --design", hardware)
-    if models.is_model(program) and not design:
+    if models.is_model(program) and not design and not models.is_lowered(program):
         models.show(program, json=json)
         return
-    loaded = program.load(draw=False)
+    loaded = program.load(draw=False, tensors=False)
     program.tell_outdated(loaded)
     if design:
         _design(hardware.experiment(loaded).design, json=json)

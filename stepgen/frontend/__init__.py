@@ -10,6 +10,7 @@ from .builder import Builder, Handle
 from .files import dumps, load, loads, save
 from .kind import Kind, Operands, Value
 from .loading import from_checkpoint
+from .lowering import lower
 from .model import Model, Op
 from .pytorch.importing import from_torch
 from .state import State
@@ -30,5 +31,6 @@ __all__ = [
     "from_torch",
     "load",
     "loads",
+    "lower",
     "save",
 ]

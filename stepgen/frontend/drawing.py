@@ -15,7 +15,9 @@ FEW = 8
 """Tokens of a run whose inputs are drawn."""
 
 
-def drawn(model: Model, given: dict[str, Any], seed: int = 0) -> dict[str, Array]:
+def drawn(
+    model: Model, given: dict[str, Any], seed: int = 0, tokens: int | None = None
+) -> dict[str, Array]:
     """The inputs that are not given: ids below the rows of the tables that they are looked up in.
 
     Positions are left out, since they follow.
@@ -26,11 +28,14 @@ def drawn(model: Model, given: dict[str, Any], seed: int = 0) -> dict[str, Array
     given : dict of str to array
         They also tell the number of tokens, which is small otherwise.
     seed : int
+    tokens : int, optional
+        Number of tokens, if none is given.
     """
     rng = np.random.default_rng(seed)
     least, most = model.tokens
     sizes = [len(np.asarray(array)) for array in given.values() if np.ndim(array)]
-    tokens = sizes[0] if sizes else max(least, min(FEW, most))
+    if sizes or tokens is None:
+        tokens = sizes[0] if sizes else max(least, min(FEW, most))
     bounds: dict[str, int] = {}
     for placed in model.placed:
         if isinstance(placed.op.kind, Embedding):

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from ..ir import registry
 from ..ir.arguments import take_fields
 from ..ir.errors import StepError
-from .weight import Array
+from .weight import Array, Weight
 
 if TYPE_CHECKING:
     from .kinds.loop import Loop
     from .run import Step
+    from .site import Rows, Site
 
 TOKENS = "T"
 """The one dim whose extent differs from run to run: the number of tokens."""
@@ -159,6 +160,20 @@ class Kind(ABC):
         **weights : array
             By role, those of one layer in a loop.
         """
+
+    def lower(self, at: Site, *xs: Rows, **weights: Weight) -> Rows:
+        """The operation in a program.
+
+        Parameters
+        ----------
+        at : Site
+            The operation in the lowering.
+        *xs : Rows
+            The inputs.
+        **weights : Weight
+            By role.
+        """
+        at.fail(f"{self.name} can't be lowered to a program yet")
 
     def flops(self, given: Operands, cached: int) -> int:
         """Operations for one token, by stepgen's count of functions.

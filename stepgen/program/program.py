@@ -1,4 +1,4 @@
-"""Programs by name: ``path.py:function``, a saved graph, a design folder, or an example."""
+"""Programs by name: ``path.py:function``, a saved graph, a design folder, a model, an example."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..ir import text
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..tools.shipped import shipped
-from . import design_folder
+from . import design_folder, models
 from . import inputs as program_inputs
 from .routing import Routing
 from .settings import bind, parameters
@@ -79,7 +79,8 @@ def load(
     ----------
     spec : str
         ``path.py:function``, a ``.json`` file that ``stepgen show --json`` wrote, a design folder
-        that ``stepgen verilog`` wrote, or an example.
+        that ``stepgen verilog`` wrote, a ``.stepgen`` file that ``stepgen import`` wrote, or an
+        example.
     settings : mapping of str to str
         Parameters of the function, as texts.
     routing : int array of shape [tokens, top], optional
@@ -134,11 +135,13 @@ def load(
     if spec.endswith(".json"):
         _take_nothing(spec, "graph", settings or {}, traces)
         return complete(text.load(spec), {}, Path(spec).name)
-    if spec.endswith(".stepgen"):
-        raise StepError(
-            f"{spec} is a model, not yet a program: stepgen show prints it, and stepgen run "
-            f"--golden runs it"
+    if spec.endswith(models.SUFFIX):
+        _take_nothing(spec, "model", {}, traces)
+        lowered = models.lowered(
+            spec, settings or {}, inputs, seed, dims or {}, draw=draw, tensors=tensors
         )
+        every = {**lowered.given, **lowered.drawn}
+        return Program(lowered.graph, every, Path(spec).name, frozenset(lowered.given))
     made, name = call(spec, settings or {}, traces, seed=seed, data=tensors)
     graph, own = _split(made, name)
     return complete(graph, own, name)
@@ -225,7 +228,7 @@ def golden_of(spec: str) -> Path | None:
     spec : str
         As for `load`.
     """
-    if folder_of(spec) is not None or spec.endswith(".json"):
+    if folder_of(spec) is not None or spec.endswith((".json", models.SUFFIX)):
         return None
     path, function = _locate(spec)
     golden = path.parent / "golden" / f"{function}.py"

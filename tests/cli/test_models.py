@@ -97,7 +97,10 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
         ("show llama/model.safetensors", "there is no program"),
         ("show junk.stepgen", "junk.stepgen is no file of safetensors"),
         ("show weights.stepgen", "has weights but no model: stepgen import makes one"),
-        ("show m.stepgen --set x=1", "m.stepgen has no parameter 'x', it has cache"),
+        (
+            "show m.stepgen --set x=1",
+            "has no parameter 'x', it has element, rows, columns",
+        ),
         ("show m.stepgen --set cache=0", "needs cache to be an integer of at least 1, not '0'"),
         ("run m.stepgen --golden --set cache=1", "has no parameter 'cache', it has none here"),
         ("run m.stepgen --golden --ids none.npy", "can't read the list of ids none.npy"),
@@ -109,7 +112,15 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
         ("run m.stepgen --golden --inputs far.npz", "llama has no input 'y'"),
         ("run p.py:layer --golden", "--golden is for models, files that stepgen import writes"),
         ("run p.py:layer --ids far.npy", "--ids is for models, files that stepgen import writes"),
-        ("time m.stepgen", "m.stepgen is a model, not yet a program"),
+        ("time m.stepgen", "loop can't be lowered to a program yet"),
+        ("time mlp.stepgen --set element=int8", "needs element to be one of bf16, f32, not 'int8'"),
+        ("time mlp.stepgen --set rows=0", "rows must be an integer of at least 1, not 0"),
+        ("time mlp.stepgen --set element=f32", "has no circuit yet for f32 1x2"),
+        (
+            "run m.stepgen --ids far.npy",
+            "--ids is for --golden: give the program its ids by --inputs",
+        ),
+        ("run mlp.stepgen --inputs far.npz", "mlp has no input 'y'"),
         ("import p.py:mlp -o p.py", "--out is a file that ends in .stepgen"),
     ],
 )

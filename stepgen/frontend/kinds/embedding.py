@@ -8,7 +8,8 @@ import numpy as np
 
 from ..kind import Kind, Operands, Value
 from ..run import Step
-from ..weight import Array
+from ..site import Rows, Site
+from ..weight import Array, Weight
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Embedding(Kind):
             first = int(strange[0])
             at.fail(f"{x[first]} of token {first} is past its table of {len(table)} rows")
         return np.asarray(table[x])
+
+    def lower(self, at: Site, x: Rows, table: Weight) -> Rows:  # type: ignore[override]
+        """Tiles by address, in the element type of factors."""
+        return at.look_up("table", table, x)
 
     def touched(self, given: Operands) -> dict[str, int]:
         """One row."""

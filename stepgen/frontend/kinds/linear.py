@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
 from ..run import Step
-from ..weight import Array
+from ..site import Rows, Site
+from ..weight import Array, Weight
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,28 @@ class Linear(Kind):
     ) -> Array:
         """All rows."""
         return x @ (weight.T if self.transposed else weight) + bias
+
+    def lower(  # type: ignore[override]
+        self, at: Site, x: Rows, weight: Weight, bias: Weight | None = None
+    ) -> Rows:
+        """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
+        matrix = weight.T if self.transposed else weight
+        inner, outer = matrix.shape
+        factor = at.factor(x.stream)
+        if x.slices > 1:
+            loaded = at.load("weight", matrix, (x.cols, outer))
+            made = Rows(factor.accum(fn.matmul(), loaded.stream, rank=1))
+        else:
+            cols = at.cut(outer)
+            # Transposed, a weight streams past a single row, and no part of it is kept.
+            loaded = at.load("weight", matrix.T, (cols, inner))
+            if loaded.slices > 1:
+                factor = factor.promote(0).expand(count=loaded.slices)
+            product = factor.map(fn.matmul(transpose=True), loaded.stream)
+            made = Rows(product, loaded.slices)
+        if bias is None:
+            return made
+        return made.map(fn.add(), at.load("bias", bias, (1, made.cols)).stream)
 
     def flops(self, given: Operands, cached: int) -> int:
         """2 for each element of the weight, 1 for one of the bias."""

@@ -10,6 +10,7 @@ from ...functions.bases import Binary, Unary
 from ...ir.function import Function
 from ..kind import Kind, Operands, Value
 from ..run import Step
+from ..site import Rows, Site
 from ..weight import Array
 
 
@@ -44,6 +45,13 @@ class Map(Kind):
         """All numbers."""
         assert isinstance(self.fn, Unary | Binary)
         return self.fn.exact(*xs)
+
+    def lower(self, at: Site, *xs: Rows) -> Rows:  # type: ignore[override]
+        """On tiles; if only one of two values is in slices, they become whole rows first."""
+        if len({(x.slices, x.cols) for x in xs}) > 1:
+            xs = tuple(x.whole() for x in xs)
+        first, *others = xs
+        return first.map(self.fn, *(x.stream for x in others))
 
     def flops(self, given: Operands, cached: int) -> int:
         """What the function costs, for each number."""

@@ -7,9 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
 from ..run import Step
-from ..weight import Array
+from ..site import Rows, Site
+from ..weight import Array, Weight
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,22 @@ class Norm(Kind):
         z: Array = x if self.how == "rms" else x - x.mean(-1, keepdims=True)
         root = np.sqrt(np.square(z).mean(-1, keepdims=True) + self.eps)
         return np.asarray(z / root * weight + bias)
+
+    def lower(  # type: ignore[override]
+        self, at: Site, x: Rows, weight: Weight | None = None, bias: Weight | None = None
+    ) -> Rows:
+        """Of whole rows, in f32."""
+        made = x.whole()
+        part = 1 / made.cols
+        if self.how == "layer":
+            mean = made.map(fn.row_sum()).map(fn.scale(part))
+            made = made.map(fn.sub(), mean.stream)
+        squares = made.map(fn.square()).map(fn.row_sum()).map(fn.scale(part))
+        made = made.map(fn.mul(), squares.map(fn.offset(self.eps)).map(fn.rsqrt()).stream)
+        for role, function, given in (("weight", fn.mul(), weight), ("bias", fn.add(), bias)):
+            if given is not None:
+                made = made.map(function, at.load(role, given, (1, given.size)).stream)
+        return made
 
     def flops(self, given: Operands, cached: int) -> int:
         """3 for each number, 2 more for one less its mean, 1 for each weight, 5 for each root."""

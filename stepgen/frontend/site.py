@@ -1,0 +1,214 @@
+"""A model on its way to a streaming tensor program: values as streams of tiles, weights as tensors.
+
+Tokens are rows, and a tile has one or several of them. The last dim of a value is whole, one tile
+wide, or it comes in slices, a dim of tiles of fewer columns: a linear of whole rows makes slices,
+and a linear of slices adds its products up to whole rows, so neither needs a buffer between them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..ir.dims import Dim
+from ..ir.dtypes import ElementType, Tile, address, f32
+from ..ir.errors import StepError
+from ..ir.fn import fn
+from ..ir.graph import Graph
+from ..ir.ops.linear_offchip_load import linear_offchip_load
+from ..ir.ops.random_offchip_load import random_offchip_load
+from ..ir.stream import Stream
+from .kind import Value
+from .weight import ELEMENTS, Array, Weight
+
+if TYPE_CHECKING:
+    from .model import Model, Op
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A value as a stream of tiles.
+
+    Attributes
+    ----------
+    stream : Stream
+        Tiles of f32, or addresses, in the order of the tokens; of slices there is a dim below.
+    slices : int
+        Into how many tiles a row is cut; 1 for whole rows, which have no such dim.
+    """
+
+    stream: Stream
+    slices: int = 1
+
+    @property
+    def cols(self) -> int:
+        """Columns of a tile."""
+        assert isinstance(self.stream.dtype, Tile)
+        cols = self.stream.dtype.cols.static
+        assert cols is not None
+        return cols
+
+    def whole(self) -> Rows:
+        """The same in whole rows."""
+        if self.slices == 1:
+            return self
+        return Rows(self.stream.accum(fn.retile_col(), rank=1))
+
+    def map(self, function: Any, *operands: Stream) -> Rows:
+        """A function of each tile, and of those of other streams."""
+        return replace(self, stream=self.stream.map(function, *operands))
+
+
+@dataclass(frozen=True)
+class Site:
+    """An operation while it is lowered.
+
+    Attributes
+    ----------
+    lowering : Lowering
+    op : Op
+    """
+
+    lowering: Lowering
+    op: Op
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an error that names the operation."""
+        raise StepError(f"{self.op.where}: {message}")
+
+    def cut(self, width: int) -> int:
+        """Columns of the slices of a row: the most that divide it evenly."""
+        most = min(width, self.lowering.columns)
+        return next(cols for cols in range(most, 0, -1) if width % cols == 0)
+
+    def factor(self, stream: Stream) -> Stream:
+        """A stream of f32 in the element type that is multiplied."""
+        element = self.lowering.element
+        return stream if element == f32 else stream.map(fn.convert(element))
+
+    def tensor(self, role: str, weight: Weight, element: ElementType) -> Any:
+        """A weight as a tensor in off-chip memory, its last dim as columns."""
+        cols = weight.shape[-1]
+        return self.lowering.tensor(f"{self.op.name}_{role}", weight, cols, element)
+
+    def load(self, role: str, weight: Weight, tile: tuple[int, int]) -> Rows:
+        """All tiles of a weight, once for each tile of tokens.
+
+        Parameters
+        ----------
+        role : str
+        weight : Weight
+        tile : tuple of int
+            Several of them become slices.
+
+        Returns
+        -------
+        Rows
+            Of the element type that is multiplied if the weight is a matrix, else of f32.
+        """
+        element = self.lowering.element if len(weight.shape) > 1 else f32
+        tensor = self.tensor(role, weight, element)
+        count = weight.size // math.prod(tile)
+        name = self.lowering.name(f"{tensor.name}_load")
+        loaded = linear_offchip_load(
+            tensor, tile=tile, shape=(count,), stride=(1,), ref=self.lowering.first, name=name
+        )
+        return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
+
+    def look_up(self, role: str, weight: Weight, at: Rows) -> Rows:
+        """Rows of a matrix by their numbers, as f32."""
+        tensor = self.tensor(role, weight, self.lowering.element)
+        name = self.lowering.name(f"{tensor.name}_load")
+        rows = random_offchip_load(at.stream, tensor, tile=(1, weight.shape[-1]), name=name)
+        if self.lowering.element != f32:
+            rows = rows.map(fn.convert(f32))
+        return Rows(self.lowering.packed(rows))
+
+
+@dataclass
+class Lowering:
+    """A model on its way to a program.
+
+    Attributes
+    ----------
+    graph : Graph
+    element : ElementType
+        That of factors.
+    rows, columns : int
+        Tokens of a tile, and the most columns of a slice.
+    data : bool
+        Whether the contents of tensors are made.
+    weights : dict of str to array
+        Contents of tensors by name.
+    values : dict of str to Rows
+        What is lowered so far.
+    first : Stream or None
+        The first rows, whose tiles make loads read.
+    padding : Stream or None
+        Which rows of tiles are no tokens.
+    """
+
+    graph: Graph
+    element: ElementType
+    rows: int
+    columns: int
+    data: bool
+    weights: dict[str, Array] = field(default_factory=dict)
+    values: dict[str, Rows] = field(default_factory=dict)
+    first: Stream | None = None
+    padding: Stream | None = None
+    names: set[str] = field(default_factory=set)
+
+    def name(self, wanted: str) -> str:
+        """An identifier like a name of the model that is not used yet."""
+        text = re.sub(r"[^A-Za-z0-9]+", "_", wanted).strip("_")
+        text = text if text[:1].isalpha() else f"op_{text}"
+        found, number = text, 0
+        while found in self.names:
+            number += 1
+            found = f"{text}_{number}"
+        self.names.add(found)
+        return found
+
+    def tensor(self, name: str, weight: Weight, cols: int, element: ElementType) -> Any:
+        """A tensor with the numbers of a weight in rows of so many columns."""
+        made = self.graph.tensor(self.name(name), (weight.size // cols, cols), element)
+        if self.data:
+            numbers = weight.numbers().reshape(made.shape)
+            self.weights[made.name] = numbers.astype(ELEMENTS[element.name])
+        return made
+
+    def packed(self, stream: Stream) -> Stream:
+        """Tiles of one token as tiles of several, the last one filled up with zeros."""
+        if self.rows > 1:
+            groups, padding = stream.reshape(chunk=self.rows, pad=0)
+            self.padding = padding if self.padding is None else self.padding
+            stream = groups.accum(fn.retile_row(), rank=1)
+        self.first = stream if self.first is None else self.first
+        return stream
+
+    def unpacked(self, stream: Stream) -> Stream:
+        """Tiles of one token each."""
+        if self.rows == 1:
+            return stream
+        return stream.flat_map(fn.retile_streamify("row"), rank=0, padding=self.padding)
+
+    def input(self, name: str, value: Value, tokens: Dim) -> Rows:
+        """A stream of ids, or of rows."""
+        self.names.add(name)
+        if value.element == "int32":
+            return Rows(self.graph.input(name, address[1, 1], (tokens,)))
+        if len(value.shape) != 2:
+            raise StepError(f"the input {name} is {value}: only ids and rows can be lowered yet")
+        rows = self.graph.input(name, f32[1, value.width], (tokens,))
+        return Rows(self.packed(rows))
+
+    def lower(self, model: Model, ops: Sequence[Op]) -> None:
+        """Operations in order."""
+        for op in ops:
+            weights = {role: model.weights[name] for role, name in op.weights.items()}
+            inputs = [self.values[name] for name in op.inputs]
+            self.values[op.name] = op.kind.lower(Site(self, op), *inputs, **weights)

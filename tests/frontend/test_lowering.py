@@ -1,0 +1,118 @@
+"""Programs of models against their golden meaning, and circuits against both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.cosim.building import LEAST_BUILD
+from stepgen.cosim.experiment import Experiment
+from stepgen.frontend import Builder, Model, lower
+from stepgen.frontend.drawing import drawn
+from stepgen.frontend.lowering import fed
+from stepgen.ir.errors import StepError
+from stepgen.semantics import system
+
+WITHIN = {"f32": 2e-6, "bf16": 0.03}
+"""Largest difference, as a part of the largest output."""
+
+
+def perceptron(seed: int, width: int = 8, inner: int = 12) -> Model:
+    """Two linears with biases around a ReLU."""
+    rng = np.random.default_rng(seed)
+    b = Builder("perceptron", tokens=(1, 16))
+    up = b.linear(b.input("x", width), rng.normal(size=(width, inner)), rng.normal(size=inner))
+    down, bias = rng.normal(size=(width, inner)), rng.normal(size=width)
+    return b.model(b.linear(b.map(sg.fn.at_least(0), up), down, bias, transposed=True))
+
+
+def gated(seed: int, width: int = 8, inner: int = 12) -> Model:
+    """A gated layer behind a norm, with its input added."""
+    rng = np.random.default_rng(seed)
+    b = Builder("gated", tokens=(1, 16))
+    x = b.input("x", width)
+    h = b.norm(x, rng.normal(size=width), rng.normal(size=width), how="layer")
+    both = b.linear(h, rng.normal(size=(width, 2 * inner)))
+    gate = b.map(sg.fn.silu(), b.split(both, 0, inner))
+    return b.model(
+        x + b.linear(gate * b.split(both, inner, inner), rng.normal(size=(inner, width)))
+    )
+
+
+def words(seed: int, width: int = 8, count: int = 20) -> Model:
+    """Embeddings of words and of positions, an RMSNorm that two values read, a head."""
+    rng = np.random.default_rng(seed)
+    b = Builder("words", tokens=(1, 16))
+    x = b.embedding(b.ids(), table := rng.normal(size=(count, width)))
+    x = x + b.embedding(b.positions(), rng.normal(size=(16, width)))
+    h = b.norm(x, rng.normal(size=width))
+    return b.model(b.linear(h + x, table, transposed=True))
+
+
+MODELS = [perceptron, gated, words]
+
+
+def close(model: Model, given: dict[str, Any], nested: Any, element: str) -> bool:
+    """Whether each output is that of the golden model, up to rounding."""
+    for name, golden in model.run(given).items():
+        found = np.array(nested(name)).reshape(golden.shape)
+        if abs(found - golden).max() > WITHIN[element] * abs(golden).max():
+            return False
+    return True
+
+
+@pytest.mark.parametrize("tokens", [1, 7])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 64), (1, 4), (3, 4)])
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+@pytest.mark.parametrize("build", MODELS)
+def test_a_program_computes_what_its_model_does(build, element, rows, columns, tokens) -> None:
+    model = build(tokens)
+    given = drawn(model, {}, tokens, tokens)
+    graph, weights = lower(model, element=element, rows=rows, columns=columns)
+    found = system.run(graph, {**weights, **fed(model, given)})
+    assert close(model, given, found.nested, element)
+
+
+@pytest.mark.parametrize(
+    ("build", "rows"),
+    [
+        (perceptron, 1),
+        (gated, 3),
+        pytest.param(words, 1, marks=pytest.mark.slow),
+        pytest.param(words, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_a_circuit_computes_what_its_program_does(build, rows, tmp_path: Path) -> None:
+    model = build(0)
+    given = drawn(model, {}, 0, 4)
+    graph, weights = lower(model, rows=rows, columns=4)
+    one = Experiment(graph, {**weights, **fed(model, given)}, lanes=2)
+    assert close(model, given, one.reference.nested, "bf16")
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+
+
+def test_a_layer_without_a_lowering_is_named() -> None:
+    b = Builder("one", tokens=(1, 4))
+    with b.scope("layers.3"):
+        made = b.split(b.input("x", 8), 2, 4, name="some")
+    line = r"split layers.3.some at test_lowering.py:\d+: split can't be lowered to a program yet"
+    with pytest.raises(StepError, match=line):
+        lower(b.model(made))
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"element": sg.int8}, "perceptron can be lowered to bf16 or f32, not to int8"),
+        ({"rows": 0}, "perceptron: rows must be an integer of at least 1, not 0"),
+        ({"columns": 2.5}, "perceptron: columns must be an integer of at least 1, not 2.5"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(StepError, match=sentence):
+        lower(perceptron(0), **more)
