@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 
 import networkx as nx
@@ -25,6 +26,10 @@ WHOLE = Choice(RUN, 1, {})
 
 START, CLOSED = "start", "closed"
 """Where a cycle starts and where it closes, in the flow network of its waits."""
+
+
+APART = 3
+"""Most parts whose cycles are looked at one by one where they leave a numbering."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,19 @@ class Waits:
         visited: set[int],
     ) -> Break:
         """As `cheapest`, for cycles that go on with waits `leaving`, behind waits `before`."""
-        there = {_waiting(wait) for wait in leaving}
-        if len(there) == 1:  # no part waits twice on a cycle
-            visited = visited | there
         tries = [
             (one, choices[n + 1 :])
             for n, one in enumerate(choices)
             if all(_numbered(one, wait) for wait in before)
         ]
+        there = {_waiting(wait) for wait in leaving}
+        if len(there) <= APART:  # a part waits once on a cycle
+            parts = [
+                self._best([w for w in leaving if _waiting(w) == n], tries, before, visited | {n})
+                for n in there
+            ]
+            edges = chain.from_iterable(one.edges for one in parts)
+            return Break(sum(one.bits for one in parts), tuple(edges))
         return self._best(leaving, tries, before, visited)
 
     def _best(
