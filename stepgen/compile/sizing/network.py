@@ -230,14 +230,18 @@ class Block:
         return self._numbered[key]
 
     def _agree(self, part: int, paces: Mapping[str, Pace], *, least: int = 0) -> bool:
-        """Whether the inputs of a part, `least` of them at least, have epochs in common."""
+        """Whether inputs of a part, `least` of them at least, have epochs in common.
+
+        Those from which it picks come as its selectors say; groups below the level at which it
+        takes inputs together are no epochs of all.
+        """
         meets = self.parts[part].meets
-        picks = self.parts[part].picks
-        known = [(e.name, paces[e.name]) for e in self.ins[part] if e.name in paces]
+        names = [e.name for e in self.ins[part] if e.name not in self.parts[part].picks]
+        known = [(paces[n], meets.get(n, 0)) for n in names if n in paces and paces[n].aligned]
         found = [
-            (pace.level - meets.get(name, 0), pace.groups, pace.sparse)
-            for name, pace in known
-            if pace.aligned and name not in picks
+            (pace.level - level, pace.groups, pace.sparse)
+            for pace, level in known
+            if pace.level >= level
         ]
         return len(found) >= least and len(set(found)) <= 1
 
