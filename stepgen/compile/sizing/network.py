@@ -230,14 +230,16 @@ class Block:
         return self._numbered[key]
 
     def _agree(self, part: int, paces: Mapping[str, Pace], *, least: int = 0) -> bool:
-        """Whether inputs of a part, `least` of them at least, have epochs in common.
+        """Whether the inputs of a part, `least` of them at least, have epochs in common.
 
-        Those from which it picks come as its selectors say; groups below the level at which it
-        takes inputs together are no epochs of all.
+        Those from which it picks come as its selectors say, and groups below the level at which it
+        takes inputs together may come in any order.
         """
         meets = self.parts[part].meets
         names = [e.name for e in self.ins[part] if e.name not in self.parts[part].picks]
         known = [(paces[n], meets.get(n, 0)) for n in names if n in paces and paces[n].aligned]
+        if least and any(pace.level < level for pace, level in known):
+            return False
         found = [
             (pace.level - level, pace.groups, pace.sparse)
             for pace, level in known
