@@ -14,7 +14,7 @@ from stepgen.hw.units.one_hot import params as one_hot
 from stepgen.hw.units.span import params as span
 from stepgen.hw.units.tile_addresses import params as tile_addresses
 from stepgen.ir.dims import Dim, product_bound, regular, static
-from stepgen.ir.dtypes import DataType, Selector, Tile, address
+from stepgen.ir.dtypes import DataType, Selector, Tile, address, bits_set
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Cut, Function, Mapped
 from stepgen.ir.operator import Call
@@ -92,7 +92,7 @@ class TileAddresses(Cut):
             numbers = np.flatnonzero(element).tolist()
             hot = _bits_set(at.given) if isinstance(at.given, Selector) else 1
             if len(numbers) != hot:
-                needed = tile_addresses.bits_set(hot)
+                needed = bits_set(hot)
                 raise StepError(
                     f"{self} needs selectors with {needed} set, not one with {len(numbers)} of "
                     f"{len(element)} bits set"

@@ -227,6 +227,11 @@ class Selector(DataType):
         return f"selector {self.n}" if self.hot is None else f"selector {self.hot} of {self.n}"
 
 
+def bits_set(hot: int) -> str:
+    """So many bits of a selector, in words."""
+    return "one bit" if hot == 1 else f"{hot} bits"
+
+
 @dataclass(frozen=True)
 class Buffer(DataType):
     """A reference to on-chip memory that holds a stream of tiles: made by Bufferize.

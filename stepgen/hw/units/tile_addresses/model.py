@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....ir.dtypes import bits_set
 from ....ir.wire import BARE, VALUE, number_limit
 from ....timing.design_layout import DesignLayout
 from ....timing.kernel import (
@@ -26,7 +27,7 @@ from ....timing.kernel import (
 )
 from ....timing.selector import selected
 from ...design.table import Unit
-from .params import TileAddresses, bits_set
+from .params import TileAddresses
 
 P = record("x", "y", "count", "bits", "hot", "raised", "limit", "number")
 

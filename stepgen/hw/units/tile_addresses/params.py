@@ -98,8 +98,3 @@ class TileAddresses(UnitParams):
             return {y_name: replace(y, replayed="")}
 
         return [Part((x_name,), (y_name,), follow, turn=self.hot * self.count)]
-
-
-def bits_set(hot: int) -> str:
-    """So many bits, in words."""
-    return "one bit" if hot == 1 else f"{hot} bits"

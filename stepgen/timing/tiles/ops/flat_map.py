@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ....hw.units.tile_addresses.params import bits_set
-from ....ir.dtypes import Selector
+from ....ir.dtypes import Selector, bits_set
 from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import BARE, VALUE
