@@ -147,9 +147,12 @@ def grouped_weights(
     x = g.input("x", sg.bf16[1, k], (rows,))
     w = g.tensor("w", (n, k), {4: sg.int4, 8: sg.int8}[bits])
     scales = g.tensor("scales", (k // group, n), sg.f32)
-    walk = {"shape": (k // group,), "stride": (1,), "ref": x}
-    weights = sg.linear_offchip_load(w, tile=(n, group), **walk).map(sg.fn.convert(sg.bf16))
+    stored, factors = (
+        sg.linear_offchip_load(tensor, tile=tile, shape=(k // group,), stride=(1,), ref=x)
+        for tensor, tile in ((w, (n, group)), (scales, (1, n)))
+    )
+    weights = stored.map(sg.fn.convert(sg.bf16))
     parts = x.flat_map(sg.fn.cut_cols(group), rank=1).map(sg.fn.matmul(transpose=True), weights)
-    scaled = parts.map(sg.fn.mul(), sg.linear_offchip_load(scales, tile=(1, n), **walk))
+    scaled = parts.map(sg.fn.mul(), factors)
     g.output(scaled.accum(sg.fn.add(), rank=1), "y")
     return g

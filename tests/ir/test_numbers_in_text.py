@@ -59,6 +59,11 @@ USES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "scan": lambda x, at, n: x.scan(sg.fn.add(), rank=1, init=n),
     "reshape": lambda x, at, n: x.reshape(chunk=2, pad=n)[0],
     "mask_cols": lambda x, at, n: x.map(sg.fn.mask_cols(n), at),
+    "mask_rows": lambda x, at, n: x.map(sg.fn.mask_rows(n), at),
+    "where.then": lambda x, at, n: x.map(sg.fn.compare("lt"), x).map(sg.fn.where(then=n), x),
+    "where.otherwise": lambda x, at, n: x.map(sg.fn.compare("lt"), x).map(
+        sg.fn.where(otherwise=n), x
+    ),
     "mask_causal": lambda x, at, n: x.map(sg.fn.mask_causal(n), at, at),
     "lookup": lambda x, at, n: x.map(sg.fn.convert("int8")).map(
         sg.fn.lookup((n,) * 256, to="bf16")
@@ -71,8 +76,9 @@ def _program(name: str, key: str, number: float) -> sg.Graph:
     """One that uses the operator or function with the number."""
     g = sg.Graph("numbers")
     x, at = g.input("x", sg.bf16[1, 4], (5, 3)), g.input("at", sg.address[1, 1], (5, 3))
-    if name in USES:
-        y = USES[name](x, at, number)
+    use = USES.get(name) or USES.get(f"{name}.{key}")
+    if use:
+        y = use(x, at, number)
     else:
         y = x.map(function(name, **{key: abs(number) if name == "running_max" else number}))
     g.output(y, "y")

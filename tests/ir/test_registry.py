@@ -25,6 +25,7 @@ def test_a_function_is_made_by_its_name(name: str) -> None:
     required |= {"convert": {"to": "f32"}, "row_broadcast": {"cols": 2}}
     required |= {
         "tile_addresses": {"count": 2},
+        "cut_cols": {"c": 2},
         "mask_cols": {"value": 0},
         "mask_rows": {"value": 0},
         "mask_causal": {"value": 0},
