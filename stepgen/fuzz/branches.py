@@ -55,8 +55,8 @@ ERRORS = {
     "number >= M[a + P.limit]": _FAULT,
     "kind == VALUE and number >= M[a + P.tiles]": _FAULT,
     "M[a + P.limit] and kind_of(told) == VALUE and aux_of(told) >= M[a + P.limit]": _FAULT,
-    "(kind == BARE and low_of(beat) <= TILE_LEVELS) or "
-    "(kind == VALUE and ends and place > number)": _FAULT,
+    "kind == BARE and low_of(beat) <= TILE_LEVELS": _FAULT,
+    "kind == VALUE and ends and not over": _FAULT,
 }
 """Conditions that hold only for streams that contradict the program; and why."""
 

@@ -29,7 +29,7 @@ from stepgen.timing.tiles.actor import NOW
 from stepgen.timing.tiles.dram import DDR4
 from stepgen.timing.tiles.machines import SDA, SDA_PUBLISHED, Machine
 
-PROGRAMS = 280
+PROGRAMS = 300
 MACHINES = (SDA, SDA_PUBLISHED, replace(SDA, name="ddr4", memory=DDR4))
 AMPLE = 4096
 """A FIFO depth with which every drawn program ends."""
