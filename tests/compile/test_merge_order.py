@@ -54,7 +54,7 @@ def drawn(seed: int) -> tuple[sg.Graph, dict[str, Any]]:
     if kind in ("copies", "buffers"):
         chosen = np.repeat(np.arange(ways), chunks)
         buffers = x.bufferize(rank=1) if kind == "buffers" else None
-        parts = [buffers.streamify() if buffers else x for _ in range(ways)]
+        parts = [x if buffers is None else buffers.streamify() for _ in range(ways)]
     elif kind == "references":
         refs = sg.partition(x.bufferize(rank=1), selectors("s", chosen), rank=0)
         parts = [ref.streamify() for ref in refs]
