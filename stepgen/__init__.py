@@ -115,6 +115,6 @@ if not _typing.TYPE_CHECKING:
         if name not in homes:
             from stepgen.ir.absent import remedy
 
-            told = "" if name.startswith("_") else remedy(name, globals())
-            raise AttributeError(f"stepgen has no attribute {name!r}{told}")
+            hint = "" if name.startswith("_") else remedy(name, globals())
+            raise AttributeError(f"stepgen has no attribute {name!r}{hint}")
         return getattr(import_module(homes[name]), name)

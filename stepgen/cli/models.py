@@ -50,13 +50,13 @@ def run(
     from stepgen.frontend.files import load
     from stepgen.report import console
     from stepgen.tools.atomic import atomic_file
-    from stepgen.tools.waiting import progress as told
+    from stepgen.tools.waiting import progress as shown_progress
 
     model = load(program.program)
     _settings(program)
     given = _given(program, model, ids)
     random = drawn(model, given, program.seed)
-    with told(quiet=json) as progress:
+    with shown_progress(quiet=json) as progress:
         progress("running", 0.1)
         found = model.run({**given, **random})
     for path, arrays in ((out, found), (save_inputs, {**given, **random})):

@@ -182,8 +182,8 @@ def _tensors(folder: Path) -> dict[str, Weight]:
         return TensorFile(folder / WHOLE).weights
     if not (folder / INDEX).is_file():
         pickled = sorted(p.name for p in folder.glob("*.bin"))
-        told = f"; {pickled[0]} may run code when it is read, so it is not" if pickled else ""
-        raise StepError(f"{folder} has neither {WHOLE} nor {INDEX}{told}")
+        why = f"; {pickled[0]} may run code when it is read, so it is not" if pickled else ""
+        raise StepError(f"{folder} has neither {WHOLE} nor {INDEX}{why}")
     places = _read(folder / INDEX).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(p, str) for p in places.values()):
         raise StepError(f"{folder / INDEX} has no 'weight_map' from weights to files")

@@ -13,5 +13,5 @@ class Methods:
 
         here = dir(self)
         there = [f"sg.{operator}" for operator in functions() if operator not in here]
-        told = "" if name.startswith("_") else remedy(name, [*here, *there])
-        raise AttributeError(f"a stream has no attribute {name!r}{told}")
+        hint = "" if name.startswith("_") else remedy(name, [*here, *there])
+        raise AttributeError(f"a stream has no attribute {name!r}{hint}")
