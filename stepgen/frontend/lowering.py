@@ -76,13 +76,13 @@ def lower(
         if type(number) is not int or number < 1:
             raise StepError(f"{model.name}: {what} must be an integer of at least 1, not {number}")
     model = fold_norms(split_linears(model))
-    made = Lowering(Graph("model"), element, rows, columns, data)
+    made = Lowering(model, Graph("model"), element, rows, columns, data)
     made.graph.name = made.name(model.name)
     made.names.clear()
     tokens = dynamic(TOKENS, bound=model.tokens[1], positive=True)
     for name, value in model.inputs.items():
         made.values[name] = made.input(name, value, tokens)
-    made.lower(model, model.ops)
+    made.lower(model.ops)
     for name in model.outputs:
         made.graph.output(made.unpacked(made.values[name].whole().stream), made.name(name))
     return made.graph, made.weights

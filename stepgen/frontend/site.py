@@ -21,8 +21,9 @@ from ..ir.graph import Graph
 from ..ir.ops.linear_offchip_load import linear_offchip_load
 from ..ir.ops.random_offchip_load import random_offchip_load
 from ..ir.stream import Stream
+from ..semantics.numbers import DTYPES
 from .kind import Value
-from .weight import ELEMENTS, Array, Weight
+from .weight import Array, Weight
 
 if TYPE_CHECKING:
     from .model import Model, Op
@@ -62,6 +63,33 @@ class Rows:
         return replace(self, stream=self.stream.map(function, *operands))
 
 
+@dataclass
+class Layers:
+    """The layers of a loop while their body is lowered.
+
+    Attributes
+    ----------
+    trips : int
+    shared : tuple of str
+        Weights that all of them share.
+    number : Stream
+        That of each layer, for each tile of tokens.
+    """
+
+    trips: int
+    shared: tuple[str, ...]
+    number: Stream
+    addresses: dict[int, Stream] = field(default_factory=dict)
+
+    def tiles(self, count: int) -> Stream:
+        """The addresses of a layer's tiles, of which each layer has so many."""
+        if count == 1:
+            return self.number
+        if count not in self.addresses:
+            self.addresses[count] = self.number.flat_map(fn.tile_addresses(count), rank=1)
+        return self.addresses[count]
+
+
 @dataclass(frozen=True)
 class Site:
     """An operation while it is lowered.
@@ -94,32 +122,42 @@ class Site:
         cols = weight.shape[-1]
         return self.lowering.tensor(f"{self.op.name}_{role}", weight, cols, element)
 
-    def load(self, role: str, weight: Weight, tile: tuple[int, int]) -> Rows:
-        """All tiles of a weight, once for each tile of tokens.
+    def load(
+        self, role: str, weight: Weight, tile: tuple[int, int], element: ElementType | None = None
+    ) -> Rows:
+        """All tiles of a weight, once for each tile of tokens; of a layer in a loop, its tiles.
 
         Parameters
         ----------
         role : str
         weight : Weight
+            Packed: its last dim has the columns of tiles.
         tile : tuple of int
             Several of them become slices.
-
-        Returns
-        -------
-        Rows
-            Of the element type that is multiplied if the weight is a matrix, else of f32.
+        element : ElementType, optional
+            By default that of factors.
         """
-        element = self.lowering.element if len(weight.shape) > 1 else f32
-        tensor = self.tensor(role, weight, element)
-        count = weight.size // math.prod(tile)
-        name = self.lowering.name(f"{tensor.name}_load")
+        lowering, layers = self.lowering, self.lowering.layers
+        tensor = self.tensor(role, weight, element or lowering.element)
+        name, count = lowering.name(f"{tensor.name}_load"), weight.size // math.prod(tile)
+        if layers is not None and self.op.weights[role] not in layers.shared:
+            count //= layers.trips
+            loaded = random_offchip_load(layers.tiles(count), tensor, tile=tile, name=name)
+            return Rows(loaded, count)
+        ref = lowering.first if layers is None else layers.number
         loaded = linear_offchip_load(
-            tensor, tile=tile, shape=(count,), stride=(1,), ref=self.lowering.first, name=name
+            tensor, tile=tile, shape=(count,), stride=(1,), ref=ref, name=name
         )
         return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
 
+    def each(self, role: str, weight: Weight, element: ElementType) -> Stream:
+        """One row of numbers, once for each tile of tokens."""
+        return self.load(role, weight, (1, weight.size), element).stream
+
     def look_up(self, role: str, weight: Weight, at: Rows) -> Rows:
-        """Rows of a matrix by their numbers, as f32."""
+        """Rows of a matrix by their numbers, as f32; outside of loops."""
+        if self.lowering.layers is not None:
+            self.fail(f"{self.op.kind.name} in a loop can't be lowered to a program yet")
         tensor = self.tensor(role, weight, self.lowering.element)
         name = self.lowering.name(f"{tensor.name}_load")
         rows = random_offchip_load(at.stream, tensor, tile=(1, weight.shape[-1]), name=name)
@@ -134,23 +172,27 @@ class Lowering:
 
     Attributes
     ----------
+    model : Model
     graph : Graph
     element : ElementType
         That of factors.
     rows, columns : int
         Tokens of a tile, and the most columns of a slice.
     data : bool
-        Whether the contents of tensors are made.
+        Whether the contents of all tensors are made; those of addresses always are.
     weights : dict of str to array
         Contents of tensors by name.
     values : dict of str to Rows
         What is lowered so far.
     first : Stream or None
         The first rows, whose tiles make loads read.
+    layers : Layers or None
+        Those of the loop that is being lowered.
     padding : Stream or None
         Which rows of tiles are no tokens.
     """
 
+    model: Model
     graph: Graph
     element: ElementType
     rows: int
@@ -159,6 +201,7 @@ class Lowering:
     weights: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Rows] = field(default_factory=dict)
     first: Stream | None = None
+    layers: Layers | None = None
     padding: Stream | None = None
     names: set[str] = field(default_factory=set)
 
@@ -176,9 +219,9 @@ class Lowering:
     def tensor(self, name: str, weight: Weight, cols: int, element: ElementType) -> Any:
         """A tensor with the numbers of a weight in rows of so many columns."""
         made = self.graph.tensor(self.name(name), (weight.size // cols, cols), element)
-        if self.data:
+        if self.data or element == address:  # addresses decide what runs
             numbers = weight.numbers().reshape(made.shape)
-            self.weights[made.name] = numbers.astype(ELEMENTS[element.name])
+            self.weights[made.name] = numbers.astype(DTYPES[element.name])
         return made
 
     def packed(self, stream: Stream) -> Stream:
@@ -206,9 +249,18 @@ class Lowering:
         rows = self.graph.input(name, f32[1, value.width], (tokens,))
         return Rows(self.packed(rows))
 
-    def lower(self, model: Model, ops: Sequence[Op]) -> None:
+    def lower(self, ops: Sequence[Op]) -> None:
         """Operations in order."""
         for op in ops:
-            weights = {role: model.weights[name] for role, name in op.weights.items()}
-            inputs = [self.values[name] for name in op.inputs]
+            weights = {role: self.model.weights[name] for role, name in op.weights.items()}
+            inputs = [self.read(name) for name in op.inputs]
             self.values[op.name] = op.kind.lower(Site(self, op), *inputs, **weights)
+
+    def read(self, name: str) -> Rows:
+        """A value; in a loop, one from outside once for each layer."""
+        found = self.values[name]
+        if self.layers is None or found.stream.rank - (found.slices > 1) > 0:
+            return found
+        repeated = found.whole().stream.promote(0).expand(self.layers.number)
+        self.values[name] = Rows(repeated)
+        return self.values[name]

@@ -112,7 +112,7 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
         ("run m.stepgen --golden --inputs far.npz", "llama has no input 'y'"),
         ("run p.py:layer --golden", "--golden is for models, files that stepgen import writes"),
         ("run p.py:layer --ids far.npy", "--ids is for models, files that stepgen import writes"),
-        ("time m.stepgen", "loop can't be lowered to a program yet"),
+        ("time m.stepgen", "heads can't be lowered to a program yet"),
         ("time mlp.stepgen --set element=int8", "needs element to be one of bf16, f32, not 'int8'"),
         ("time mlp.stepgen --set rows=0", "rows must be an integer of at least 1, not 0"),
         ("time mlp.stepgen --set element=f32", "has no circuit yet for f32 1x2"),

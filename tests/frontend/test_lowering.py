@@ -53,7 +53,23 @@ def words(seed: int, width: int = 8, count: int = 20) -> Model:
     return b.model(b.linear(h + x, table, transposed=True))
 
 
-MODELS = [perceptron, gated, words]
+def layers(seed: int, width: int = 8, inner: int = 12) -> Model:
+    """A loop of three layers with a shared norm, a value from outside, which is read behind too."""
+    rng = np.random.default_rng(seed)
+    b = Builder("layers", tokens=(1, 16))
+    x = b.input("x", width)
+    bias, scale = b.map(sg.fn.silu(), x), b.weight("scale", rng.normal(size=width))
+    for layer in range(3):
+        with b.scope(f"layers.{layer}"):
+            h = b.norm(x, scale, how="layer")
+            h = b.linear(h, rng.normal(size=(width, inner)), rng.normal(size=inner), name="up")
+            down = rng.normal(size=(inner, width)) / inner
+            x = x + b.linear(b.map(sg.fn.silu(), h), down, rng.normal(size=width), name="down")
+            x = x + bias
+    return b.model(b.norm(x + bias, rng.normal(size=width)))
+
+
+MODELS = [layers, perceptron, gated, words]
 
 
 def close(model: Model, given: dict[str, Any], nested: Any, element: str) -> bool:
@@ -82,6 +98,8 @@ def test_a_program_computes_what_its_model_does(build, element, rows, columns, t
     [
         (perceptron, 1),
         (gated, 3),
+        (layers, 1),
+        pytest.param(layers, 3, marks=pytest.mark.slow),
         pytest.param(words, 1, marks=pytest.mark.slow),
         pytest.param(words, 3, marks=pytest.mark.slow),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...ir.dtypes import f32
 from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
 from ..run import Step
@@ -47,7 +48,7 @@ class Linear(Kind):
     ) -> Rows:
         """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
         matrix = weight.T if self.transposed else weight
-        inner, outer = matrix.shape
+        inner, outer = matrix.shape[-2:]
         factor = at.factor(x.stream)
         if x.slices > 1:
             loaded = at.load("weight", matrix, (x.cols, outer))
@@ -62,7 +63,7 @@ class Linear(Kind):
             made = Rows(product, loaded.slices)
         if bias is None:
             return made
-        return made.map(fn.add(), at.load("bias", bias, (1, made.cols)).stream)
+        return made.map(fn.add(), at.load("bias", bias, (1, made.cols), f32).stream)
 
     def flops(self, given: Operands, cached: int) -> int:
         """2 for each element of the weight, 1 for one of the bias."""

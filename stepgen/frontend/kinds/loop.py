@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from ...ir.dtypes import address
+from ...ir.fn import fn
+from ...ir.ops.partition import partition
+from ...ir.ops.reassemble import reassemble
 from ..kind import Kind, Operands, Value
 from ..model import Op
 from ..run import Step
-from ..weight import Array
+from ..site import Layers, Rows, Site
+from ..weight import Array, Weight
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,29 @@ class Loop(Kind):
             at.run.evaluate(self.body, (*at.layer, layer), self.shared)
             values[self.begin] = values[self.end]
         return values[self.end]
+
+    def lower(self, at: Site, x: Rows) -> Rows:  # type: ignore[override]
+        """One circuit for all layers: what a layer makes goes back, with weights by its number."""
+        whole, outer = at.lowering, dict(at.lowering.values)
+        if whole.layers is not None:
+            at.fail("a loop in a loop can't be lowered to a program yet")
+        spans = at.each("layers", Weight.of(np.array([0, self.trips], np.int32)), address)
+        number, first, last = (
+            spans.flat_map(function(self.trips), rank=1)
+            for function in (fn.span, fn.span_first, fn.span_last)
+        )
+        start = x.whole().stream
+        back = whole.graph.feedback(
+            start.dtype, (first.count(1),), whole.name(f"{at.op.name}_back")
+        )
+        begun = reassemble([start, back], first, rank=0).flatten(0, 1)
+        whole.layers = Layers(self.trips, self.shared, number)
+        whole.values[self.begin] = Rows(begun)
+        whole.lower(self.body)
+        done, others = partition(whole.read(self.end).whole().stream, last, rank=0)
+        back.connect(others)
+        whole.layers, whole.values = None, outer
+        return Rows(done)
 
     def __str__(self) -> str:
         return f"loop of {self.trips} layers"

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...ir.dtypes import f32
 from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
 from ..run import Step
@@ -58,7 +59,7 @@ class Norm(Kind):
         made = made.map(fn.mul(), squares.map(fn.offset(self.eps)).map(fn.rsqrt()).stream)
         for role, function, given in (("weight", fn.mul(), weight), ("bias", fn.add(), bias)):
             if given is not None:
-                made = made.map(function, at.load(role, given, (1, given.size)).stream)
+                made = made.map(function, at.load(role, given, (1, made.cols), f32).stream)
         return made
 
     def flops(self, given: Operands, cached: int) -> int:
