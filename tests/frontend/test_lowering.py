@@ -98,7 +98,7 @@ def test_a_program_computes_what_its_model_does(build, element, rows, columns, t
     [
         (perceptron, 1),
         (gated, 3),
-        (layers, 1),
+        pytest.param(layers, 1, marks=pytest.mark.slow),
         pytest.param(layers, 3, marks=pytest.mark.slow),
         pytest.param(words, 1, marks=pytest.mark.slow),
         pytest.param(words, 3, marks=pytest.mark.slow),
