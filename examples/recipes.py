@@ -143,9 +143,14 @@ def grouped_weights(
     Weights become bf16 as they pass, without an error, and no tile of them is stored. Each group's
     product is rounded once, scaled, and added to those before.
     """
+    stored_as = {4: sg.int4, 8: sg.int8}
+    if bits not in stored_as:
+        raise sg.StepError(f"grouped_weights stores weights of 4 or 8 bits, not of {bits}")
+    if group < 1 or k % group:
+        raise sg.StepError(f"grouped_weights needs k divisible by group, not {k} by {group}")
     g = sg.Graph("grouped_weights")
     x = g.input("x", sg.bf16[1, k], (rows,))
-    w = g.tensor("w", (n, k), {4: sg.int4, 8: sg.int8}[bits])
+    w = g.tensor("w", (n, k), stored_as[bits])
     scales = g.tensor("scales", (k // group, n), sg.f32)
     stored, factors = (
         sg.linear_offchip_load(tensor, tile=tile, shape=(k // group,), stride=(1,), ref=x)

@@ -30,7 +30,7 @@ MISTAKES = [
     ("show", "Missing argument 'PROGRAM'."),
     ("show nix.py:f", "there is no file nix.py"),
     ("show p.py", "p.py needs the name of a function, as in p.py:layer"),
-    ("show p.py:f", "p.py has no function 'f', it has layer, soft, dynamic, broken, mismatch"),
+    ("show p.py:f", "p.py has no function 'f', it has layer, soft, dynamic, broken, mismatch, mlp"),
     ("show moo", "there is no program 'moo': give path.py:function, a design folder, or one of .*"),
     ("show p.py:broken", "p.py:broken can't be built: ZeroDivisionError at p.py:.*by zero"),
     (

@@ -111,6 +111,8 @@ def by(what: str = "top_k", rows: int = 5, data: bool = True):
         if what == "as_selector":
             y = y.map(sg.fn.compare("lt"), g.input("least", sg.int32[1, 3], (rows,)))
         chosen = y.map(sg.fn.top_k(1) if what == "top_k" else sg.fn.as_selector())
+        if what == "as_selector":
+            chosen = chosen.map(sg.fn.logical_not())
         z = sg.reassemble(sg.partition(x, chosen, rank=0), chosen, rank=0)
     g.output(z, "z")
     return g
