@@ -37,7 +37,7 @@ MOST = 127
 """The weight in int8 of the largest score."""
 
 NOTHING = -3e38
-"""Score of an empty row: below all others, and finite, since JSON has no infinity."""
+"""Score of an empty row: below all others, and finite, since infinity minus itself is NaN."""
 
 
 class Requests(NamedTuple):

@@ -109,7 +109,7 @@ def moe_swiglu(
     if gate == "top_k":
         whole = rows.flatten(0, 1).promote().accum(sg.fn.retile_row(), rank=1)
         route, score = gated(whole, sizes)
-        rows = rows.fifo(max(2, tokens))  # they wait until the gate has seen the last one
+        rows = rows.fifo(tokens + 1)  # they wait until the gate has seen the end
     else:
         route, score = given(g, tokens, sizes)
     rows_of_tile = tile if tiling == "static" else None

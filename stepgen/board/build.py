@@ -208,12 +208,13 @@ def write_sources(
     progress("writing Verilog", 0.0)
     device, inner = Device(board.chip.family), f"{name}_{BOARD}"
     around = board.around(design)
+    kept = kept_modules()
     text = written(
         inner,
         lambda part: BoardTop(design, around, part=part),
         contents=False,  # nothing reads what was not written, and large memories are many lines
         platform=device,
-        kept=kept_modules(),
+        kept=kept,
     )
     top = BoardTop(design, around)
     pads = {pad: len(sites) for pad, sites in board.pins(memory=top.pins).items()}
@@ -221,7 +222,7 @@ def write_sources(
     step = None if clock is None else clock.step
     chip = Chip(inner, top, family(device.family), board.pll, pads, step)
     (place / f"{name}.v").write_text(
-        f"{text}\n{pins_written(name, chip, device)}", encoding="utf-8"
+        f"{text}\n{pins_written(name, chip, device, kept=kept)}", encoding="utf-8"
     )
     kernels = kernel_files(design, verilog_of(design))
     for file, content in kernels.items():

@@ -1,4 +1,7 @@
-"""Modules of earlier designs, kept in the cache folder: most designs have units that others had."""
+"""Modules and Verilog of earlier designs, kept in the cache folder.
+
+Most designs have units that others had, and many are written again as they were.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -18,7 +22,9 @@ from ..tools.cache import cache_folder, digest, prune
 KEEP_VERSIONS = 3
 """Versions of stepgen whose modules stay."""
 KEEP_MODULES = 20_000
-"""Modules of one version after which the older half goes."""
+"""Modules of one version that stay at most."""
+KEEP_TEXTS = 300
+"""Texts in Verilog likewise."""
 
 _LOADED = time.time()
 
@@ -30,10 +36,13 @@ class Modules:
     ----------
     folder : Path
         For one version of all that makes modules.
+    most : int
+        Files after which the older half goes.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, most: int = KEEP_MODULES):
         self.folder = folder
+        self.most = most
         self._more = 0
 
     def get(self, key: str) -> dict[str, Any] | None:
@@ -55,6 +64,15 @@ class Modules:
                 file.write_text(json.dumps({**module, "key": key}), encoding="utf-8")
                 os.replace(file, self._file(key))
 
+    def text(self, key: str, make: Callable[[], str]) -> str:
+        """A text that was made with this key before, or now."""
+        texts, short = Modules(self.folder / "verilog", KEEP_TEXTS), digest(key)
+        found = texts.get(short)
+        if found is None:
+            found = {"text": make()}
+            texts.put(short, found)
+        return str(found["text"])
+
     def _file(self, key: str) -> Path:
         return self.folder / f"{digest(key)}.json"
 
@@ -64,7 +82,7 @@ class Modules:
             prune(self.folder.parent, KEEP_VERSIONS - 1)
             self.folder.mkdir(exist_ok=True)
         files = list(self.folder.glob("*.json"))
-        if len(files) > KEEP_MODULES:
+        if len(files) > self.most:
             for file in sorted(files, key=lambda f: f.stat().st_mtime)[: len(files) // 2]:
                 file.unlink(missing_ok=True)
 

@@ -5,7 +5,7 @@ import itertools
 import json
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from amaranth.hdl import ClockSignal, DriverConflict, Instance, ResetInserter, ResetSignal
@@ -32,13 +32,16 @@ def _files(error: Exception) -> set[str]:
 
 
 class Kept(Protocol):
-    """Modules of earlier designs, by what their circuits depend on."""
+    """Modules and Verilog of earlier designs, by what they depend on."""
 
     def get(self, key: str) -> dict | None:
         """What was put there, if it still is."""
 
     def put(self, key: str, module: dict) -> None:
         """Keep a module: a JSON object."""
+
+    def text(self, key: str, make: Callable[[], str]) -> str:
+        """What was made with this key before, or now."""
 
 
 def _of_stepgen(part: wiring.Component) -> bool:

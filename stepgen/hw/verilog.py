@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def to_verilog(
         registers, and memories are undefined: a circuit that works then does not depend on initial
         values, which many devices don't have.
     kept : Kept, optional
-        Modules of earlier designs.
+        Modules and Verilog of earlier designs.
 
     Returns
     -------
@@ -103,19 +104,21 @@ def written(
     platform : Device
         Whose hard blocks are used.
     kept : Kept, optional
-        Modules of earlier designs.
+        Modules and Verilog of earlier designs.
     """
     library = Library(name, platform, kept)
     with no_searches():
         top = private.module(circuit(library.instance), name, platform)
     removed = () if initial and contents else _NO_CONTENTS
     removed = removed if initial else (*_NO_VALUES, *removed)
-    rtlil = _yosys(f"{library.rtlil}\n{top}", *removed, *_PASSES, "write_rtlil")
-    text = _yosys(explicit(rtlil), "write_verilog -norename -simple-lhs")
-    return _plain(text)
+
+    def make(rtlil: str) -> str:
+        return _last(explicit(_yosys(rtlil, *removed, *_PASSES, "write_rtlil")))
+
+    return _kept(kept, f"{library.rtlil}\n{top}", make, *removed)
 
 
-def pins_written(name: str, circuit, platform) -> str:
+def pins_written(name: str, circuit, platform, *, kept: Kept | None = None) -> str:
     """Verilog of a circuit between pins, which instantiates modules that are written apart.
 
     Parameters
@@ -125,13 +128,23 @@ def pins_written(name: str, circuit, platform) -> str:
     circuit : Elaboratable
         Has ``pins``, a list of IOPort.
     platform : Device
+    kept : Kept, optional
+        Verilog of earlier designs.
     """
     text = private.module(circuit, name, platform, circuit.pins)
-    return _plain(_yosys(text, *_PASSES, "write_verilog -norename -simple-lhs"))
+    return _kept(kept, text, lambda rtlil: _last(rtlil, *_PASSES))
 
 
-def _plain(text: str) -> str:
+def _kept(kept: Kept | None, rtlil: str, make: Callable[[str], str], *how: str) -> str:
+    """Verilog of a circuit; most of the time to write it is Yosys's, which starts several times."""
+    if kept is None:
+        return make(rtlil)
+    return kept.text(f"{private.yosys().version()} {how}\n{rtlil}", lambda: make(rtlil))
+
+
+def _last(rtlil: str, *commands: str) -> str:
     """Verilog with initial values apart from declarations, which linters ask for."""
+    text = _yosys(rtlil, *commands, "write_verilog -norename -simple-lhs")
     return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
 
 

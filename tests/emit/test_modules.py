@@ -13,11 +13,12 @@ from amaranth.lib.wiring import In, Out
 from stepgen.emit import modules
 from stepgen.emit.modules import Modules
 from stepgen.fuzz.draw import case
-from stepgen.hw import private
+from stepgen.hw import private, verilog
 from stepgen.hw.design.table import Design
 from stepgen.hw.library import Library
 from stepgen.hw.primitives import GENERIC, Device, Multiplier
 from stepgen.hw.system import System
+from stepgen.hw.verilog import to_verilog
 from stepgen.ir.errors import StepError
 
 
@@ -77,10 +78,24 @@ def test_files_that_are_broken_are_made_again(tmp_path: Path, elaborated: list[s
     assert {file: file.read_bytes() for file in whole} == whole
 
 
+def test_verilog_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    design = next(drawn(5))
+    right = to_verilog(design)
+    assert to_verilog(design, kept=Modules(tmp_path)) == right
+    (file,) = (tmp_path / "verilog").iterdir()
+    file.write_bytes(file.read_bytes()[:-9])
+    assert to_verilog(design, kept=Modules(tmp_path)) == right
+    other = to_verilog(design, initial=False, kept=Modules(tmp_path))
+    assert other == to_verilog(design, initial=False) != right
+    monkeypatch.setattr(verilog, "_yosys", None)
+    assert to_verilog(design, kept=Modules(tmp_path)) == right
+
+
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     design = next(drawn(4))
     (tmp_path / "file").touch()
     assert rtlil(design, kept=Modules(tmp_path / "file" / "x")) == rtlil(design)
+    assert to_verilog(design, kept=Modules(tmp_path / "file" / "x")) == to_verilog(design)
 
 
 class Product(wiring.Component):
@@ -122,14 +137,14 @@ def test_circuits_from_elsewhere_are_never_kept(tmp_path: Path, elaborated: list
         assert elaborated == ["Product"]
 
 
-def test_the_newer_half_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "KEEP_MODULES", 10)
+def test_the_newer_half_stays(tmp_path: Path) -> None:
+    kept = Modules(tmp_path, 10)
     for number in range(11):
-        Modules(tmp_path).put(str(number), {"number": number})
+        kept.put(str(number), {"number": number})
         for file in tmp_path.glob("*.json"):
             os.utime(file, (file.stat().st_mtime - 10,) * 2)
-    Modules(tmp_path).put("another", {})
-    there = [n for n in range(11) if Modules(tmp_path).get(str(n))]
+    Modules(tmp_path, 10).put("another", {})
+    there = [n for n in range(11) if kept.get(str(n))]
     assert there == [5, 6, 7, 8, 9, 10]
 
 
