@@ -1,4 +1,4 @@
-"""``stepgen import``: makes a model of a PyTorch module or a checkpoint."""
+"""``stepgen import``: makes a model of a PyTorch module, a checkpoint or an ONNX file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _NOT_IMPORTED = {
     ".safetensors": "has weights without the config of their model",
     ".pt2": "is a flat program without modules, whose blocks can't be recognised",
-    ".onnx": "is a flat program without modules, whose blocks can't be recognised",
     **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt", ".pkl"), "may run code when it is read"),
 }
 """By suffix, what is wrong with a file that some have a model in."""
@@ -51,10 +50,10 @@ _NOT_IMPORTED = {
 def command(
     *, source: str, settings: Sequence[str], tokens: int | None, out: Path | None, json: bool
 ) -> None:
-    """Make a model of a PyTorch module or a checkpoint (no relation to the option --import).
+    """Make a model of PyTorch, a checkpoint or ONNX (no relation to the option --import).
 
-    SOURCE is path.py:function, a function that returns a module, or a module and example inputs; or
-    a folder with config.json and files of safetensors.
+    SOURCE is path.py:function, a function that returns a module, or a module and example inputs; a
+    folder with config.json and files of safetensors; or a file.onnx of an MLP.
     """
     from stepgen.frontend import files
     from stepgen.report import console, models
@@ -92,6 +91,7 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
     from stepgen.frontend.kind import TOKENS
     from stepgen.frontend.loading import from_checkpoint
     from stepgen.frontend.model import Model
+    from stepgen.frontend.onnxfile import importing as onnxfile
     from stepgen.frontend.pytorch import needed
     from stepgen.frontend.pytorch.importing import imported
     from stepgen.ir.errors import StepError
@@ -105,11 +105,15 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
         if tokens is not None:
             model = replace(model, tokens=(1, min(tokens, model.tokens[1])))
         return Imported(model, source, {})
+    if source.endswith(".onnx"):
+        if settings:
+            raise StepError(f"{source} is an ONNX file and takes no parameters")
+        return onnxfile.imported(Path(source), tokens or 1024)
     if not source.rpartition(":")[0].endswith(".py") and not source.endswith(".py"):
         why = _NOT_IMPORTED.get(Path(source).suffix, "is no folder")
         raise StepError(
-            f"{source} {why}: give path.py:function, or a folder with config.json and files of "
-            f"safetensors"
+            f"{source} {why}: give path.py:function, a folder with config.json and files of "
+            f"safetensors, or a file.onnx"
         )
     try:
         made, name = program.call(source, pairs(settings, "--set"))

@@ -12,6 +12,7 @@ from .kind import Kind, Operands, Value
 from .loading import from_checkpoint
 from .lowering import lower
 from .model import Model, Op
+from .onnxfile.importing import from_onnx
 from .pytorch.importing import from_torch
 from .state import State
 from .weight import Weight
@@ -28,6 +29,7 @@ __all__ = [
     "Weight",
     "dumps",
     "from_checkpoint",
+    "from_onnx",
     "from_torch",
     "load",
     "loads",

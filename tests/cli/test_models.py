@@ -82,10 +82,10 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("import none", "none is no folder: give path.py:function, or a folder with config.json"),
+        ("import none", "none is no folder: give path.py:function, a folder with config.json"),
         ("import none.py:make", "there is no file none.py"),
         ("import moe", "moe is no folder: give path.py:function"),
-        ("import m.pth", "m.pth may run code when it is read: give path.py:function, or a folder"),
+        ("import m.pth", "m.pth may run code when it is read: give path.py:function, a folder"),
         ("import weights.safetensors", "has weights without the config of their model: give"),
         ("import .", ". is no checkpoint: it has no config.json"),
         ("import m.pt2", "m.pt2 is a flat program without modules"),

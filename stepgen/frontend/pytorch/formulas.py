@@ -10,16 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...functions.bases import Binary, Unary
-from ...ir.fn import fn
-from ...ir.function import Function, function_types
+from ...ir.function import Function
+from ..formulas import chain_for, chains, close, pair_for
 from ..kinds.attention import Attention
 from ..kinds.experts import Experts
 from ..weight import Array
 from .needed import torch
-
-CLOSE = 1e-5
-"""Largest difference of numbers that are the same, as a part of the largest."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +50,6 @@ def numbers(tensor: Any) -> Array:
     return np.asarray(tensor.detach().cpu().double().numpy())
 
 
-def close(a: Array, b: Array) -> bool:
-    """Whether arrays are the same up to rounding of f32."""
-    if a.shape != b.shape:
-        return False
-    with np.errstate(invalid="ignore"):
-        fits = np.abs(a - b) <= CLOSE * max(1.0, float(np.nanmax(np.abs(b), initial=0.0)))
-    return bool((fits | (np.isnan(a) & np.isnan(b))).all())
-
-
 def recognised(module: Any) -> Block | None:
     """The block that a module computes, by its numbers; None for one that has parts."""
     for formula in (_function, _norm, _linear, _self_attention, _experts):
@@ -90,48 +77,18 @@ def _plain(module: Any) -> bool:
     return not list(module.children())
 
 
-def chains() -> Iterator[tuple[Function, ...]]:
-    """Functions of one number that models apply, and some behind each other."""
-    for kind in function_types().values():
-        own = kind.__dataclass_fields__.keys() - Function.__dataclass_fields__.keys()
-        if issubclass(kind, Unary) and "exact" in vars(kind) and not own:
-            yield (kind(),)
-    yield (fn.at_least(0),)
-    yield fn.at_least(0), fn.at_most(6)
-    yield fn.at_least(-1), fn.at_most(1)
-    yield fn.scale(-1), fn.exp(), fn.offset(1), fn.reciprocal()
-
-
 def chain_of(apply: Callable[[Any], Any]) -> tuple[Function, ...] | None:
     """The functions that something applies to each number; none if it changes nothing."""
     x = torch().linspace(-7, 7, 120).reshape(8, 15)
     made = _called(apply, x)
-    if made is None or made.shape != (8, 15):
-        return None
-    if close(numbers(x), made):
-        return ()
-    for chain in chains():
-        value = numbers(x)
-        with np.errstate(all="ignore"):
-            for function in chain:
-                assert isinstance(function, Unary)
-                value = function.exact(value)
-        if close(value, made):
-            return chain
-    return None
+    return None if made is None or made.shape != (8, 15) else chain_for(numbers(x), made)
 
 
 def pair_of(apply: Callable[[Any, Any], Any]) -> Function | None:
     """The function that something applies to each pair of numbers."""
     a, b = torch().randn(2, 9, 7)
     made = _called(apply, a, b)
-    for kind in function_types().values():
-        own = kind.__dataclass_fields__.keys() - Function.__dataclass_fields__.keys()
-        if issubclass(kind, Binary) and "exact" in vars(kind) and not own:
-            function = kind()
-            if made is not None and close(function.exact(numbers(a), numbers(b)), made):
-                return function
-    return None
+    return None if made is None else pair_for(numbers(a), numbers(b), made)
 
 
 def _function(module: Any) -> Block | None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...ir.errors import StepError
-from .formulas import Block, close, numbers, recognised
+from ..formulas import close
+from .formulas import Block, numbers, recognised
 from .needed import torch
 
 ROPE = "apply_rotary_pos_emb"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.fn import fn
+from ..formulas import with_constant
 from ..kinds.embedding import Embedding
 from ..kinds.experts import Experts
 from ..kinds.map import Map
@@ -163,7 +163,8 @@ class Translator(Layout):
         if len(values) == 1:
             functions = chain_of(apply)
             if functions is None and len(numbers_) == 1:
-                functions = _with_constant(apply, float(numbers_[0]))
+                x = torch().linspace(-3, 3, 13)
+                functions = with_constant(numbers(x), numbers(apply(x)), float(numbers_[0]))
             if functions is not None:
                 return self._chain(values[0], functions)
         elif len(values) == 2:
@@ -243,15 +244,3 @@ class Translator(Layout):
             causal=is_causal,
         )
         return replace(made, dims=self._value(q).dims)
-
-
-def _with_constant(apply: Callable[..., Any], c: float) -> Any:
-    """A function of each number and a constant, by what it makes of random ones."""
-    x = torch().linspace(-3, 3, 13)
-    made, plain = numbers(apply(x)), numbers(x)
-    tries = [fn.scale(c), fn.offset(c), fn.offset(-c), fn.at_least(c), fn.at_most(c)]
-    tries += [fn.scale(1 / c)] if c else []
-    for function in tries:
-        if np.allclose(function.exact(plain), made, rtol=1e-6, atol=1e-7):  # type: ignore[attr-defined]
-            return (function,)
-    return None
