@@ -132,6 +132,9 @@ def every_unit() -> sg.Graph:
     g.output(asked.map(sg.fn.logical_and(), free), "granted")
     ranked = g.input("ranked", sg.Selector(6, hot=2), (2,))
     g.output(ranked.flat_map(sg.fn.tile_addresses(3), rank=0), "ranks")
+    layer = g.input("layer", sg.address[1, 1], (2,))
+    expert = g.input("expert", sg.address[1, 1], (2,))
+    g.output(layer.map(sg.fn.scale(6)).map(sg.fn.add(), expert), "experts")
     return g
 
 
@@ -157,6 +160,8 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "single": rng.random((2, 1, 1)) < 0.5,
         "asked": rng.random((2, 6)) < 0.5,
         "free": rng.random((2, 6)) < 0.5,
+        "layer": rng.integers(0, 4, (2, 1, 1)),
+        "expert": rng.integers(0, 6, (2, 1, 1)),
         "ranked": rng.permuted(np.tile(np.arange(6) < 2, (2, 1)), axis=1),
     }
 

@@ -358,6 +358,26 @@ class TileProgram(Program):
         self.graph.output(other, f"{name}_other")
         return x.map(self.pick(sg.fn.mask_cols, sg.fn.mask_rows)(0), count)
 
+    def step_calculated(self, x: Stream, name: str) -> Stream:
+        """Addresses computed of others, what they name, and flags of them."""
+        self.longest = 9
+        one, other = (self.beside(f"{name}_{n}", sg.address[1, 1], x) for n in range(2))
+        self.longest = TILES - 1
+        fn = self.pick(
+            sg.fn.offset(self.number(-1, 3)),
+            sg.fn.scale(self.number(0, 3)),
+            sg.fn.at_least(self.number(0, 9)),
+            sg.fn.at_most(self.number(0, 9)),
+        )
+        pair = self.pick(sg.fn.add, sg.fn.sub, sg.fn.maximum, sg.fn.minimum)()
+        op = self.pick("lt", "le", "eq", "ne", "ge", "gt")
+        at = one.map(fn)
+        self.keep(at.map(sg.fn.compare(op), other), f"{name}_flags")
+        self.keep(at.map(sg.fn.convert(sg.f32)), f"{name}_numbers")
+        self.keep(self.look_up(at.map(pair, other), name), f"{name}_found")
+        self.keep(at.map(sg.fn.compare(op, self.number(0, 9))), f"{name}_compared")
+        return x
+
     def step_where(self, x: Stream, name: str) -> Stream:
         """Elements, rows or tiles chosen by flags, from another tile or a number."""
         rows, cols = (self.pick(dim, 1) for dim in x.dtype.dims)

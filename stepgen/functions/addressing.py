@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import sympy
 
+from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.one_hot import params as one_hot
 from stepgen.hw.units.span import params as span
 from stepgen.hw.units.tile_addresses import params as tile_addresses
@@ -22,9 +23,6 @@ from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
 from stepgen.ir.stream import Routing, Stream
 from stepgen.semantics.numbers import Array
-
-SCALAR = Tile(1, 1, address)
-"""One address."""
 
 RANGE = Tile(1, 2, address)
 """A range of addresses: its start and its length."""

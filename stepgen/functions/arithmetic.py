@@ -7,18 +7,33 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import sympy
 
-from stepgen.functions.bases import Binary, Constant, Folding, of_products
+from stepgen.functions.bases import SCALAR, Binary, Constant, Folding, of_products
+from stepgen.hw.units.calculate.params import Operation
 from stepgen.hw.units.pcu.params import Lane
-from stepgen.ir.dtypes import FLOATS, Tile, bool_
+from stepgen.ir.dtypes import FLOATS, NUMBERS, DataType, Tile, address, bool_
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
+from stepgen.ir.wire import ANY_NUMBER
 from stepgen.semantics import numbers, tables
 from stepgen.semantics.numbers import Array
 
+COUNTED = (*NUMBERS, address)
+"""Element types with sums."""
+
+
+def _of_addresses(x: DataType) -> bool:
+    return isinstance(x, Tile) and x.element == address
+
 
 class Add(Folding):
-    """``a + b``, 1 operation per element; integers wrap around, floats round."""
+    """``a + b``, 1 operation per element; integers wrap around, floats round.
+
+    Addresses are added by Map alone.
+    """
+
+    elements: ClassVar = COUNTED
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -28,13 +43,22 @@ class Add(Folding):
         """In doubles."""
         return np.asarray(a + b)
 
+    def calculates(self) -> Operation:
+        """A sum."""
+        return "add"
+
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
         return a + b
 
 
 class Sub(Binary):
-    """``a - b``, 1 operation per element; integers wrap around, floats round."""
+    """``a - b``, 1 operation per element; integers wrap around, floats round.
+
+    The difference of addresses is an address, at least 0.
+    """
+
+    elements: ClassVar = COUNTED
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -43,6 +67,14 @@ class Sub(Binary):
     def exact(self, a: Array, b: Array) -> Array:
         """In doubles."""
         return np.asarray(a - b)
+
+    def calculates(self) -> Operation:
+        """A difference."""
+        return "subtract"
+
+    def largest_number(self, *types: DataType) -> int:
+        """Any address may be lowered to one that is used."""
+        return ANY_NUMBER if _of_addresses(types[0]) else 0
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -99,7 +131,12 @@ class Div(Binary):
 
 
 class Maximum(Folding):
-    """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""
+    """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN.
+
+    Addresses are compared by Map alone.
+    """
+
+    elements: ClassVar = COUNTED
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -108,6 +145,10 @@ class Maximum(Folding):
     def exact(self, a: Array, b: Array) -> Array:
         """In doubles."""
         return np.maximum(a, b)
+
+    def calculates(self) -> Operation:
+        """The larger."""
+        return "maximum"
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -119,7 +160,12 @@ class Maximum(Folding):
 
 
 class Minimum(Folding):
-    """``min(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN."""
+    """``min(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN.
+
+    Addresses are compared by Map alone.
+    """
+
+    elements: ClassVar = COUNTED
 
     def compute(self, at: Setting, a: Array, b: Array) -> Array:
         """All pairs."""
@@ -128,6 +174,10 @@ class Minimum(Folding):
     def exact(self, a: Array, b: Array) -> Array:
         """In doubles."""
         return np.minimum(a, b)
+
+    def calculates(self) -> Operation:
+        """The smaller."""
+        return "minimum"
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -140,32 +190,73 @@ class Minimum(Folding):
 
 @dataclass(frozen=True)
 class Compare(Binary):
-    """``a op b`` as bool, 1 operation per element.
+    """``a op b`` as bool, 1 operation per element; with `c` in place of b ``a op c``.
 
-    -0 equals +0; a NaN differs from everything and is neither less nor greater.
+    -0 equals +0; a NaN differs from everything and is neither less nor greater. Addresses are
+    compared one by one, in tiles of 1 x 1.
 
     Parameters
     ----------
     op : {"lt", "le", "eq", "ne", "ge", "gt"}
         Less than, less or equal, equal, not equal, greater or equal, greater than.
+    c : number, optional
+        In place of b, which is not given then: ``x.map(sg.fn.compare("lt", 3))``. It is rounded to
+        the element type, and is a whole number where that is an integer; 0 to 2**32 - 2 for
+        addresses.
     """
 
     op: Literal["lt", "le", "eq", "ne", "ge", "gt"]
+    c: float | None = None
+
+    elements: ClassVar = COUNTED
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of bool."""
-        both = super().tile(call, *tiles)
+        if self.c is not None and len(tiles) != 1:
+            call.fail(f"{self} compares 1 tile with {self.c}, not {len(tiles)} tiles")
+        both = super().tile(call, *tiles, *(() if self.c is None else tiles))
+        if self.c is not None:
+            call.constant(str(self), self.c, both.element)
+        if both.element == address and both.dims != SCALAR.dims:
+            call.fail(f"{self} compares {SCALAR}, not {both}: convert them to int32 first")
+        if both.element == address and (self.c or 0) > ANY_NUMBER:
+            call.fail(f"{self} compares addresses with numbers of 0 to {ANY_NUMBER}")
         return Tile(both.rows, both.cols, bool_)
 
-    def compute(self, at: Setting, a: Array, b: Array) -> Array:
+    def fit(self, *tiles: Array) -> None:
+        """Check that extents of two tiles are equal, or one of them is 1."""
+        if len(tiles) > 1:
+            super().fit(*tiles)
+
+    def compute(self, at: Setting, a: Array, *others: Array) -> Array:
         """All pairs."""
-        relation = getattr(operator, self.op)
+        relation, b = getattr(operator, self.op), others[0] if others else self._number(a)
         with np.errstate(invalid="ignore"):  # of NaN
             return np.asarray(relation(numbers.canonical(a), numbers.canonical(b)), np.bool_)
 
-    def lane(self, a: Lane, b: Lane) -> Lane:
+    def _number(self, a: Array) -> Array:
+        return numbers.constant(self.c or 0, numbers.name_of(a)).astype(a.dtype)
+
+    def constant(self) -> int | None:
+        """`c`, if it is given."""
+        return None if self.c is None else int(self.c)
+
+    def largest_number(self, *types: DataType) -> int:
+        """What addresses are compared with."""
+        constant = self.constant() if _of_addresses(types[0]) else 0
+        return ANY_NUMBER if constant is None else constant
+
+    def flops(self, *tiles: Tile) -> sympy.Expr:
+        """1 per element of the result."""
+        return super().flops(*(*tiles, *tiles)[:2])
+
+    def calculates(self) -> Operation:
+        """The relation."""
+        return self.op
+
+    def lane(self, a: Lane, *others: Lane) -> Lane:
         """One pair."""
-        return a.compare(self.op, b)
+        return a.compare(self.op, others[0] if others else self.c or 0)
 
 
 @dataclass(frozen=True)
@@ -177,8 +268,10 @@ class AtLeast(Constant):
     Parameters
     ----------
     c : number
-        A whole number where the elements are integers.
+        A whole number where the elements are integers, at least 0 for addresses.
     """
+
+    elements: ClassVar = COUNTED
 
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
@@ -187,6 +280,10 @@ class AtLeast(Constant):
     def exact(self, x: Array) -> Array:
         """In doubles."""
         return np.maximum(x, self.c)
+
+    def calculates(self) -> Operation:
+        """The larger."""
+        return "maximum"
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
@@ -202,8 +299,10 @@ class AtMost(Constant):
     Parameters
     ----------
     c : number
-        A whole number where the elements are integers.
+        A whole number where the elements are integers, at least 0 for addresses.
     """
+
+    elements: ClassVar = COUNTED
 
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
@@ -212,6 +311,10 @@ class AtMost(Constant):
     def exact(self, x: Array) -> Array:
         """In doubles."""
         return np.minimum(x, self.c)
+
+    def calculates(self) -> Operation:
+        """The smaller."""
+        return "minimum"
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
@@ -222,13 +325,23 @@ class AtMost(Constant):
 class Offset(Constant):
     """``x + c``, 1 operation per element.
 
-    The constant is rounded to the element type first; integers wrap around.
+    The constant is rounded to the element type first; integers wrap around. An address plus `c`
+    must be an address: at least 0, whatever the sign of `c`.
 
     Parameters
     ----------
     c : number
-        A whole number where the elements are integers.
+        A whole number where the elements are integers or addresses.
     """
+
+    elements: ClassVar = COUNTED
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A tile of the same shape and element type."""
+        if len(tiles) == 1 and tiles[0].element == address:
+            call.constant(str(self), abs(self.c), address)
+            return tiles[0]
+        return super().tile(call, *tiles)
 
     def compute(self, at: Setting, x: Array) -> Array:
         """All elements."""
@@ -237,6 +350,18 @@ class Offset(Constant):
     def exact(self, x: Array) -> Array:
         """In doubles."""
         return np.asarray(x + self.c)
+
+    def calculates(self) -> Operation:
+        """A sum, or a difference."""
+        return "add" if self.c >= 0 else "subtract"
+
+    def constant(self) -> int:
+        """The distance."""
+        return abs(int(self.c))
+
+    def largest_number(self, *types: DataType) -> int:
+        """Any address may be lowered to one that is used."""
+        return ANY_NUMBER if self.c < 0 and _of_addresses(types[0]) else 0
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
@@ -252,8 +377,10 @@ class Scale(Constant):
     Parameters
     ----------
     c : number
-        A whole number where the elements are integers.
+        A whole number where the elements are integers, at least 0 for addresses.
     """
+
+    elements: ClassVar = COUNTED
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape."""
@@ -269,6 +396,10 @@ class Scale(Constant):
     def exact(self, x: Array) -> Array:
         """In doubles."""
         return np.asarray(x * self.c)
+
+    def calculates(self) -> Operation:
+        """A product."""
+        return "multiply"
 
     def lane(self, x: Lane) -> Lane:
         """One element."""

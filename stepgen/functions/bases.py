@@ -12,9 +12,10 @@ import sympy
 
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.accumulate import params as accumulate
+from stepgen.hw.units.calculate import params as calculate
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.ir.dims import Dim, static
-from stepgen.ir.dtypes import INTEGERS, Tile, f32, wide
+from stepgen.ir.dtypes import INTEGERS, DataType, Tile, address, f32, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Function, Mapped, Scanned
 from stepgen.ir.operator import Call
@@ -25,8 +26,45 @@ from stepgen.ir.wire import TILE_LEVELS
 from stepgen.semantics.applying import say
 from stepgen.semantics.numbers import DTYPES, Array
 
+SCALAR = Tile(1, 1, address)
+"""One address."""
 
-class Unary(Mapped, abstract=True):
+
+class _ByElement(Mapped, abstract=True):
+    """A function of elements at the same position, numbers or addresses."""
+
+    def calculates(self) -> calculate.Operation | None:
+        """What is computed of addresses; None if it is no arithmetic of addresses."""
+        return None
+
+    def constant(self) -> int | None:
+        """The second operand of what is computed of addresses, if it is a parameter."""
+        return None
+
+    def calculation(self, *types: DataType) -> tuple[str, int | None] | None:
+        """That of `calculates`, where all operands are single addresses."""
+        operation = self.calculates() if all(x == SCALAR for x in types) else None
+        return (operation, self.constant()) if operation else None
+
+    @abstractmethod
+    def lane(self, *lanes: Any, **named: Any) -> pcu.Lane | None:
+        """The arithmetic of one element in the circuit; None if there is none."""
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> UnitParams | None:
+        """The PCU of `lane`; of addresses, which are no tiles, a unit for these."""
+        if tiles[0].element == address:
+            operation = self.calculates()
+            return calculate.of_tiles(operation, tiles, self.constant()) if operation else None
+        return pcu.of_function(self.lane, tiles, lanes)
+
+    def keeps_rows(self, operand: int) -> bool:
+        """An element stays at its position."""
+        return True
+
+
+class Unary(_ByElement, abstract=True):
     """A function of each element.
 
     Attributes
@@ -57,16 +95,6 @@ class Unary(Mapped, abstract=True):
         """The arithmetic of one element in the circuit; None if there is none."""
         return None
 
-    def unit(
-        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> UnitParams | None:
-        """The PCU of `lane`."""
-        return pcu.of_function(self.lane, tiles, lanes)
-
-    def keeps_rows(self, operand: int) -> bool:
-        """An element stays at its position."""
-        return True
-
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """`cost` per element."""
         return tiles[0].elements * self.cost
@@ -84,8 +112,12 @@ class Constant(Unary, abstract=True):
         call.constant(str(self), self.c, tiles[0].element)
         return tiles[0]
 
+    def constant(self) -> int | None:
+        """`c`, a whole number."""
+        return int(self.c)
 
-class Binary(Mapped, abstract=True):
+
+class Binary(_ByElement, abstract=True):
     """A function of two elements at the same position; extents of 1 are broadcast as in numpy."""
 
     arity: ClassVar[int] = 2
@@ -117,22 +149,12 @@ class Binary(Mapped, abstract=True):
         """The arithmetic of one pair in the circuit; None if there is none."""
         return None
 
-    def unit(
-        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
-    ) -> UnitParams | None:
-        """The PCU of `lane`."""
-        return pcu.of_function(self.lane, tiles, lanes)
-
     def fit(self, *tiles: Array) -> None:
         """Check that extents are equal, or one of them is 1."""
         a, b = tiles
         for mine, its in zip(a.shape, b.shape, strict=True):
             if mine != its and 1 not in (mine, its):
                 raise StepError(f"{self} can't join tiles of {say(a)} and {say(b)}")
-
-    def keeps_rows(self, operand: int) -> bool:
-        """Each result is at the position of its operands."""
-        return True
 
     def flops(self, *tiles: Tile) -> sympy.Expr:
         """1 per element of the result."""
@@ -198,6 +220,8 @@ class Folding(Binary, Running, abstract=True):
         if len(tiles) != 1:
             call.fail(f"{self} folds 1 stream, not {len(tiles)}")
         self.check(call, [tiles[0], tiles[0]])
+        if tiles[0].element == address:
+            call.fail(f"{self} folds numbers, not {tiles[0]}: convert them to int32 first")
         if not one_size(call, tiles[0].dims):
             call.fail(f"{self} can't fold tiles of different sizes, {tiles[0]}")
         return tiles[0]

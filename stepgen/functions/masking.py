@@ -8,18 +8,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.mask import params as mask
 from stepgen.hw.units.mask.params import By
-from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address
+from stepgen.ir.dtypes import NUMBERS, DataType, Tile
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.wire import ANY_NUMBER
 from stepgen.semantics import numbers
 from stepgen.semantics.numbers import Array
-
-SCALAR = Tile(1, 1, address)
-"""One address."""
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,14 @@ class Applying(Operator):
 
     def steered_by(self, node: Node) -> Sequence[int]:
         """Inputs whose numbers the function computes with."""
-        return range(len(node.inputs)) if node.attrs["fn"].reads_numbers else ()
+        return range(len(node.inputs)) if _reads_numbers(node) else ()
 
     def contents(self, node: Node, port: int) -> Sequence[int] | None:
         """Whether the result depends on structure, on numbers or on data."""
         function: Function = node.attrs["fn"]
         if function.structural:
             return ()
-        return range(len(node.inputs)) if function.reads_numbers else None
+        return range(len(node.inputs)) if _reads_numbers(node) else None
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
         """The state, and the operands."""
@@ -100,6 +100,13 @@ class Applying(Operator):
         if policy.silu_per_inner and function.per_inner:
             total *= _inner_of_producer(node.inputs[0])
         return total
+
+
+def _reads_numbers(node: Node) -> bool:
+    """Whether the function computes with addresses, or with the bits of selectors."""
+    function: Function = node.attrs["fn"]
+    types = [stream.dtype for stream in node.inputs]
+    return function.reads_numbers or function.calculation(*types) is not None
 
 
 def _inner_of_producer(stream: Stream) -> sympy.Expr:

@@ -9,11 +9,13 @@ class Functions:
     def add(self) -> Function:
         """``a + b``, 1 operation per element; integers wrap around, floats round.
 
+        Addresses are added by Map alone.
+
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
-            of 1 are repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16, f32 or address;
+            extents of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -64,12 +66,12 @@ class Functions:
         Parameters
         ----------
         c : number
-            A whole number where the elements are integers.
+            A whole number where the elements are integers, at least 0 for addresses.
 
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16, f32 or address.
 
         Raises
         ------
@@ -84,33 +86,38 @@ class Functions:
         Parameters
         ----------
         c : number
-            A whole number where the elements are integers.
+            A whole number where the elements are integers, at least 0 for addresses.
 
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16, f32 or address.
 
         Raises
         ------
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def compare(self, op: Literal['lt', 'le', 'eq', 'ne', 'ge', 'gt']) -> Function:
-        """``a op b`` as bool, 1 operation per element.
+    def compare(self, op: Literal['lt', 'le', 'eq', 'ne', 'ge', 'gt'], c: float | None = None) -> Function:
+        """``a op b`` as bool, 1 operation per element; with `c` in place of b ``a op c``.
 
-        -0 equals +0; a NaN differs from everything and is neither less nor greater.
+        -0 equals +0; a NaN differs from everything and is neither less nor greater. Addresses are
+        compared one by one, in tiles of 1 x 1.
 
         Parameters
         ----------
         op : {"lt", "le", "eq", "ne", "ge", "gt"}
             Less than, less or equal, equal, not equal, greater or equal, greater than.
+        c : number, optional
+            In place of b, which is not given then: ``x.map(sg.fn.compare("lt", 3))``. It is rounded to
+            the element type, and is a whole number where that is an integer; 0 to 2**32 - 2 for
+            addresses.
 
         Returns
         -------
         Function
-            For Map, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents of 1 are repeated
-            as in numpy.
+            For Map, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16, f32 or address; extents of 1 are
+            repeated as in numpy.
 
         Raises
         ------
@@ -431,11 +438,13 @@ class Functions:
     def maximum(self) -> Function:
         """``max(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN.
 
+        Addresses are compared by Map alone.
+
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
-            of 1 are repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16, f32 or address;
+            extents of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -445,11 +454,13 @@ class Functions:
     def minimum(self) -> Function:
         """``min(a, b)``, 1 operation per element; -0 is below +0, and a NaN makes a NaN.
 
+        Addresses are compared by Map alone.
+
         Returns
         -------
         Function
-            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents
-            of 1 are repeated as in numpy.
+            For Map, Accum and Scan, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16, f32 or address;
+            extents of 1 are repeated as in numpy.
 
         Raises
         ------
@@ -475,17 +486,18 @@ class Functions:
     def offset(self, c: float) -> Function:
         """``x + c``, 1 operation per element.
 
-        The constant is rounded to the element type first; integers wrap around.
+        The constant is rounded to the element type first; integers wrap around. An address plus `c`
+        must be an address: at least 0, whatever the sign of `c`.
 
         Parameters
         ----------
         c : number
-            A whole number where the elements are integers.
+            A whole number where the elements are integers or addresses.
 
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16, f32 or address.
 
         Raises
         ------
@@ -751,12 +763,12 @@ class Functions:
         Parameters
         ----------
         c : number
-            A whole number where the elements are integers.
+            A whole number where the elements are integers, at least 0 for addresses.
 
         Returns
         -------
         Function
-            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16 or f32.
+            For Map, ``[R, C] -> [R, C]`` of int8, int16, int32, bf16, f32 or address.
 
         Raises
         ------
@@ -905,11 +917,13 @@ class Functions:
     def sub(self) -> Function:
         """``a - b``, 1 operation per element; integers wrap around, floats round.
 
+        The difference of addresses is an address, at least 0.
+
         Returns
         -------
         Function
-            For Map, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16 or f32; extents of 1 are repeated
-            as in numpy.
+            For Map, of 2 tiles ``[R, C]`` of int8, int16, int32, bf16, f32 or address; extents of 1 are
+            repeated as in numpy.
 
         Raises
         ------

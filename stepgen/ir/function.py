@@ -108,6 +108,17 @@ class Function(ABC):
         """The largest address that its circuit tells from larger ones, for operands of types."""
         return 0
 
+    def calculation(self, *types: DataType) -> tuple[str, int | None] | None:
+        """What it computes of single addresses, for operands of types; None of all others.
+
+        Returns
+        -------
+        tuple or None
+            The name of an operation of `stepgen.timing.addresses`, and the second operand if that
+            is a parameter.
+        """
+        return None
+
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
         """Check the number of tiles and their element types.
 

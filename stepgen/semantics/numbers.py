@@ -261,6 +261,8 @@ def constant(number: float, name: str) -> Array:
     """A constant of a program as a 1x1 tile of type `name`; integers wrap around."""
     if is_float(name):
         return as_element([[number]], name)
+    if name == "address":
+        return np.array([[int(number)]], object)
     return np.array([[int(number)]], np.int64)
 
 
@@ -272,14 +274,28 @@ def elementwise(fn: Callable[..., Any], out: str, *xs: Array) -> Array:
     fn : callable
         Takes int64 or float64 arrays; on doubles its result must be exact or correctly rounded.
     out : str
-        Element type of the result: integers wrap, floats round.
+        Element type of the result: integers wrap, floats round, addresses must be addresses.
     *xs : arrays
         Operands, all integer or all floating point.
+
+    Raises
+    ------
+    StepError
+        If what is made of addresses is none.
     """
     if is_float(out):
         with np.errstate(all="ignore"):
             wide = [canonical(x).astype(np.float64) for x in xs]
             return round_to(np.asarray(fn(*wide)), out)
+    if out == "address":
+        given = np.broadcast_arrays(*[x.astype(object) for x in xs])
+        made = np.asarray(fn(*given), object)
+        for place in np.argwhere((made < 0) | (made >= 1 << 64))[:1]:
+            operands = " and ".join(str(x[tuple(place)]) for x in given)
+            raise StepError(
+                f"{operands} make {made[tuple(place)]}, but addresses are 0 to {(1 << 64) - 1}"
+            )
+        return made.astype(np.uint64)
     return wrap(np.asarray(fn(*[x.astype(np.int64) for x in xs])), out)
 
 
@@ -302,10 +318,10 @@ def negate(x: Array) -> Array:
     return canonical(-x)
 
 
-def ordered(x: Array) -> npt.NDArray[np.int64]:
+def ordered(x: Array) -> npt.NDArray[np.integer[Any]]:
     """Map numbers to integers of the same order, with -0 below +0 (floats must not be NaN)."""
     if not is_float(name_of(x)):
-        return x.astype(np.int64)
+        return x if x.dtype == np.uint64 else x.astype(np.int64)
     bits = np.ascontiguousarray(canonical(x), dtype=np.float32).view(np.int32).astype(np.int64)
     return np.where(bits < 0, -(bits & 0x7FFFFFFF) - 1, bits)
 

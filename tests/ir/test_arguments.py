@@ -303,7 +303,9 @@ def test_functions(name: str) -> None:
     own = {"compare": "lt", "retile_streamify": "row"} | {"top_k": 1, "top_k_scores": 1}
     to = sg.int16 if name.startswith("requantize") else sg.f32
     given = {f: to if f == "to" else own.get(name, VALID.get(hints[f])) for f in fields}
-    if name == "where":  # its numbers stand for operands
+    if name == "compare":  # its number stands for an operand
+        given = {"op": "lt", "c": None}
+    if name == "where":  # as do these
         given = dict.fromkeys(fields)
     tried = list(ways(kind.arity))
     taken = [way for way, _ in uses(getattr(sg.fn, name)(**given), tried)]

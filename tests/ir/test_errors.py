@@ -386,6 +386,35 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "position that is kept and that of the first row, not a number of rows",
     ),
     (
+        lambda: _x(_g(), 4, tile=ADDRESS).map(fn.scale(-2)),
+        "map: scale(c=-2) needs a whole number of 0 to 18446744073709551615 for address, not -2",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=ADDRESS).map(fn.offset(0.5)),
+        "map: offset(c=0.5) needs a whole number of 0 to 18446744073709551615 for address, not 0.5",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.address[1, 3]).map(fn.compare("lt", 2)),
+        "map: compare(op=lt, c=2) compares address 1x1, not address 1x3: convert them to int32 "
+        "first",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=ADDRESS).map(fn.compare("lt", 2**32)),
+        "map: compare(op=lt, c=4294967296) compares addresses with numbers of 0 to 4294967294",
+    ),
+    (
+        lambda: _two(lambda x, y: x.map(fn.compare("lt", 2), y), (4,), (4,)),
+        "map: compare(op=lt, c=2) compares 1 tile with 2, not 2 tiles",
+    ),
+    (
+        lambda: _two(lambda x, y: x.map(fn.add(), y), (4,), (4,), ADDRESS),
+        "map: add() needs tiles of one element type, not address 1x1 and int8 1x8",
+    ),
+    (
+        lambda: _x(_g(), 4, 3, tile=ADDRESS).accum(fn.add(), rank=1),
+        "accum: add() folds numbers, not address 1x1: convert them to int32 first",
+    ),
+    (
         lambda: _two(lambda x, y: x.map(fn.where(), y, y), (4,), (4,)),
         "map: where() takes flags first, tiles of bool, not int8 1x8",
     ),

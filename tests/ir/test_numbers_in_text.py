@@ -58,6 +58,7 @@ USES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "accum": lambda x, at, n: x.accum(sg.fn.add(), rank=1, init=n),
     "scan": lambda x, at, n: x.scan(sg.fn.add(), rank=1, init=n),
     "reshape": lambda x, at, n: x.reshape(chunk=2, pad=n)[0],
+    "compare": lambda x, at, n: x.map(sg.fn.compare("lt", n)),
     "mask_cols": lambda x, at, n: x.map(sg.fn.mask_cols(n), at),
     "mask_rows": lambda x, at, n: x.map(sg.fn.mask_rows(n), at),
     "where.then": lambda x, at, n: x.map(sg.fn.compare("lt"), x).map(sg.fn.where(then=n), x),

@@ -11,6 +11,7 @@ from stepgen.hw.design.pace import Extent
 from stepgen.hw.units.as_flag.params import AsFlag
 from stepgen.hw.units.as_selector.params import AsSelector
 from stepgen.hw.units.as_tile.params import AsTile
+from stepgen.hw.units.calculate.params import Calculate
 from stepgen.hw.units.cap.params import Cap
 from stepgen.hw.units.concat.params import Concat
 from stepgen.hw.units.count.params import Count
@@ -152,6 +153,18 @@ def as_selector(draw: Draw) -> Case:
     formats = {"x": (LANES, 1), "y": (columns + otherwise, 1)}
     params = AsSelector(columns, otherwise)
     return alone(params, {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
+
+
+def calculate(draw: Draw) -> Case:
+    nested = draw.nested([OUTER, OUTER], lambda: draw.rng.integers(0, 9, 1))
+    x = to_beats(nested, 1, np.uint64), extents(0, OUTER, OUTER)
+    formats = {"x": (1, 8), "other": (1, 8), "y": (1, 8)}
+    if draw.one((False, True)):
+        params = Calculate("multiply", (1,), draw.one((2, 3)))
+        return alone(params, {"x": x}, {"y": x[1]}, formats=formats)
+    given = {"x": x, "other": x}
+    made = alone(Calculate("add", (1, 1)), given, {"y": x[1]}, formats=formats)
+    return replace(made, together=True)
 
 
 def logic(draw: Draw) -> Case:

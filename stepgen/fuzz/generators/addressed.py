@@ -124,6 +124,50 @@ class Addressed(Bounded):
             self.graph.output(at, f"{name}_numbers")
         return at.map(sg.fn.convert(self.pick(*NUMBERS)))
 
+    def step_calculated(self, x: Stream, name: str) -> Stream:
+        """Tiles read at addresses that are computed, or elements that a comparison routes."""
+        most = self.number(1, 9)
+        at, other = (self.addresses(f"{name}_{n}", x, most) for n in ("at", "other"))
+        way = self.number(0, 5)
+        if way == 0:
+            at, most = at.map(sg.fn.offset(self.number(0, 5))), most + 5
+        elif way == 1:
+            most *= (times := self.number(1, 6))
+            at = at.map(sg.fn.scale(times))
+        elif way == 2:
+            fn = self.pick(sg.fn.at_least, sg.fn.at_most)
+            at, most = at.map(fn(self.number(0, most))), most + 1
+        if self.number(0, 3) == 0:
+            at = at.map(sg.fn.at_least(lowered := self.number(0, 3))).map(sg.fn.offset(-lowered))
+            most += 3
+        fn = self.pick(sg.fn.add, sg.fn.maximum, sg.fn.minimum)()
+        both = at.map(fn, other)
+        if self.number(0, 1):
+            columns = self.columns()
+            tensor = self.graph.tensor(name, (most + 9, columns), sg.int8)
+            self.graph.output(x, f"{name}_x")
+            return sg.random_offchip_load(both, tensor, tile=(1, columns))
+        op, number = self.pick("lt", "le", "eq", "ne", "ge", "gt"), self.number(0, most)
+        flags = both.map(
+            *((sg.fn.compare(op, number),) if self.number(0, 1) else (sg.fn.compare(op), at))
+        )
+        route = flags.map(sg.fn.as_selector(otherwise=True))
+        parts = self.branches(sg.partition(x, route, rank=0))
+        return sg.reassemble(parts, route, rank=0, order=self.pick("index", "arrival"))
+
+    def step_rows(self, x: Stream, name: str) -> Stream:
+        """Rows of addresses, computed together."""
+        columns = self.number(1, 5)
+        named = range(self.pick(3, 300, 1 << 20))
+        self.ranges[f"{name}_one"] = self.ranges[f"{name}_other"] = named
+        one = self.beside(f"{name}_one", sg.address[1, self.pick(1, columns)], x)
+        other = self.beside(f"{name}_other", sg.address[1, columns], x)
+        self.graph.output(x, f"{name}_x")
+        first, second = self.pick((one, other), (other, one))
+        fn = self.pick(sg.fn.add, sg.fn.maximum, sg.fn.minimum)()
+        made = first.map(sg.fn.scale(self.number(0, 5))).map(fn, second)
+        return made.map(sg.fn.convert(self.pick(*NUMBERS)))
+
     def step_told(self, x: Stream, name: str) -> Stream:
         """Rows of addresses, or flags, as tiles of numbers."""
         self.ranges[name] = range(self.pick(3, 300, 1 << 31))

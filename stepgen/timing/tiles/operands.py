@@ -13,23 +13,30 @@ from .program import Program
 
 OPERAND = offsets("channel", "columns", "steps", "path")
 """Origin of an operand; its path through tuples has `DEEPEST` words. A selector, and a row
-of flags or addresses, whose word is no tile, has its columns here, all else 0."""
+of flags or addresses, whose word is no tile, has its columns here, all else 0; so have addresses
+that a function computes with."""
 DEEPEST = 4
 """Most levels of nested tuples."""
 OPERAND_SIZE = OPERAND.path + DEEPEST
 
 
 @helper
+def word(M: Memory, operands: int, n: int) -> int:
+    """The word of operand `n` at the head of its FIFO."""
+    at = operands + n * OPERAND_SIZE
+    found = aux_of(head(M, M[at + OPERAND.channel]))
+    for i in range(M[at + OPERAND.steps]):
+        found = M[found + M[at + OPERAND.path + i]]
+    return found
+
+
+@helper
 def operand(M: Memory, operands: int, count: int, n: int) -> int:
-    """Operand `n` of `count` at the head of its FIFO, 0 for none."""
+    """Operand `n` of `count` as a tile, 0 for none."""
     if n >= count:
         return 0
-    at = operands + n * OPERAND_SIZE
-    word = aux_of(head(M, M[at + OPERAND.channel]))
-    for i in range(M[at + OPERAND.steps]):
-        word = M[word + M[at + OPERAND.path + i]]
-    columns = M[at + OPERAND.columns]
-    return tile_word(1, columns, 0, 0) if columns else word
+    columns = M[operands + n * OPERAND_SIZE + OPERAND.columns]
+    return tile_word(1, columns, 0, 0) if columns else word(M, operands, n)
 
 
 def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
@@ -51,7 +58,9 @@ def build(node: Node, to: Program) -> tuple[int, int]:
         If tuples are nested too deeply.
     """
     words: list[int] = []
-    converts = node.attrs["fn"].converts
+    function = node.attrs["fn"]
+    placed = getattr(function, "extents_of", "") == "placed"
+    extents = not (function.reads_numbers or placed)
     for stream, channel in zip(node.inputs, to.inputs(node), strict=True):
         for leaf, path in leaves(stream.dtype):
             if len(path) > DEEPEST:
@@ -63,19 +72,19 @@ def build(node: Node, to: Program) -> tuple[int, int]:
             words += packed(
                 OPERAND,
                 channel=channel,
-                columns=_columns(leaf, converts=converts),
+                columns=_columns(leaf, extents=extents),
                 steps=len(path),
                 path=padded,
             )
     return to.reserve(words), len(words) // OPERAND_SIZE
 
 
-def _columns(dtype: DataType, *, converts: bool) -> int:
-    """Columns of flags, and of addresses that are numbers from here on; 0 for all else."""
+def _columns(dtype: DataType, *, extents: bool) -> int:
+    """Columns of flags, and of addresses if the extents of these count; 0 for all else."""
     if dtype == FLAG:
         return 1
     if isinstance(dtype, Selector):
         return dtype.n
-    if converts and isinstance(dtype, Tile) and dtype.element == address:
+    if extents and isinstance(dtype, Tile) and dtype.element == address:
         return dtype.cols.static or 0
     return 0

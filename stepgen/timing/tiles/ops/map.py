@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import VALUE
+from ...addresses import OPERATIONS, calculated, refused
 from ...kernel import (
     FAULT,
     NEVER,
@@ -44,6 +45,7 @@ P = record(
     "out",
     "cost",
     "number",
+    "constant",
     "operands",
     "arity",
     "passes_at",
@@ -51,7 +53,11 @@ P = record(
     "count",
     "ins",
 )
-TILE, SPAN_END = range(2)
+TILE, SPAN_END, CALCULATED = -2, -1, 0
+"""What is made: a tile, the last address of a range, or the number of an operation of `addresses`,
+whose number is that of the operation."""
+LIMIT = (1 << 49) - 1
+"""What larger addresses become, for which a beat has no room."""
 
 
 @helper
@@ -70,7 +76,7 @@ def begin(M: Memory, a: int, t: int) -> int:
     if kind_of(head(M, M[a + P.ins])) == VALUE:
         w = M[a + P.cost]
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
-        if M[a + P.number] != TILE:
+        if M[a + P.number] == SPAN_END:
             duration = M[w + costs.COST.fixed]
         else:
             made = costs.result(M, w, x, y, z)
@@ -94,6 +100,25 @@ def empty_range(M: Memory, a: int) -> bool:
 
 
 @helper
+def numbers(M: Memory, a: int) -> tuple[int, int]:
+    """The two numbers that are computed with."""
+    first = operands.word(M, M[a + P.operands], 0)
+    constant = M[a + P.arity] == 1
+    return first, M[a + P.constant] if constant else operands.word(M, M[a + P.operands], 1)
+
+
+@helper
+def refuses(M: Memory, a: int) -> bool:
+    """Whether the operands are an empty range, or addresses without a result."""
+    if M[a + P.number] == SPAN_END:
+        return empty_range(M, a)
+    if M[a + P.number] < CALCULATED or kind_of(head(M, M[a + P.ins])) != VALUE:
+        return False
+    first, second = numbers(M, a)
+    return refused(M[a + P.number], first, second, LIMIT)
+
+
+@helper
 def pass_on(M: Memory, a: int, t: int) -> None:
     """Push the result; if rows are sent as they are computed, together with its first row."""
     beat = head(M, M[a + P.ins])
@@ -101,6 +126,9 @@ def pass_on(M: Memory, a: int, t: int) -> None:
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
         if M[a + P.number] == SPAN_END:
             made = span_start(x) + span_length(x) - 1
+        elif M[a + P.number] >= CALCULATED:
+            first, second = numbers(M, a)
+            made = calculated(M[a + P.number], first, second, LIMIT)
         else:
             made = costs.result(M, M[a + P.cost], x, y, z)
         beat = value(made, stop_of(beat))
@@ -120,7 +148,7 @@ def apply(M: Memory, a: int, t: int) -> int:
         wait = room(M, M[a + P.out], t)
         if wait != READY:
             return wait
-        if M[a + P.number] == SPAN_END and empty_range(M, a):
+        if refuses(M, a):
             M[FAULT] = a
             return NEVER
         M[a + P.busy_until] += t - M[a + P.passes_at]
@@ -138,9 +166,12 @@ def apply(M: Memory, a: int, t: int) -> int:
 
 
 def build(node: Node, to: Program) -> None:
-    """The result is a tile, a selector that is given, or the last address of a range."""
+    """The result is a tile, a selector that is given, or an address."""
     function = node.attrs["fn"]
-    number = SPAN_END if function.ends_range else TILE
+    number, constant = SPAN_END if function.ends_range else TILE, None
+    computed = function.calculation(*(stream.dtype for stream in node.inputs))
+    if computed:
+        number, constant = OPERATIONS[computed[0]], computed[1]
     ins, out = to.inputs(node), to.output(node)
     cost, (first, arity) = to.cost(node, -1), operands.build(node, to)
     own = fresh(
@@ -148,6 +179,7 @@ def build(node: Node, to: Program) -> None:
         out=out,
         cost=cost,
         number=number,
+        constant=min(constant or 0, LIMIT),
         operands=first,
         arity=arity,
         passes_at=0,
@@ -156,5 +188,5 @@ def build(node: Node, to: Program) -> None:
         ins=ins,
     )
     actor = to.add(node, apply, own, reads=ins, writes=[out])
-    needs = f"{function} needs ranges of at least 1"
-    to.faults[actor] = StepError(f"{node.name} ({node.where}): {needs}")
+    needs = "makes addresses of at least 0" if computed else "needs ranges of at least 1"
+    to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} {needs}")
