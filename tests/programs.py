@@ -134,7 +134,7 @@ def every_unit() -> sg.Graph:
     g.output(ranked.flat_map(sg.fn.tile_addresses(3), rank=0), "ranks")
     layer = g.input("layer", sg.address[1, 1], (2,))
     expert = g.input("expert", sg.address[1, 1], (2,))
-    g.output(layer.map(sg.fn.scale(6)).map(sg.fn.add(), expert), "experts")
+    g.output(layer.map(sg.fn.scale(8)).map(sg.fn.add(), expert), "experts")
     return g
 
 

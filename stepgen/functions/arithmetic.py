@@ -45,7 +45,7 @@ class Add(Folding):
 
     def calculates(self) -> Operation:
         """A sum."""
-        return "add"
+        return "sum"
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -70,7 +70,7 @@ class Sub(Binary):
 
     def calculates(self) -> Operation:
         """A difference."""
-        return "subtract"
+        return "difference"
 
     def largest_number(self, *types: DataType) -> int:
         """Any address may be lowered to one that is used."""
@@ -148,7 +148,7 @@ class Maximum(Folding):
 
     def calculates(self) -> Operation:
         """The larger."""
-        return "maximum"
+        return "larger"
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -177,7 +177,7 @@ class Minimum(Folding):
 
     def calculates(self) -> Operation:
         """The smaller."""
-        return "minimum"
+        return "smaller"
 
     def lane(self, a: Lane, b: Lane) -> Lane:
         """One pair."""
@@ -283,7 +283,7 @@ class AtLeast(Constant):
 
     def calculates(self) -> Operation:
         """The larger."""
-        return "maximum"
+        return "larger"
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
@@ -314,7 +314,7 @@ class AtMost(Constant):
 
     def calculates(self) -> Operation:
         """The smaller."""
-        return "minimum"
+        return "smaller"
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
@@ -353,7 +353,7 @@ class Offset(Constant):
 
     def calculates(self) -> Operation:
         """A sum, or a difference."""
-        return "add" if self.c >= 0 else "subtract"
+        return "sum" if self.c >= 0 else "difference"
 
     def constant(self) -> int:
         """The distance."""
@@ -399,7 +399,7 @@ class Scale(Constant):
 
     def calculates(self) -> Operation:
         """A product."""
-        return "multiply"
+        return "product"
 
     def lane(self, x: Lane) -> Lane:
         """One element."""

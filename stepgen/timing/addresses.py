@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .kernel import helper
 
-ADD, SUBTRACT, MULTIPLY, MAXIMUM, MINIMUM, LT, LE, EQ, NE, GE, GT = range(11)
+SUM, DIFFERENCE, PRODUCT, LARGER, SMALLER, LT, LE, EQ, NE, GE, GT = range(11)
 OPERATIONS = {
-    "add": ADD,
-    "subtract": SUBTRACT,
-    "multiply": MULTIPLY,
-    "maximum": MAXIMUM,
-    "minimum": MINIMUM,
+    "sum": SUM,
+    "difference": DIFFERENCE,
+    "product": PRODUCT,
+    "larger": LARGER,
+    "smaller": SMALLER,
     "lt": LT,
     "le": LE,
     "eq": EQ,
@@ -24,7 +24,7 @@ OPERATIONS = {
 @helper
 def refused(operation: int, a: int, b: int, limit: int) -> bool:
     """Whether two numbers have no result where `limit` stands for all larger ones."""
-    if operation == SUBTRACT:
+    if operation == DIFFERENCE:
         return a >= limit or a < b
     return operation >= LT and a >= limit and b >= limit
 
@@ -46,14 +46,14 @@ def _compared(operation: int, a: int, b: int) -> bool:
 @helper
 def calculated(operation: int, a: int, b: int, limit: int) -> int:
     """The result of two numbers, at most `limit`."""
-    if operation == ADD:
+    if operation == SUM:
         return min(a + b, limit)
-    if operation == SUBTRACT:
+    if operation == DIFFERENCE:
         return a - b
-    if operation == MULTIPLY:
+    if operation == PRODUCT:
         return limit if b > 0 and a > limit // b else a * b
-    if operation == MAXIMUM:
+    if operation == LARGER:
         return max(a, b)
-    if operation == MINIMUM:
+    if operation == SMALLER:
         return min(a, b)
     return 1 if _compared(operation, a, b) else 0

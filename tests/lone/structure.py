@@ -160,10 +160,10 @@ def calculate(draw: Draw) -> Case:
     x = to_beats(nested, 1, np.uint64), extents(0, OUTER, OUTER)
     formats = {"x": (1, 8), "other": (1, 8), "y": (1, 8)}
     if draw.one((False, True)):
-        params = Calculate("multiply", (1,), draw.one((2, 3)))
+        params = Calculate("product", (1,), draw.one((2, 3)))
         return alone(params, {"x": x}, {"y": x[1]}, formats=formats)
     given = {"x": x, "other": x}
-    made = alone(Calculate("add", (1, 1)), given, {"y": x[1]}, formats=formats)
+    made = alone(Calculate("sum", (1, 1)), given, {"y": x[1]}, formats=formats)
     return replace(made, together=True)
 
 

@@ -135,8 +135,9 @@ class Addressed(Bounded):
             most *= (times := self.number(1, 6))
             at = at.map(sg.fn.scale(times))
         elif way == 2:
-            fn = self.pick(sg.fn.at_least, sg.fn.at_most)
-            at, most = at.map(fn(self.number(0, most))), most + 1
+            limit = self.number(0, most)
+            fn = self.pick(sg.fn.at_least(limit), sg.fn.at_most(limit))
+            at, most = at.map(fn), most + 1
         if self.number(0, 3) == 0:
             at = at.map(sg.fn.at_least(lowered := self.number(0, 3))).map(sg.fn.offset(-lowered))
             most += 3
@@ -166,7 +167,8 @@ class Addressed(Bounded):
         first, second = self.pick((one, other), (other, one))
         fn = self.pick(sg.fn.add, sg.fn.maximum, sg.fn.minimum)()
         made = first.map(sg.fn.scale(self.number(0, 5))).map(fn, second)
-        return made.map(sg.fn.convert(self.pick(*NUMBERS)))
+        numbered: Stream = made.map(sg.fn.convert(self.pick(*NUMBERS)))
+        return numbered
 
     def step_told(self, x: Stream, name: str) -> Stream:
         """Rows of addresses, or flags, as tiles of numbers."""

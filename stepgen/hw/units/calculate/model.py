@@ -90,6 +90,6 @@ def build(unit: Unit, params: Calculate, layout: DesignLayout) -> None:
         unit,
         lambda number: (
             f"{unit.name} gets the number {number}, and takes numbers below {limit}"
-            + (" and makes none below 0" if params.operation == "subtract" else "")
+            + (" and makes none below 0" if params.operation == "difference" else "")
         ),
     )

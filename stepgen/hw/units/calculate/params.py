@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from ....ir.dtypes import Tile
 from ....ir.wire import number_limit
+from ...arithmetic.operations import product_multipliers
 from ...design import stages
 from ...design.formats import Format, misfit
 from ...design.params import UnitParams, numbered
@@ -17,7 +18,7 @@ from ...design.table import Design, Unit
 RELATIONS = ("lt", "le", "eq", "ne", "ge", "gt")
 """Operations that make flags."""
 Operation = Literal[
-    "add", "subtract", "multiply", "maximum", "minimum", "lt", "le", "eq", "ne", "ge", "gt"
+    "sum", "difference", "product", "larger", "smaller", "lt", "le", "eq", "ne", "ge", "gt"
 ]
 
 
@@ -72,24 +73,31 @@ class Calculate(UnitParams):
     @property
     def multiplies(self) -> bool:
         """Whether a product is more than a shift."""
-        return self.operation == "multiply" and (self.constant or 0) >> self.shift > 1
+        return self.operation == "product" and (self.constant or 0) >> self.shift > 1
 
     def clipped(self, bits: int) -> int:
         """The constant as it is on a wire of so many bits."""
         return min(self.constant or 0, number_limit(bits))
+
+    def factor(self, bits: int) -> int:
+        """What numbers of so many bits are multiplied by beside the shift."""
+        return self.clipped(bits) >> self.shift
 
     def delay(self, lanes: int) -> int:
         """Pipeline of ``y`` in cycles."""
         return stages.MULTIPLIER if self.multiplies else 0
 
     def multipliers(self, design: Design) -> int:
-        """One for each address, where a product is more than a shift."""
-        return self.made * self.multiplies
+        """Those of each address, where a product is more than a shift."""
+        if not self.multiplies:
+            return 0
+        bits = next(design.channel[u.outputs["y"]].bits for u in design.units if u.params == self)
+        return self.made * product_multipliers(bits, self.factor(bits).bit_length())
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         given = ", ".join(unit.inputs.values())
         large = f"{unit.name} gets a number of {given} that is too large for its wires"
-        below = ", or makes one below 0" if self.operation == "subtract" else ""
+        below = ", or makes one below 0" if self.operation == "difference" else ""
         apart = ", or streams of different structure" if len(self.columns) > 1 else ""
         return {UNTOLD: f"{large}{below}{apart}"}
 
@@ -97,7 +105,7 @@ class Calculate(UnitParams):
         operands = len(self.columns) + (self.constant is not None)
         if operands != 2 or not self.columns:
             return f"{self.operation} takes 2 operands, one of which may be a constant"
-        if self.operation == "multiply" and self.constant is None:
+        if self.operation == "product" and self.constant is None:
             return "a product needs a constant"
         if (self.constant or 0) < 0:
             return f"a constant must be at least 0, not {self.constant}"

@@ -76,18 +76,18 @@ class CalculateCore(UnitCore):
         bits, most = len(a), number_limit(len(a))
         if operation in RELATIONS:
             return getattr(operator, operation)(a, b), (a == most) & (b == most)
-        if operation == "subtract":
+        if operation == "difference":
             whole = Signal(bits + 1, name=f"difference_{n}")
             m.d.comb += whole.eq(a - b)
             return whole[:bits], whole[bits] | (a == most)
-        if operation in ("maximum", "minimum"):
+        if operation in ("larger", "smaller"):
             larger = Signal(name=f"larger_{n}")
             m.d.comb += larger.eq(a >= b)
-            return Mux(larger if operation == "maximum" else ~larger, a, b), Const(0, 1)
-        if operation == "add":
+            return Mux(larger if operation == "larger" else ~larger, a, b), Const(0, 1)
+        if operation == "sum":
             whole = a + b
         elif params.multiplies:
-            factor = params.clipped(bits) >> params.shift
+            factor = params.factor(bits)
             m.submodules[f"product_{n}"] = product = Multiplier(
                 bits, max(1, factor.bit_length()), a_signed=False, b_signed=False
             )
