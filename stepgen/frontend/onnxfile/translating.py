@@ -107,7 +107,7 @@ class Translator:
             scope: str = told.split("/")[-2].partition(":")[0]
             return scope
         for name in node.input:
-            module, dot, _ = name.rpartition(".")
+            module, dot, _ = str(name).rpartition(".")
             if dot and name in self.file.constants and "::" not in name:
                 return module
         parts = [part for part in node.name.split("/") if part]
