@@ -140,7 +140,7 @@ class Site:
         lowering, layers = self.lowering, self.lowering.layers
         tensor = self.tensor(role, weight, element or lowering.element)
         name, count = lowering.name(f"{tensor.name}_load"), weight.size // math.prod(tile)
-        if layers is not None and self.op.weights[role] not in layers.shared:
+        if layers is not None and not self.shared(role):
             count //= layers.trips
             loaded = random_offchip_load(layers.tiles(count), tensor, tile=tile, name=name)
             return Rows(loaded, count)
@@ -149,6 +149,27 @@ class Site:
             tensor, tile=tile, shape=(count,), stride=(1,), ref=ref, name=name
         )
         return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
+
+    def columns(self, role: str, matrix: Weight, x: Rows) -> Rows:
+        """Whole rows times a matrix [in, out], in slices of its columns."""
+        inner, outer = matrix.shape[-2:]
+        factor, cols = self.factor(x.stream), self.cut(outer)
+        # Transposed, a weight streams past a single row, and no part of it is kept.
+        loaded = self.load(role, matrix.T, (cols, inner))
+        if loaded.slices > 1:
+            factor = factor.promote(0).expand(count=loaded.slices)
+        return Rows(factor.map(fn.matmul(transpose=True), loaded.stream), loaded.slices)
+
+    def picked(self, role: str, weight: Weight, at: Stream, tile: tuple[int, int]) -> Stream:
+        """Tiles of a weight, packed as for `load`, by their numbers."""
+        tensor = self.tensor(role, weight, self.lowering.element)
+        name = self.lowering.name(f"{tensor.name}_load")
+        return random_offchip_load(at, tensor, tile=tile, name=name)
+
+    def shared(self, role: str) -> bool:
+        """Whether a weight is that of all layers, as outside of loops."""
+        layers = self.lowering.layers
+        return layers is None or self.op.weights[role] in layers.shared
 
     def each(self, role: str, weight: Weight, element: ElementType) -> Stream:
         """One row of numbers, once for each tile of tokens."""

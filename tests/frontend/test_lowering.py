@@ -69,7 +69,34 @@ def layers(seed: int, width: int = 8, inner: int = 12) -> Model:
     return b.model(b.norm(x + bias, rng.normal(size=width)))
 
 
-MODELS = [layers, perceptron, gated, words]
+def mixture(seed: int, *, normalise: bool = True, experts: int = 5, top: int = 2) -> Model:
+    """A mixture of experts behind a norm, with its input added."""
+    rng = np.random.default_rng(seed)
+    width, hidden = 2 * int(rng.integers(2, 5)), 3 * int(rng.integers(1, 5))
+    b = Builder("mixture", tokens=(1, 16))
+    x = b.input("x", width)
+    h = b.norm(x, 1 + rng.random(width))
+    sizes = ((width, experts), *[(experts, width, hidden)] * 2, (experts, hidden, width))
+    weights = [rng.normal(size=size) for size in sizes]
+    return b.model(x + b.experts(h, *weights, top=top, normalise=normalise))
+
+
+def mixtures(seed: int) -> Model:
+    """A loop of layers with mixtures of experts, whose shares are not normalised."""
+    rng = np.random.default_rng(seed)
+    width, hidden, experts = 8, 12, 3
+    b = Builder("mixtures", tokens=(1, 16))
+    x = b.input("x", width)
+    for layer in range(3):
+        with b.scope(f"layers.{layer}"):
+            sizes = ((width, experts), *[(experts, width, hidden)] * 2, (experts, hidden, width))
+            weights = [rng.normal(size=size) / 2 for size in sizes]
+            h = b.norm(x, 1 + rng.random(width))
+            x = x + b.experts(h, *weights, top=2, normalise=False)
+    return b.model(b.norm(x))
+
+
+MODELS = [layers, perceptron, gated, words, mixture, mixtures]
 
 
 def close(model: Model, given: dict[str, Any], nested: Any, element: str) -> bool:
@@ -93,11 +120,28 @@ def test_a_program_computes_what_its_model_does(build, element, rows, columns, t
     assert close(model, given, found.nested, element)
 
 
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+@pytest.mark.parametrize("seed", range(8))
+def test_mixtures_of_drawn_sizes(seed: int, element: str) -> None:
+    """Also with one expert, with all of them, and shares that are those of all."""
+    rng = np.random.default_rng(seed)
+    experts = int(rng.integers(1, 7))
+    top, normalise = int(rng.integers(1, experts + 1)), bool(rng.integers(2))
+    model = mixture(seed, normalise=normalise, experts=experts, top=top)
+    given = drawn(model, {}, seed, int(rng.integers(1, 6)))
+    rows, columns = int(rng.integers(1, 4)), int(rng.integers(1, 7))
+    graph, weights = lower(model, element=element, rows=rows, columns=columns)
+    found = system.run(graph, {**weights, **fed(model, given)})
+    assert close(model, given, found.nested, element)
+
+
 @pytest.mark.parametrize(
     ("build", "rows"),
     [
         (perceptron, 1),
         (gated, 3),
+        pytest.param(mixture, 1, marks=pytest.mark.slow),
+        pytest.param(mixtures, 1, marks=pytest.mark.slow),
         pytest.param(layers, 1, marks=pytest.mark.slow),
         pytest.param(layers, 3, marks=pytest.mark.slow),
         pytest.param(words, 1, marks=pytest.mark.slow),

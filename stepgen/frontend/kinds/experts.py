@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...functions.bases import Unary
+from ...ir.fn import fn
 from ...ir.function import Function
+from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
 from ..run import Step
-from ..weight import Array
+from ..site import Rows, Site
+from ..weight import Array, Weight
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,50 @@ class Experts(Kind):
             hidden = act.exact(rows @ weights["gate"][expert]) * (rows @ weights["up"][expert])
             made[token] += shares[token, rank, None] * (hidden @ weights["down"][expert])
         return made
+
+    def lower(  # type: ignore[override]
+        self, at: Site, x: Rows, router: Weight, gate: Weight, up: Weight, down: Weight
+    ) -> Rows:
+        """Expert e of layer l is number ``l * experts + e``, by which its weights are read.
+
+        Each token reads those of its experts, tile by tile of their hidden columns.
+        """
+        count, (width, hidden) = router.shape[-1], gate.shape[-2:]
+        rows, x = at.lowering.rows, x.whole()
+        factor, logits = at.factor(x.stream), at.columns("router", router, x).whole().stream
+        layers = at.lowering.layers
+        layer = None if layers is None else layers.number
+        if rows > 1:
+            cut = fn.retile_streamify("row")
+            factor, logits = (tiles.flat_map(cut, rank=1) for tiles in (factor, logits))
+            layer = None if layer is None else layer.promote(0).expand(count=rows)
+        expert = logits.map(fn.top_k(self.top)).flat_map(fn.tile_addresses(1), rank=1)
+        number = expert
+        if layer is not None:
+            first = layer.map(fn.scale(count)).promote(0).expand(count=self.top)
+            number = expert.map(fn.add(), first)
+        cols = at.cut(hidden)
+
+        def tiles(role: str, weight: Weight) -> Stream:
+            of = expert if at.shared(role) else number
+            places = of.flat_map(fn.tile_addresses(hidden // cols), rank=1)
+            return at.picked(role, weight, places, (cols, width))
+
+        factor = factor.promote(0).expand(count=self.top)
+        factor = factor.promote(0).expand(count=hidden // cols)
+        gated = factor.map(fn.matmul(transpose=True), tiles("gate", gate.T)).map(self.fn)
+        both = gated.map(fn.mul(), factor.map(fn.matmul(transpose=True), tiles("up", up.T)))
+        made = at.factor(both).accum(fn.matmul(), tiles("down", down), rank=1)
+        share = self._shares(logits).flat_map(fn.retile_streamify("col"), rank=1)
+        total = made.map(fn.mul(), share).accum(fn.add(), rank=1)
+        return Rows(total if rows == 1 else total.accum(fn.retile_row(), rank=1))
+
+    def _shares(self, logits: Stream) -> Stream:
+        """The p of the chosen experts, in the order of their numbers."""
+        chosen, highest = logits.map(fn.top_k_scores(self.top)), logits.map(fn.row_max())
+        powers = chosen.map(fn.sub(), highest).map(fn.exp())
+        every = powers if self.normalise else logits.map(fn.sub(), highest).map(fn.exp())
+        return powers.map(fn.div(), every.map(fn.row_sum()))
 
     def flops(self, given: Operands, cached: int) -> int:
         """The router, and the chosen experts."""

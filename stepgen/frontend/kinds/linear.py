@@ -48,19 +48,11 @@ class Linear(Kind):
     ) -> Rows:
         """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
         matrix = weight.T if self.transposed else weight
-        inner, outer = matrix.shape[-2:]
-        factor = at.factor(x.stream)
         if x.slices > 1:
-            loaded = at.load("weight", matrix, (x.cols, outer))
-            made = Rows(factor.accum(fn.matmul(), loaded.stream, rank=1))
+            loaded = at.load("weight", matrix, (x.cols, matrix.shape[-1]))
+            made = Rows(at.factor(x.stream).accum(fn.matmul(), loaded.stream, rank=1))
         else:
-            cols = at.cut(outer)
-            # Transposed, a weight streams past a single row, and no part of it is kept.
-            loaded = at.load("weight", matrix.T, (cols, inner))
-            if loaded.slices > 1:
-                factor = factor.promote(0).expand(count=loaded.slices)
-            product = factor.map(fn.matmul(transpose=True), loaded.stream)
-            made = Rows(product, loaded.slices)
+            made = at.columns("weight", matrix, x)
         if bias is None:
             return made
         return made.map(fn.add(), at.load("bias", bias, (1, made.cols), f32).stream)
