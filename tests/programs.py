@@ -173,10 +173,14 @@ def shipped_functions() -> list[str]:
 
 
 def shipped_programs() -> list[str]:
-    """Names of all programs in the examples: a file's own one, else each of its functions."""
+    """Names of all programs in the examples: a file's own one, else each of its functions.
+
+    Models are left out; they become programs when they are imported.
+    """
     found = []
     for name, path in examples().items():
         kinds = [n for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef)]
-        functions = [n.name for n in kinds if n.name[0] != "_"]
+        graphs = [n for n in kinds if "Model" not in ast.unparse(n.returns or ast.Constant(None))]
+        functions = [n.name for n in graphs if n.name[0] != "_"]
         found += [name] if name in functions else [f"{name}:{other}" for other in functions]
     return found

@@ -14,6 +14,7 @@ from stepgen.cli.outputs import NAME, Output
 
 if TYPE_CHECKING:
     from stepgen.frontend.imported import Imported
+    from stepgen.frontend.model import Model
 
 
 _NOT_IMPORTED = {
@@ -53,7 +54,8 @@ def command(
     """Make a model of PyTorch, a checkpoint or ONNX (no relation to the option --import).
 
     SOURCE is path.py:function, a function that returns a module, or a module and example inputs; a
-    folder with config.json and files of safetensors; or a file.onnx of an MLP.
+    folder with config.json and files of safetensors; a config.json alone, for random weights; or a
+    file.onnx of an MLP.
     """
     from stepgen.frontend import files
     from stepgen.report import console, models
@@ -85,35 +87,38 @@ def command(
 
 
 def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Imported:
-    from dataclasses import replace
-
     from stepgen.frontend.imported import Imported
     from stepgen.frontend.kind import TOKENS
-    from stepgen.frontend.loading import from_checkpoint
+    from stepgen.frontend.loading import from_checkpoint, from_config
     from stepgen.frontend.model import Model
     from stepgen.frontend.onnxfile import importing as onnxfile
     from stepgen.frontend.pytorch import needed
     from stepgen.frontend.pytorch.importing import imported
     from stepgen.ir.errors import StepError
     from stepgen.program import program
-    from stepgen.program.settings import pairs
+    from stepgen.program.settings import bind, pairs
 
-    if Path(source).is_dir():
+    path = Path(source)
+    if path.is_dir() or path.suffix == ".onnx":
         if settings:
-            raise StepError(f"{source} is a checkpoint and takes no parameters")
-        model = from_checkpoint(Path(source))
-        if tokens is not None:
-            model = replace(model, tokens=(1, min(tokens, model.tokens[1])))
-        return Imported(model, source, {})
-    if source.endswith(".onnx"):
-        if settings:
-            raise StepError(f"{source} is an ONNX file and takes no parameters")
-        return onnxfile.imported(Path(source), tokens or 1024)
-    if not source.rpartition(":")[0].endswith(".py") and not source.endswith(".py"):
+            what = "a checkpoint" if path.is_dir() else "an ONNX file"
+            raise StepError(f"{source} is {what} and takes no parameters")
+        if path.suffix == ".onnx":
+            return onnxfile.imported(path, tokens or 1024)
+        return Imported(_at_most(from_checkpoint(path), tokens), source, {})
+    if path.suffix == ".json":
+
+        def drawn(seed: int = 0) -> Model:
+            return from_config(path, seed)
+
+        given = bind(drawn, pairs(settings, "--set"), {}, source)
+        return Imported(_at_most(drawn(**given), tokens), source, {})
+    file = source.rpartition(":")[0] or source
+    if not file.endswith(".py") and file not in program.examples():
         why = _NOT_IMPORTED.get(Path(source).suffix, "is no folder")
         raise StepError(
             f"{source} {why}: give path.py:function, a folder with config.json and files of "
-            f"safetensors, or a file.onnx"
+            f"safetensors, a config.json alone, or a file.onnx"
         )
     try:
         made, name = program.call(source, pairs(settings, "--set"))
@@ -130,3 +135,10 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
             f"{type(module).__name__}"
         )
     return imported(module, example, {TOKENS: (1, tokens or 1024)}, origin=name)
+
+
+def _at_most(model: Model, tokens: int | None) -> Model:
+    """A model whose runs have at most so many tokens, within its longest context."""
+    from dataclasses import replace
+
+    return model if tokens is None else replace(model, tokens=(1, min(tokens, model.tokens[1])))

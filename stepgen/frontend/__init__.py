@@ -9,7 +9,7 @@ from __future__ import annotations
 from .builder import Builder, Handle
 from .files import dumps, load, loads, save
 from .kind import Kind, Operands, Value
-from .loading import from_checkpoint
+from .loading import from_checkpoint, from_config
 from .lowering import lower
 from .model import Model, Op
 from .onnxfile.importing import from_onnx
@@ -29,6 +29,7 @@ __all__ = [
     "Weight",
     "dumps",
     "from_checkpoint",
+    "from_config",
     "from_onnx",
     "from_torch",
     "load",

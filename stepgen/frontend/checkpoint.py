@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,7 +87,30 @@ class Config:
         return self.take(key, dict, {})
 
 
-class Checkpoint:
+class Source(ABC):
+    """Where the weights of a config come from.
+
+    Attributes
+    ----------
+    config : Config
+    """
+
+    config: Config
+
+    @abstractmethod
+    def has(self, name: str) -> bool:
+        """Whether there is such a weight."""
+
+    @abstractmethod
+    def take(self, name: str, *shape: int) -> Weight:
+        """One weight."""
+
+    def maybe(self, name: str, *shape: int) -> Weight | None:
+        """One weight, if it is there."""
+        return self.take(name, *shape) if self.has(name) else None
+
+
+class Checkpoint(Source):
     """A folder with config.json and weights.
 
     Parameters
@@ -101,13 +125,9 @@ class Checkpoint:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        path = folder / CONFIG
-        if not path.is_file():
+        if not (folder / CONFIG).is_file():
             raise StepError(f"{folder} is no checkpoint: it has no {CONFIG}")
-        data = _read(path)
-        self.config = Config(data, str(path))
-        if data.get("quantization_config"):
-            raise StepError(f"{path}: its weights are quantized, which can't be imported")
+        self.config = config_of(folder / CONFIG)
         self.tensors = _tensors(folder)
         self.used: set[str] = set()
         self._check_elements()
@@ -144,10 +164,6 @@ class Checkpoint:
         self.used.add(name)
         return found
 
-    def maybe(self, name: str, *shape: int) -> Weight | None:
-        """One weight, if it is there."""
-        return self.take(name, *shape) if self.has(name) else None
-
     def check_used(self, *ignored: str) -> None:
         """Check that all weights were taken, but for those with an ending that says nothing.
 
@@ -163,6 +179,20 @@ class Checkpoint:
                 f"{self.folder}: a model of {self.config.data.get('model_type')} has no weight "
                 f"{left[0]}{more}"
             )
+
+
+def config_of(path: Path) -> Config:
+    """The config in a file.
+
+    Raises
+    ------
+    StepError
+        If it can't be read, or says that weights are quantized.
+    """
+    data = _read(path)
+    if data.get("quantization_config"):
+        raise StepError(f"{path}: its weights are quantized, which can't be imported")
+    return Config(data, str(path))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""Import of a checkpoint's folder: a model of a known family, without PyTorch."""
+"""Import of a checkpoint's folder or a config: a model of a known family, without PyTorch."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ..ir import registry
 from ..ir.arguments import checked, shown
 from ..ir.errors import StepError
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Config, Source, config_of
+from .drawn import Drawn
 from .families.family import Family
 from .model import Model
 
@@ -44,13 +46,41 @@ def from_checkpoint(folder: str | Path) -> Model:
         agree.
     """
     checkpoint = Checkpoint(Path(folder))
-    told = checkpoint.config.data.get("model_type")
-    known = families()
-    if not isinstance(told, str) or told not in known:
-        raise StepError(
-            f"{checkpoint.config.place}: models of type {shown(told)} are not known, those are "
-            f"{', '.join(known)}; sg.frontend.from_torch imports modules"
-        )
-    model = known[told](checkpoint).build()
+    model = family_of(checkpoint)
     checkpoint.check_used(*IGNORED)
     return model
+
+
+@checked
+def from_config(config: str | Path | dict[str, Any], seed: int = 0) -> Model:
+    """A model with random weights, from its config alone, as Hugging Face's config.json.
+
+    Weights are made when they are read, so a model of gigabytes is there at once. They are of bf16,
+    or of what the config says, and do not depend on each other: a layer of a model with more layers
+    has the same ones.
+
+    Parameters
+    ----------
+    config : str or Path or dict
+        The file, or what it says.
+    seed : int
+
+    Raises
+    ------
+    StepError
+        If the family is not known, or the config lacks something.
+    """
+    found = Config(config, "the config") if isinstance(config, dict) else config_of(Path(config))
+    return family_of(Drawn(found, seed))
+
+
+def family_of(source: Source) -> Model:
+    """The model of a config, by its family."""
+    config, known = source.config, families()
+    told = config.data.get("model_type")
+    if not isinstance(told, str) or told not in known:
+        raise StepError(
+            f"{config.place}: models of type {shown(told)} are not known, those are "
+            f"{', '.join(known)}; sg.frontend.from_torch imports modules"
+        )
+    return known[told](source).build()

@@ -84,7 +84,10 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
     [
         ("import none", "none is no folder: give path.py:function, a folder with config.json"),
         ("import none.py:make", "there is no file none.py"),
-        ("import moe", "moe is no folder: give path.py:function"),
+        (
+            "import moe",
+            "moe.py:moe must return a module, or a module and example inputs, not Graph",
+        ),
         ("import m.pth", "m.pth may run code when it is read: give path.py:function, a folder"),
         ("import weights.safetensors", "has weights without the config of their model: give"),
         ("import .", ". is no checkpoint: it has no config.json"),

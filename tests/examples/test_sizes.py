@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -22,14 +23,14 @@ def sizes() -> Iterator[Any]:
             if not inspect.isfunction(function) or function.__module__ != module.__name__:
                 continue
             hints = inspect.get_annotations(function)
-            if "sg.Graph" not in str(hints.get("return")):
+            if not re.search("sg.(Graph|frontend.Model)", str(hints.get("return"))):
                 continue
             for key, hint in hints.items():
                 if key != "seed" and str(hint).split(" | ")[0] in ("int", "float"):
                     yield pytest.param(function, key, id=f"{name}:{function.__name__}-{key}")
 
 
-NAMES = {"normalize": "rms_norm", "recipes": "relu"}
+NAMES = {"models": "llama", "normalize": "rms_norm", "recipes": "relu"}
 
 
 @pytest.mark.parametrize(("function", "key"), [*sizes()])

@@ -21,7 +21,7 @@ def experts(
     """
     width = family.width
     router = family.take("gate.weight", count, width).T
-    if family.checkpoint.has(family.b.path("experts.gate_up_proj")):
+    if family.source.has(family.b.path("experts.gate_up_proj")):
         both = family.take("experts.gate_up_proj", count, 2 * hidden, width).T
         shape = (count, width, hidden)
         gate = both.moved(shape, lambda a: a[..., :hidden])

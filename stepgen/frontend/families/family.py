@@ -10,7 +10,7 @@ from ...ir.errors import StepError
 from ...ir.fn import fn
 from ...ir.function import Function, function, function_types
 from ..builder import Builder, Handle
-from ..checkpoint import Checkpoint
+from ..checkpoint import Source
 from ..model import Model
 
 _ALIASES = {
@@ -31,8 +31,8 @@ class Family(ABC):
 
     model_type: ClassVar[str]
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self.checkpoint, self.config = checkpoint, checkpoint.config
+    def __init__(self, source: Source) -> None:
+        self.source, self.config = source, source.config
         self.b = Builder(self.model_type, (1, self.tokens()))
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Family(ABC):
     def head(self, x: Handle, table: str, vocabulary: int, width: int, name: str) -> Handle:
         """The logits: by the embedding's table if the head is tied to it."""
         tied = self.config.take("tie_word_embeddings", bool, self.tied)
-        own = self.checkpoint.maybe("lm_head.weight", vocabulary, width)
+        own = self.source.maybe("lm_head.weight", vocabulary, width)
         weight = table if tied or own is None else own
         return self.b.linear(x, weight, transposed=True, name=name)
 

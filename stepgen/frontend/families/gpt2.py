@@ -19,13 +19,13 @@ class Gpt2(Family):
 
     def _linear(self, x: Handle, name: str, rows: int, cols: int) -> Handle:
         path = f"{self.prefix}{self.b.path(name)}"
-        weight = self.checkpoint.take(f"{path}.weight", rows, cols)
-        bias = self.checkpoint.take(f"{path}.bias", cols)
+        weight = self.source.take(f"{path}.weight", rows, cols)
+        bias = self.source.take(f"{path}.bias", cols)
         return self.b.linear(x, weight, bias, name=name)
 
     def _norm(self, x: Handle, name: str) -> Handle:
         path = f"{self.prefix}{self.b.path(name)}"
-        weight, bias = (self.checkpoint.take(f"{path}.{r}", self.width) for r in ("weight", "bias"))
+        weight, bias = (self.source.take(f"{path}.{r}", self.width) for r in ("weight", "bias"))
         eps = self.config.take("layer_norm_epsilon", float, 1e-5)
         return self.b.norm(x, weight, bias, how="layer", eps=eps, name=name)
 
@@ -52,14 +52,14 @@ class Gpt2(Family):
 
     def build(self) -> Model:
         """The model."""
-        c, b, checkpoint = self.config, self.b, self.checkpoint
+        c, b, source = self.config, self.b, self.source
         c.only(add_cross_attention=False)
         self.width, self.heads = c.size("n_embd"), c.size("n_head")
-        self.prefix = "transformer." if checkpoint.has("transformer.wte.weight") else ""
+        self.prefix = "transformer." if source.has("transformer.wte.weight") else ""
         vocabulary = c.size("vocab_size")
         ids, positions = b.ids(), b.positions()
-        tokens = checkpoint.take(f"{self.prefix}wte.weight", vocabulary, self.width)
-        places = checkpoint.take(f"{self.prefix}wpe.weight", self.tokens(), self.width)
+        tokens = source.take(f"{self.prefix}wte.weight", vocabulary, self.width)
+        places = source.take(f"{self.prefix}wpe.weight", self.tokens(), self.width)
         table = b.weight("wte", tokens)
         x = b.embedding(ids, table, "wte") + b.embedding(positions, places, "wpe")
         for layer in range(c.size("n_layer")):

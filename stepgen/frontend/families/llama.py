@@ -45,11 +45,11 @@ class Llama(Family):
 
     def take(self, name: str, *shape: int) -> Weight:
         """A weight by the path in the builder's scope."""
-        return self.checkpoint.take(self.b.path(name), *shape)
+        return self.source.take(self.b.path(name), *shape)
 
     def linear(self, x: Handle, name: str, rows: int, cols: int) -> Handle:
         """A linear with the weights of this name, and its bias if there is one."""
-        bias = self.checkpoint.maybe(self.b.path(f"{name}.bias"), cols)
+        bias = self.source.maybe(self.b.path(f"{name}.bias"), cols)
         return self.b.linear(x, self.take(f"{name}.weight", cols, rows).T, bias, name=name)
 
     def weight_of_norm(self, name: str, width: int) -> Weight:

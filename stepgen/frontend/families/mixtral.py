@@ -27,7 +27,7 @@ class Mixtral(Llama):
         c = self.config
         count = c.size(c.first("num_local_experts", "num_experts"))
         hidden = c.size("intermediate_size")
-        old = self.checkpoint.has(self.b.path("block_sparse_moe.gate.weight"))
+        old = self.source.has(self.b.path("block_sparse_moe.gate.weight"))
         with self.b.scope("block_sparse_moe" if old else "mlp"):
             weights = experts(self, count, hidden, ("w1", "w3", "w2"))
             top = c.size("num_experts_per_tok")
