@@ -175,6 +175,10 @@ class Kind(ABC):
         """
         at.fail(f"{self.name} can't be lowered to a program yet")
 
+    def columns(self) -> int | None:
+        """Columns of the slices in which it wants its input; None if it does not matter."""
+        return None
+
     def flops(self, given: Operands, cached: int) -> int:
         """Operations for one token, by stepgen's count of functions.
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
 
 from ..ir.dims import Dim
 from ..ir.dtypes import ElementType, Tile, address, f32
@@ -22,11 +24,15 @@ from ..ir.ops.linear_offchip_load import linear_offchip_load
 from ..ir.ops.random_offchip_load import random_offchip_load
 from ..ir.stream import Stream
 from ..semantics.numbers import DTYPES
+from .cached import Cached
 from .kind import Value
 from .weight import Array, Weight
 
 if TYPE_CHECKING:
+    from .caches import Caches, Places
     from .model import Model, Op
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -58,9 +64,23 @@ class Rows:
             return self
         return Rows(self.stream.accum(fn.retile_col(), rank=1))
 
+    def sliced(self, cols: int) -> Rows:
+        """The same in slices of so many columns."""
+        if self.cols == cols:
+            return self
+        whole = self.whole()
+        count = whole.cols // cols
+        return Rows(whole.stream.flat_map(fn.cut_cols(cols), rank=1), count) if count > 1 else whole
+
     def map(self, function: Any, *operands: Stream) -> Rows:
         """A function of each tile, and of those of other streams."""
         return replace(self, stream=self.stream.map(function, *operands))
+
+    def each(self, function: Any, tile: Stream) -> Rows:
+        """A function of each tile, and of a tile that all slices of a row share."""
+        if self.slices > 1:
+            tile = tile.promote(0).expand(count=self.slices)
+        return self.map(function, tile)
 
 
 @dataclass
@@ -79,15 +99,6 @@ class Layers:
     trips: int
     shared: tuple[str, ...]
     number: Stream
-    addresses: dict[int, Stream] = field(default_factory=dict)
-
-    def tiles(self, count: int) -> Stream:
-        """The addresses of a layer's tiles, of which each layer has so many."""
-        if count == 1:
-            return self.number
-        if count not in self.addresses:
-            self.addresses[count] = self.number.flat_map(fn.tile_addresses(count), rank=1)
-        return self.addresses[count]
 
 
 @dataclass(frozen=True)
@@ -107,15 +118,44 @@ class Site:
         """Raise an error that names the operation."""
         raise StepError(f"{self.op.where}: {message}")
 
+    @property
+    def heads(self) -> bool:
+        """Whether the input has several heads in a row, not just columns."""
+        return len(self.lowering.model.types[self.op.inputs[0]].shape) > 2
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What several operations need of one layer, made for the first of them."""
+        lowering = self.lowering
+        own = lowering.made if lowering.layers is None else lowering.made_in_layer
+        if key not in own:
+            own[key] = make()
+        made: Made = own[key]
+        return made
+
     def cut(self, width: int) -> int:
-        """Columns of the slices of a row: the most that divide it evenly."""
+        """Columns of the slices of the result: of the heads that it becomes, or as many as may be."""
+        wanted = self.lowering.columns_of.get(self.op.name)
+        if wanted is not None:
+            return wanted
         most = min(width, self.lowering.columns)
         return next(cols for cols in range(most, 0, -1) if width % cols == 0)
 
     def factor(self, stream: Stream) -> Stream:
         """A stream of f32 in the element type that is multiplied."""
         element = self.lowering.element
-        return stream if element == f32 else stream.map(fn.convert(element))
+        if element == f32:
+            return stream
+        key = ("factor", id(stream.node), stream.port)
+        return self.once(key, lambda: stream.map(fn.convert(element)))
+
+    def alike(self, role: str, weight: Weight) -> Weight:
+        """A weight that must be the same in all layers of a loop, of one of them."""
+        layers = self.lowering.layers
+        if layers is None or self.op.weights[role] in layers.shared:
+            return weight
+        if not (weight.array == weight.array[0]).all():
+            self.fail(f"its {role} differs from layer to layer, which can't be lowered yet")
+        return weight.moved(weight.shape[1:], lambda array: array[0])
 
     def tensor(self, role: str, weight: Weight, element: ElementType) -> Any:
         """A weight as a tensor in off-chip memory, its last dim as columns."""
@@ -142,11 +182,16 @@ class Site:
         name, count = lowering.name(f"{tensor.name}_load"), weight.size // math.prod(tile)
         if layers is not None and not self.shared(role):
             count //= layers.trips
-            loaded = random_offchip_load(layers.tiles(count), tensor, tile=tile, name=name)
-            return Rows(loaded, count)
-        ref = lowering.first if layers is None else layers.number
+            at = self.tiles(layers, count)
+            return Rows(random_offchip_load(at, tensor, tile=tile, name=name), count)
+        alone = layers is None and lowering.caches is not None  # one token needs no trigger
         loaded = linear_offchip_load(
-            tensor, tile=tile, shape=(count,), stride=(1,), ref=ref, name=name
+            tensor,
+            tile=tile,
+            shape=(1, count) if alone else (count,),
+            stride=(0, 1) if alone else (1,),
+            ref=None if alone else lowering.first if layers is None else layers.number,
+            name=name,
         )
         return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
 
@@ -171,20 +216,49 @@ class Site:
         layers = self.lowering.layers
         return layers is None or self.op.weights[role] in layers.shared
 
-    def each(self, role: str, weight: Weight, element: ElementType) -> Stream:
+    def tiles(self, layers: Layers, count: int) -> Stream:
+        """The addresses of a layer's tiles, of which each layer has so many."""
+        if count == 1:
+            return layers.number
+        return self.once(
+            ("tiles", count), lambda: layers.number.flat_map(fn.tile_addresses(count), rank=1)
+        )
+
+    def row(self, role: str, weight: Weight, element: ElementType) -> Stream:
         """One row of numbers, once for each tile of tokens."""
         return self.load(role, weight, (1, weight.size), element).stream
 
-    def look_up(self, role: str, weight: Weight, at: Rows) -> Rows:
-        """Rows of a matrix by their numbers, as f32; outside of loops."""
-        if self.lowering.layers is not None:
-            self.fail(f"{self.op.kind.name} in a loop can't be lowered to a program yet")
-        tensor = self.tensor(role, weight, self.lowering.element)
-        name = self.lowering.name(f"{tensor.name}_load")
+    def look_up(
+        self, role: str, weight: Weight, at: Rows, element: ElementType | None = None
+    ) -> Rows:
+        """Rows of a matrix by their numbers, as f32; in a loop of one that all layers share."""
+        lowering = self.lowering
+        if lowering.layers is not None and lowering.rows > 1:
+            self.fail(f"{self.op.kind.name} in a loop can only be lowered with rows=1 yet")
+        tensor = self.tensor(role, weight, element or lowering.element)
+        name = lowering.name(f"{tensor.name}_load")
         rows = random_offchip_load(at.stream, tensor, tile=(1, weight.shape[-1]), name=name)
-        if self.lowering.element != f32:
+        if tensor.element != f32:
             rows = rows.map(fn.convert(f32))
-        return Rows(self.lowering.packed(rows))
+        return Rows(lowering.packed(rows))
+
+    def cached(self) -> Cached:
+        """Where the caches of an attention get their new rows."""
+        lowering = self.lowering
+        if lowering.caches is None:
+            self.fail("attention can only be lowered with phase=decode yet")
+        caches, places = lowering.caches, lowering.places[self.op.name]
+        layers = () if lowering.layers is None else (lowering.layers.number.dim(0),)
+        dims = (1, *layers, *((places.heads,) if places.heads > 1 else ()))
+        return self.once(places, lambda: Cached.declared(lowering.graph, caches, places, dims))
+
+    def cache(self, what: str, rows: Rows) -> Any:
+        """A tensor with caches of such rows, all 0."""
+        caches, places = self.lowering.caches, self.lowering.places[self.op.name]
+        assert caches is not None
+        shape = (places.count * caches.tiles * caches.tile, rows.cols)
+        empty = Weight(shape, "f32", lambda: np.zeros(shape, np.float32))
+        return self.tensor(what, empty, self.lowering.element)
 
 
 @dataclass
@@ -211,6 +285,14 @@ class Lowering:
         Those of the loop that is being lowered.
     padding : Stream or None
         Which rows of tiles are no tokens.
+    caches : Caches or None
+        Those of a program that decodes, a token in each run.
+    places : mapping of str to Places
+        Those of each attention.
+    columns_of : dict of str to int
+        Columns of slices that what reads a value wants.
+    made, made_in_layer : dict
+        What several operations share, and those of a layer.
     """
 
     model: Model
@@ -224,7 +306,17 @@ class Lowering:
     first: Stream | None = None
     layers: Layers | None = None
     padding: Stream | None = None
+    caches: Caches | None = None
+    places: Mapping[str, Places] = field(default_factory=dict)
+    columns_of: dict[str, int] = field(default_factory=dict)
+    made: dict[Hashable, Any] = field(default_factory=dict)
+    made_in_layer: dict[Hashable, Any] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+
+    @property
+    def positions(self) -> int:
+        """How many positions there are."""
+        return self.model.tokens[1] if self.caches is None else self.caches.rows
 
     def name(self, wanted: str) -> str:
         """An identifier like a name of the model that is not used yet."""
@@ -283,5 +375,6 @@ class Lowering:
         if self.layers is None or found.stream.rank - (found.slices > 1) > 0:
             return found
         repeated = found.whole().stream.promote(0).expand(self.layers.number)
-        self.values[name] = Rows(repeated)
+        heads = len(self.model.types[name].shape) > 2
+        self.values[name] = Rows(repeated).sliced(found.cols) if heads else Rows(repeated)
         return self.values[name]

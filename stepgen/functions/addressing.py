@@ -185,7 +185,7 @@ class _OfRanges(Cut, abstract=True):
             call.fail(f"{self} needs ranges ({RANGE}: start and length), not {ranges}")
         if rank != 1:
             call.fail(f"{self} makes streams of rank 1, not {rank}")
-        length, total = call.graph.span(ranges, self.most)
+        length, total = call.graph.span(ranges, self.most, self.least)
         if self.most is not None and length.bound != self.most:
             known = "any length" if length.bound is None else f"at most {length.bound}"
             call.fail(

@@ -9,7 +9,7 @@ import sympy
 
 from stepgen.ir import operator
 from stepgen.ir.arguments import Address, checked, shown, take
-from stepgen.ir.dims import Dim, DimLike, Symbols, as_dim, product_bound
+from stepgen.ir.dims import Dim, DimLike, Kind, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import STORED, DataType, ElementName, ElementType, Selector, TupleType
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
@@ -355,16 +355,19 @@ class Graph:
             self.routings[selectors] = known
         return known
 
-    def span(self, ranges: Stream, most: int | None = None) -> tuple[Dim, sympy.Expr]:
+    def span(
+        self, ranges: Stream, most: int | None = None, least: int = 0
+    ) -> tuple[Dim, sympy.Expr]:
         """The length of a range, and of all ranges of a stream together.
 
         Streams that are made from the same ranges, or forks of them, have the same dims: their
-        bound `most` is that of the first one.
+        bounds `least` and `most` are those of the first one.
         """
         origin = ranges.origin
         if origin not in self.spans:
             single = all(d == 1 for d in origin.shape)
-            length = self.symbols.fresh("L", "dynamic" if single else "ragged", most)
+            kind: Kind = "dynamic" if single else "ragged"
+            length = self.symbols.fresh("L", kind, most, positive=least > 0)
             total = length.expr if single else self.symbols.fresh(f"sum_{length}_", "dynamic").expr
             self.spans[origin] = length, total
         return self.spans[origin]

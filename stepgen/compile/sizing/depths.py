@@ -90,7 +90,7 @@ class Sizing:
         cut = self.cheapest(need, self.growth)
         if not cut.bits:
             return
-        other = self.excluding(need)
+        other = self.excluding(need, cut.bits)
         if other.bits < cut.bits:
             for choice, edge in other.edges:
                 self.depths[edge.name] = int(self.room(need.block, choice, edge))
@@ -102,8 +102,8 @@ class Sizing:
             if edge.queue is None and self.growth(need, cut.choice, edge):
                 self.depths[edge.name] = int(depth)
 
-    def excluding(self, need: Requirement) -> Break:
-        """The cheapest depths that leave no cycle of waits through both inputs."""
+    def excluding(self, need: Requirement, most: float) -> Break:
+        """The cheapest depths that leave no cycle of waits through both inputs; see `Waits`."""
         block = need.block
         choices = [
             *(
@@ -114,7 +114,7 @@ class Sizing:
             *(Choice(0, 1, one.paces) for one in block.numberings),
         ]
         meeting = [one for one in choices if meet(block, one, need.full, need.awaited)]
-        return Waits(need, partial(self.cost, block)).cheapest(meeting)
+        return Waits(need, partial(self.cost, block)).cheapest(meeting, most)
 
     def room(self, block: Block, choice: Choice, edge: Edge) -> float:
         """Beats of an epoch."""

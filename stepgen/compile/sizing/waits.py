@@ -31,6 +31,9 @@ START, CLOSED = "start", "closed"
 APART = 3
 """Most parts whose cycles are looked at one by one where they leave a numbering."""
 
+SAVING = 64
+"""Bits that a step of a search may save at least."""
+
 
 @dataclass(frozen=True)
 class Break:
@@ -41,6 +44,10 @@ class Break:
 
 
 NEVER = Break(math.inf)
+
+
+class _TooLong(Exception):
+    """A search takes more steps than it is worth."""
 
 
 class Waits:
@@ -58,17 +65,32 @@ class Waits:
     """
 
     def __init__(self, need: Requirement, cost: Cost) -> None:
-        self.need, self.cost = need, cost
+        self.need, self._cost = need, cost
         self.growing = True
+        self.searches = math.inf
+        self._costs: dict[tuple[int, Edge], float] = {}
 
-    def cheapest(self, choices: Sequence[Choice]) -> Break:
-        """The edges that break all cycles with the fewest bits.
+    def cheapest(self, choices: Sequence[Choice], most: float) -> Break:
+        """The edges that break all cycles with the fewest bits, if these are fewer than `most`.
 
         Cycles that leave what the epochs of a choice number are broken by those of a later choice.
+        Where they do so again and again the ways multiply, so the search is given up when it has
+        taken more steps than it could save bits worth while: `SAVING` for each.
         """
         start, joint = (self.need.awaited, False), {self.need.full.head}
         tries = [(one, [*choices[n + 1 :], WHOLE]) for n, one in enumerate(choices)]
-        return self._best([start], tries, (), joint)
+        self.searches = most / SAVING
+        try:
+            return self._best([start], tries, (), joint)
+        except _TooLong:
+            return NEVER
+
+    def cost(self, choice: Choice, edge: Edge) -> float:
+        """Bits that an edge grows by to hold an epoch of a choice."""
+        key = id(choice), edge
+        if key not in self._costs:
+            self._costs[key] = self._cost(choice, edge)
+        return self._costs[key]
 
     def _elsewhere(
         self,
@@ -122,6 +144,9 @@ class Waits:
         visited: set[int],
     ) -> Break:
         """The edges by the epochs of one choice, as far as these number what cycles pass."""
+        self.searches -= 1
+        if self.searches < 0:
+            raise _TooLong
         flows: nx.DiGraph = nx.DiGraph()
         leaving, seen, todo = list[Wait](), set[Wait](), [*starts]
         while todo:

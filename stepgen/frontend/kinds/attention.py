@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...ir.fn import fn
+from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
 from ..run import Step
-from ..weight import Array
+from ..site import Rows, Site
+from ..weight import Array, Weight
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,33 @@ class Attention(Kind):
         weights /= weights.sum(-1, keepdims=True)
         return np.asarray(np.einsum("hts,shd->thd", weights, values))
 
+    def lower(  # type: ignore[override]
+        self, at: Site, q: Rows, k: Rows, v: Rows, window: Weight | None = None
+    ) -> Rows:
+        """One token, by the tiles of its caches; queries that share keys are rows of a tile."""
+        if not self.causal:
+            at.fail("attention to tokens to come can't be lowered to a program yet")
+        cached = at.cached()
+        keys = cached.with_rows(at.factor(k.stream), at.cache("keys", k), clears=False)
+        values = cached.with_rows(at.factor(v.stream), at.cache("values", v), clears=True)
+        group = q.slices // k.slices
+        queries = _packed(at.factor(q.stream), group, alone=k.slices == 1)
+        products = queries.promote(0).expand(cached.tiles()).map(fn.matmul(transpose=True), keys)
+        scores = products.map(fn.scale(self.scale))
+        if self.softcap:
+            scores = scores.map(fn.scale(1 / self.softcap)).map(fn.tanh())
+            scores = scores.map(fn.scale(self.softcap))
+        scores = cached.masked(scores)
+        # The maximum is known behind the last tile; until then scores are kept on chip.
+        most = scores.map(fn.row_max()).accum(fn.maximum(), rank=1)
+        kept = scores.bufferize(rank=1).streamify(most)
+        weights = kept.map(fn.sub(), most.promote(0).expand(kept)).map(fn.exp())
+        total = weights.accum(fn.add(), rank=1).map(fn.row_sum())
+        made = at.factor(weights).accum(fn.matmul(), values, rank=1).map(fn.div(), total)
+        if group > 1:
+            made = made.flat_map(fn.retile_streamify("row"), rank=int(k.slices == 1))
+        return Rows(made, q.slices)
+
     def flops(self, given: Operands, cached: int) -> int:
         """Both products, 4 for an exponential, 3 for its maximum, sum and quotient."""
         q, _, v = given.values
@@ -75,3 +105,12 @@ class Attention(Kind):
         """A row of keys and one of values."""
         _, k, v = given.values
         return int(k.shape[1]) * (int(k.shape[2]) + int(v.shape[2])) if self.causal else 0
+
+
+def _packed(queries: Stream, group: int, *, alone: bool) -> Stream:
+    """Heads of queries, as tiles of those that share a head of keys."""
+    if group == 1:
+        return queries
+    if not alone:
+        queries, _ = queries.reshape(dim=0, chunk=group, pad=0)
+    return queries.accum(fn.retile_row(), rank=1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..kind import Kind, Operands, Value
 from ..run import Step
+from ..site import Rows, Site
 from ..weight import Array
 
 
@@ -31,3 +32,11 @@ class Heads(Kind):
     def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
         """The same numbers."""
         return x.reshape(len(x), -1, self.each)
+
+    def columns(self) -> int:
+        """Those of a head."""
+        return self.each
+
+    def lower(self, at: Site, x: Rows) -> Rows:  # type: ignore[override]
+        """Slices of the width of a head."""
+        return x.sliced(self.each)

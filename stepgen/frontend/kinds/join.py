@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..kind import Kind, Operands, Value
 from ..run import Step
+from ..site import Rows, Site
 from ..weight import Array
 
 
@@ -21,3 +22,7 @@ class Join(Kind):
     def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
         """The same numbers."""
         return x.reshape(len(x), -1)
+
+    def lower(self, at: Site, x: Rows) -> Rows:  # type: ignore[override]
+        """The same slices."""
+        return x

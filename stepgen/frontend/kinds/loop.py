@@ -67,17 +67,17 @@ class Loop(Kind):
         whole, outer = at.lowering, dict(at.lowering.values)
         if whole.layers is not None:
             at.fail("a loop in a loop can't be lowered to a program yet")
-        spans = at.each("layers", Weight.of(np.array([0, self.trips], np.int32)), address)
-        number, first, last = (
+        spans = at.row("layers", Weight.of(np.array([0, self.trips], np.int32)), address)
+        first, last, number = (  # one with a first layer is never empty
             spans.flat_map(function(self.trips), rank=1)
-            for function in (fn.span, fn.span_first, fn.span_last)
+            for function in (fn.span_first, fn.span_last, fn.span)
         )
         start = x.whole().stream
         back = whole.graph.feedback(
             start.dtype, (first.count(1),), whole.name(f"{at.op.name}_back")
         )
         begun = reassemble([start, back], first, rank=0).flatten(0, 1)
-        whole.layers = Layers(self.trips, self.shared, number)
+        whole.layers, whole.made_in_layer = Layers(self.trips, self.shared, number), {}
         whole.values[self.begin] = Rows(begun)
         whole.lower(self.body)
         done, others = partition(whole.read(self.end).whole().stream, last, rank=0)

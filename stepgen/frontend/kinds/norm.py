@@ -49,8 +49,8 @@ class Norm(Kind):
     def lower(  # type: ignore[override]
         self, at: Site, x: Rows, weight: Weight | None = None, bias: Weight | None = None
     ) -> Rows:
-        """Of whole rows, in f32."""
-        made = x.whole()
+        """Of whole rows or of heads, in f32."""
+        made = x if at.heads else x.whole()
         part = 1 / made.cols
         if self.how == "layer":
             mean = made.map(fn.row_sum()).map(fn.scale(part))
@@ -59,7 +59,7 @@ class Norm(Kind):
         made = made.map(fn.mul(), squares.map(fn.offset(self.eps)).map(fn.rsqrt()).stream)
         for role, function, given in (("weight", fn.mul(), weight), ("bias", fn.add(), bias)):
             if given is not None:
-                made = made.map(function, at.load(role, given, (1, made.cols), f32).stream)
+                made = made.each(function, at.load(role, given, (1, made.cols), f32).stream)
         return made
 
     def flops(self, given: Operands, cached: int) -> int:

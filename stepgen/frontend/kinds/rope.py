@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from ...ir.dtypes import f32
+from ...ir.fn import fn
+from ...ir.ops.concat import concat
+from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
 from ..run import Step
-from ..weight import Array
+from ..site import Rows, Site
+from ..weight import Array, Weight, computed
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,40 @@ class Rope(Kind):
         a, b = x[..., ::2], x[..., 1::2]
         return np.stack([a * cos - b * sin, b * cos + a * sin], -1).reshape(x.shape)
 
+    def lower(  # type: ignore[override]
+        self, at: Site, x: Rows, positions: Rows, frequencies: Weight
+    ) -> Rows:
+        """Cosines and sines by position, which all heads share."""
+        cos, sin = at.once(
+            ("rope", at.op.weights["frequencies"], at.op.inputs[1], self),
+            lambda: self._turns(at, positions, frequencies),
+        )
+        across = x.map(fn.rotate_pairs()) if self.pairs == "neighbours" else _exchanged(x)
+        return x.each(fn.mul(), cos).map(fn.add(), across.each(fn.mul(), sin).stream)
+
+    def _turns(self, at: Site, positions: Rows, frequencies: Weight) -> list[Stream]:
+        """Rows of cosines, and of sines, which for halves have their signs."""
+        rows, width = at.lowering.positions, 2 * frequencies.shape[-1]
+
+        def table(given: Array) -> Array:
+            angles = np.arange(rows)[:, None] * given
+            cos, sin = np.cos(angles) * self.factor, np.sin(angles) * self.factor
+            if self.pairs == "neighbours":
+                return np.repeat(np.stack([cos, sin], 1), 2, axis=2).reshape(rows, -1)
+            return np.concatenate([cos, cos, -sin, sin], 1)
+
+        weight = computed(table, (rows, 2 * width), at.alike("frequencies", frequencies))
+        found = at.look_up("turns", weight, positions, f32).sliced(width).stream
+        return [one.flatten(0, 1) for one in found.split([1, 1])]
+
     def flops(self, given: Operands, cached: int) -> int:
         """3 for each number: cosines and sines are tables."""
         _, heads, width = given.x.shape
         return 3 * int(heads) * int(width)
+
+
+def _exchanged(x: Rows) -> Rows:
+    """Tiles with their halves in the other order."""
+    halves = x.stream.flat_map(fn.cut_cols(x.cols // 2), rank=1)
+    swapped = concat(halves.split([1, 1])[::-1])
+    return replace(x, stream=swapped.accum(fn.retile_col(), rank=1))

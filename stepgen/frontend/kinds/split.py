@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..kind import Kind, Operands, Value
 from ..run import Step
+from ..site import Rows, Site
 from ..weight import Array
 
 
@@ -32,3 +34,15 @@ class Split(Kind):
     def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
         """These columns."""
         return x[:, self.first : self.first + self.count]
+
+    def lower(self, at: Site, x: Rows) -> Rows:  # type: ignore[override]
+        """Some of the slices, of a width that divides what is before, of, and behind these columns."""
+        width = x.cols * x.slices
+        cols = math.gcd(self.first, self.count, width, x.cols if x.slices > 1 else 0)
+        first, count = self.first // cols, self.count // cols
+        if count * cols == width:
+            return x
+        cut = x.sliced(cols)
+        sizes = [first, count, cut.slices - first - count]
+        part = cut.stream.split([size for size in sizes if size])[int(first > 0)]
+        return Rows(part, count) if count > 1 else Rows(part.flatten(0, 1))
