@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stepgen.cli.options import ProgramOptions
+    from stepgen.frontend import Decoder
     from stepgen.frontend.model import Model
 
 
@@ -48,7 +49,6 @@ def run(
 
     from stepgen.frontend.drawing import drawn
     from stepgen.frontend.files import load
-    from stepgen.report import console
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 
@@ -64,13 +64,75 @@ def run(
             with atomic_file(path) as partial:
                 named: dict[str, Any] = {**arrays}
                 np.savez(partial, **named)
+    _tell(model, found, sorted(random), program.seed, out, json=json)
+
+
+def decode(program: ProgramOptions, ids: Path, lanes: int, out: Path | None, *, json: bool) -> None:
+    """Run the program of a model token by token, by the reference, and print its outputs."""
+    import numpy as np
+
+    from stepgen.program.models import decoder
+    from stepgen.tools.atomic import atomic_file
+    from stepgen.tools.waiting import progress as shown_progress
+
+    with shown_progress(quiet=json) as progress:
+        progress("building the program", 0.0)
+        made = decoder(program.program, settings_of(program), lanes)
+        given = _given(program, made.model, ids)
+        progress("running", 0.1)
+        found = made.run(given)
+    if out is not None:
+        with atomic_file(out) as partial:
+            named: dict[str, Any] = {**found}
+            np.savez(partial, **named)
+    _tell(made.model, found, [], program.seed, out, json=json)
+
+
+def settings_of(program: ProgramOptions) -> dict[str, str]:
+    """What --set says; options that a text does not take are refused.
+
+    Raises
+    ------
+    StepError
+        If one is given.
+    """
+    from stepgen.ir.errors import StepError
+    from stepgen.program.settings import pairs
+
+    for option, given in (("--transform", program.transforms), ("--dim", program.dims)):
+        if given:
+            raise StepError(f"{option} can't be given with --ids")
+    return pairs(program.settings, "--set")
+
+
+def tokens(program: ProgramOptions, ids: Path, lanes: int) -> tuple[Decoder, list[dict[str, Any]]]:
+    """A program that decodes, and the model's inputs of each token."""
+    from stepgen.program.models import decoder
+
+    made = decoder(program.program, settings_of(program), lanes)
+    return made, [*made.tokens(_given(program, made.model, ids))]
+
+
+def _tell(
+    model: Model,
+    found: dict[str, Any],
+    drawn: list[str],
+    seed: int,
+    out: Path | None,
+    *,
+    json: bool,
+) -> None:
+    import numpy as np
+
+    from stepgen.report import console
+
     if json:
         shapes = {name: list(array.shape) for name, array in found.items()}
         place = None if out is None else str(out)
-        console.show_json({"outputs": shapes, "drawn": sorted(random), "out": place})
+        console.show_json({"outputs": shapes, "drawn": drawn, "out": place})
         return
-    if random:
-        console.show(f"drawn: {', '.join(sorted(random))} (seed {program.seed})")
+    if drawn:
+        console.show(f"drawn: {', '.join(drawn)} (seed {seed})")
     for name, array in found.items():
         console.show(f"{name}: {model.types[name]}, T = {len(array)}")
         console.show("  " + np.array2string(array, threshold=8, prefix="  "))
@@ -97,8 +159,6 @@ def check_unused(program: ProgramOptions, ids: Path | None, *, golden: bool) -> 
                 f"{option} is for models, files that stepgen import writes, not for "
                 f"{program.program}"
             )
-    if ids is not None and not golden:
-        raise StepError("--ids is for --golden: give the program its ids by --inputs")
 
 
 def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str, Any]:

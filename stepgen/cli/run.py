@@ -11,6 +11,7 @@ from stepgen.cli import models
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import ProgramOptions, json_option, lanes_of
 from stepgen.cli.outputs import INPUT, Output
+from stepgen.ir.errors import StepError
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ def command(
         models.run(program, ids, out, save_inputs, json=json)
         return
     models.check_unused(program, ids, golden=golden)
+    if ids is not None:
+        if save_inputs is not None:
+            raise StepError("--save-inputs is for one run: leave it out, or leave --ids out")
+        models.decode(program, ids, lanes or LANES, out, json=json)
+        return
     from stepgen.program import inputs
     from stepgen.report import console
     from stepgen.semantics import system

@@ -7,6 +7,7 @@ in plain numpy; the operations of every model are those of `stepgen.frontend.kin
 from __future__ import annotations
 
 from .builder import Builder, Handle
+from .decoding import Decoder
 from .files import dumps, load, loads, save
 from .kind import Kind, Operands, Value
 from .loading import from_checkpoint, from_config
@@ -19,6 +20,7 @@ from .weight import Weight
 
 __all__ = [
     "Builder",
+    "Decoder",
     "Handle",
     "Kind",
     "Model",

@@ -15,8 +15,11 @@ from typing import Final
 import numpy as np
 
 from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..semantics.numbers import DTYPES
 from .kinds.attention import Attention
 from .model import Model, Op
+from .state import check_room
 from .weight import Array
 
 ROWS: Final = 256
@@ -45,20 +48,6 @@ class Caches:
     def tiles(self) -> int:
         """Of a place."""
         return -(-self.rows // self.tile)
-
-    def check(self, filled: int, model: str) -> None:
-        """Check that there is room for one more token.
-
-        Raises
-        ------
-        StepError
-            If the caches are full.
-        """
-        if not 0 <= filled < self.rows:
-            raise StepError(
-                f"{model}: its caches hold {self.rows} tokens, {filled} are there and 1 more does "
-                f"not fit; a cache of {filled + 1} would hold them"
-            )
 
 
 @dataclass(frozen=True)
@@ -137,9 +126,7 @@ def _attentions(model: Model) -> Iterator[tuple[Op, int | None, tuple[str, ...]]
                 yield (op, None, ()) if loop is None else (op, loop.trips, loop.shared)
 
 
-def _windows(
-    model: Model, op: Op, layers: int | None, shared: tuple[str, ...]
-) -> tuple[int, ...]:
+def _windows(model: Model, op: Op, layers: int | None, shared: tuple[str, ...]) -> tuple[int, ...]:
     count = layers or 1
     if "window" not in op.weights:
         return (0,) * count
@@ -157,7 +144,7 @@ def fed(model: Model, caches: Caches, filled: int) -> dict[str, Array]:
     StepError
         If the caches are full.
     """
-    caches.check(filled, model.name)
+    check_room(caches.rows, filled, 1, model.name)
     found: dict[str, Array] = {}
     for place in places(model).values():
         found |= place.inputs(caches, filled)
@@ -174,6 +161,32 @@ def sized(model: Model, rows: int | None, tile: int | None) -> Caches:
     """
     most = model.tokens[1]
     if rows is not None and rows > most:
-        raise StepError(f"{model.name} takes {most} tokens at most, so its cache has no {rows} rows")
+        raise StepError(
+            f"{model.name} takes {most} tokens at most, so its cache has no {rows} rows"
+        )
     rows = min(ROWS, most) if rows is None else rows
     return Caches(rows, min(TILE, rows) if tile is None else tile)
+
+
+def drawn(graph: Graph, caches: Caches, filled: int, seed: int) -> dict[str, Array]:
+    """Tensors of caches with `filled` random rows in each place, by name; all others are 0.
+
+    Parameters
+    ----------
+    graph : Graph
+        A program that decodes.
+    caches : Caches
+    filled : int
+    seed : int
+    """
+    rng, found = np.random.default_rng(seed), {}
+    for node in graph.nodes:
+        if node.op != "random_offchip_store":
+            continue
+        tensor = graph.tensors[node.attrs["tensor"]]
+        rows, cols = tensor.shape
+        made = np.zeros((rows, cols), DTYPES[tensor.element.name])
+        every = made.reshape(-1, caches.tiles * caches.tile, cols)
+        every[:, :filled] = rng.normal(size=(len(every), filled, cols))
+        found[tensor.name] = made
+    return found

@@ -175,6 +175,17 @@ class Kind(ABC):
         """
         at.fail(f"{self.name} can't be lowered to a program yet")
 
+    def bounds(self, given: Operands, positions: int) -> dict[int, tuple[int, str]]:
+        """By number of an input, how many ids or positions there are, and what has so many rows.
+
+        Parameters
+        ----------
+        given : Operands
+        positions : int
+            Positions that a program has tables for.
+        """
+        return {}
+
     def columns(self) -> int | None:
         """Columns of the slices in which it wants its input; None if it does not matter."""
         return None

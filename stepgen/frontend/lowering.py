@@ -97,6 +97,8 @@ def lower(
     decodes = phase_of(model, phase) == "decode"
     if decodes and rows > 1:
         raise StepError(f"{model.name}: a run decodes one token, so rows must be 1, not {rows}")
+    if not decodes and (cache, tile) != (None, None):
+        raise StepError(f"{model.name}: cache and tile are for phase=decode, which keeps caches")
     model = fold_norms(pair_columns(split_linears(model)))
     made = Lowering(model, Graph("model"), element, rows, columns, data)
     for op in walk(model.ops):
@@ -112,6 +114,7 @@ def lower(
     for name, value in model.inputs.items():
         made.values[name] = made.input(name, value, tokens)
     made.lower(model.ops)
+    made.names |= {node.name for node in made.graph.nodes}  # those of operators
     for name in model.outputs:
         made.graph.output(made.unpacked(made.values[name].whole().stream), made.name(name))
     return made.graph, made.weights
@@ -169,5 +172,11 @@ def fed(
             raise StepError(f"{model.name}: a run decodes one token, not {count}")
         if POSITIONS in model.inputs:
             found.setdefault(POSITIONS, np.arange(filled, filled + count))
-    streams = {name: array.reshape(len(array), 1, -1) for name, array in found.items()}
-    return streams if sizes is None else streams | caches.fed(model, sizes, filled)
+    places = {} if sizes is None else caches.fed(model, sizes, filled)
+    positions = model.tokens[1] if sizes is None else sizes.rows
+    for placed in model.placed:
+        for index, bound in placed.op.kind.bounds(placed.given, positions).items():
+            name = placed.op.inputs[index]
+            if name in found:
+                placed.op.check_numbers(found[name], *bound)
+    return {name: array.reshape(len(array), 1, -1) for name, array in found.items()} | places

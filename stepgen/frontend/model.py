@@ -52,6 +52,21 @@ class Op:
         name = self.path or self.name
         return f"{self.kind.name}{'' if name == self.kind.name else f' {name}'}{line}"
 
+    def check_numbers(self, numbers: Array, rows: int, table: str) -> None:
+        """Check ids or positions.
+
+        Raises
+        ------
+        StepError
+            If one is past the rows of a table.
+        """
+        strange = np.flatnonzero((numbers < 0) | (numbers >= rows))
+        if strange.size:
+            first = int(strange[0])
+            raise StepError(
+                f"{self.where}: {numbers[first]} of token {first} is past {table} of {rows} rows"
+            )
+
 
 @dataclass(frozen=True)
 class Placed:

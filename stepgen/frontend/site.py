@@ -133,7 +133,7 @@ class Site:
         return made
 
     def cut(self, width: int) -> int:
-        """Columns of the slices of the result: of the heads that it becomes, or as many as may be."""
+        """Columns of the slices of a result: of the heads that it becomes, or as many as may be."""
         wanted = self.lowering.columns_of.get(self.op.name)
         if wanted is not None:
             return wanted
@@ -147,15 +147,6 @@ class Site:
             return stream
         key = ("factor", id(stream.node), stream.port)
         return self.once(key, lambda: stream.map(fn.convert(element)))
-
-    def alike(self, role: str, weight: Weight) -> Weight:
-        """A weight that must be the same in all layers of a loop, of one of them."""
-        layers = self.lowering.layers
-        if layers is None or self.op.weights[role] in layers.shared:
-            return weight
-        if not (weight.array == weight.array[0]).all():
-            self.fail(f"its {role} differs from layer to layer, which can't be lowered yet")
-        return weight.moved(weight.shape[1:], lambda array: array[0])
 
     def tensor(self, role: str, weight: Weight, element: ElementType) -> Any:
         """A weight as a tensor in off-chip memory, its last dim as columns."""
@@ -231,13 +222,16 @@ class Site:
     def look_up(
         self, role: str, weight: Weight, at: Rows, element: ElementType | None = None
     ) -> Rows:
-        """Rows of a matrix by their numbers, as f32; in a loop of one that all layers share."""
-        lowering = self.lowering
-        if lowering.layers is not None and lowering.rows > 1:
+        """Rows of a matrix by their numbers, as f32; of a layer in a loop, those of its own."""
+        lowering, layers, numbers = self.lowering, self.lowering.layers, at.stream
+        if layers is not None and lowering.rows > 1:
             self.fail(f"{self.op.kind.name} in a loop can only be lowered with rows=1 yet")
+        if layers is not None and not self.shared(role):
+            first = layers.number.map(fn.scale(weight.shape[-2]))
+            numbers = numbers.map(fn.add(), first)
         tensor = self.tensor(role, weight, element or lowering.element)
         name = lowering.name(f"{tensor.name}_load")
-        rows = random_offchip_load(at.stream, tensor, tile=(1, weight.shape[-1]), name=name)
+        rows = random_offchip_load(numbers, tensor, tile=(1, weight.shape[-1]), name=name)
         if tensor.element != f32:
             rows = rows.map(fn.convert(f32))
         return Rows(lowering.packed(rows))

@@ -41,8 +41,20 @@ class State:
         StepError
             If the caches are full.
         """
-        if self.capacity is not None and self.rows + tokens > self.capacity:
-            raise StepError(
-                f"{model}: its caches hold {self.capacity} tokens, {self.rows} are there and "
-                f"{tokens} more do not fit; a cache of {self.rows + tokens} would hold them"
-            )
+        if self.capacity is not None:
+            check_room(self.capacity, self.rows, tokens, model)
+
+
+def check_room(capacity: int, rows: int, tokens: int, model: str) -> None:
+    """Check that caches which have some rows have room for more tokens.
+
+    Raises
+    ------
+    StepError
+        If they are full.
+    """
+    if rows + tokens > capacity:
+        raise StepError(
+            f"{model}: its caches hold {capacity} tokens, {rows} are there and {tokens} more do "
+            f"not fit; a cache of {rows + tokens} would hold them"
+        )

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.where import placed
 from ..semantics.arrays import read
 from . import inputs as program_inputs
 from .settings import bind
+
+if TYPE_CHECKING:
+    from ..frontend import Decoder
 
 SUFFIX = ".stepgen"
 """Of files with a model."""
@@ -34,10 +38,22 @@ class Lowered:
 
 
 def parameters(
-    element: Literal["bf16", "f32"] = "bf16", rows: int = 1, columns: int = 64
+    phase: Literal["stream", "decode"] | None = None,
+    element: Literal["bf16", "f32"] = "bf16",
+    rows: int = 1,
+    columns: int = 64,
+    cache: int | None = None,
+    tile: int | None = None,
+    filled: int | None = None,
 ) -> dict[str, Any]:
-    """The parameters of the program of a model, those of `stepgen.frontend.lower`."""
-    return {"element": element, "rows": rows, "columns": columns}
+    """The parameters of the program of a model, those of `stepgen.frontend.lower`.
+
+    `filled` is the number of tokens in the caches before the run: a half of them by default.
+    """
+    return {
+        **{"phase": phase, "element": element, "rows": rows, "columns": columns},
+        **{"cache": cache, "tile": tile, "filled": filled},
+    }
 
 
 def lowered(
@@ -75,19 +91,62 @@ def lowered(
     StepError
         If the file has no model, the model can't be lowered, or inputs do not fit.
     """
-    from ..frontend import drawing, files, lowering
+    from ..frontend import caches, drawing, files, lowering
     from ..frontend.kind import TOKENS
 
     model = files.load(spec)
     asked = parameters(**bind(parameters, settings, {}, spec))
+    filled = asked.pop("filled")
     graph, weights = placed(spec, lambda: lowering.lower(model, **asked, data=tensors))
+    decodes = lowering.phase_of(model, asked["phase"]) == "decode"
+    sizes = caches.sized(model, asked["cache"], asked["tile"]) if decodes else None
+    if sizes is None and filled is not None:
+        raise StepError(f"{spec} keeps no caches, so filled can't be {filled}")
+    if sizes is not None and filled is None:
+        filled = sizes.rows // 2
     arrays = {} if inputs is None else read(inputs, "the inputs", f"{inputs} holds no arrays")
     if inputs is not None and not set(arrays) <= set(model.inputs):
         own = program_inputs.load(inputs, graph)
         program_inputs.extents(graph, dims, own)
         return Lowered(graph, weights | own, {})
     extents = program_inputs.extents(graph, dims, arrays)
-    random = drawing.drawn(model, arrays, seed, extents.get(TOKENS)) if draw else {}
-    found = lowering.fed(model, {**arrays, **random})
+    tokens = extents.get(TOKENS) if sizes is None else 1
+    random = drawing.drawn(model, arrays, seed, tokens) if draw else {}
+    found = lowering.fed(model, {**arrays, **random}, sizes, filled or 0)
     own = {name: found.pop(name) for name in arrays}
-    return Lowered(graph, weights | own, found)
+    if sizes is not None and tensors and draw:
+        found |= caches.drawn(graph, sizes, filled or 0, seed)
+    given = {name: array for name, array in weights.items() if name not in found}
+    return Lowered(graph, given | own, found)
+
+
+def decoder(spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
+    """The program of a model that decodes, and its memory.
+
+    Parameters
+    ----------
+    spec : str
+        A ``.stepgen`` file.
+    settings : mapping of str to str
+        Parameters, as texts.
+    lanes : int
+        Lanes of a slice.
+
+    Raises
+    ------
+    StepError
+        If the file has no model, or none that decodes.
+    """
+    from ..frontend import Decoder, files, lowering
+
+    model = files.load(spec)
+    asked = parameters(**bind(parameters, settings, {}, spec))
+    if lowering.phase_of(model, asked.pop("phase")) != "decode":
+        raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
+    for name, alone in (("rows", 1), ("filled", None)):
+        if (told := asked.pop(name)) != alone:
+            raise StepError(
+                f"{spec} decodes a text from its first token on, one in a run, so {name} can't be "
+                f"{told}"
+            )
+    return placed(spec, lambda: Decoder(model, **asked, lanes=lanes))

@@ -96,7 +96,21 @@ def mixtures(seed: int) -> Model:
     return b.model(b.norm(x))
 
 
-MODELS = [layers, perceptron, gated, words, mixture, mixtures]
+def parts(seed: int) -> Model:
+    """Columns of a row that two read, heads with a norm each, turned by halves that one reads."""
+    rng = np.random.default_rng(seed)
+    b = Builder("parts", tokens=(1, 16))
+    x, positions = b.input("x", 16), b.positions()
+    first, both = b.split(x, 2, 8), b.linear(x, rng.normal(size=(16, 16)))
+    h = b.norm(b.heads(both, 4), rng.normal(size=4), rng.normal(size=4))
+    turned = b.rope(h, positions, rng.uniform(0, 2, 2), factor=1.5)
+    near = b.rope(b.heads(first, 8), positions, rng.uniform(0, 2, 4), pairs="neighbours")
+    joined = b.linear(b.join(turned + h), rng.normal(size=(16, 4)))
+    some = b.map(sg.fn.add(), joined, b.split(b.join(near), 4, 4), name="some")
+    return b.model(some, b.split(both, 0, 16, name="whole"))
+
+
+MODELS = [layers, perceptron, gated, words, mixture, mixtures, parts]
 
 
 def close(model: Model, given: dict[str, Any], nested: Any, element: str) -> bool:
@@ -160,9 +174,10 @@ def test_a_circuit_computes_what_its_program_does(build, rows, tmp_path: Path) -
 
 def test_a_layer_without_a_lowering_is_named() -> None:
     b = Builder("one", tokens=(1, 4))
+    heads = b.heads(b.input("x", 8), 4)
     with b.scope("layers.3"):
-        made = b.split(b.input("x", 8), 2, 4, name="some")
-    line = r"split layers.3.some at test_lowering.py:\d+: split can't be lowered to a program yet"
+        made = b.attention(heads, heads, heads, scale=1, causal=False, name="some")
+    line = r"attention layers.3.some at test_lowering.py:\d+: attention to tokens to come can't be "
     with pytest.raises(StepError, match=line):
         lower(b.model(made))
 
@@ -172,6 +187,8 @@ def test_a_layer_without_a_lowering_is_named() -> None:
     [
         ({"element": sg.int8}, "perceptron can be lowered to bf16 or f32, not to int8"),
         ({"rows": 0}, "perceptron: rows must be an integer of at least 1, not 0"),
+        ({"phase": "prefill"}, "perceptron: phase must be stream or decode, not 'prefill'"),
+        ({"cache": 8}, "perceptron: cache and tile are for phase=decode, which keeps caches"),
         ({"columns": 2.5}, "perceptron: columns must be an integer of at least 1, not 2.5"),
     ],
 )

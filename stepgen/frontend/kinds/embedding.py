@@ -27,11 +27,12 @@ class Embedding(Kind):
 
     def compute(self, at: Step, x: Array, table: Array) -> Array:  # type: ignore[override]
         """The rows."""
-        strange = np.flatnonzero((x < 0) | (x >= len(table)))
-        if strange.size:
-            first = int(strange[0])
-            at.fail(f"{x[first]} of token {first} is past its table of {len(table)} rows")
+        at.op.check_numbers(x, len(table), "its table")
         return np.asarray(table[x])
+
+    def bounds(self, given: Operands, positions: int) -> dict[int, tuple[int, str]]:
+        """Ids are below the rows of the table."""
+        return {0: (given.weights["table"][0], "its table")}
 
     def lower(self, at: Site, x: Rows, table: Weight) -> Rows:  # type: ignore[override]
         """Tiles by address, in the element type of factors."""

@@ -48,6 +48,10 @@ class Rope(Kind):
             given.fail(f"its positions are int32[T], not {positions}")
         return given.x
 
+    def bounds(self, given: Operands, positions: int) -> dict[int, tuple[int, str]]:
+        """Cosines and sines of a program are a table."""
+        return {1: (positions, "its table")}
+
     def compute(  # type: ignore[override]
         self, at: Step, x: Array, positions: Array, frequencies: Array
     ) -> Array:
@@ -76,14 +80,15 @@ class Rope(Kind):
         rows, width = at.lowering.positions, 2 * frequencies.shape[-1]
 
         def table(given: Array) -> Array:
-            angles = np.arange(rows)[:, None] * given
+            angles = np.arange(rows)[:, None] * given[..., None, :]
             cos, sin = np.cos(angles) * self.factor, np.sin(angles) * self.factor
             if self.pairs == "neighbours":
-                return np.repeat(np.stack([cos, sin], 1), 2, axis=2).reshape(rows, -1)
-            return np.concatenate([cos, cos, -sin, sin], 1)
+                return np.concatenate([np.repeat(one, 2, axis=-1) for one in (cos, sin)], -1)
+            return np.concatenate([cos, cos, -sin, sin], -1)
 
-        weight = computed(table, (rows, 2 * width), at.alike("frequencies", frequencies))
-        found = at.look_up("turns", weight, positions, f32).sliced(width).stream
+        shape = (*frequencies.shape[:-1], rows, 2 * width)
+        weight = computed(table, shape, frequencies)
+        found = at.look_up("frequencies", weight, positions, f32).sliced(width).stream
         return [one.flatten(0, 1) for one in found.split([1, 1])]
 
     def flops(self, given: Operands, cached: int) -> int:

@@ -36,7 +36,7 @@ class Split(Kind):
         return x[:, self.first : self.first + self.count]
 
     def lower(self, at: Site, x: Rows) -> Rows:  # type: ignore[override]
-        """Some of the slices, of a width that divides what is before, of, and behind these columns."""
+        """Some of the slices, of a width that divides these columns and what is around them."""
         width = x.cols * x.slices
         cols = math.gcd(self.first, self.count, width, x.cols if x.slices > 1 else 0)
         first, count = self.first // cols, self.count // cols
