@@ -181,7 +181,7 @@ def drawn(graph: Graph, caches: Caches, filled: int, seed: int) -> dict[str, Arr
     """
     rng, found = np.random.default_rng(seed), {}
     for node in graph.nodes:
-        if node.op != "random_offchip_store":
+        if node.face.writes != "tensor":
             continue
         tensor = graph.tensors[node.attrs["tensor"]]
         rows, cols = tensor.shape
