@@ -85,6 +85,25 @@ def safe_softmax(rows: int = 4) -> Program:
     return g, {"valid": np.arange(rows).reshape(rows, 1, 1)}
 
 
+def ragged_attention(requests: int = 3, longest: int = 9, seed: int = 0) -> Program:
+    """Attention over keys and values of any number of rows, of each request its own.
+
+    Scores have dynamic columns then: on the wire they travel one by one. ``bound`` sizes the
+    memories for keys and values; ``fn.matmul(most=...)`` does where there is none.
+    """
+    g = sg.Graph("ragged_attention")
+    length = sg.ragged("T", bound=longest, positive=True)
+    q = g.input("q", sg.bf16[2, 8], (requests,))
+    k, v = (g.input(name, sg.Tile(length, 8, sg.bf16), (requests,)) for name in "kv")
+    scores = q.map(sg.fn.matmul(transpose=True), k)
+    e = scores.map(sg.fn.sub(), scores.map(sg.fn.row_max())).map(sg.fn.exp())
+    weights = e.map(sg.fn.div(), e.map(sg.fn.row_sum())).map(sg.fn.convert(sg.bf16))
+    g.output(weights.map(sg.fn.matmul(), v), "y")
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, longest + 1, requests)
+    return g, {name: [rng.standard_normal((n, 8)) for n in lengths] for name in "kv"}
+
+
 def cache_window(tokens: int = 4, window: int = 3) -> Program:
     """Scores of a query at each position against a cache: the last ones up to it, for all heads.
 

@@ -135,6 +135,12 @@ def every_unit() -> sg.Graph:
     layer = g.input("layer", sg.address[1, 1], (2,))
     expert = g.input("expert", sg.address[1, 1], (2,))
     g.output(layer.map(sg.fn.scale(8)).map(sg.fn.add(), expert), "experts")
+    ragged = sg.ragged("T", bound=5, positive=True)
+    keys = g.input("keys", sg.Tile(ragged, 8, sg.int8), (2,))
+    queries = g.input("queries", sg.int8[2, 8], (2,))
+    scores = queries.map(sg.fn.matmul(transpose=True, most=4), keys)
+    summed = scores.map(sg.fn.requantize(shift=8)).map(sg.fn.matmul(), keys)
+    g.output(summed, "attended")
     return g
 
 
@@ -162,6 +168,8 @@ def every_unit_inputs(rng: np.random.Generator) -> dict[str, Any]:
         "free": rng.random((2, 6)) < 0.5,
         "layer": rng.integers(0, 4, (2, 1, 1)),
         "expert": rng.integers(0, 6, (2, 1, 1)),
+        "keys": [rng.integers(-128, 128, (rows, 8)).astype(np.int8) for rows in (4, 1)],
+        "queries": rng.integers(-128, 128, (2, 2, 8)).astype(np.int8),
         "ranked": rng.permuted(np.tile(np.arange(6) < 2, (2, 1)), axis=1),
     }
 

@@ -12,6 +12,7 @@ from ..ir.dtypes import FLAG
 from ..ir.errors import StepError
 from ..ir.stream import Node, Stream
 from ..ir.wire import TILE_LEVELS, wire_levels
+from .dynamic import given, taken
 from .flags import AS_TILE, tiles_in
 from .lower import Lowering
 
@@ -38,6 +39,13 @@ def chosen(
     StepError
         If it has none, or `choose` raises it.
     """
+    function = node.attrs["fn"]
+    for x in (*node.inputs, *node.outputs):
+        if not function.any_columns and wire_levels(x.dtype) and x.dtype.dims[-1].static is None:
+            raise to.fail(
+                node,
+                f"{function} has no circuit yet for tiles of dynamic columns, such as {x.dtype}",
+            )
     try:
         units = choose()
     except StepError as error:
@@ -92,14 +100,18 @@ def add_chosen(node: Node, to: Lowering, choose: Callable[[], Any]) -> None:
             f"the unit {kind} of {node.attrs['fn']} has the outputs "
             f"{', '.join(params.outputs)}: the output of a function is called y",
         )
-    structural = node.attrs["fn"].structural
-    inputs = {
-        name: tiles_in(node, to, index)
-        if params.tiled
-        else to.input(node, index, structure_only=structural)
-        for index, name in enumerate(params.inputs)
-    }
-    to.unit(node.name, params, **inputs, y=to.output(node, delay=params.delay(to.lanes)))
+    structural, y = node.attrs["fn"].structural, node.outputs[0]
+    inputs = {}
+    for index, port in enumerate(params.inputs):
+        channel = (
+            tiles_in(node, to, index)
+            if params.tiled
+            else to.input(node, index, structure_only=structural)
+        )
+        inputs[port] = taken(node, to, params, port, node.inputs[index], channel)
+    dims = to.extents(node, y)
+    made = given(node, to, params, y, dims, lambda delay: to.output(node, delay=delay))
+    to.unit(node.name, params, **inputs, y=made)
 
 
 def add_chain(

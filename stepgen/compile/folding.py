@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..hw.design.params import UnitParams
 from ..hw.units.flatten.params import Flatten
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.stream import Node
 from ..ir.wire import TILE_LEVELS
 from .choosing import add_chosen, chosen
+from .dynamic import given, taken
 from .lower import Lowering
 
 
@@ -34,8 +36,9 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any], *, joins: bool) -
     function, (y,) = node.attrs["fn"], node.outputs
     streams = (*node.inputs, y)
     tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
-    for tile in tiles[: len(node.inputs)]:
-        to.slices(node, tile)
+    if not function.any_columns:
+        for tile in tiles[: len(node.inputs)]:
+            to.slices(node, tile)
     try:
         terms = function.terms(to.lanes, tiles)
     except StepError as error:
@@ -44,26 +47,40 @@ def fold(node: Node, to: Lowering, choose: Callable[..., Any], *, joins: bool) -
     keeps = joins and function.joins_dims(*tiles)
     if keeps and rank > 1:
         params = chosen(node, to, lambda: choose(to.lanes, streams, 1), in_chain=False)
-        joined = {port: _joined(node, to, n, port) for n, port in enumerate(params.inputs)}
-        to.unit(node.name, params, **joined, y=to.output(node, delay=params.delay(to.lanes)))
+        flat = {port: _joined(node, to, params, n) for n, port in enumerate(params.inputs)}
+        dims = to.extents(node, y)
+        made = given(node, to, params, y, dims, lambda delay: to.output(node, delay=delay))
+        to.unit(node.name, params, **flat, y=made)
         return
     if keeps or terms is None:
         add_chosen(node, to, lambda: choose(to.lanes, streams, rank))
         return
     dims = [*to.extents(node, y)[:TILE_LEVELS], *to.extents(node, node.inputs[0])[TILE_LEVELS:]]
-    made = to.link(node, terms.kind, y, dims, delay=terms.delay(to.lanes))
-    inputs = {port: to.input(node, index) for index, port in enumerate(terms.inputs)}
-    to.unit(f"{node.name}_{terms.kind}", terms, **inputs, **{terms.outputs[0]: made})
+    inputs = {
+        port: taken(node, to, terms, port, node.inputs[index], to.input(node, index))
+        for index, port in enumerate(terms.inputs)
+    }
+    made = ""
+
+    def link(delay: int) -> str:
+        nonlocal made
+        made = to.link(node, terms.kind, y, dims, delay=delay)
+        return made
+
+    written = given(node, to, terms, y, dims, link)
+    to.unit(f"{node.name}_{terms.kind}", terms, **inputs, **{terms.outputs[0]: written})
     params = chosen(node, to, lambda: choose(to.lanes, streams, rank), in_chain=False)
     out = to.output(node, delay=params.delay(to.lanes))
     to.unit(node.name, params, **{params.inputs[0]: made}, **{params.outputs[0]: out})
 
 
-def _joined(node: Node, to: Lowering, index: int, port: str) -> str:
+def _joined(node: Node, to: Lowering, params: UnitParams, index: int) -> str:
     """The channel of an operand whose chunks have one dim."""
+    port = params.inputs[index]
     x, outermost = node.inputs[index], node.attrs["rank"] - 1
     hold = any(x.dim(level).may_be_empty for level in range(outermost))
     flat = Flatten(lo=TILE_LEVELS, hi=TILE_LEVELS + outermost, hold=hold)
-    made = to.link(node, f"{port}_{flat.kind}", x, flat.extents(to.extents(node, x)))
+    dims = flat.extents(to.extents(node, x))
+    made = to.link(node, f"{port}_{flat.kind}", x, dims)
     to.unit(f"{node.name}_{port}_{flat.kind}", flat, x=to.input(node, index), y=made)
-    return made
+    return taken(node, to, params, port, x, made, dims)

@@ -21,7 +21,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.hazards import hazards
 from ..ir.stream import Node, Stream
-from ..ir.wire import LANES, TILE_LEVELS, check_lanes, wire_levels
+from ..ir.wire import LANES, TILE_LEVELS, check_lanes, row_lanes, wire_levels
 from .allocation import allocated
 from .budget import Budget
 from .circuit import circuits
@@ -123,12 +123,18 @@ class Lowering:
         """Columns of a tile that travels in beats."""
         assert isinstance(dtype, Tile)
         if not dtype.cols.static:
+            self.some_columns(node, dtype)
             raise self.fail(
-                node,
-                f"a row of a tile of {dtype} can't travel in beats, its columns must be static "
-                f"and at least 1",
+                node, f"its circuit needs tiles of a static number of columns, not of {dtype}"
             )
         return dtype.cols.static
+
+    def some_columns(self, node: Node, tile: Tile) -> None:
+        """Refuse tiles that may have no columns."""
+        if tile.cols.may_be_empty:
+            dim = tile.cols
+            hint = "" if dim.static == 0 else f": say positive=True where the dim {dim} is made"
+            raise self.fail(node, f"tiles of {tile} may have no columns, so no beats{hint}")
 
     def lanes_of(self, node: Node, tile: Tile) -> int:
         """Lanes of a beat; addresses travel in whole rows."""
@@ -154,8 +160,10 @@ class Lowering:
             lanes = self.lanes_of(node, dtype)
             return Channel("", lanes, self.number_bits, rank, element=address.name)
         if isinstance(dtype, Tile):
-            element, tail = dtype.element, self.columns(node, dtype) % self.lanes
-            return Channel("", self.lanes, element.bits, rank, element=element.name, tail=tail)
+            self.some_columns(node, dtype)
+            element, lanes = dtype.element, row_lanes(dtype, self.lanes)
+            tail = (dtype.cols.static or 0) % lanes
+            return Channel("", lanes, element.bits, rank, element=element.name, tail=tail)
         raise self.fail(node, f"{stream} has no hardware format, only tiles of numbers have")
 
     def bound(self, node: Node, what: str, dims: Sequence[Dim], *, instead: str = "") -> int:
@@ -211,8 +219,9 @@ class Lowering:
         if not wire_levels(stream.dtype):
             return dims
         assert isinstance(stream.dtype, Tile)
-        slices = self.slices(node, stream.dtype)
-        return [Extent.of(static(slices)), Extent.of(stream.dtype.rows), *dims]
+        cols = stream.dtype.cols
+        beats = cols if cols.static is None else static(self.slices(node, stream.dtype))
+        return [Extent.of(beats), Extent.of(stream.dtype.rows), *dims]
 
     def link(
         self,
@@ -223,10 +232,16 @@ class Lowering:
         *,
         delay: int = 0,
         tiled: bool = False,
+        lanes: int = 0,
     ) -> str:
-        """A channel between two units of one operator: as for `stream`, with other dims."""
+        """A channel between two units of one operator: as for `stream`, with other dims.
+
+        With `lanes` it has so many, and all of a row's last beat are filled.
+        """
         name, rank = f"{node.name}_{label}", len(extents) - 1
         form = self.format(node, stream, tiled=tiled)
+        if lanes:
+            form = replace(form, lanes=lanes, tail=0)
         channel = replace(form, name=name, rank=rank, delay=delay)
         return self.add(channel, stream, extents)
 

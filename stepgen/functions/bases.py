@@ -74,6 +74,7 @@ class Unary(_ByElement, abstract=True):
     """
 
     cost: ClassVar[int] = 1
+    any_columns: ClassVar = True
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape and element type."""
@@ -121,6 +122,7 @@ class Binary(_ByElement, abstract=True):
     """A function of two elements at the same position; extents of 1 are broadcast as in numpy."""
 
     arity: ClassVar[int] = 2
+    any_columns: ClassVar = True
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """The tile of both shapes together."""

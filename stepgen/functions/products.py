@@ -15,7 +15,7 @@ from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.matvec import params as matvec
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.applying import SYSTOLIC_ROWS
-from stepgen.ir.dims import buffer_bound, product_bound
+from stepgen.ir.dims import Dim, buffer_bound, product_bound
 from stepgen.ir.dtypes import ElementType, Tile, bf16, f32, int8, int16, int32, wide
 from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped
@@ -38,10 +38,16 @@ class _Product(Mapped, abstract=True):
     """A product of two matrices, and how it adds up."""
 
     transpose: bool = False
+    most: int | None = None
 
     elements: ClassVar[tuple[ElementType, ...]] = FACTORS
     counted: ClassVar = frozenset({1})
     extents_of: ClassVar[Literal["product"]] = "product"
+    any_columns: ClassVar = True
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < 1:
+            self.refuse(f"most must be an integer of at least 1, not {self.most}")
 
     def product(self, call: Call, x: Tile, weight: Tile) -> Tile:
         """The product's tile."""
@@ -59,6 +65,8 @@ class _Product(Mapped, abstract=True):
 
     def more(self, at: Setting, state: Any, x: Array, weight: Array) -> Any:
         """The sums and one more tile of K."""
+        if self.most is not None:
+            self._fits(at, weight)
         if self.transpose:
             weight = weight.T
         if x.shape[1] != weight.shape[0]:
@@ -77,7 +85,7 @@ class _Product(Mapped, abstract=True):
         return state.rounded() if isinstance(state, Sums) else np.asarray(state)
 
     def matrix_unit(self, tiles: Sequence[Tile], *, stops: bool) -> matmul.Matmul:
-        """The matrix unit, for integers or bf16 and a weight tile of static extents.
+        """The matrix unit, for a weight tile whose extents are static or have a bound.
 
         Raises
         ------
@@ -85,21 +93,57 @@ class _Product(Mapped, abstract=True):
             If there is none.
         """
         k, n = self._weights(tiles)
-        element = tiles[0].element.name
-        return matmul.Matmul(k, n, element, stops=stops, transposed=self.transpose)
+        inner, cols = self._dims(tiles[1])
+        return matmul.Matmul(
+            k,
+            n,
+            tiles[0].element.name,
+            stops=stops,
+            transposed=self.transpose,
+            dynamic="k" * (inner.static is None) + "n" * (cols.static is None),
+        )
+
+    def _dims(self, weight: Tile) -> tuple[Dim, Dim]:
+        """K and N of a weight tile."""
+        inner, cols = weight.dims[::-1] if self.transpose else weight.dims
+        return inner, cols
 
     def _weights(self, tiles: Sequence[Tile]) -> tuple[int, int]:
-        """K and N of the weight tile of a circuit."""
+        """K and N of the weight tile of a circuit, or the most that there is memory for."""
         x, w = tiles[:2]
         if x.element not in matmul.SUMMED:
             raise StepError(
                 f"{self} has no circuit yet for {x}, only for {', '.join(map(str, matmul.SUMMED))}"
             )
-        inner, cols = w.dims[::-1] if self.transpose else w.dims
-        k, n = inner.static, cols.static
+        k, n = (self._held(w, dim) for dim in self._dims(w))
         if not k or not n:
-            raise StepError(f"a weight tile of {w} needs static extents of at least 1")
+            raise StepError(f"a weight tile of {w} needs extents of at least 1")
         return k, n
+
+    def _held(self, weight: Tile, dim: Dim) -> int:
+        """The most of a dim of a weight tile that there is memory for."""
+        known = [n for n in (dim.bound, self.most) if n is not None]
+        if dim.static is not None:
+            return dim.static
+        if not known:
+            raise StepError(
+                f"the memory for a weight tile of {weight} needs a bound of {dim}, by bound= where "
+                f"it is made, or by {self.name}(most=...)"
+            )
+        return min(known)
+
+    def _fits(self, at: Setting, weight: Array) -> None:
+        """Refuse a weight tile of more rows or columns than there is memory for."""
+        assert isinstance(at.given, Tile)
+        any_of = [at.given.cols.static is None, at.tile.cols.static is None]
+        if self.transpose:
+            any_of.reverse()
+        for what, number, dynamic in zip(("rows", "columns"), weight.shape, any_of, strict=True):
+            if dynamic and self.most is not None and number > self.most:
+                raise StepError(
+                    f"{self.name} gets a tile of weights of {number} {what}, and has memory for "
+                    f"{self.most}"
+                )
 
     def keeps_rows(self, operand: int) -> bool:
         """Not those of weights, which are summed over, or become columns."""
@@ -133,6 +177,9 @@ class MatmulAdd(_Product):
     ----------
     transpose : bool
         Whether the weight tile is ``[N, K]``.
+    most : int, optional
+        Most rows or columns of a weight tile, where they are dynamic, that a circuit has memory
+        for; by default their bound. A larger tile is an error at run time.
     """
 
     arity: ClassVar[int] = 3
@@ -176,6 +223,9 @@ class Matmul(_Product, Running):
     ----------
     transpose : bool
         Whether the weight tile is ``[N, K]``.
+    most : int, optional
+        Most rows or columns of a weight tile, where they are dynamic, that a circuit has memory
+        for; by default their bound. A larger tile is an error at run time.
     """
 
     arity: ClassVar[int] = 2
@@ -222,6 +272,8 @@ class Matmul(_Product, Running):
         x = tiles[0]
         if x.rows != 1 or (x.element == bf16 and not self.transpose):
             return None
+        if any(dim.static is None for dim in self._dims(tiles[1])):
+            return None
         k, n = self._weights(tiles)
         return matvec.Matvec(k, n, x.element.name, stops=stops, transposed=self.transpose)
 
@@ -247,14 +299,18 @@ class Matmul(_Product, Running):
 
     def joins_dims(self, *tiles: Tile) -> bool:
         """Where the unit of products keeps the sums."""
-        x = tiles[0]
-        return x.element == bf16 or (x.rows == 1 and not self.transpose)
+        unit = None if self.transpose else self._of_one_row(tiles, stops=True)
+        return unit is not None or self._in_matrix_unit(tiles)
+
+    def _in_matrix_unit(self, tiles: Sequence[Tile]) -> bool:
+        """Whether the matrix unit keeps the sums of a chunk: of bf16, or of dynamic columns."""
+        return tiles[0].element == bf16 or self._dims(tiles[1])[1].static is None
 
     def _summing(self, lanes: int, streams: Sequence[Stream]) -> matmul.Matmul | None:
-        """The matrix unit that keeps sums of bf16 products; None for integers."""
+        """The matrix unit that keeps sums, where one does."""
         tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
-        x, state = tiles[0], tiles[-1]
-        if x.element != bf16:
+        state = tiles[-1]
+        if not self._in_matrix_unit(tiles):
             return None
         use = streams[-1].node.attrs
         rows = buffer_bound(f"the number of rows of {state}", [state.rows])
@@ -265,24 +321,26 @@ class Matmul(_Product, Running):
                 f"bits of sums follow, but chunks of {streams[0]} have none"
             )
         at = Setting(state, numbers.DTYPES[state.element.name], lanes)
-        start = Sums.of(self.start(at, 1, 1, use["init"])).rounded()
+        start = self.start(at, 1, 1, use["init"])
+        if state.element == f32:
+            start = Sums.of(start).rounded()
         return replace(
             self.matrix_unit(tiles, stops=True),
             rows=max(1, rows),
-            fixed=state.rows.static is not None,
+            fixed=state.rows.static is not None and state.cols.static is not None,
             tiles=max(1, most),
             start=int.from_bytes(start.tobytes(), "little"),
         )
 
     def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | matvec.Matvec | None:
-        """The unit of products, where sums of complete ones are exact; None of bf16.
+        """The unit of products, where another one sums them up, which is exact of integers.
 
         Raises
         ------
         StepError
             If there is no such unit.
         """
-        if tiles[0].element == bf16:
+        if self._in_matrix_unit(tiles):
             return None
         return self._of_one_row(tiles, stops=True) or self.matrix_unit(tiles, stops=True)
 

@@ -30,6 +30,7 @@ class _OfRows(Mapped, abstract=True):
     """``[R, C] -> [R, 1]``, 1 operation per element."""
 
     extents_of: ClassVar[Literal["rows"]] = "rows"
+    any_columns: ClassVar = True
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """One column."""

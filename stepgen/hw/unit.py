@@ -97,7 +97,7 @@ class UnitCore(wiring.Component):
     def lanes(self, m, pipeline, beats):
         """The results of a `Pipeline`, by lane, for beats of its operands."""
         bits = [value.element.bits for value in pipeline.values]
-        for n in range(self.design.lanes):
+        for n in range(self.params.beat_lanes(self.design.lanes)):
             operands = [x.word_select(n, b) for x, b in zip(beats, bits, strict=False)]
             yield self.lane(m, f"lane_{n}", pipeline, operands)
 

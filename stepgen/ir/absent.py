@@ -9,7 +9,7 @@ from stepgen.ir.function import function_types
 
 RECIPES = (
     *("relu", "clip", "bias", "masked", "masked_columns", "kept_by_flags", "safe_softmax"),
-    *("cache_window", "masked_mean", "softmax", "routed", "grouped_weights"),
+    *("ragged_attention", "cache_window", "masked_mean", "softmax", "routed", "grouped_weights"),
 )
 """The functions of ``examples/recipes.py``: what other tools have as one function."""
 

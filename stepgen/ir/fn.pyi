@@ -387,7 +387,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def matmul(self, transpose: bool = False) -> Function:
+    def matmul(self, transpose: bool = False, most: int | None = None) -> Function:
         """``[M, K] x [K, N] -> [M, N]``; int8 and int16 multiply into int32, bf16 into f32.
 
         Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
@@ -402,6 +402,9 @@ class Functions:
         ----------
         transpose : bool
             Whether the weight tile is ``[N, K]``.
+        most : int, optional
+            Most rows or columns of a weight tile, where they are dynamic, that a circuit has memory
+            for; by default their bound. A larger tile is an error at run time.
 
         Returns
         -------
@@ -413,7 +416,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def matmul_add(self, transpose: bool = False) -> Function:
+    def matmul_add(self, transpose: bool = False, most: int | None = None) -> Function:
         """``[M, K] x [K, N] + [1, N] -> [M, N]``: products whose sums start at a row, such as a bias.
 
         The row is int32 where tiles are int8 or int16, f32 where they are bf16 or f32. Integers give
@@ -424,6 +427,9 @@ class Functions:
         ----------
         transpose : bool
             Whether the weight tile is ``[N, K]``.
+        most : int, optional
+            Most rows or columns of a weight tile, where they are dynamic, that a circuit has memory
+            for; by default their bound. A larger tile is an error at run time.
 
         Returns
         -------

@@ -59,6 +59,8 @@ class Function(ABC):
         Whether it computes with the addresses in tiles, or with the bits of selectors.
     converts : bool
         Whether it only changes the type of elements, which may be addresses.
+    any_columns : bool
+        Whether its circuit takes tiles whose columns are not static, an element a beat.
     per_inner : bool
         Whether the paper's published numbers count its operations once for every term of the sums
         that it is applied to.
@@ -78,6 +80,7 @@ class Function(ABC):
     structural: ClassVar[bool] = False
     reads_numbers: ClassVar[bool] = False
     converts: ClassVar[bool] = False
+    any_columns: ClassVar[bool] = False
     per_inner: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:

@@ -37,6 +37,11 @@ def wire_levels(dtype: DataType) -> int:
     return TILE_LEVELS if numbers else 0
 
 
+def row_lanes(tile: Tile, lanes: int) -> int:
+    """Lanes of a beat of tiles of numbers: 1 if columns are not static, so none is padded."""
+    return 1 if tile.cols.static is None else lanes
+
+
 ANY_NUMBER = (1 << 32) - 2
 """The largest address that circuits tell from larger ones, where nothing bounds it."""
 

@@ -3,9 +3,10 @@
 A tile of R x C elements is R * ceil(C / L) beats in row-major order; the last beat of a row has
 wire level 1, the last of the tile 2, the last of a level-k group ``2 + k``. Where C is not a
 multiple of L, the lanes of a row's last beat behind its end are padding, whose content means
-nothing. A tile without rows is an empty token of level 2. Selectors, flags and rows of addresses
-are one beat each and have no tile levels; so are references to buffers, but where a circuit stores
-what they refer to is not known here, and they are zero.
+nothing. Where C is not static, a beat is one element, and a row C beats. A tile without rows is an
+empty token of level 2. Selectors, flags and rows of addresses are one beat each and have no tile
+levels; so are references to buffers, but where a circuit stores what they refer to is not known
+here, and they are zero.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from stepgen.ir.dtypes import FLAG, Buffer, Selector, Tile, address
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import StreamType
-from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats, wire_levels
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE, Beats, row_lanes, wire_levels
 from stepgen.semantics.numbers import DTYPES, Array
 from stepgen.semantics.tokens import Token
 
@@ -40,7 +41,7 @@ def wire_lanes(type: StreamType, lanes: int, name: str = "stream") -> tuple[int,
             return 1, DTYPES["bool"]
         if type.dtype.element == address:
             return address_lanes(type.dtype, name), DTYPES[address.name]
-        return lanes, DTYPES[type.dtype.element.name]
+        return row_lanes(type.dtype, lanes), DTYPES[type.dtype.element.name]
     raise StepError(
         f"{name} of {type.dtype} has no beats: only tiles, selectors, flags and references have"
     )

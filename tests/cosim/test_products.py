@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import example
 
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.stream import Stream
+from stepgen.semantics.numbers import as_element
 
 ROWS, INNER, COLS = 3, 10, 6
 EXTENTS = (2, 2, 2, 3)
@@ -67,3 +69,26 @@ def test_sums_of_products(tmp_path: Any, element: sg.ElementType, use: str) -> N
         runs.append(Experiment(g, inputs, stalls=stalls))
     for verdict in simulate(runs, tmp_path, driver="cpp", opt=LEAST_BUILD):
         assert verdict.good, verdict.outcome.faults
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_attention_over_caches_of_any_length(tmp_path: Any, lanes: int) -> None:
+    """Of ragged keys and values, against numpy; as exact as weights of bf16 are."""
+    runs = []
+    for seed, share in enumerate((0, 0.3, 0.7)):
+        graph, inputs = example("recipes").ragged_attention(seed=seed)
+        inputs["q"] = np.random.default_rng(seed).standard_normal((3, 2, 8))
+        stalls = Stalls(seed, dict.fromkeys((*"qkv", "y"), share))
+        runs.append(Experiment(graph, inputs, lanes=lanes, stalls=stalls))
+        for n, y in enumerate(runs[-1].reference.nested("y")):
+            q, k, v = (as_bf16(inputs[name][n]) for name in "qkv")
+            e = np.exp(q @ k.T - (q @ k.T).max(axis=1, keepdims=True))
+            np.testing.assert_allclose(y, e / e.sum(axis=1, keepdims=True) @ v, atol=0.02)
+    for verdict in simulate(runs, tmp_path, driver="cpp", opt=LEAST_BUILD):
+        assert verdict.good, verdict.outcome.faults
+
+
+def as_bf16(x: Any) -> Any:
+    """The numbers of bf16 next to these, in doubles."""
+    return as_element(x, "bf16").astype(float)

@@ -51,6 +51,20 @@ def test_values(name: str, seed: int) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
+def test_attention_over_caches_of_any_length() -> None:
+    """Its circuit keeps no more rows than the bound; numbers are those of bf16."""
+    graph, inputs = example("recipes").ragged_attention(requests=5, longest=7)
+    q = np.random.default_rng(1).standard_normal((5, 2, 8))
+    y = np.array(run(graph, {**inputs, "q": q}).nested("y"))
+    for n, of in enumerate(zip(inputs["k"], inputs["v"], strict=True)):
+        k, v = (numbers.as_element(x, "bf16").astype(float) for x in of)
+        scores = numbers.as_element(q[n], "bf16").astype(float) @ k.T
+        np.testing.assert_allclose(y[n], softmax(scores) @ v, atol=0.02)
+    units = {unit.params.kind: unit.params for unit in lower(graph).units}
+    assert units["matmul"].dynamic
+    assert {"join_lanes", "split_lanes"} <= units.keys()
+
+
 @pytest.mark.parametrize(("bits", "k", "n", "group"), [(8, 24, 10, 8), (4, 16, 8, 4), (8, 6, 4, 6)])
 def test_weights_with_scales_per_group(bits: int, k: int, n: int, group: int) -> None:
     """Exact, as all numbers have few digits; of int4 too, which a circuit reads as such."""

@@ -15,6 +15,8 @@ from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.hw.units.expand.params import Expand
+from stepgen.hw.units.join_lanes.params import JoinLanes
+from stepgen.hw.units.limit.params import Limit
 from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.matvec.params import Matvec
@@ -26,6 +28,7 @@ from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.hw.units.rotate_pairs.params import RotatePairs
 from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
+from stepgen.hw.units.split_lanes.params import SplitLanes
 from stepgen.hw.units.top_k.params import TopK
 
 
@@ -130,6 +133,40 @@ def matvec_transposed(draw: Draw) -> Case:
 
 def matvec_folded(draw: Draw) -> Case:
     return matvec(draw, folds=True)
+
+
+def join_lanes(draw: Draw) -> Case:
+    """Rows of three elements, which are two slices."""
+    nested = draw.nested([OUTER], lambda: [[np.ones(1)] * 3 for _ in range(draw.one(ROWS))])
+    x = blank_lanes(to_beats(nested, 2), 1), extents(3, OUTER, ROWS)
+    return alone(JoinLanes(bits=8), {"x": x}, {"y": extents(2, OUTER, ROWS)})
+
+
+def split_lanes(draw: Draw) -> Case:
+    """Slices that are full: nothing in their last lane."""
+    slices = draw.one((1, 2))
+    row = [np.array([1, 2, 0])] * slices
+    nested = draw.nested([OUTER], lambda: [row] * draw.one(ROWS))
+    x = blank_lanes(to_beats(nested, 2), LANES + 1), extents(slices, OUTER, ROWS)
+    y = {"y": extents(slices * LANES, OUTER, ROWS)}
+    return alone(SplitLanes(bits=8), {"x": x}, y, formats={"y": (1, 8)})
+
+
+def limit(draw: Draw) -> Case:
+    x, dims = tiles(draw, OUTER)
+    return alone(Limit(most=max(ROWS), level=1), {"x": (x, dims)}, {"y": dims})
+
+
+def matmul_of_any_size(draw: Draw) -> Case:
+    """Of transposed tiles of full slices, whose rows are the columns of the result."""
+    sizes = draw.nested([OUTER], lambda: (draw.one(ROWS[1:]), draw.one((2, 4))))
+    x = to_beats([draw.tile(m, 1) for m, _ in sizes], 2), extents(1, OUTER, ROWS[1:])
+    w = to_beats([draw.tile(n, 1) for _, n in sizes], 2), extents(1, OUTER, (2, 4))
+    params = Matmul(k=2, n=4, element="int8", stops=True, transposed=True, dynamic="n")
+    y = {"y": extents(2, OUTER, ROWS[1:])}
+    case = alone(params, {"x": x, "w": w}, y, formats={"y": (LANES + 1, 32)})
+    case.beside = ("w", 2, "x")
+    return case
 
 
 def retile_col(draw: Draw) -> Case:

@@ -124,12 +124,20 @@ class Drawing:
         free = self.unbounded and self.number(0, rare) == 0
         return make(name, bound=None if free else self.bound)
 
+    def some(self, *, ragged: bool) -> Dim:
+        """A dynamic or ragged dim of at least 1."""
+        name = f"D{len(self.extents)}"
+        self.extents[name] = min(self.bound, self.pick(1, 2, 3, 4, self.bound))
+        make = sg.ragged if ragged else sg.dynamic
+        free = self.unbounded and self.number(0, 3) == 0
+        return make(name, bound=None if free else self.bound, positive=True)
+
     def extent(self, dim: Dim) -> int:
         """The extent of one occurrence of a dim."""
         if dim.static is not None:
             return dim.static
         if dim.is_ragged:
-            return self.number(0, self.bound)
+            return self.number(not dim.may_be_empty, self.bound)
         if str(dim) not in self.extents:
             raise sg.StepError(f"{dim} is an extent that other streams decide")
         return self.extents[str(dim)]

@@ -224,6 +224,10 @@ class Program(Drawing):
         """Products whose sums start at a row."""
         return products.from_rows(self, x, name)
 
+    def step_dynamic_product(self, x: Stream, name: str) -> Stream:
+        """Products of tiles of dynamic extents for each tile, whose place a result takes."""
+        return products.of_any_size(self, x, name)
+
     def step_row_product(self, x: Stream, name: str) -> Stream:
         """A row for each tile, whose place its product with a matrix takes."""
         return products.of_row(self, x, name)

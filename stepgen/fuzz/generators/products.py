@@ -37,6 +37,41 @@ def of_row(program: Program, x: Stream, name: str) -> Stream:
     return row.accum(matmul, w, rank=rank, init=program.pick(None, 5))
 
 
+def of_any_size(program: Program, x: Stream, name: str) -> Stream:
+    """Products of tiles of dynamic extents: scores less their largest, and sums of what they weigh.
+
+    They go beside `x`, which is an output.
+    """
+    element = program.pick(sg.int8, sg.int16, sg.bf16)
+    rows, columns = program.number(1, 3), program.columns()
+    count = program.some(ragged=program.number(0, 2) == 0)
+    queries = program.beside(f"{name}_queries", sg.Tile(rows, columns, element), x)
+    transpose = bool(program.number(0, 1))
+    tile = sg.Tile(count, columns, element) if transpose else sg.Tile(columns, count, element)
+    keys = program.beside(f"{name}_keys", tile, x)
+    program.graph.output(x, f"{name}_tile")
+    most = None if count.bound else program.bound
+    if program.overflows and program.number(0, 3) == 0:
+        most = program.number(1, 2)
+    scores = queries.map(sg.fn.matmul(transpose=transpose, most=most), keys)
+    if count.bound is None:
+        return scores.accum(sg.fn.count(), rank=1).map(sg.fn.convert(sg.int32))
+    scores = scores.map(sg.fn.sub(), scores.map(sg.fn.row_max()))
+    if count.is_ragged:
+        return scores.map(sg.fn.row_sum())
+    transpose, n = bool(program.number(0, 1)), program.columns()
+    weights = scores.map(sg.fn.convert(element))
+    tile = sg.Tile(n, count, element) if transpose else sg.Tile(count, n, element)
+    values = program.beside(f"{name}_values", tile, x)
+    product, rank = sg.fn.matmul(transpose=transpose), program.number(1, max(1, x.rank))
+    how = program.number(0, 2) if x.rank else 0
+    if how == 0:
+        return weights.map(product, values)
+    if how == 1:
+        return weights.scan(product, values, rank=rank, init=program.pick(None, 1))
+    return weights.accum(product, values, rank=rank, init=program.pick(None, 1))
+
+
 def from_rows(program: Program, x: Stream, name: str) -> Stream:
     """Products whose sums start at a row for each tile."""
     element, n = tile_of(x).element, program.columns()

@@ -133,6 +133,10 @@ class UnitParams(ABC):
         streams = ", ".join(unit.inputs.values())
         return {UNTOLD: f"{unit.name} meets what the types of its inputs exclude, of {streams}"}
 
+    def beat_lanes(self, lanes: int) -> int:
+        """Lanes of the beats that its pipelines take."""
+        return lanes
+
     def delay(self, lanes: int) -> int:
         """Cycles from the handshake at the pipelined output until the payload is valid."""
         return 0

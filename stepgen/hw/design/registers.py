@@ -101,8 +101,8 @@ UNTOLD, TOO_LARGE, STRUCTURE, OUT_OF_RANGE = 0, 1, 2, 4
 
 CAUSES = {
     UNTOLD: "what the unit excludes; no number",
-    TOO_LARGE: "a buffer has more rows than its memory is for; those so far, and all of them once "
-    "its last one has come",
+    TOO_LARGE: "a buffer, or a tile of weights, has more rows or columns than its memory is for; "
+    "those so far, and all of them once the last one has come",
     STRUCTURE: "streams have different structure; no number",
     OUT_OF_RANGE: "an address is past the last tile; its number",
 }

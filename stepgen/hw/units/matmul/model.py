@@ -8,6 +8,7 @@ from ....timing.kernel import (
     READY,
     Memory,
     acted,
+    aux_of,
     head,
     helper,
     kind_of,
@@ -26,12 +27,28 @@ from ...design.table import Unit
 from .params import Matmul
 
 # Of a tile of weights, or of a row where sums start.
-# `left`: beats still missing of the tile's `beats`
+# `left`: beats still missing of the tile's `beats`; 0 where stops tell
 # `used`: tiles in memory, where it has room for one; -1 where `tiles` counts them
-L = record("w", "tiles", "used", "beats", "left")
+# `n`: N of the tile so far, which are its rows if it is transposed
+# `lanes`: elements of a beat, which says how many it lacks
+# `inside`, `starts_row`: whether a tile has begun; whether the next beat begins a row
+L = record(
+    "w",
+    "tiles",
+    "used",
+    "beats",
+    "left",
+    "transposed",
+    "lanes",
+    "n",
+    "inside",
+    "starts_row",
+)
 T = record("x", "rows")
 # `starts`: -1 where no row comes with a tile
+# `k_slices`, `n_slices`: of a tile; 0 where stops of x or the tile itself tell
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
+# `lanes`: of y
 # `sums_up`: whether the row's last takes as long, for the next tile
 # `rows`: of the sums of an empty group, where a group becomes one tile; else 0
 # `sent`: beats of the sums of an empty group
@@ -43,6 +60,7 @@ C = record(
     "y",
     "k_slices",
     "n_slices",
+    "lanes",
     "turn",
     "sums_up",
     "rows",
@@ -54,13 +72,28 @@ SLICES = 2
 """Slices of x that are taken and not yet done."""
 
 
+@helper
+def measured(M: Memory, a: int, beat: int) -> bool:
+    """Count N with a beat of a tile whose stops tell its size; returns whether it is complete."""
+    stop = stop_of(beat)
+    if not M[a + L.inside] or (M[a + L.starts_row] and not M[a + L.transposed]):
+        M[a + L.n] = 0
+    if M[a + L.transposed]:
+        M[a + L.n] += stop > 0
+    else:
+        M[a + L.n] += M[a + L.lanes] - aux_of(beat)
+    M[a + L.starts_row] = stop > 0
+    M[a + L.inside] = stop < TILE_LEVELS
+    return stop >= TILE_LEVELS
+
+
 @step
 def load(M: Memory, a: int, t: int) -> int:
     w, tiles = M[a + L.w], M[a + L.tiles]
     wait = ready(M, w, t)
     if wait != READY:
         return wait
-    if M[a + L.left] == M[a + L.beats]:
+    if M[a + L.left] == M[a + L.beats] and not M[a + L.inside]:
         wait = room(M, tiles, t)
         if wait != READY:
             return wait
@@ -70,11 +103,15 @@ def load(M: Memory, a: int, t: int) -> int:
                 return wait
             push(M, M[a + L.used], t, 0)
     beat = pop(M, w, t)
-    if kind_of(beat) == VALUE:
+    if kind_of(beat) == VALUE and M[a + L.beats]:
         M[a + L.left] -= 1
         if M[a + L.left]:
             return acted(M, t)
         M[a + L.left] = M[a + L.beats]
+    elif kind_of(beat) == VALUE:
+        if not measured(M, a, beat):
+            return acted(M, t)
+        beat = make_beat(VALUE, stop_of(beat), 0, M[a + L.n])
     push(M, tiles, t, beat)
     return acted(M, t)
 
@@ -132,7 +169,16 @@ def compute(M: Memory, a: int, t: int) -> int:
     beat = head(M, x)
     kind, stop, folds = kind_of(beat), stop_of(beat), M[a + C.rows] != 0
     last_k = M[a + C.k_slice] == M[a + C.k_slices] - 1
-    n_slice, n_slices = M[a + C.n_slice], M[a + C.n_slices]
+    if M[a + C.k_slices] == 0:
+        last_k = stop > 0
+    n_slice, n_slices, lacks = M[a + C.n_slice], M[a + C.n_slices], 0
+    turn = M[a + C.turn]
+    if n_slices == 0:
+        n, lanes = aux_of(head(M, tiles)), M[a + C.lanes]
+        n_slices = (n + lanes - 1) // lanes
+        turn = max(turn, n_slices)
+        if n_slice == n_slices - 1:
+            lacks = n_slices * lanes - n
     if kind == VALUE:
         complete = not folds or stop_of(head(M, tiles)) > TILE_LEVELS
         sends = last_k and n_slice < n_slices and complete
@@ -154,9 +200,9 @@ def compute(M: Memory, a: int, t: int) -> int:
         pop(M, x, t)
         release(M, a, t)
         return acted(M, t)
-    final = (n_slices if last_k and not M[a + C.sums_up] else M[a + C.turn]) - 1
+    final = (n_slices if last_k and not M[a + C.sums_up] else turn) - 1
     if sends:
-        push(M, y, t, make_beat(VALUE, out if n_slice == n_slices - 1 else 0, 0, 0))
+        push(M, y, t, make_beat(VALUE, out if n_slice == n_slices - 1 else 0, 0, lacks))
     elif n_slice != final:
         # The cycles up to the slice's last can't stall.
         ahead = final - n_slice
@@ -192,14 +238,38 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     lanes = layout.design.lanes
     k_slices, n_slices = params.slices(lanes)
     rows, row_beats = params.beats(lanes)
-    beats = rows * row_beats
+    beats = 0 if params.dynamic else rows * row_beats
     turn = params.turn(lanes)
-    layout.horizon = max(layout.horizon, turn + 2)
-    own = packed(L, w=w, tiles=tiles, used=used, beats=beats, left=beats)
+    layout.horizon = max(layout.horizon, turn + 2, params.rest + 2)
+    own = packed(
+        L,
+        w=w,
+        tiles=tiles,
+        used=used,
+        beats=beats,
+        left=beats,
+        transposed=params.transposed,
+        lanes=lanes,
+        n=0,
+        inside=0,
+        starts_row=1,
+    )
     layout.actor(unit.name, "load", load, own, reads=[w], writes=[tiles, *of_used])
     for starts in others:
         b = layout.channel(unit.inputs["b"])
-        own = packed(L, w=b, tiles=starts, used=-1, beats=n_slices, left=n_slices)
+        own = packed(
+            L,
+            w=b,
+            tiles=starts,
+            used=-1,
+            beats=n_slices,
+            left=n_slices,
+            transposed=0,
+            lanes=lanes,
+            n=0,
+            inside=0,
+            starts_row=1,
+        )
         layout.actor(unit.name, "load rows", load, own, reads=[b], writes=[starts])
     own = packed(T, x=x, rows=slices)
     layout.actor(unit.name, "take", take, own, reads=[x], writes=[slices])
@@ -210,9 +280,10 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         used=used,
         starts=others[0] if others else -1,
         y=y,
-        k_slices=k_slices,
-        n_slices=n_slices,
-        turn=turn,
+        k_slices=0 if params.any_k else k_slices,
+        n_slices=0 if params.any_n else n_slices,
+        lanes=lanes,
+        turn=params.rest if params.any_n else turn,
         sums_up=params.rows > 0,
         rows=params.rows if params.folds else 0,
         k_slice=0,

@@ -11,6 +11,7 @@ from ....ir.dtypes import ELEMENTS
 from ....ir.wire import TILE_LEVELS
 from ...arithmetic.sums import SUMMED, Summing
 from ...design import stages
+from ...design.block_rams import SHALLOW
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part, Queue
 from ...design.params import UnitParams
@@ -21,6 +22,8 @@ __all__ = ["COMPLETE", "SPREAD", "SUMMED", "Matmul"]
 
 SPREAD = 1
 """Register stage that distributes a beat or an address to all memories."""
+FEEDBACK_OF_ROWS = 6
+"""Least cycles between two steps of a row's sum where rows have any number of sums."""
 COMPLETE = 2
 """Most tiles of w that are loaded completely and still in use."""
 
@@ -35,6 +38,11 @@ class Matmul(UnitParams):
     ----------
     k, n : int
         A tile of ``x`` is [M, k] with any M, one of ``y`` [M, n].
+    dynamic : str
+        Which of ``k`` and ``n`` are the most that there is memory for, while each tile of ``w`` has
+        its own: "", "k", "n" or "kn". Rows of ``x`` end with zeros then, as do those of ``w`` along
+        K; where N is dynamic one lane more of ``y``, and of a ``w`` that is not transposed, says
+        how many elements a slice lacks, unless L is 1.
     element : str
         Element type of ``x`` and ``w``, int8, int16 or bf16; that of ``y`` is wide enough for sums.
     stops : bool
@@ -72,6 +80,7 @@ class Matmul(UnitParams):
     bias: bool = False
     transposed: bool = False
     buffers: int = COMPLETE
+    dynamic: str = ""
 
     kind: ClassVar = "matmul"
     weights: ClassVar = "w"
@@ -88,6 +97,21 @@ class Matmul(UnitParams):
         """How it adds up."""
         products = self.k * max(1, self.tiles)
         return Summing(ELEMENTS[self.element], products, starts=self.bias or self.start != 0)
+
+    @property
+    def any_k(self) -> bool:
+        """Whether each tile has its own K."""
+        return "k" in self.dynamic
+
+    @property
+    def any_n(self) -> bool:
+        """Whether each tile has its own N."""
+        return "n" in self.dynamic
+
+    def counting(self, lanes: int) -> tuple[bool, bool]:
+        """Whether one lane of ``w``, and one of ``y``, says what a slice lacks."""
+        counts = self.any_n and lanes > 1
+        return counts and not self.transposed, counts
 
     @property
     def folds(self) -> bool:
@@ -111,6 +135,15 @@ class Matmul(UnitParams):
         """Least cycles from a slice of ``x`` to the row's next: a step per slice of N at least."""
         return self.summing.turn(self.slices(lanes)[1])
 
+    @property
+    def rest(self) -> int:
+        """Least cycles between two steps of a sum of a row, where it is one of any number."""
+        return max(FEEDBACK_OF_ROWS, self.summing.turn(1)) if self.any_n else 0
+
+    def in_turn(self, lanes: int) -> int:
+        """Slices of sums of integers in a memory that is read ahead, where a row has any number."""
+        return max(3, self.sums(lanes)) if self.any_n and not self.summing.indexed else 0
+
     def sums(self, lanes: int) -> int:
         """Slices of sums that are kept."""
         return max(1, self.rows) * self.slices(lanes)[1]
@@ -123,7 +156,7 @@ class Matmul(UnitParams):
             return f"it multiplies {' or '.join(known)}, not {self.element}"
         if rank is None or rank < TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS}, not {rank}"
-        if self.rows and not (self.stops and self.summing.indexed):
+        if self.rows and not (self.stops and (self.summing.indexed or self.any_n)):
             return f"it sums up tiles of bf16 that both have the stops of x, not of {self.element}"
         if self.rows and rank == TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS + 1} to sum up tiles, not {rank}"
@@ -135,12 +168,19 @@ class Matmul(UnitParams):
             return "sums start at a row or at a number, and at a row for each tile"
         if self.start and not self.rows:
             return "only sums of groups start at a number"
+        if self.dynamic not in ("", "k", "n", "kn"):
+            return f'"k" and "n" may be dynamic, not "{self.dynamic}"'
+        if self.any_n and (self.bias or self.fixed):
+            return "where N is dynamic sums start at a number, and tiles have no fixed size"
         if self.buffers not in (1, COMPLETE):
             return f"there must be 1 or {COMPLETE} tiles of w in memory, not {self.buffers}"
         x = Format(lanes, self.summing.element.bits, rank)
-        y = Format(lanes, self.summing.to.bits, rank - self.folds, self.delay(lanes))
-        rows = {"b": Format(lanes, self.summing.to.bits, rank)} if self.bias else {}
-        return misfit(unit, design, x=x, w=x, **rows, y=y)
+        of_w, of_y = self.counting(lanes)
+        w = x._replace(lanes=lanes + of_w)
+        wide, levels = self.summing.to.bits, rank - self.folds
+        y = Format(lanes + of_y, wide, levels, self.delay(lanes))
+        rows = {"b": Format(lanes, wide, rank)} if self.bias else {}
+        return misfit(unit, design, x=x, w=w, **rows, y=y)
 
     def delay(self, lanes: int) -> int:
         """Cycles from a step to its sums: distribute, read weights, multiply and add."""
@@ -149,12 +189,22 @@ class Matmul(UnitParams):
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """From each loading actor to the computing one: a beat per complete tile or row."""
         rank = design.channel[unit.inputs["w"]].rank
-        names = ("tiles", "starts") if self.bias else ("tiles",)
-        return [Channel(name, 0, 0, rank, depth=COMPLETE) for name in names]
+        lanes = 1 if self.dynamic else 0
+        bits = sum(self.size_bits(design.lanes)) if self.dynamic else 0
+        tiles = Channel("tiles", lanes, bits, rank, depth=COMPLETE)
+        return [tiles, *self.bias * [Channel("starts", 0, 0, rank, depth=COMPLETE)]]
+
+    def size_bits(self, lanes: int) -> tuple[int, int, int]:
+        """Bits of the last slice of K, the last of N and what it lacks, if dims are dynamic."""
+        k, n = ((count - 1).bit_length() for count in self.slices(lanes))
+        return k, n, (lanes - 1).bit_length()
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of the weights and rows, and of those sums of a row that are not in registers."""
-        kept = self.summing.kept(self.sums(design.lanes)) * self.summing.state_bits
+        kept = self.summing.kept(self.sums(design.lanes))
+        if self.in_turn(design.lanes):
+            kept = 0 if self.in_turn(design.lanes) > SHALLOW else self.in_turn(design.lanes)
+        kept *= self.summing.state_bits
         return super().memory_bits(unit, design) + kept * design.lanes
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
@@ -162,7 +212,9 @@ class Matmul(UnitParams):
         lanes, summing = design.lanes, self.summing
         rows = Ram(lanes * summing.to.bits, COMPLETE * self.slices(lanes)[1])
         bank = Ram(lanes * summing.element.bits, self.words(lanes))
-        return [*lanes * [bank], *self.bias * [rows]]
+        sums = Ram(lanes * summing.bits, self.in_turn(lanes))
+        deep = sums.rows > SHALLOW
+        return [*lanes * [bank], *self.bias * [rows], *deep * [sums]]
 
     def lean(self) -> Matmul:
         """With memory for one tile of ``w``, which is used before the next one is loaded."""
@@ -200,7 +252,8 @@ class Matmul(UnitParams):
             return {y: replace(main.after(rows, *tiles), opened=False)}
 
         inputs = (x, *(made[port] for port in sources))
-        turn = self.summing.turn(int(extents[y][0].bound))
+        bound = extents[y][0].bound
+        turn = max(self.rest, self.summing.turn(1 if math.isinf(bound) else int(bound)))
         return [
             *(load(port) for port in sources),
             Part(inputs, (y,), compute, meets=dict.fromkeys(inputs, TILE_LEVELS), turn=turn),

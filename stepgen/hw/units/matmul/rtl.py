@@ -11,10 +11,11 @@ from ....ir.wire import BARE, TILE_LEVELS, VALUE
 from ...arithmetic.circuits.sums import FloatSums
 from ...design import stages
 from ...fifo import Fifo
-from ...matrix import Accumulators, Dot
+from ...matrix import Accumulators, Dot, RowSums
 from ...pair import Pair
-from ...primitives import BlockRam, after, counter, delayed
+from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
+from ...weights import Loading, other_buffer, size_of, unpadded
 from .params import COMPLETE, SPREAD
 
 
@@ -53,7 +54,8 @@ class MatmulCore(UnitCore):
             m.submodules[f"bank_{index}"] = bank
         begins, frees = Signal(), Signal()
         free = self._room(m, begins, frees)
-        bad_w = self._load(m, banks, tiles.w, free, begins)
+        loading = Loading(self.params, lanes, self.w, banks, tiles.w, free, begins, SPREAD)
+        bad_w = loading.elaborate(m)
         bad_b = self._load_rows(m, held["starts"].w) if self.params.bias else 0
         bad_x = self._compute(m, banks, [queue.r for queue in held.values()], frees)
         m.d.sync += self.error.eq(bad_w | bad_b | bad_x)
@@ -87,78 +89,6 @@ class MatmulCore(UnitCore):
         used = Signal()
         m.d.sync += used.eq((used | begins) & ~frees)
         return ~used
-
-    def _load(self, m, banks, tiles, free, begins):
-        """Write w's beats, row r to bank r mod L; push a beat per complete tile.
-
-        What the last slice of K lacks is written as zeros: with the last row into the banks that no
-        row reaches, and of transposed tiles behind the end of each row.
-        """
-        w, params = self.w, self.params
-        k_slices, n_slices = self._slices
-        rows, row_beats = params.beats(self.design.lanes)
-        address = Signal(range(self._words))
-        first_of_row = Signal.like(address)
-        row = Signal(len(banks), init=1)
-        inside = Signal()
-
-        is_value = w.payload.kind == VALUE
-        fire, takes = Signal(), Signal()
-        _, ends_row = counter(m, takes, row_beats)
-        _, ends = counter(m, takes, rows * row_beats)
-        wraps = row[-1] | ends
-        m.d.comb += [
-            fire.eq(w.valid & (inside | tiles.ready & (free | ~is_value))),
-            takes.eq(fire & is_value),
-            begins.eq(takes & ~inside),
-            w.ready.eq(fire),
-            tiles.valid.eq(fire & (ends | ~is_value)),
-            tiles.payload.kind.eq(w.payload.kind),
-            tiles.payload.stop.eq(w.payload.stop),
-            tiles.payload.data.eq(Mux(is_value, 0, w.payload.data)),
-        ]
-        w_data, tail = w.payload.data, params.k % self.design.lanes
-        unreached = range(tail, len(banks)) if tail and not params.transposed else range(0)
-        if params.transposed:
-            w_data = self._unpadded(w_data, ends_row)
-            start = Signal.like(address)
-            other = self._other(start)
-            following, next_rows = address + n_slices, Mux(ends, other, first_of_row + 1)
-            with m.If(takes & ends):
-                m.d.sync += start.eq(other)
-        else:
-            following = next_rows = after(address, self.params.buffers * self._blocks)
-        # Delayed like the read addresses, so a tile is complete when its first block is read.
-        w_addr = delayed(m, address, SPREAD, reset_less=True)
-        w_data = delayed(m, w_data, SPREAD, reset_less=True)
-        if unreached:
-            _, last = counter(m, takes & ends_row & wraps, k_slices)
-            zeros = delayed(m, last, SPREAD, reset_less=True)
-        for index, bank in enumerate(banks):
-            written, told = row[index], w_data
-            if index in unreached:
-                written, told = written | last & row[tail - 1], Mux(zeros, 0, w_data)
-            m.d.comb += [
-                bank.w_en.eq(delayed(m, takes & written, SPREAD)),
-                bank.w_addr.eq(w_addr),
-                bank.w_data.eq(told),
-            ]
-        with m.If(takes):
-            m.d.sync += [
-                inside.eq(~ends),
-                address.eq(following),
-            ]
-            with m.If(ends_row):
-                m.d.sync += row.eq(Mux(ends, 1, row.rotate_left(1)))
-                with m.If(wraps):
-                    m.d.sync += [first_of_row.eq(next_rows), address.eq(next_rows)]
-                with m.Else():
-                    m.d.sync += address.eq(first_of_row)
-
-        stop = w.payload.stop
-        empty_tile = (w.payload.kind == BARE) & (w.payload.data[: len(stop)] <= TILE_LEVELS)
-        misshapen = is_value & (((stop != 0) != ends_row) | ((stop >= TILE_LEVELS) != ends))
-        return w.valid & (misshapen | empty_tile | ~is_value & inside)
 
     def _load_rows(self, m, starts):
         """Write b's rows, one into each half of a memory in turn; push a beat per row."""
@@ -217,15 +147,11 @@ class MatmulCore(UnitCore):
         n_slices = self._slices[1]
         return (n_slice + Mux(upper, n_slices, 0))[: ceil_log2(2 * n_slices)]
 
-    def _other(self, start):
-        """First row of the buffer after the one that begins at `start`."""
-        return Mux(start == 0, self._blocks, 0) if self.params.buffers > 1 else 0
-
     def _compute(self, m, banks, held, frees):
         """Step through x's beats and the blocks for each; results follow `delay` later."""
         m.submodules.rows = rows = Pair(self.channels["x"])
         wiring.connect(m, wiring.flipped(self.x), rows.i)
-        x, y, tiles = rows.o, self.y, held[0]
+        x, y, tiles, params, lanes = rows.o, self.y, held[0], self.params, self.design.lanes
         k_slices, n_slices = self._slices
         address = Signal(range(self._words))
         start = Signal.like(address)
@@ -240,9 +166,25 @@ class MatmulCore(UnitCore):
         none = is_bare & (low == TILE_LEVELS + 1) if folds else Const(0, 1)
 
         both, fire, works, taken, ends = Signal(), Signal(), Signal(), Signal(), Signal()
-        n_slice, last_n = counter(m, works, n_slices)
-        k_slice, last_k = counter(m, taken, k_slices)
-        resting, rested = self._rest(m, works & last_n & (sums_up | ~last_k))
+        size = self._size(tiles)
+        if params.any_n:
+            n_slice = Signal(range(n_slices))
+            last_n = n_slice == size.n
+            with m.If(works):
+                m.d.sync += n_slice.eq(Mux(last_n, 0, n_slice + 1))
+        else:
+            n_slice, last_n = counter(m, works, n_slices)
+        if params.any_k:
+            k_slice, last_k = Signal(range(k_slices)), stop != 0
+            with m.If(taken):
+                m.d.sync += k_slice.eq(Mux(last_k, 0, k_slice + 1))
+        else:
+            k_slice, last_k = counter(m, taken, k_slices)
+        rests = last_n & (sums_up | ~last_k)
+        if params.any_n:
+            resting, rested = self._rest_of_any(m, works, rests, taken)
+        else:
+            resting, rested = self._rest(m, works & rests)
         blank, blank_stop = self._nothing(m, fire & none)
         complete = tiles.payload.stop > TILE_LEVELS if folds else Const(1, 1)
         sends = Mux(
@@ -261,11 +203,16 @@ class MatmulCore(UnitCore):
             frees.eq(fire & ends & has_tile),
             y.valid.eq(fire & sends),
         ]
+        row, following = Signal.like(address), address + 1
+        if params.any_n:  # a slice of K has room for the most of N
+            following = Mux(last_n, row + n_slices, address + 1)
         with m.If(works):
-            m.d.sync += address.eq(Mux(last_n & last_k, start, address + 1))
+            m.d.sync += address.eq(Mux(last_n & last_k, start, following))
+            with m.If(last_n):
+                m.d.sync += row.eq(Mux(last_k, start, row + n_slices))
         with m.If(frees):
-            other = self._other(start)
-            m.d.sync += [start.eq(other), address.eq(other)]
+            other = other_buffer(params, lanes, start)
+            m.d.sync += [start.eq(other), address.eq(other), row.eq(other)]
 
         index, fresh = n_slice, Const(1, 1)
         if sums_up:
@@ -273,7 +220,7 @@ class MatmulCore(UnitCore):
             with m.If(fire & ends):
                 m.d.sync += fresh.eq(closes_group | ~has_tile & (fresh | ~is_bare))
             index = self._index(m, works, last_n, last_k, fire & ends)
-        x_slice = self._unpadded(x.payload.data, last_k)
+        x_slice = unpadded(self.params, lanes, x.payload.data, last_k)
         start = self._start(m, n_slice, frees)
         first = fresh & (k_slice == 0)
         sums = self._arithmetic(m, banks, x_slice, address, start, works, first, index)
@@ -290,13 +237,18 @@ class MatmulCore(UnitCore):
             )
         )
         nothing = Const(self.params.start, self.params.summing.to.bits).replicate(self.design.lanes)
+        made = Mux(zero, nothing, sums)
+        if any(params.counting(lanes)):
+            made = Cat(made, delayed(m, Mux(last_n, size.lacks, 0), total, reset_less=True))
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(out_stop),
-            y.payload.data.eq(Mux(kind == VALUE, Mux(zero, nothing, sums), out_low)),
+            y.payload.data.eq(Mux(kind == VALUE, made, out_low)),
         ]
 
         wrong = is_value & ((stop != 0) != last_k)
+        if params.any_k:
+            wrong = is_value & ((k_slice == size.k) != last_k)
         closes = ~is_value | (stop >= TILE_LEVELS)
         for port, queue in zip(self.params.inputs[1:], held, strict=True):
             other, differs = queue.payload, stop != queue.payload.stop
@@ -330,6 +282,23 @@ class MatmulCore(UnitCore):
             m.d.sync += resting.eq(0)
         return resting, ends
 
+    def _size(self, tiles):
+        """The size that a tile of dynamic dims says of itself; None of others."""
+        if not self.params.dynamic:
+            return None
+        shape = size_of(self.params, self.design.lanes)
+        return data.View(shape, tiles.payload.data[: shape.size])
+
+    def _rest_of_any(self, m, works, last, taken):
+        """As `_rest`, for rows of any number of slices: `rest` cycles from a slice's first step."""
+        cycles = Signal(range(self.params.rest))
+        resting, enough = Signal(), cycles == self.params.rest - 1
+        with m.If(taken):
+            m.d.sync += [cycles.eq(0), resting.eq(0)]
+        with m.Elif(works | resting):
+            m.d.sync += [cycles.eq(cycles + ~enough), resting.eq(resting | last)]
+        return resting, (resting | works & last) & enough
+
     def _nothing(self, m, sends):
         """The beats of the sums of an empty group: whether it is the last, and its stop if not."""
         if not self.params.rows:
@@ -343,18 +312,14 @@ class MatmulCore(UnitCore):
         sums = self.params.sums(self.design.lanes)
         index, row = Signal(range(sums)), Signal(range(sums))
         with m.If(works):
-            m.d.sync += index.eq(Mux(last_n & ~last_k, row, index + 1))
+            next_row = row + self._slices[1] if self.params.any_n else index + 1
+            following = Mux(last_n & last_k, next_row, index + 1)
+            m.d.sync += index.eq(Mux(last_n & ~last_k, row, following))
             with m.If(last_n & last_k):
-                m.d.sync += row.eq(index + 1)
+                m.d.sync += row.eq(next_row)
         with m.If(ends):
             m.d.sync += [index.eq(0), row.eq(0)]
         return index
-
-    def _unpadded(self, payload, last):
-        """A slice along K; zeros where the last one of a row is padding."""
-        lanes, tail = self.design.lanes, self.params.k % self.design.lanes
-        k_slice, used = payload[: lanes * self._bits], tail * self._bits
-        return Cat(k_slice[:used], Mux(last, 0, k_slice[used:])) if tail else k_slice
 
     def _arithmetic(self, m, banks, x_slice, address, start, steps, first, index):
         """The pipeline from a block's address, in the cycle of its step, to the sums."""
@@ -376,21 +341,31 @@ class MatmulCore(UnitCore):
     def _integers(self, m, x_slice, rows, start, step, first, index):
         lanes, summing = self.design.lanes, self.params.summing
         m.submodules.dot = dot = Dot(lanes, lanes, self._bits)
-        m.submodules.accumulators = accumulators = Accumulators(
-            self._slices[1],
-            data.ArrayLayout(signed(summing.bits), lanes),
-            dot.sums.shape(),
-        )
+        shape = data.ArrayLayout(signed(summing.bits), lanes)
         added = summing.stages(lanes) - 1
+        if self.params.any_n:
+            wide = summing.to.bits
+            start = self.params.start - (self.params.start >> wide - 1 << wide)
+            accumulators = RowSums(self.params.in_turn(lanes), shape, dot.sums.shape(), start)
+            ahead = added - RowSums.AHEAD
+            m.d.comb += [
+                accumulators.index.eq(delayed(m, index, ahead, reset_less=True)),
+                accumulators.first.eq(delayed(m, first, ahead, reset_less=True)),
+            ]
+        else:
+            accumulators = Accumulators(self._slices[1], shape, dot.sums.shape())
+            m.d.comb += [
+                accumulators.first.eq(delayed(m, first, added, reset_less=True)),
+                accumulators.start.eq(
+                    delayed(m, start, added, reset_less=True) if summing.starts else 0
+                ),
+            ]
+        m.submodules.accumulators = accumulators
         m.d.comb += [
             dot.x.eq(x_slice),
             *(w.eq(row) for w, row in zip(dot.w, rows, strict=True)),
             accumulators.term.eq(dot.sums),
             accumulators.step.eq(delayed(m, step, added)),
-            accumulators.first.eq(delayed(m, first, added, reset_less=True)),
-            accumulators.start.eq(
-                delayed(m, start, added, reset_less=True) if summing.starts else 0
-            ),
         ]
         return [_extend(accumulators.sums[n], summing.to.bits) for n in range(lanes)]
 

@@ -27,7 +27,7 @@ from .params import Pcu
 
 P = record("y", "operands", "x")
 # The operands' channels lie one after the other from `x`.
-B = record("y", "operands", "lead", "slices", "slice", "drops", "first", "x")
+B = record("y", "operands", "lead", "single", "slices", "slice", "drops", "first", "x")
 # From `x` on lie the channel and the role of each operand. `first` is set in the first row of a
 # tile, `drops` if a stored row is dropped where a tile has no rows.
 
@@ -62,6 +62,8 @@ def spread(M: Memory, a: int, t: int) -> int:
     empty = kind == BARE and low_of(beat) <= TILE_LEVELS
     counts = kind == VALUE or (empty and M[a + B.drops])
     ends_row = not counts or M[a + B.slice] + 1 == M[a + B.slices]
+    if M[a + B.single]:
+        ends_row = not counts or stop > 0
     ends = ends_row and (kind != VALUE or stop >= TILE_LEVELS)
     if kind == VALUE or ends_row:
         wait = room(M, y, t)
@@ -79,7 +81,7 @@ def spread(M: Memory, a: int, t: int) -> int:
             done = first != 0
         if done:
             pop(M, M[a + B.x + 2 * n], t)
-    if counts:
+    if counts and not M[a + B.single]:
         M[a + B.slice] = 0 if ends_row else M[a + B.slice] + 1
     if ends_row:
         M[a + B.first] = ends
@@ -97,6 +99,7 @@ def build(unit: Unit, params: Pcu, layout: DesignLayout) -> None:
             y=y,
             operands=len(x),
             lead=x[params.lead],
+            single=params.single,
             slices=params.slices,
             slice=0,
             drops=params.rows_stored > 0,

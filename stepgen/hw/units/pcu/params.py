@@ -45,12 +45,16 @@ class Pcu(UnitParams):
         Of each operand; empty where none is broadcast, and then all have the same stops.
     slices : int
         Beats of a row of the result, for operands that are broadcast.
+    single : bool
+        Whether rows have no static number of columns, so that a beat of those that are not
+        broadcast along them is one element.
     """
 
     operands: tuple[str, ...]
     operations: tuple[Operation, ...]
     broadcast: tuple[Broadcast, ...] = ()
     slices: int = 1
+    single: bool = False
 
     kind: ClassVar = "pcu"
     main: ClassVar = "compute"
@@ -69,8 +73,16 @@ class Pcu(UnitParams):
 
     @property
     def lead(self) -> int:
-        """The first operand that has all rows of the result: its levels are those of the result."""
-        return next(n for n, how in enumerate(self.broadcast) if how in ("", "cols"))
+        """The first operand that has all rows of the result: its levels are those of the result.
+
+        Where no number of columns is known it also has all columns, and so tells where rows end.
+        """
+        leads = ("",) if self.single else ("", "cols")
+        return next(n for n, how in enumerate(self.broadcast) if how in leads)
+
+    def beat_lanes(self, lanes: int) -> int:
+        """Lanes of a beat of the result."""
+        return 1 if self.single else lanes
 
     def summary(self) -> dict[str, object]:
         return super().summary() | {"operations": formula(self.inputs, self.operations)}
@@ -95,21 +107,28 @@ class Pcu(UnitParams):
         ):
             told = ", ".join(how or "no" for how in self.broadcast)
             return f"{len(self.operands)} operands can't be broadcast by {told}"
+        if (
+            self.single
+            and self.broadcast
+            and ("" not in self.broadcast or "rows" in self.broadcast)
+        ):
+            return "rows of no static number of columns can't be broadcast"
         if self.slices < 1:
             return f"a row must have at least 1 beat, not {self.slices}"
         pipeline = self.pipeline
         if wrong := pipeline.problem():
             return wrong
         rank = design.channel[unit.inputs[self.inputs[0]]].rank or 0
+        width, hows = self.beat_lanes(design.lanes), self.broadcast or [""] * len(self.operands)
         wanted = {
-            port: Format(design.lanes, value.element.bits, rank)
-            for port, value in zip(self.inputs, pipeline.values, strict=False)
+            port: Format(width if how == "" else design.lanes, value.element.bits, rank)
+            for port, how, value in zip(self.inputs, hows, pipeline.values, strict=False)
         }
         for port, value in zip(self.inputs, pipeline.values, strict=False):
             element = design.channel[unit.inputs[port]].element
             if element not in ("", value.element.name):
                 return f"{port} must carry {value.element}, not {element}"
-        y = Format(design.lanes, pipeline.element.bits, rank, self.delay(design.lanes))
+        y = Format(width, pipeline.element.bits, rank, self.delay(design.lanes))
         return misfit(unit, design, **wanted, y=y)
 
     def delay(self, lanes: int) -> int:
@@ -121,11 +140,11 @@ class Pcu(UnitParams):
         bits = [value.element.bits for value in self.pipeline.values]
         kept = [bits[n] for n in range(len(self.broadcast)) if self.stored(n)]
         rows = [Ram(design.lanes * width, self.slices) for width in kept]
-        return [*rows, *design.lanes * self.pipeline.tables]
+        return [*rows, *self.beat_lanes(design.lanes) * self.pipeline.tables]
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of all lanes."""
-        return design.lanes * self.pipeline.multipliers
+        return self.beat_lanes(design.lanes) * self.pipeline.multipliers
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; operands that are broadcast meet the others row by row or tile by tile."""
@@ -175,8 +194,8 @@ def joined(outer: Pcu, at: int, inner: Pcu) -> Pcu | None:
     how: list[Broadcast] = [*(outer.broadcast or [""] * len(outer.operands))]
     how[at : at + 1] = inner.broadcast or [""] * len(inner.operands)
     if not any(how):
-        return Pcu(operands, tuple(operations))
-    return Pcu(operands, tuple(operations), tuple(how), spread.slices)
+        return Pcu(operands, tuple(operations), single=outer.single)
+    return Pcu(operands, tuple(operations), tuple(how), spread.slices, outer.single)
 
 
 def of_function(
@@ -202,11 +221,16 @@ def of_function(
     pipeline = written(function, operands)
     if pipeline is None:
         return None
-    broadcast = tuple(_broadcast(operand, result) for operand in operands)
+    broadcast, single = tuple(_broadcast(o, result) for o in operands), result.cols.static is None
     if not any(broadcast):
-        return Pcu(pipeline.inputs, pipeline.operations)
+        return Pcu(pipeline.inputs, pipeline.operations, single=single)
+    if single and ("rows" in broadcast or "" not in broadcast):
+        raise StepError(
+            f"circuits compute {result}, of dynamic columns, of tiles of its extents, of its rows "
+            f"and one column, and of one element, not of {', '.join(map(str, operands))}"
+        )
     slices = -(-(result.cols.static or 1) // lanes)
-    return Pcu(pipeline.inputs, pipeline.operations, broadcast, slices)
+    return Pcu(pipeline.inputs, pipeline.operations, broadcast, slices, single)
 
 
 def _broadcast(operand: Tile, result: Tile) -> Broadcast:

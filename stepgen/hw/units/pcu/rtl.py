@@ -1,6 +1,6 @@
 """A pipeline of arithmetic on the lanes of aligned beats."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
 from ...primitives import BlockRam, counter, delayed
@@ -67,7 +67,10 @@ class PcuCore(UnitCore):
         value = lead.kind == VALUE
         empty = (lead.kind == BARE) & (lead.data[: len(lead.stop)] <= TILE_LEVELS)
         counts = value | empty if params.rows_stored else value
-        at, last = counter(m, fire & counts, params.slices)
+        if params.single:
+            at, last = Const(0, 0), lead.stop != 0
+        else:
+            at, last = counter(m, fire & counts, params.slices)
         ends_row, ends, sends = Signal(), Signal(), Signal()
         m.d.comb += [
             ends_row.eq(~counts | last),
@@ -87,7 +90,7 @@ class PcuCore(UnitCore):
             alike = Mux(empty, BARE if how in ("", "cols") else VALUE, lead.kind)
             strange = x.payload.kind != alike
             if how in ("cols", "both"):
-                data = data[:bits].replicate(self.design.lanes)
+                data = data[:bits].replicate(params.beat_lanes(self.design.lanes))
             if params.stored(number):
                 m.d.comb += x.ready.eq(fire & first)
                 data = self._stored(m, number, fire & first & value, at, first)

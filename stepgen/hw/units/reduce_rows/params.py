@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.dims import buffer_bound
 from ....ir.dtypes import ELEMENTS, ElementType, Tile
 from ...arithmetic.formulas import formula
 from ...arithmetic.operations import Operation
@@ -32,7 +33,9 @@ class ReduceRows(UnitParams):
     identity : int
         Bit pattern of the number that leaves any other as it is.
     columns : int
-        Elements of a row.
+        Elements of a row, or most of them.
+    single : bool
+        Whether rows have no static number of them, so that a beat is one.
     """
 
     operand: str
@@ -40,6 +43,7 @@ class ReduceRows(UnitParams):
     operations: tuple[Operation, ...]
     identity: int
     columns: int
+    single: bool = False
 
     kind: ClassVar = "reduce_rows"
     main: ClassVar = "reduce"
@@ -62,11 +66,15 @@ class ReduceRows(UnitParams):
 
     def slices(self, lanes: int) -> int:
         """Beats of a row."""
-        return -(-self.columns // lanes)
+        return -(-self.columns // self.beat_lanes(lanes))
+
+    def beat_lanes(self, lanes: int) -> int:
+        """Lanes of a beat of ``x``."""
+        return 1 if self.single else lanes
 
     def levels(self, lanes: int) -> tuple[int, int]:
         """Levels of the tree over the lanes of a beat, and over the beats of a row."""
-        return (lanes - 1).bit_length(), (self.slices(lanes) - 1).bit_length()
+        return (self.beat_lanes(lanes) - 1).bit_length(), (self.slices(lanes) - 1).bit_length()
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         for name in (self.operand, self.element):
@@ -87,7 +95,7 @@ class ReduceRows(UnitParams):
             return f"x must carry {self.operand}, not {x.element}"
         if not x.rank:
             return "x must have rows"
-        wanted = Format(design.lanes, ELEMENTS[self.operand].bits, x.rank)
+        wanted = Format(self.beat_lanes(design.lanes), ELEMENTS[self.operand].bits, x.rank)
         y = Format(design.lanes, element.bits, x.rank, self.delay(design.lanes))
         return misfit(unit, design, x=wanted, y=y)
 
@@ -95,16 +103,20 @@ class ReduceRows(UnitParams):
         """Pipeline of ``y`` in cycles."""
         return self.conversion.stages + sum(self.levels(lanes)) * self.pair.stages
 
+    def pairs(self, lanes: int) -> int:
+        """Circuits of a pair: a tree over the lanes of a beat, and one for each further level."""
+        return self.beat_lanes(lanes) - 1 + self.levels(lanes)[1]
+
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of the tree."""
-        pairs = design.lanes - 1 + self.levels(design.lanes)[1]
-        converted = design.lanes * self.conversion.multipliers
+        pairs, width = self.pairs(design.lanes), self.beat_lanes(design.lanes)
+        converted = width * self.conversion.multipliers
         return converted + pairs * self.pair.multipliers
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
         """The tables of constants of the tree."""
-        pairs = design.lanes - 1 + self.levels(design.lanes)[1]
-        return design.lanes * self.conversion.tables + pairs * self.pair.tables
+        pairs, width = self.pairs(design.lanes), self.beat_lanes(design.lanes)
+        return width * self.conversion.tables + pairs * self.pair.tables
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One, which gives a beat for a complete row."""
@@ -128,7 +140,7 @@ def of_function(
     pair : callable
         Makes the `Lane` of a pair of those of its elements; None if it has no circuit.
     x : Tile
-        Type of the tiles, of static columns.
+        Type of the tiles, whose columns have a bound.
     element : ElementType
         Element type of the results.
     identity : float
@@ -138,6 +150,7 @@ def of_function(
     pipeline = written(pair, [one, one])
     if pipeline is None:
         return None
-    assert x.cols.static is not None
+    columns = buffer_bound(f"the number of columns of {x}", [x.cols])
     bits = pattern(identity, element) % (1 << element.bits)
-    return ReduceRows(x.element.name, element.name, pipeline.operations, bits, x.cols.static)
+    single = x.cols.static is None
+    return ReduceRows(x.element.name, element.name, pipeline.operations, bits, columns, single)

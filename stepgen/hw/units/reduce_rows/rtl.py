@@ -32,14 +32,22 @@ class ReduceRowsCore(UnitCore):
         is_value = x.payload.kind == VALUE
         ends = ~is_value | (x.payload.stop != 0)
         fire, takes = Signal(), Signal()
-        _, last = counter(m, takes, params.slices(self.design.lanes))
+        most = params.slices(self.design.lanes)
+        if params.single:
+            place = Signal(range(most))
+            last = place == most - 1
+            with m.If(takes):
+                m.d.sync += place.eq(Mux(ends, 0, place + 1))
+        else:
+            _, last = counter(m, takes, most)
         m.d.comb += [
             fire.eq(x.valid & (y.ready | ~ends)),
             takes.eq(fire & is_value),
             x.ready.eq(fire),
             y.valid.eq(fire & ends),
         ]
-        m.d.sync += self.error.eq(takes & (ends != last))
+        wrong = last & ~ends if params.single else ends != last
+        m.d.sync += self.error.eq(takes & wrong)
 
         total = self._reduced(m, takes, ends)
         kind, stop, low = (
@@ -56,7 +64,7 @@ class ReduceRowsCore(UnitCore):
     def _reduced(self, m, takes, ends):
         """The element of a row, `delay` cycles after its last beat."""
         params, pair, lanes = self.params, self.params.pair, self.design.lanes
-        tail = params.columns % lanes
+        tail = params.columns % params.beat_lanes(lanes)
         identity = Const(params.identity, pair.element.bits)
         converts = params.conversion.stages
         last = delayed(m, ends, converts, reset_less=True)
