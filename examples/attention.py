@@ -154,12 +154,19 @@ def lengths_of(
 ) -> npt.NDArray[np.int64]:
     """The given lengths, or drawn ones; a single request has the mean."""
     if lengths is None:
+        if batch < 1 or not (np.isfinite(mean) and 0 <= stdev < np.inf):
+            raise sg.StepError(
+                f"{program} needs at least 1 request, and lengths of a finite mean and standard "
+                f"deviation, not {batch}, {mean} and {stdev}"
+            )
         stdev = 0 if batch == 1 else stdev
         lengths = traces.draw_lengths(batch, mean, stdev, most=int(mean + 4 * stdev), seed=seed)
-    lengths = np.asarray(lengths, np.int64)
-    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 0:
-        raise sg.StepError(f"{program} needs a list of lengths of at least 0, not {lengths}")
-    return lengths
+    found = np.asarray(lengths)
+    if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu" or found.min() < 0:
+        raise sg.StepError(
+            f"{program} needs a list of integer lengths of at least 0, not {lengths}"
+        )
+    return found.astype(np.int64)
 
 
 def tiles_of(lengths: npt.NDArray[np.int64], tile: int) -> npt.NDArray[np.int64]:

@@ -132,7 +132,7 @@ def decoder(
         raise sg.StepError('decoder with gate "top_k" chooses the experts itself: give no routing')
     sizes = sizes_of(model, experts, top, width, inner)
     heads = SMALL if model is None else MODELS[model]
-    group, head = heads.query // heads.kv, head or heads.width
+    group, head = heads.query // heads.kv, heads.width if head is None else head
     kv_heads = heads.kv if kv_heads is None else kv_heads
     if not 1 <= kv_heads <= heads.kv:
         raise sg.StepError(f"decoder has 1 to {heads.kv} key-value heads, not {kv_heads}")

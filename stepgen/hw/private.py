@@ -15,6 +15,7 @@ from ..ir.garbage import no_searches
 __all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
 
 _PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
+_NO_BITS = re.compile(r"^(  wire width 0) (?:input|output|inout) \d+ ", re.MULTILINE)
 _TOP = "attribute \\top 1\n"
 
 
@@ -58,8 +59,9 @@ def module(circuit: Elaboratable, name: str, platform=None, ports=None) -> str:
 def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set[str]]:
     """A circuit in RTLIL that others instantiate, and the ports that it has got.
 
-    The text of `module`: the attribute of the top, and the declarations of ports.
+    The text of `module`: the attribute of the top, and the declarations of ports. Ports without
+    bits are none: in Verilog they would have the range [-1:0], which is two bits.
     """
-    text = module(circuit, name, platform).replace(_TOP, "")
+    text = _NO_BITS.sub(r"\1 ", module(circuit, name, platform).replace(_TOP, ""))
     own = text[text.index(f"module \\{name}\n") :]
     return text, set(_PORT.findall(own[: own.index("\nend\n")]))

@@ -133,11 +133,16 @@ def integers(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.i
     Raises
     ------
     StepError
-        If it holds other numbers, or integers of more than 62 bits; `otherwise` is the message.
+        If it holds other numbers, or integers of more than 62 bits; `otherwise` is the message,
+        and the first one and its place follow.
     """
     numbers: npt.NDArray[Any] = array
-    if numbers.dtype.kind in "iuf":
-        small = np.abs(numbers.astype(float)) < 2.0**62
-        if small.all() and np.array_equal(numbers, np.rint(numbers)):
-            return numbers.astype(np.int64)
-    raise StepError(f"{otherwise}, not {numbers.dtype}")
+    if numbers.dtype.kind not in "iuf":
+        raise StepError(f"{otherwise}, not {numbers.dtype}")
+    fits = (np.abs(numbers.astype(float)) < 2.0**62) & (numbers == np.rint(numbers))
+    if not fits.all():
+        place = tuple(int(n) for n in np.argwhere(~fits)[0])
+        names = ("row", "column", "depth")[: len(place)]
+        where = ", ".join(f"{name} {n + 1}" for name, n in zip(names, place, strict=False))
+        raise StepError(f"{otherwise}, not {numbers[place]:g}" + (f" in {where}" if where else ""))
+    return numbers.astype(np.int64)

@@ -43,12 +43,13 @@ _NAN: Final = {
 }
 
 
-_BF16_IN_FILES: Final = np.dtype("V2")
+_IN_FILES: Final = {np.dtype("V2"): bfloat16, np.dtype("V1"): np.int8}
+"""What bf16 and int4 of ml_dtypes, which numpy's files lack, come back as."""
 
 
 def from_file(x: Array) -> Array:
-    """An array as it was before numpy wrote it: bf16, which its files lack, comes back as bytes."""
-    return x.view(bfloat16) if x.dtype == _BF16_IN_FILES else x
+    """An array as it was before numpy wrote it; int4 as int8."""
+    return x.view(_IN_FILES.get(x.dtype, x.dtype))
 
 
 def name_of(x: Array) -> str:

@@ -110,7 +110,7 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
         ("run m.stepgen --golden --ids far.npy", "40 of token 1 is past its table of 29 rows"),
         ("run m.stepgen --golden --ids long.npy", "takes 1 to 32 tokens in a run, not 33"),
         ("run m.stepgen --golden --ids square.npy", "must have the shape [tokens], not [2, 2]"),
-        ("run m.stepgen --golden --ids half.npy", "they must be integers, not float64"),
+        ("run m.stepgen --golden --ids half.npy", "they must be integers, not 0.5 in row 1"),
         ("run mlp.stepgen --golden --ids far.npy", "mlp takes no ids, its inputs are x"),
         ("run m.stepgen --golden --inputs far.npz", "llama has no input 'y'"),
         ("run p.py:layer --golden", "--golden is for models, files that stepgen import writes"),

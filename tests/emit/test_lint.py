@@ -196,3 +196,14 @@ def test_what_a_waiver_may_not_hide() -> None:
         assert waiver.rule not in NEVER
         assert waiver.why
         assert waiver.signal != "*"
+
+
+def test_no_port_is_without_bits() -> None:
+    """One sum has no number; in Verilog a port of no bits would have two, from -1 down to 0."""
+    g = sg.Graph("one_sum")
+    x = g.input("x", sg.bf16[2, 4], (3,))
+    w = g.tensor("w", (4, 4), sg.int4)
+    loaded = sg.linear_offchip_load(w, tile=(4, 4), shape=(1,), stride=(1,), ref=x)
+    weights = loaded.flatten(0, 1).map(sg.fn.convert(sg.bf16))
+    g.output(x.map(sg.fn.matmul(), weights), "y")
+    assert "[-1:0]" not in verilog(lower(g, lanes=4))

@@ -140,6 +140,19 @@ def test_saved_inputs_come_back(tmp_path):
     assert loaded == {"a": tokens}
 
 
+@pytest.mark.parametrize("element", [sg.bf16, sg.int4])
+def test_elements_that_files_of_numpy_lack(element, tmp_path):
+    g = sg.Graph("wide")
+    w = g.tensor("w", (2, 4), element)
+    g.output(sg.linear_offchip_load(w, tile=(2, 4), shape=(1,), stride=(1,)), "y")
+    made = np.array([[1, -2, 7, -8], [0, 3, -1, 5]])
+    dtype = ml_dtypes.bfloat16 if element == sg.bf16 else ml_dtypes.int4
+    np.savez(tmp_path / "w.npz", w=made.astype(dtype))
+    assert np.load(tmp_path / "w.npz")["w"].dtype.kind == "V"
+    inputs.check(g, loaded := inputs.load(tmp_path / "w.npz", g))
+    assert loaded["w"].astype(float).tolist() == made.tolist()
+
+
 def test_matrices_and_dense_streams(tmp_path):
     g = graph()
     drawn = inputs.complete(g, {})
