@@ -43,13 +43,16 @@ _NAN: Final = {
 }
 
 
-_IN_FILES: Final = {np.dtype("V2"): bfloat16, np.dtype("V1"): np.int8}
-"""What bf16 and int4 of ml_dtypes, which numpy's files lack, come back as."""
-
-
 def from_file(x: Array) -> Array:
-    """An array as it was before numpy wrote it; int4 as int8."""
-    return x.view(_IN_FILES.get(x.dtype, x.dtype))
+    """An array as it was before numpy wrote it; types that its files lack come back as bytes.
+
+    These are bf16, and int4 of ml_dtypes, with zeros above its four bits.
+    """
+    if x.dtype == np.dtype("V2"):
+        return x.view(bfloat16)
+    if x.dtype == np.dtype("V1") and (x.view(np.uint8) < 16).all():
+        return x.view(ml_dtypes.int4).astype(np.int8)
+    return x
 
 
 def name_of(x: Array) -> str:
