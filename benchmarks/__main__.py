@@ -30,7 +30,6 @@ NAMES = (
     "bugs",
     "fuzzing",
     "sums",
-    "language_models",
 )
 
 

@@ -99,9 +99,9 @@ def _between_ports(
     return Design(name, lanes, Bus(), (*sources, *units, *sinks), channels)
 
 
-def _matrix(lanes: int) -> Design:
-    params = Matmul(k=TILE, n=TILE, element="int8", stops=True)
-    x, w = (Channel(name, lanes, 8, 3) for name in "xw")
+def _matrix(lanes: int, element: str = "int8") -> Design:
+    params = Matmul(k=TILE, n=TILE, element=element, stops=True)
+    x, w = (Channel(name, lanes, params.summing.element.bits, 3) for name in "xw")
     y = Channel("y", lanes, 32, 3, depth=16, delay=params.delay(lanes))
     unit = Unit.in_order("matrix", params, ("x", "w"), ("y",))
     return _between_ports("matrix", lanes, [unit], [x, w], [y])
@@ -215,6 +215,7 @@ def _fifo(depth: int) -> Fifo:
 CASES = (
     Case("matrix unit, L = 4", lambda: _matrix(4)),
     Case("matrix unit, L = 8", lambda: _matrix(8), "4100 LUT, 64 DSP, 163 / 210 MHz"),
+    Case("matrix unit of f32, L = 4", lambda: _matrix(4, "f32")),
     Case("product of a row, L = 4", lambda: _vector(4, transposed=False)),
     Case("the same without its FIFOs", lambda: _core(_vector(4, transposed=False), "matvec")),
     Case("product of a row, transposed, L = 4", lambda: _vector(4, transposed=True)),

@@ -85,8 +85,8 @@ EQUIVALENT = {
     "stepgen/hw/units/top_k/model.py: aux = 0 -> aux = 1": (
         "a score is no flag and no selector, and of others the aux field is read nowhere"
     ),
-    "stepgen/hw/units/matmul/model.py: layout.horizon = max(layout.horizon, turn + 2) -> "
-    "layout.horizon = max(layout.horizon, turn + 1)": (
+    "stepgen/hw/units/matmul/model.py: layout.horizon = max(layout.horizon, turn + 2, params.rest "
+    "+ 2) -> layout.horizon = max(layout.horizon, turn + 1, params.rest + 2)": (
         "a step waits for less than a turn, which is less than either"
     ),
     "stepgen/hw/units/retile_col/rtl.py: row, first_rows = Signal(range(rows + 1)), "
@@ -106,10 +106,6 @@ EQUIVALENT = {
     "stepgen/hw/units/accumulate/rtl.py: sending, blank, empty = Signal(), Signal(), "
     "Signal() -> sending, blank, empty = Signal(), Signal(), Signal(reset_less=True)": (
         "it is read while a state is sent, and set when that begins"
-    ),
-    "stepgen/hw/units/matmul/rtl.py: tiles.payload.data.eq(Mux(is_value, 0, "
-    "w.payload.data)), -> tiles.payload.data.eq(Mux(is_value, 1, w.payload.data)),": (
-        "where a tile meets an empty group, the kind is wrong already"
     ),
     "stepgen/hw/units/source/rtl.py: closed, is_open = Signal(), Signal() -> closed, "
     "is_open = Signal(reset_less=True), Signal()": (

@@ -57,7 +57,8 @@ def taken(
     if tile.cols.static is not None or to.lanes == 1:
         return channel
     counts = port == params.weights and params.counting(to.lanes)[0]
-    join = JoinLanes(tile.element.bits, counts)
+    fill = 0 if port == params.weights else params.padding
+    join = JoinLanes(tile.element.bits, counts, fill)
     joined = to.link(
         node, f"{port}_slices", stream, join.slices(dims, to.lanes), lanes=to.lanes + counts
     )

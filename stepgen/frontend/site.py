@@ -340,13 +340,11 @@ class Lowering:
         self.first = stream if self.first is None else self.first
         return stream
 
-    def result(self, made: Rows) -> Stream:
-        """What a program gives: a tile for each token, or its slices, which nobody joins."""
+    def unpacked(self, stream: Stream) -> Stream:
+        """Tiles of one token each."""
         if self.rows == 1:
-            return made.stream
-        return made.whole().stream.flat_map(
-            fn.retile_streamify("row"), rank=0, padding=self.padding
-        )
+            return stream
+        return stream.flat_map(fn.retile_streamify("row"), rank=0, padding=self.padding)
 
     def input(self, name: str, value: Value, tokens: Dim) -> Rows:
         """A stream of ids, or of rows."""

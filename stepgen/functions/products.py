@@ -110,11 +110,7 @@ class _Product(Mapped, abstract=True):
 
     def _weights(self, tiles: Sequence[Tile]) -> tuple[int, int]:
         """K and N of the weight tile of a circuit, or the most that there is memory for."""
-        x, w = tiles[:2]
-        if x.element not in matmul.SUMMED:
-            raise StepError(
-                f"{self} has no circuit yet for {x}, only for {', '.join(map(str, matmul.SUMMED))}"
-            )
+        w = tiles[1]
         k, n = (self._held(w, dim) for dim in self._dims(w))
         if not k or not n:
             raise StepError(f"a weight tile of {w} needs extents of at least 1")
@@ -214,7 +210,7 @@ class Matmul(_Product, Running):
     Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
     accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
     is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
-    products is a tree over the lanes of a slice, then slices in increasing k.
+    products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
     In a circuit weights stream through where ``x`` has one row, bf16 where they are transposed;
     else tiles of them are kept.
@@ -270,7 +266,7 @@ class Matmul(_Product, Running):
     def _of_one_row(self, tiles: Sequence[Tile], *, stops: bool) -> matvec.Matvec | None:
         """The unit that weights stream through; None of other tiles."""
         x = tiles[0]
-        if x.rows != 1 or (x.element == bf16 and not self.transpose):
+        if x.rows != 1 or x.element == f32 or (x.element == bf16 and not self.transpose):
             return None
         if any(dim.static is None for dim in self._dims(tiles[1])):
             return None
@@ -278,7 +274,7 @@ class Matmul(_Product, Running):
         return matvec.Matvec(k, n, x.element.name, stops=stops, transposed=self.transpose)
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
-        """The unit that keeps the sums of a chunk: of one row, or the matrix unit for bf16.
+        """The unit that keeps the sums of a chunk: of one row, or the matrix unit for floats.
 
         Of other integers the accumulator of what `terms` makes.
         """
@@ -303,8 +299,8 @@ class Matmul(_Product, Running):
         return unit is not None or self._in_matrix_unit(tiles)
 
     def _in_matrix_unit(self, tiles: Sequence[Tile]) -> bool:
-        """Whether the matrix unit keeps the sums of a chunk: of bf16, or of dynamic columns."""
-        return tiles[0].element == bf16 or self._dims(tiles[1])[1].static is None
+        """Whether the matrix unit keeps the sums of a chunk: of floats, or of dynamic columns."""
+        return tiles[0].element in (bf16, f32) or self._dims(tiles[1])[1].static is None
 
     def _summing(self, lanes: int, streams: Sequence[Stream]) -> matmul.Matmul | None:
         """The matrix unit that keeps sums, where one does."""
@@ -315,20 +311,21 @@ class Matmul(_Product, Running):
         use = streams[-1].node.attrs
         rows = buffer_bound(f"the number of rows of {state}", [state.rows])
         most = product_bound(streams[0].shape[-use["rank"] :])
-        if most is None:
+        element = tiles[0].element
+        if most is None and element != f32:
             raise StepError(
                 f"a circuit needs a bound for the number of tiles that it sums up, from which the "
                 f"bits of sums follow, but chunks of {streams[0]} have none"
             )
         at = Setting(state, numbers.DTYPES[state.element.name], lanes)
         start = self.start(at, 1, 1, use["init"])
-        if state.element == f32:
+        if element == bf16:
             start = Sums.of(start).rounded()
         return replace(
             self.matrix_unit(tiles, stops=True),
             rows=max(1, rows),
             fixed=state.rows.static is not None and state.cols.static is not None,
-            tiles=max(1, most),
+            tiles=max(1, most or 1),
             start=int.from_bytes(start.tobytes(), "little"),
         )
 

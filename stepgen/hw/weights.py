@@ -1,6 +1,6 @@
 """How a matrix unit loads tiles of weights into its memories."""
 
-from amaranth.hdl import Cat, Mux, Signal
+from amaranth.hdl import Cat, Const, Mux, Signal
 from amaranth.lib import data
 
 from ..ir.wire import BARE, TILE_LEVELS, VALUE
@@ -24,12 +24,13 @@ def other_buffer(params, lanes: int, start):
     return Mux(start == 0, k_slices * n_slices, 0) if params.buffers > 1 else 0
 
 
-def unpadded(params, lanes: int, payload, last):
-    """A slice along K; zeros where the last one of a row is padding."""
+def unpadded(params, lanes: int, payload, last, fill: int = 0):
+    """A slice along K; zeros, or elements of the bits `fill`, where a row's last one is padding."""
     bits = params.summing.element.bits
     tail = 0 if params.any_k else params.k % lanes
     k_slice, used = payload[: lanes * bits], tail * bits
-    return Cat(k_slice[:used], Mux(last, 0, k_slice[used:])) if tail else k_slice
+    padding = Const(fill, bits).replicate(lanes - tail)
+    return Cat(k_slice[:used], Mux(last, padding, k_slice[used:])) if tail else k_slice
 
 
 class Loading:

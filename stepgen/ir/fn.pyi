@@ -393,7 +393,7 @@ class Functions:
         Accum sums the products of a chunk, over tiles of the K dim; folding continues with the same
         accumulators, so consecutive tiles of K give the same sum as one long K. A sum of bf16 products
         is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
-        products is a tree over the lanes of a slice, then slices in increasing k.
+        products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
         In a circuit weights stream through where ``x`` has one row, bf16 where they are transposed;
         else tiles of them are kept.

@@ -62,8 +62,7 @@ class Function(ABC):
     any_columns : bool
         Whether its circuit takes tiles whose columns are not static, an element a beat.
     per_inner : bool
-        Whether the paper's published numbers count its operations once for every term of the sums
-        that it is applied to.
+        Whether the paper counts its operations once for every term of the sums it is applied to.
 
     Raises
     ------

@@ -31,11 +31,12 @@ def layer(rows: int = 4, width: int = 8):
     return g, {"gate": [[1], [0], [1], [1]]}
 
 
-def soft(columns: int = 8):
+def soft():
     g = sg.Graph("soft")
-    x = g.input("x", sg.f32[1, columns], (2,))
-    g.output(x.map(sg.fn.matmul(), g.input("w", sg.f32[columns, 4], (2,))), "y")
-    return g
+    k = sg.dynamic("K", positive=True)
+    x = g.input("x", sg.Tile(1, k, sg.f32), (2,))
+    g.output(x.map(sg.fn.matmul(), g.input("w", sg.Tile(k, 4, sg.f32), (2,))), "y")
+    return g, {"x": [[[1.0] * 8]] * 2, "w": [[[1.0] * 4] * 8] * 2}
 
 
 def dynamic():

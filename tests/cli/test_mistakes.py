@@ -73,7 +73,7 @@ MISTAKES = [
     ("run p.py:layer --inputs wrong.npz", r"tensor w has shape \[8, 4\], but .* \[4, 8\]"),
     ("run p.py:layer --inputs short.npz", ".*x.*4.*3.*"),
     # The circuit
-    ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* has no circuit yet for f32 1x8, .*"),
+    ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* weight tile of f32 Kx4 needs a bound of K.*"),
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
     ("time p.py:layer --onchip nan", "--onchip takes a positive number of KiB, not nan"),
     (

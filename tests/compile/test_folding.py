@@ -46,18 +46,6 @@ def test_products_are_summed_over_tiles_of_k():
     assert unit.busy >= 18 * 4 * 2 * 2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"element": sg.f32}, ".*has no circuit yet for f32 4x4, only for int8, int16, bf16"),
-        ({"transpose": True, "element": sg.f32}, ".*has no circuit yet for f32 4x4"),
-    ],
-)
-def test_products_without_a_circuit_are_refused(options, message):
-    with pytest.raises(sg.StepError, match=rf"^accum accum_0 at [^:]*:\d+: {message}"):
-        lower(tiled(**options))
-
-
 def sums_of_products(rank: int, init: float | None = None) -> Design:
     """Of bf16, over the inner dims."""
     g = sg.Graph()

@@ -74,10 +74,12 @@ def test_a_wider_bus_needs_addresses_of_its_own_words():
 
 def test_operators_without_a_circuit_are_named_with_their_line():
     g, x = one_expert()
-    wide = x.map(sg.fn.convert(sg.f32))
-    g.output(wide.map(sg.fn.matmul(transpose=True), wide), "a")
+    columns = sg.dynamic("N", bound=4, positive=True)
+    wide = g.input("wide", sg.Tile(1, columns, sg.int8), (2,))
+    g.output(x, "a")
+    g.output(wide.map(sg.fn.shift_cols(by=1)), "b")
     with pytest.raises(
-        sg.StepError, match=r"map map_1 at test_lower.py:\d+: matmul.* no circuit yet for f32"
+        sg.StepError, match=r"map map_0 at test_lower.py:\d+: shift_cols.* no circuit yet for tiles"
     ):
         lower(g)
 

@@ -1,4 +1,4 @@
-"""Products with weight tiles of dynamic rows and columns, and functions of their rows."""
+"""Products with weight tiles of dynamic rows and columns, those of f32, and functions of rows."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ def matrices(draw: Draw, sizes: Any, element: sg.ElementType) -> Any:
         return [matrices(draw, one, element) for one in sizes]
     if element == sg.bf16:
         return floats(draw, sizes)
+    if element == sg.f32:
+        some = floats(draw, sizes).astype(float) * draw.rng.uniform(1, 2, sizes)
+        with np.errstate(over="ignore"):
+            return np.where(draw.rng.random(sizes) < 0.2, -0.0, some).astype(np.float32)
     low, high = numbers.lowest(element.name), numbers.highest(element.name)
     return draw.rng.integers(low, high + 1, sizes).astype(element.name)
 
@@ -68,8 +72,14 @@ def extent(draw: Draw, dim: Any) -> int:
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("element", [sg.int8, sg.bf16], ids=str)
-@pytest.mark.parametrize("dynamic", ["k", "n", "kn"])
+@pytest.mark.parametrize(
+    ("element", "dynamic"),
+    [
+        *((element, dynamic) for element in (sg.int8, sg.bf16) for dynamic in ("k", "n", "kn")),
+        *((sg.f32, dynamic) for dynamic in ("", "k", "n")),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("seed", some_slow(range(12), 2))
 def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementType, use: str):
     """In Accum and Scan the tiles of a chunk have one size of the result."""
@@ -86,7 +96,11 @@ def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementT
     w = g.input("w", sg.Tile(n, k, element) if transpose else sg.Tile(k, n, element), shape)
     product = sg.fn.matmul(transpose=transpose)
     if use == "map":
-        y = x.map(product, w)
+        if element == sg.f32 and "n" not in dynamic:
+            start = g.input("b", sg.Tile(1, n, sg.f32), shape)
+            y = x.map(sg.fn.matmul_add(transpose=transpose), w, start)
+        else:
+            y = x.map(product, w)
     elif use == "accum":
         y = x.accum(product, w, rank=1, init=draw.one((None, -3)))
     else:
@@ -104,6 +118,8 @@ def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementT
     if not chunks:
         of_x, of_w = ([one for (one,) in sizes] for sizes in (of_x, of_w))
     inputs = {"x": matrices(draw, of_x, element), "w": matrices(draw, of_w, element)}
+    if "b" in g.inputs:
+        inputs["b"] = matrices(draw, [(1, n)] * 4, element)
     compare(seed, g, inputs, lanes)
 
 

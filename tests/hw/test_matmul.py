@@ -254,11 +254,11 @@ def test_empty_groups_have_to_be_the_same(x, w):
     [
         ({"n": 0}, (2, 8, 2), (2, 8, 2), (2, 32, 2), r"products of \[M,4\] and \[4,0\] are empty"),
         (
-            {"element": "f32"},
+            {"element": "int32"},
             (2, 8, 2),
             (2, 8, 2),
             (2, 32, 2),
-            "it multiplies int8 or int16 or bf16, not f32",
+            "it multiplies int8 or int16 or bf16 or f32, not int32",
         ),
         ({}, (2, 8, 1), (2, 8, 2), (2, 32, 2), "the rank of x must be at least 2, not 1"),
         ({}, (2, 16, 2), (2, 8, 2), (2, 32, 2), "x must be of rank 2 with 2 lanes of 8 bits, not"),

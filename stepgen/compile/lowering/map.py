@@ -11,8 +11,8 @@ class MapCircuit(Circuit):
     """One unit, if the function has a circuit."""
 
     covers = (
-        "matmul, also of sums that start at a row (int8 and int16 to int32, bf16 to f32); sums, "
-        "products, comparisons, conversions, requantize, also per column; "
+        "matmul, also of sums that start at a row (int8 and int16 to int32, bf16 and f32 to f32); "
+        "sums, products, comparisons, conversions, requantize, also per column; "
         "rows and columns are broadcast; sums, maxima and running maxima of rows; "
         "shifts of columns; the largest of a row, also as selectors; "
         "selectors of flags, and flags of selectors; logic of both; what flags choose; "

@@ -11,7 +11,7 @@ class ScanCircuit(Circuit):
 
     covers = (
         "sums, products, maxima, minima, element by element; count; "
-        "matmul (int8 and int16 to int32, bf16 to f32)"
+        "matmul (int8 and int16 to int32, bf16 and f32 to f32)"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

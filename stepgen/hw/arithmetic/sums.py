@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.dtypes import ElementType, bf16, int8, int16, wide
+from ...ir.dtypes import ElementType, bf16, f32, int8, int16, wide
 from ...semantics.sums import BIAS, FRACTION, PRODUCT_FRACTION
 from ..design import stages
+from .operations import Operation
+from .pipeline import Pipeline
 
 __all__ = [
     "ALIGN",
     "BIAS",
     "EXPONENT_BITS",
     "FRACTION",
+    "MULTIPLIED",
+    "PAIR",
+    "PRODUCT",
     "PRODUCT_FRACTION",
     "STATE_BITS",
     "SUMMED",
@@ -30,6 +35,11 @@ FEEDBACK = 4
 """From reading a float's sum to reading what became of it: two shifts, an adder, the memory."""
 UNIT_BITS = 5
 """Lower bits of an exponent that are not in the units of a sum that steps in every cycle."""
+PRODUCT, PAIR = (
+    Pipeline((f32.name, f32.name), (Operation(name, (0, 1), f32.name),))
+    for name in ("multiply", "add")
+)
+"""A product of two f32, and a sum of two, both rounded."""
 ROUND = 7
 """Sign; digits that are zero; count them; normalise coarse and fine; round; pack."""
 
@@ -60,6 +70,8 @@ class Summing:
     @property
     def bits(self) -> int:
         """Bits of a sum: those that K products can fill, of integers at most a result's."""
+        if self.element == f32:
+            return f32.bits
         if self.element == bf16:
             return FRACTION + 2 + self.k.bit_length() + 1
         if self.starts:
@@ -74,19 +86,23 @@ class Summing:
     @property
     def indexed(self) -> bool:
         """Whether any sum can step next, not only the one whose turn it is."""
-        return self.element == bf16
+        return self.element in (bf16, f32)
 
     def kept(self, slices: int) -> int:
         """How many of a row's slices of sums lie in memory: of integers two are in registers."""
-        return slices if self.element == bf16 else max(0, slices - 2)
+        return slices if self.indexed else max(0, slices - 2)
 
     def turn(self, slices: int) -> int:
         """Least cycles from a step of one of a row's slices of sums to its next step."""
+        if self.element == f32:  # two registers, and the adder
+            return max(slices, PAIR.stages + 2)
         return max(slices, FEEDBACK) if self.element == bf16 else slices
 
     def stages(self, lanes: int) -> int:
         """Cycles from the factors to the sums."""
         tree = (lanes - 1).bit_length()  # a stage per level
+        if self.element == f32:
+            return PRODUCT.stages + tree * PAIR.stages + 1 + PAIR.stages
         if self.element != bf16:
             return stages.MULTIPLIER + tree + 1
         return self.aligned(lanes) + ALIGN + tree + 1 + ROUND
@@ -105,4 +121,6 @@ class Summing:
 
 
 SUMMED = (int8, int16, bf16)
+"""Element types whose products are added without rounding."""
+MULTIPLIED = (*SUMMED, f32)
 """Element types that the matrix unit multiplies."""

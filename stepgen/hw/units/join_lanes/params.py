@@ -14,7 +14,7 @@ from ...design.table import Design, Unit
 
 @dataclass(frozen=True)
 class JoinLanes(UnitParams):
-    """``y`` has the rows of ``x`` as slices of L elements; zeros fill a row's last one.
+    """``y`` has the rows of ``x`` as slices of L elements; the last one of a row is filled.
 
     Parameters
     ----------
@@ -22,10 +22,13 @@ class JoinLanes(UnitParams):
         Bits of an element.
     counts : bool
         Whether one lane more says how many elements a slice lacks.
+    fill : int
+        Bit pattern of what fills a row's last slice.
     """
 
     bits: int
     counts: bool = False
+    fill: int = 0
 
     kind: ClassVar = "join_lanes"
     main: ClassVar = "join"

@@ -1,6 +1,6 @@
 """Joins the elements of a row to slices."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import VALUE
 from ...unit import UnitCore
@@ -24,7 +24,8 @@ class JoinLanesCore(UnitCore):
     def elaborate(self, platform):
         m = Module()
         x, y, lanes, bits = self.x, self.y, self.design.lanes, self.params.bits
-        is_value, element = x.payload.kind == VALUE, x.payload.data[:bits]
+        fill = Const(self.params.fill, bits)  # what is kept is the difference to it
+        is_value, element = x.payload.kind == VALUE, x.payload.data[:bits] ^ fill
         place = Signal(lanes, init=1)
         kept = [Signal(bits, name=f"kept_{n}") for n in range(lanes - 1)]
         fire, sends = Signal(), Signal()
@@ -43,7 +44,8 @@ class JoinLanesCore(UnitCore):
             with m.If(place[n]):
                 m.d.comb += lacks.eq(lanes - 1 - n)
         low = x.payload.data[: len(x.payload.stop)]
-        data = Cat(*joined, lacks) if self.params.counts else Cat(*joined)
+        slice_ = [value ^ fill for value in joined]
+        data = Cat(*slice_, lacks) if self.params.counts else Cat(*slice_)
         m.d.comb += [
             y.payload.kind.eq(x.payload.kind),
             y.payload.stop.eq(x.payload.stop),

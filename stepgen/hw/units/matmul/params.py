@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS
+from ....ir.dtypes import ELEMENTS, f32
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.sums import SUMMED, Summing
+from ...arithmetic.sums import MULTIPLIED, PRODUCT, Summing
 from ...design import stages
 from ...design.block_rams import SHALLOW
 from ...design.formats import Format, misfit
@@ -18,7 +18,7 @@ from ...design.params import UnitParams
 from ...design.ram import Ram
 from ...design.table import Channel, Design, Unit
 
-__all__ = ["COMPLETE", "SPREAD", "SUMMED", "Matmul"]
+__all__ = ["COMPLETE", "MULTIPLIED", "SPREAD", "Matmul"]
 
 SPREAD = 1
 """Register stage that distributes a beat or an address to all memories."""
@@ -44,7 +44,8 @@ class Matmul(UnitParams):
         K; where N is dynamic one lane more of ``y``, and of a ``w`` that is not transposed, says
         how many elements a slice lacks, unless L is 1.
     element : str
-        Element type of ``x`` and ``w``, int8, int16 or bf16; that of ``y`` is wide enough for sums.
+        Element type of ``x`` and ``w``, int8, int16, bf16 or f32; that of ``y`` is wide
+        enough for sums.
     stops : bool
         Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
     rows : int
@@ -136,6 +137,11 @@ class Matmul(UnitParams):
         return self.summing.turn(self.slices(lanes)[1])
 
     @property
+    def padding(self) -> int:
+        """What ``x`` is behind its row's end: of f32 -0, whose product with 0 changes no sum."""
+        return 1 << f32.bits - 1 if self.element == f32.name else 0
+
+    @property
     def rest(self) -> int:
         """Least cycles between two steps of a sum of a row, where it is one of any number."""
         return max(FEEDBACK_OF_ROWS, self.summing.turn(1)) if self.any_n else 0
@@ -152,12 +158,12 @@ class Matmul(UnitParams):
         lanes, rank = design.lanes, design.channel[unit.inputs["x"]].rank
         if min(self.k, self.n) < 1:
             return f"products of [M,{self.k}] and [{self.k},{self.n}] are empty"
-        if self.element not in (known := [element.name for element in SUMMED]):
+        if self.element not in (known := [element.name for element in MULTIPLIED]):
             return f"it multiplies {' or '.join(known)}, not {self.element}"
         if rank is None or rank < TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS}, not {rank}"
         if self.rows and not (self.stops and (self.summing.indexed or self.any_n)):
-            return f"it sums up tiles of bf16 that both have the stops of x, not of {self.element}"
+            return f"it sums up tiles of floats that have the stops of x, not of {self.element}"
         if self.rows and rank == TILE_LEVELS:
             return f"the rank of x must be at least {TILE_LEVELS + 1} to sum up tiles, not {rank}"
         if self.level and not (self.rows and TILE_LEVELS < self.level <= rank):
@@ -222,7 +228,8 @@ class Matmul(UnitParams):
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers: a slice of ``x`` times a block of ``w`` per cycle."""
-        return design.lanes * design.lanes
+        of_one = PRODUCT.multipliers if self.element == f32.name else 1
+        return design.lanes * design.lanes * of_one
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One loads tiles of w, one rows of b, and one computes once they are complete."""

@@ -6,8 +6,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.utils import ceil_log2
 
-from ....ir.dtypes import bf16
+from ....ir.dtypes import f32
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
+from ...arithmetic.circuits.rounded_sums import RoundedSums
 from ...arithmetic.circuits.sums import FloatSums
 from ...design import stages
 from ...fifo import Fifo
@@ -35,10 +36,11 @@ class MatmulCore(UnitCore):
 
     Notes
     -----
-    M·⌈K/L⌉·⌈N/L⌉ cycles per tile without a gap; K·⌈N/L⌉ to load one, transposed N·⌈K/L⌉. A float's
-    sum can step again after 4 cycles, so N should be 4 L there at least; with less it waits between
-    slices of a row. From the step that completes a slice of results to its payload: of integers 7
-    cycles and one per level of the adder tree, of floats 17 and two per level.
+    M·⌈K/L⌉·⌈N/L⌉ cycles per tile without a gap; K·⌈N/L⌉ to load one, transposed N·⌈K/L⌉. A sum of
+    bf16 can step again after 4 cycles, one of f32 after 12, so N should be as many L there at
+    least; with less it waits between slices of a row. From the step that completes a slice of
+    results to its payload: of integers 7 cycles and one per level of the adder tree, of bf16 17 and
+    two per level, of f32 22 and 10 per level.
     Resources: ``benchmarks/RESULTS.md``, u1; clock: d.
     """
 
@@ -220,7 +222,7 @@ class MatmulCore(UnitCore):
             with m.If(fire & ends):
                 m.d.sync += fresh.eq(closes_group | ~has_tile & (fresh | ~is_bare))
             index = self._index(m, works, last_n, last_k, fire & ends)
-        x_slice = unpadded(self.params, lanes, x.payload.data, last_k)
+        x_slice = unpadded(self.params, lanes, x.payload.data, last_k, params.padding)
         start = self._start(m, n_slice, frees)
         first = fresh & (k_slice == 0)
         sums = self._arithmetic(m, banks, x_slice, address, start, works, first, index)
@@ -335,7 +337,7 @@ class MatmulCore(UnitCore):
         rows = [bank.r_data for bank in banks]
         if self.params.transposed:
             rows = [Cat(row.word_select(k, self._bits) for row in rows) for k in range(len(rows))]
-        sums = self._floats if self.params.summing.element == bf16 else self._integers
+        sums = self._floats if self.params.summing.indexed else self._integers
         return Cat(sums(m, x_slice, rows, start, *turn))
 
     def _integers(self, m, x_slice, rows, start, step, first, index):
@@ -373,9 +375,10 @@ class MatmulCore(UnitCore):
         lanes, bits, summing = self.design.lanes, self._bits, self.params.summing
         rows_kept = self.params.sums(lanes)
         identity = [asdict(summing), lanes, rows_kept]
+        kind = RoundedSums if summing.element == f32 else FloatSums
         sums = []
         for n in range(lanes):
-            lane = FloatSums(summing, lanes, rows_kept)
+            lane = kind(summing, lanes, rows_kept)
             m.submodules[f"sums_{n}"] = self.part(lane, "sums", identity)
             m.d.comb += [lane.step.eq(step), lane.first.eq(first), lane.index.eq(index)]
             if summing.starts:
