@@ -91,8 +91,15 @@ PROGRAMS = {
 BOARDS = ["ulx3s-85f", "ulx3s-85f-sdram", "tang-nano-20k", "tang-nano-20k-sdram"]
 
 
-@pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("name", PROGRAMS)
+TOGETHER = [
+    pytest.param(name, board, marks=() if (n + k) % len(BOARDS) == 0 else pytest.mark.slow)
+    for n, name in enumerate(PROGRAMS)
+    for k, board in enumerate(BOARDS)
+]
+"""Each program and each board at least once, the others slow."""
+
+
+@pytest.mark.parametrize(("name", "board"), TOGETHER)
 def test_the_circuit_has_the_blocks_that_the_table_says(name: str, board: str) -> None:
     where, design = named(board), lower(PROGRAMS[name], lanes=2)
     found = taken(design, where)
