@@ -30,6 +30,7 @@ NAMES = (
     "bugs",
     "fuzzing",
     "sums",
+    "language_models",
 )
 
 

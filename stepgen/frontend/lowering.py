@@ -116,7 +116,7 @@ def lower(
     made.lower(model.ops)
     made.names |= {node.name for node in made.graph.nodes}  # those of operators
     for name in model.outputs:
-        made.graph.output(made.unpacked(made.values[name].whole().stream), made.name(name))
+        made.graph.output(made.result(made.values[name]), made.name(name))
     return made.graph, made.weights
 
 

@@ -340,11 +340,13 @@ class Lowering:
         self.first = stream if self.first is None else self.first
         return stream
 
-    def unpacked(self, stream: Stream) -> Stream:
-        """Tiles of one token each."""
+    def result(self, made: Rows) -> Stream:
+        """What a program gives: a tile for each token, or its slices, which nobody joins."""
         if self.rows == 1:
-            return stream
-        return stream.flat_map(fn.retile_streamify("row"), rank=0, padding=self.padding)
+            return made.stream
+        return made.whole().stream.flat_map(
+            fn.retile_streamify("row"), rank=0, padding=self.padding
+        )
 
     def input(self, name: str, value: Value, tokens: Dim) -> Rows:
         """A stream of ids, or of rows."""

@@ -51,7 +51,7 @@ def from_file(x: Array) -> Array:
     if x.dtype == np.dtype("V2"):
         return x.view(bfloat16)
     if x.dtype == np.dtype("V1") and (x.view(np.uint8) < 16).all():
-        return x.view(ml_dtypes.int4).astype(np.int8)
+        return np.asarray(x.view(ml_dtypes.int4), np.int8)
     return x
 
 

@@ -146,7 +146,19 @@ SDA_HBM2 = replace(SDA, name="sda-hbm2", memory=HBM2)
 SDA_DDR4 = replace(SDA, name="sda-ddr4", memory=DDR4)
 """The same machine with two channels of DDR4-3200."""
 
-MACHINES = {m.name: m for m in (SDA, SDA_PUBLISHED, SDA_HBM2, SDA_DDR4)}
+U55C = Machine(
+    "u55c",
+    SimpleMemory(channels=29, request_bytes=64, interval=1, latency=40, requests_per_cycle=29),
+    Compute(4096, of_functions=dict.fromkeys(("matmul", "matmul_add"), 2 * 902), fixed=FIXED),
+    onchip_bandwidth=2048,
+    fifo_depth=8,
+    tiles_in_flight=16,
+)
+"""An AMD Alveo U55C, whose cycles are of 250 MHz: 460 GB/s of HBM are 29 x 64 bytes a cycle, and of
+9,024 multipliers each of some ten matrix operators of a language model has 902. Loads whose
+addresses are known read ahead."""
+
+MACHINES = {m.name: m for m in (SDA, SDA_PUBLISHED, SDA_HBM2, SDA_DDR4, U55C)}
 """Machines by name."""
 
 

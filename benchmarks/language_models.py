@@ -1,0 +1,74 @@
+"""(m) Language models of full size: one token, behind 200 others."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from stepgen.compile.lower import lower as design_of
+from stepgen.frontend import caches, from_config, lower
+from stepgen.frontend.drawing import drawn
+from stepgen.frontend.lowering import fed
+from stepgen.program.tiles import simulate
+from stepgen.timing.tiles.machines import U55C
+
+from .apart import apart
+from .table import Table
+
+HZ = 250e6
+"""Of the machine."""
+ROOM, FILLED = 256, 200
+"""Tokens that the caches hold, and that are there."""
+
+GPT2 = {
+    **{"model_type": "gpt2", "vocab_size": 50257, "activation_function": "gelu_new"},
+    **{"n_embd": 1024, "n_layer": 24, "n_head": 16, "n_positions": 1024},
+}
+QWEN = {
+    **{"model_type": "qwen2", "vocab_size": 151936, "hidden_size": 896, "hidden_act": "silu"},
+    **{"intermediate_size": 4864, "num_hidden_layers": 24, "num_attention_heads": 14},
+    **{"num_key_value_heads": 2, "max_position_embeddings": 32768, "rms_norm_eps": 1e-6},
+    **{"tie_word_embeddings": True, "rope_theta": 1e6},
+}
+MODELS = {
+    "GPT-2 medium": GPT2,
+    "the same, 12 layers": GPT2 | {"n_layer": 12},
+    "Qwen2 0.5B": QWEN,
+}
+
+
+def measure() -> Table:
+    """Programs of whole models with random weights, which are never read."""
+    lines = []
+    for name, config in MODELS.items():
+        (cells, last), megabytes = apart(_measured, config)
+        lines.append((name, *cells, f"{megabytes:,.0f}", *last))
+    return Table(
+        "m. Language models of full size",
+        f"One token in bf16 behind {FILLED} others, a program whose layers are a loop. From a "
+        "config to the program, to the design table with 4 lanes, and the timing on tiles on the "
+        "machine u55c; the share is that of the memory's bandwidth, tokens a second are at "
+        f"{HZ / 1e6:.0f} MHz.",
+        (
+            *("model", "parameters", "operators", "program s", "table s", "MB"),
+            *("simulate s", "cycles", "share", "tokens/s"),
+        ),
+        lines,
+    )
+
+
+def _measured(config: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    start = perf_counter()
+    model = from_config(config)
+    graph, known = lower(model, phase="decode", cache=ROOM, data=False)
+    built = perf_counter()
+    design_of(graph, lanes=4)
+    table = perf_counter()
+    given = fed(model, drawn(model, {}, tokens=1), caches.sized(model, ROOM, None), FILLED)
+    run = simulate(graph, {**known, **given}, U55C)
+    end = perf_counter()
+    memory = U55C.memory
+    share = float(run.traffic) / (memory.channels * memory.request_bytes) / run.cycles  # type: ignore[union-attr]
+    head = f"{model.parameters / 1e6:,.0f} M", f"{len(graph.nodes)}", f"{built - start:.2f}"
+    last = f"{end - table:.1f}", f"{run.cycles:,}", f"{100 * share:.1f} %", f"{HZ / run.cycles:.0f}"
+    return (*head, f"{table - built:.1f}"), last
