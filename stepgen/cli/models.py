@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stepgen.ir.wire import LANES
+
 if TYPE_CHECKING:
-    from stepgen.cli.options import ProgramOptions
-    from stepgen.frontend import Decoder
+    from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
+    from stepgen.cosim.experiment import Experiment
     from stepgen.frontend.model import Model
+    from stepgen.program.program import Program
 
 
 def is_model(program: ProgramOptions) -> bool:
@@ -105,12 +108,37 @@ def settings_of(program: ProgramOptions) -> dict[str, str]:
     return pairs(program.settings, "--set")
 
 
-def tokens(program: ProgramOptions, ids: Path, lanes: int) -> tuple[Decoder, list[dict[str, Any]]]:
-    """A program that decodes, and the model's inputs of each token."""
+def experiments(
+    program: ProgramOptions, hardware: HardwareOptions, when: RunOptions, ids: Path
+) -> tuple[Program, list[Experiment]]:
+    """Runs of the program of a model, one for each token, on the memory that the last one left.
+
+    Returns
+    -------
+    program : Program
+        With the inputs of the first token.
+    experiments : list of Experiment
+        On one design.
+    """
+    from dataclasses import replace
+
+    from stepgen.program import program as programs
     from stepgen.program.models import decoder
 
+    lanes = hardware.lanes if hardware.lanes is not None else LANES
     made = decoder(program.program, settings_of(program), lanes)
-    return made, [*made.tokens(_given(program, made.model, ids))]
+    name = Path(program.program).name
+    loaded, found = None, []
+    for given in made.tokens(_given(program, made.model, ids)):
+        inputs = made.inputs(given)
+        if loaded is None:
+            loaded = programs.Program(made.graph, inputs, name, frozenset(inputs))
+            found.append(when.experiment(loaded, hardware, seed=program.seed))
+        else:
+            found.append(replace(found[0], inputs=inputs, built=found[0].design))
+        made.after(found[-1].reference)
+    assert loaded is not None  # a text has a token
+    return loaded, found
 
 
 def _tell(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepgen.cli import models
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
-from stepgen.cli.outputs import Output
+from stepgen.cli.outputs import INPUT, Output
 from stepgen.cosim.simulators import SIMULATORS, Simulator
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ MOST_FAULTS = 10
     metavar="CYCLE",
     help="First abort a run in this cycle by a soft reset; repeatable.",
 )
+@click.option(
+    "--ids",
+    type=INPUT,
+    metavar="FILE",
+    help="Tokens of a model (npz, npy, csv), which run one after the other on one memory.",
+)
 @json_option
 def command(
     program: ProgramOptions,
@@ -68,9 +75,11 @@ def command(
     waveform: bool,
     waveform_cycles: int | None,
     aborts: Sequence[int],
+    ids: Path | None,
     json: bool,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
+    from stepgen.cosim.experiment import simulate
     from stepgen.emit.design_writer import write
     from stepgen.ir.errors import StepError
     from stepgen.program.design_folder import check_target
@@ -81,14 +90,21 @@ def command(
     if not waveform:
         check_unused("is for a waveform: add --waveform", "waveform_cycles")
     check_target(output)
-    loaded = program.load()
-    experiment = when.experiment(loaded, hardware, seed=program.seed)
-    experiment.aborts = tuple(aborts)
+    models.check_unused(program, ids, golden=False)
+    if ids is None:
+        loaded = program.load()
+        experiments = [when.experiment(loaded, hardware, seed=program.seed)]
+    else:
+        loaded, experiments = models.experiments(program, hardware, when, ids)
+    for experiment in experiments:
+        experiment.aborts = tuple(aborts)
+    design = experiments[0].design
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
-    vcd = f"{experiment.design.name}.vcd" if waveform else None
+    vcd = f"{design.name}.vcd" if waveform else None
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
-        verdict = experiment.test(
+        verdicts = simulate(
+            experiments,
             place,
             driver=driver,
             simulator=simulator,
@@ -96,15 +112,36 @@ def command(
             waveform_cycles=waveform_cycles,
             progress=progress,
         )
-        write(output, loaded, experiment.design, circuit=False)
-    data = document(verdict, driver, simulator)
+        write(output, loaded, design, circuit=False)
+    data = joined([document(verdict, driver, simulator) for verdict in verdicts])
     data["folder"] = str(output)
     data["waveform"] = None if vcd is None else str(output / vcd)
     if json:
         console.show_json(data)
     else:
         _show(data)
-    return 0 if verdict.good else 1
+    return 0 if data["good"] else 1
+
+
+def joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Results of several runs as those of one, for ``--json``; cycles of each are in ``tokens``."""
+    first, *others = documents
+    if not others:
+        return first
+    cycles = [one["cycles"] for one in documents]
+    return first | {
+        "good": all(one["good"] for one in documents),
+        "faults": [fault for one in documents for fault in one["faults"]],
+        "cycles": {
+            who: None if first["cycles"][who] is None else sum(one[who] for one in cycles)
+            for who in ("predicted", "simulated")
+        },
+        "tokens": cycles,
+        "compared": {
+            what: sum(one["compared"][what] for one in documents) for what in first["compared"]
+        },
+        "seconds": round(sum(one["seconds"] for one in documents), 3),
+    }
 
 
 def document(verdict: Verdict, driver: str, simulator: Simulator) -> dict[str, Any]:
@@ -139,7 +176,10 @@ def _show(data: dict[str, Any]) -> None:
         beside = f"{cycles['predicted']:,} predicted"
     else:
         beside = "not compared, since the independent AXI model has another timing"
+    each = [one["simulated"] for one in data.get("tokens", ())]
+    runs = [("tokens", f"{len(each)}, of {min(each):,} to {max(each):,} cycles")] if each else []
     lines = [
+        *runs,
         ("cycles", f"{cycles['simulated']:,} in the RTL, {beside}"),
         *((f"{what} compared", f"{count:,}") for what, count in compared.items()),
         (

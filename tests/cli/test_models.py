@@ -79,6 +79,34 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
     assert "drawn: x (seed 0)" in stepgen("run m.stepgen --golden").out
 
 
+def test_a_text_is_decoded_token_by_token(stepgen, here, llama) -> None:
+    assert stepgen("import llama -o m.stepgen").code == 0
+    ids = np.arange(7) * 5 % hf.VOCABULARY
+    np.save("ids.npy", ids)
+    given = "--ids ids.npy --set element=f32 --set cache=8 --set tile=3"
+    assert stepgen(f"run m.stepgen {given} -o out.npz").code == 0
+    want = hf.logits(llama["config"], llama["weights"], ids)
+    with np.load("out.npz") as found:
+        assert np.allclose(found["logits"], want, rtol=0, atol=2e-6 * np.abs(want).max())
+
+
+@pytest.mark.slow
+def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
+    rng, b = np.random.default_rng(0), Builder("attend")
+    x = b.embedding(b.ids(), rng.normal(size=(20, 8)))
+    q, k, v = (b.heads(b.linear(x, rng.normal(size=(8, 8))), 8) for _ in "qkv")
+    save(b.model(b.join(b.attention(q, k, v, scale=1))), "m.stepgen")
+    np.save("ids.npy", [3, 1, 4, 1, 5])
+    line = "test m.stepgen --ids ids.npy --set cache=8 --set tile=2 --lanes 2 --driver cpp --json"
+    told = stepgen(line).json
+    assert told["good"]
+    assert [one["predicted"] for one in told["tokens"]] == [
+        one["simulated"] for one in told["tokens"]
+    ]
+    assert len(told["tokens"]) == 5
+    assert told["cycles"]["simulated"] == sum(one["simulated"] for one in told["tokens"])
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
@@ -125,6 +153,9 @@ def test_a_model_that_a_function_builds(stepgen, here) -> None:
         ("time mlp.stepgen --set element=int8", "needs element to be one of bf16, f32, not 'int8'"),
         ("time mlp.stepgen --set rows=0", "rows must be an integer of at least 1, not 0"),
         ("run m.stepgen --ids far.npy", "40 of token 1 is past its table of 29 rows"),
+        ("test m.stepgen --ids far.npy", "40 of token 1 is past its table of 29 rows"),
+        ("test m.stepgen --ids far.npy --dim T=3", "--dim can't be given with --ids"),
+        ("test p.py:layer --ids far.npy", "--ids is for models, files that stepgen import writes"),
         ("run mlp.stepgen --ids far.npy", "takes all tokens in one run: give them by --inputs"),
         ("run mlp.stepgen --inputs far.npz", "mlp has no input 'y'"),
         ("import p.py:mlp -o p.py", "--out is a file that ends in .stepgen"),
