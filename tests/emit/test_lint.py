@@ -47,6 +47,15 @@ def shipped(name: str, **settings: str) -> sg.Graph:
     return load(name, SMALL.get(name, {}) | settings, draw=False, tensors=False).graph
 
 
+def rounded_products() -> sg.Graph:
+    """Products of f32, of weights of dynamic rows."""
+    g, n = sg.Graph("rounded_products"), sg.dynamic("T", bound=9, positive=True)
+    x = g.input("x", sg.f32[2, 5], (2,))
+    k, v = (g.input(name, sg.Tile(n, 5, sg.f32), (2,)) for name in "kv")
+    g.output(x.map(sg.fn.matmul(transpose=True), k).map(sg.fn.matmul(), v), "y")
+    return g
+
+
 def only_reads() -> sg.Graph:
     """A program that uses the read channels of the bus alone."""
     g = sg.Graph("only_reads")
@@ -126,6 +135,7 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
     yield "only reads", built(only_reads)
     yield "dense", built(dense)
     yield "dense, wide bus", built(dense, lanes=2, bus=Bus(data_bits=256))
+    yield "products of f32", built(rounded_products, lanes=2)
     yield "narrow matrices", built(narrow_matrices, lanes=2)
     yield "only writes", built(only_writes, lanes=1)
     yield "elementary", built(elementary, lanes=1)
