@@ -154,6 +154,30 @@ def routed(rows: int = 4, experts: int = 3, seed: int = 0) -> Program:
     return g, {"route": np.eye(experts, dtype=bool)[index]}
 
 
+def expert_of_layer(tokens: int = 4, layers: int = 3, experts: int = 4, seed: int = 0) -> Program:
+    """The tile of the best expert of a token in a layer: number ``layer * experts + expert``.
+
+    The tensor has the tiles of all layers one after the other, so one load serves all of them.
+    """
+    g = sg.Graph("expert_of_layer")
+    scores = g.input("scores", sg.f32[1, experts], (tokens,))
+    layer = g.input("layer", sg.address[1, 1], (tokens,))
+    tiles = g.tensor("tiles", (layers * experts * 2, 8), sg.int8)
+    expert = scores.map(sg.fn.argmax())
+    number = layer.map(sg.fn.scale(experts)).map(sg.fn.add(), expert)
+    g.output(sg.random_offchip_load(number, tiles, tile=(2, 8)), "y")
+    at = np.random.default_rng(seed).integers(layers, size=(tokens, 1, 1))
+    return g, {"layer": at}
+
+
+def next_token(tokens: int = 4, slices: int = 3) -> sg.Graph:
+    """The word with the largest logit, whose logits come in slices of 8."""
+    g = sg.Graph("next_token")
+    logits = g.input("logits", sg.f32[1, 8], (tokens, slices))
+    g.output(logits.accum(sg.fn.argmax(), rank=1), "y")
+    return g
+
+
 def grouped_weights(
     rows: int = 4, k: int = 16, n: int = 8, group: int = 8, bits: int = 8
 ) -> sg.Graph:

@@ -141,6 +141,7 @@ def every_unit() -> sg.Graph:
     scores = queries.map(sg.fn.matmul(transpose=True, most=4), keys)
     summed = scores.map(sg.fn.requantize(shift=8)).map(sg.fn.matmul(), keys)
     g.output(summed, "attended")
+    g.output(x.map(sg.fn.argmax()), "best")
     return g
 
 

@@ -378,6 +378,16 @@ class TileProgram(Program):
         self.keep(at.map(sg.fn.compare(op, self.number(0, 9))), f"{name}_compared")
         return x
 
+    def step_located(self, x: Stream, name: str) -> Stream:
+        """Where the largest of a row, or of a chunk of rows, is: as a number, or what it names."""
+        fn = self.pick(sg.fn.argmax, sg.fn.argmin)
+        rows = self.beside(f"{name}_rows", sg.Tile(1, self.number(1, 5), x.dtype.element), x)
+        self.keep(x.map(fn(sg.int32)), f"{name}_numbers")
+        self.keep(self.look_up(rows.map(fn()), name), f"{name}_found")
+        deep = self.input(f"{name}_deep", rows.dtype, [self.number(1, 3), self.number(1, 3)])
+        self.keep(deep.accum(fn(), rank=self.number(1, 1)), f"{name}_of_all")
+        return x
+
     def step_where(self, x: Stream, name: str) -> Stream:
         """Elements, rows or tiles chosen by flags, from another tile or a number."""
         rows, cols = (self.pick(dim, 1) for dim in x.dtype.dims)

@@ -22,6 +22,52 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def argmax(self, to: ElementType | Literal['address', 'int32'] = 'address') -> Function:
+        """The number of the largest element of a row, from 0, 1 operation per element.
+
+        As an address, ``[1, C] -> [1, 1]``, or for each row as int32, ``[R, C] -> [R, 1]``. Accum finds
+        it in all tiles ``[1, C]`` of a chunk, which so may be slices of a row: element j of tile i has
+        the number ``i * C + j``. Of equal elements the first is found; -0 is below +0, and a NaN below
+        all numbers.
+
+        Parameters
+        ----------
+        to : ElementType or its name
+            Type of the result, address or int32.
+
+        Returns
+        -------
+        Function
+            For Map and Accum, of tiles of int8, int16, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
+    def argmin(self, to: ElementType | Literal['address', 'int32'] = 'address') -> Function:
+        """The number of the smallest element of a row, from 0, 1 operation per element.
+
+        As an address, ``[1, C] -> [1, 1]``, or for each row as int32, ``[R, C] -> [R, 1]``. Accum finds
+        it in all tiles ``[1, C]`` of a chunk, which so may be slices of a row: element j of tile i has
+        the number ``i * C + j``. Of equal elements the first is found; -0 is below +0, and a NaN above
+        all numbers.
+
+        Parameters
+        ----------
+        to : ElementType or its name
+            Type of the result, address or int32.
+
+        Returns
+        -------
+        Function
+            For Map and Accum, of tiles of int8, int16, int32, bf16 or f32.
+
+        Raises
+        ------
+        StepError
+            If a parameter does not fit; where it is applied, if it takes no such elements.
+        """
     def as_flags(self) -> Function:
         """A selector over n consumers -> flags ``[1, n]``, which `convert` makes numbers.
 

@@ -65,7 +65,7 @@ def parameters(kind: type[Function]) -> list[dict[str, Any]]:
         if typing.get_origin(hint) is Literal:
             tried.append([(name, choice) for choice in typing.get_args(hint)])
         elif ElementType in typing.get_args(hint) and parameter.default is not None:
-            tried.append([(name, element) for element in NUMBERS])
+            tried.append([(name, element) for element in (*NUMBERS, address)])
         elif hint is bool:
             tried.append([(name, choice) for choice in (False, True)])
         elif parameter.default is parameter.empty:

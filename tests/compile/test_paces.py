@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Callable[[Draw], Case], ...]] = {
     "as_flag": (structure.as_flag,),
     "as_selector": (structure.as_selector,),
     "logic": (structure.logic,),
+    "locate": (elements.locate,),
     "calculate": (structure.calculate,),
     "as_tile": (structure.as_tile,),
     "running_max": (elements.running_max,),

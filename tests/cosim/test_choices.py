@@ -77,7 +77,24 @@ def experts_that_are_free(rng: np.random.Generator) -> tuple[Any, Any, Any]:
     return g, inputs, inputs["x"] * named.sum(axis=1)[:, None, None]
 
 
-SNIPPETS = (safe_softmax, cache_window, masked_mean, kept_by_flags, experts_that_are_free)
+def expert_of_layer(rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    graph, inputs = example("recipes").expert_of_layer(ROWS, seed=int(rng.integers(99)))
+    x = rng.normal(size=(ROWS, 1, 4)).astype(np.float32)
+    tiles = rng.integers(-128, 128, (24, 8)).astype(np.int8)
+    numbers = 4 * np.ravel(inputs["layer"]) + x.argmax(-1).ravel()
+    return graph, {**inputs, "scores": x, "tiles": tiles}, tiles.reshape(12, 2, 8)[numbers]
+
+
+def next_token(rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    graph = example("recipes").next_token(ROWS)
+    x = rng.integers(-3, 4, (ROWS, 3, 1, 8)).astype(np.float32)
+    return graph, {"logits": x}, x.reshape(ROWS, -1).argmax(-1).reshape(ROWS, 1, 1)
+
+
+SNIPPETS = (
+    *(safe_softmax, cache_window, masked_mean, kept_by_flags, experts_that_are_free),
+    *(expert_of_layer, next_token),
+)
 
 
 @pytest.mark.slow

@@ -33,9 +33,15 @@ BUILT = (
     ),
     *(
         f"recipes:{name}"
-        for name in ("cache_window", "grouped_weights", "kept_by_flags", "masked_mean")
+        for name in (
+            "cache_window",
+            "grouped_weights",
+            "kept_by_flags",
+            "masked_mean",
+            "next_token",
+        )
     ),
-    *(f"recipes:{name}" for name in ("ragged_attention", "safe_softmax")),
+    *(f"recipes:{name}" for name in ("expert_of_layer", "ragged_attention", "safe_softmax")),
     *(f"normalize:{name}" for name in ("layer_norm", "rms_norm", "softmax")),
     *("alignment", "gelu", "gnn", "matmul", "matvec", "perceptron"),
 )

@@ -386,6 +386,23 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "position that is kept and that of the first row, not a number of rows",
     ),
     (
+        lambda: _x(_g(), 4, tile=sg.int8[2, 8]).map(fn.argmax()),
+        'map: argmax(to=address) makes an address of 1 row, not of int8 2x8: argmax("int32") makes '
+        "a number for each row",
+    ),
+    (
+        lambda: _x(_g(), 4, 3, tile=sg.int8[2, 8]).accum(fn.argmin(), rank=1),
+        "accum: argmin(to=address) needs tiles of 1 row, not int8 2x8",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.int8[1, "M"]).map(fn.argmax()),
+        "map: argmax(to=address) needs rows of a static length, at least 1, not int8 1xM",
+    ),
+    (
+        lambda: fn.argmax("int8"),
+        "argmax: it makes address or int32, not int8",
+    ),
+    (
         lambda: _x(_g(), 4, tile=ADDRESS).map(fn.scale(-2)),
         "map: scale(c=-2) needs a whole number of 0 to 18446744073709551615 for address, not -2",
     ),

@@ -17,6 +17,7 @@ from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.join_lanes.params import JoinLanes
 from stepgen.hw.units.limit.params import Limit
+from stepgen.hw.units.locate.params import Locate
 from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.matvec.params import Matvec
@@ -205,6 +206,15 @@ def top_k_scores(draw: Draw) -> Case:
     k = draw.one(range(1, slices * LANES + 1))
     y = [Extent(-(-k // LANES), False, "slices"), *x[1][1:]]
     return alone(TopK("int8", slices * LANES, k, scores=True), {"x": x}, {"y": y})
+
+
+def locate(draw: Draw) -> Case:
+    slices, level = draw.one((1, 2, 3)), draw.one((2, 3))
+    beats, dims = tiles(draw, OUTER, (1, 2), rows=(1,), slices=slices)
+    columns = slices * LANES - draw.one((0, 1))
+    params = Locate("int8", "address", columns, level, False)
+    formats = {"y": (1, 8)}
+    return alone(params, {"x": (beats, dims)}, {"y": dims[level:]}, formats=formats)
 
 
 def top_k(draw: Draw) -> Case:

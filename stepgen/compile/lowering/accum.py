@@ -11,7 +11,8 @@ class AccumCircuit(Circuit):
 
     covers = (
         "sums, products, maxima, minima, element by element; matmul (int8 and int16 to int32, "
-        "bf16 and f32 to f32); count; retile_row; retile_col over static dims"
+        "bf16 and f32 to f32); count; where the largest is; retile_row; retile_col over static "
+        "dims"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

@@ -14,7 +14,7 @@ class MapCircuit(Circuit):
         "matmul, also of sums that start at a row (int8 and int16 to int32, bf16 and f32 to f32); "
         "sums, products, comparisons, conversions, requantize, also per column; "
         "rows and columns are broadcast; sums, maxima and running maxima of rows; "
-        "shifts of columns; the largest of a row, also as selectors; "
+        "shifts of columns; the largest of a row, also as selectors, and where it is; "
         "selectors of flags, and flags of selectors; logic of both; what flags choose; "
         "rows placed by number; masks by number and by position; the ends of ranges"
     )

@@ -156,6 +156,19 @@ class Addressed(Bounded):
         parts = self.branches(sg.partition(x, route, rank=0))
         return sg.reassemble(parts, route, rank=0, order=self.pick("index", "arrival"))
 
+    def step_located(self, x: Stream, name: str) -> Stream:
+        """Where the largest or smallest element of a row is, or of the rows of a chunk."""
+        tile, fn = tile_of(x), self.pick(sg.fn.argmax, sg.fn.argmin)
+        if tile.rows != 1 or self.number(0, 3) == 0:
+            return x.map(fn(sg.int32))
+        if x.rank and self.number(0, 1):
+            rank = self.number(1, x.rank)
+            if self.number(0, 1):
+                return x.accum(fn(sg.int32), rank=rank)
+            return x.accum(fn(), rank=rank).map(sg.fn.convert(self.pick(*NUMBERS)))
+        tensor = self.graph.tensor(name, (columns_of(x), self.columns()), sg.int8)
+        return sg.random_offchip_load(x.map(fn()), tensor, tile=(1, tensor.shape[1]))
+
     def step_rows(self, x: Stream, name: str) -> Stream:
         """Rows of addresses, computed together."""
         columns = self.number(1, 5)

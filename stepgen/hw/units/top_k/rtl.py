@@ -3,7 +3,8 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.floating import Parts, nan
+from ...arithmetic.circuits import order
+from ...arithmetic.circuits.floating import nan
 from ...arithmetic.operations import MANTISSA_BITS
 from ...primitives import delayed
 from ...unit import UnitCore
@@ -69,7 +70,7 @@ class TopKCore(UnitCore):
         """By element that is chosen its key and its column, three cycles after the last one."""
         params, bits, count = self.params, self.params.element.bits, self.params.count
         element, at = (delayed(m, value, 1, reset_less=True) for value in (element, column))
-        key = delayed(m, _key(element, params.element), 1, reset_less=True)
+        key = delayed(m, order.key(element, params.element), 1, reset_less=True)
         first = delayed(m, at == 0, 1, reset_less=True)
         at, takes = delayed(m, at, 1, reset_less=True), delayed(m, takes, 2)
 
@@ -107,16 +108,6 @@ class TopKCore(UnitCore):
         for number, row in enumerate(rows[:-1]):
             chosen = Mux(beat == number, row, chosen)
         return chosen
-
-
-def _key(pattern, element):
-    """An unsigned number of the same order; 0 for a NaN."""
-    if element not in MANTISSA_BITS:
-        return Cat(pattern[:-1], ~pattern[-1])
-    x = Parts(pattern)
-    magnitude = Mux(x.zero, 0, x.magnitude)
-    ordered = Cat(magnitude ^ x.sign.replicate(len(magnitude)), ~x.sign)
-    return Mux(x.nan, 0, ordered)
 
 
 def _element(key, element):
