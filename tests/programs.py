@@ -141,7 +141,9 @@ def every_unit() -> sg.Graph:
     scores = queries.map(sg.fn.matmul(transpose=True, most=4), keys)
     summed = scores.map(sg.fn.requantize(shift=8)).map(sg.fn.matmul(), keys)
     g.output(summed, "attended")
-    g.output(x.map(sg.fn.argmax()), "best")
+    best = x.map(sg.fn.argmax())
+    g.output(best, "best")
+    g.output(best.map(sg.fn.as_selector(consumers=8)), "bests")
     return g
 
 

@@ -384,6 +384,8 @@ class TileProgram(Program):
         rows = self.beside(f"{name}_rows", sg.Tile(1, self.number(1, 5), x.dtype.element), x)
         self.keep(x.map(fn(sg.int32)), f"{name}_numbers")
         self.keep(self.look_up(rows.map(fn()), name), f"{name}_found")
+        numbers = rows.map(fn(sg.int32)).map(sg.fn.convert(sg.address))
+        self.keep(self.look_up(numbers, f"{name}_number"), f"{name}_found_again")
         deep = self.input(f"{name}_deep", rows.dtype, [self.number(1, 3), self.number(1, 3)])
         self.keep(deep.accum(fn(), rank=self.number(1, 1)), f"{name}_of_all")
         return x

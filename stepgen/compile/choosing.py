@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..hw.design.params import UnitParams, unfinished
-from ..hw.units.as_flag.params import AsFlag
+from ..hw.units.as_scalar.params import AsScalar
 from ..ir.arguments import shown
 from ..ir.dtypes import FLAG
 from ..ir.errors import StepError
@@ -65,7 +65,7 @@ def chosen(
     if more == -TILE_LEVELS and node.inputs[0].dtype == FLAG and len(levels) == 1:
         return [AS_TILE, *chain]
     if more == TILE_LEVELS and y == FLAG:
-        return [*chain, AsFlag()]
+        return [*chain, AsScalar()]
     return units
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hw.units.as_flag.params import AsFlag
+from ..hw.units.as_scalar.params import AsScalar
 from ..hw.units.as_tile.params import AsTile
 from ..ir.dtypes import FLAG, bool_
 from ..ir.stream import Node
@@ -27,5 +27,5 @@ def tiles_out(node: Node, to: Lowering) -> str:
     if y.dtype != FLAG:
         return to.output(node)
     tiles = to.link(node, "tiles", y, AS_TILE.extents(to.extents(node, y)), tiled=True)
-    to.unit(f"{node.name}_{AsFlag.kind}", AsFlag(), x=tiles, y=to.output(node))
+    to.unit(f"{node.name}_{AsScalar.kind}", AsScalar(), x=tiles, y=to.output(node))
     return tiles

@@ -10,10 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import sympy
 
+from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.as_selector import params as as_selector
 from stepgen.hw.units.as_tile import params as as_tile
+from stepgen.hw.units.decode import params as decode
 from stepgen.hw.units.top_k import params as top_k
-from stepgen.ir.dtypes import DataType, Selector, Tile, bool_
+from stepgen.ir.dtypes import MOST_CONSUMERS, DataType, Selector, Tile, address, bool_
+from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -120,38 +123,72 @@ class AsSelector(Mapped):
     """Flags ``[1, C]`` -> a selector over C consumers: consumer j is chosen where flag j is set.
 
     So comparisons route elements. A selector may choose none, which drops an element, or several.
+    Of an address ``[1, 1]`` the consumer of that number is chosen, such as what `argmax` found.
 
     Parameters
     ----------
     otherwise : bool
         Whether there is one consumer more, the last one, which is chosen where no flag is set: of a
         single flag consumer 0 gets the elements for which it is set, and consumer 1 the others.
+    consumers : int, optional
+        Their number, which addresses need and flags tell themselves.
     """
 
     otherwise: bool = False
+    consumers: int | None = None
 
-    elements: ClassVar = (bool_,)
+    elements: ClassVar = (bool_, address)
     extents_of: ClassVar[Literal["first"]] = "first"
 
+    def __post_init__(self) -> None:
+        if self.consumers is not None and not 1 <= self.consumers <= MOST_CONSUMERS:
+            self.refuse(f"there are 1 to {MOST_CONSUMERS} consumers, not {self.consumers}")
+        if self.consumers is not None and self.otherwise:
+            self.refuse("an address always names a consumer: otherwise is for flags")
+
     def tile(self, call: Call, *tiles: Tile) -> Selector:
-        """A selector; with a known number of bits set where it is one of two."""
+        """A selector; with a known number of bits set where it is one of two, or of addresses."""
         self.check(call, tiles)
         (row,) = tiles
+        if row.element == address and self.consumers is None:
+            call.fail(f"{self} takes {row}, so it needs consumers=..., their number")
+        if row.element == bool_ and self.consumers is not None:
+            call.fail(f"{self} takes {row}, a consumer for each flag: leave out consumers")
+        if self.consumers is not None:
+            if row != SCALAR:
+                call.fail(f"{self} needs {SCALAR}, not {row}")
+            return Selector(self.consumers, hot=1)
         if row.rows != 1 or not row.cols.static:
             call.fail(f"{self} needs flags in 1 row of static length, at least 1, not {row}")
         consumers = row.cols.static + self.otherwise
         return Selector(consumers, hot=1 if self.otherwise and consumers == 2 else None)
 
     def compute(self, at: Setting, x: Array) -> Array:
-        """A bit for each flag."""
+        """A bit for each flag, or that of the address.
+
+        Raises
+        ------
+        StepError
+            If there is no consumer of that number.
+        """
+        if self.consumers is not None:
+            if x[0, 0] >= self.consumers:
+                raise StepError(f"{self} gets the address {x[0, 0]}, a consumer that is not there")
+            return np.arange(self.consumers) == int(x[0, 0])
         flags = x[0]
         return np.append(flags, not flags.any()) if self.otherwise else flags.copy()
 
     def unit(
         self, lanes: int, tiles: Sequence[Any], without_stops: Sequence[bool]
-    ) -> as_selector.AsSelector:
-        """It takes a slice of the row per cycle."""
+    ) -> as_selector.AsSelector | decode.Decode:
+        """It takes a slice of the row per cycle, or an address."""
+        if self.consumers is not None:
+            return decode.Decode(self.consumers)
         return as_selector.AsSelector(tiles[0].cols.static, self.otherwise)
+
+    def largest_number(self, *types: DataType) -> int:
+        """The last consumer, which an address may name."""
+        return self.consumers or 0
 
 
 class AsFlags(Mapped):

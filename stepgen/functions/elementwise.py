@@ -10,13 +10,15 @@ from typing import ClassVar, Literal
 import numpy as np
 import sympy
 
-from stepgen.functions.bases import Unary, of_products
+from stepgen.functions.bases import SCALAR, Unary, of_products
 from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.as_scalar import params as as_scalar
 from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.pcu import params as pcu
 from stepgen.hw.units.pcu.params import LOOKUP_ROWS, SCALED, Lane
 from stepgen.ir.dtypes import (
     FLOATS,
+    INTEGERS,
     NUMBERS,
     DataType,
     ElementType,
@@ -54,7 +56,8 @@ def scaled(fn: Function, to: ElementType | str) -> ElementType:
 class Convert(Unary):
     """Each number as one of another type: the nearest, ties to even, integers saturate.
 
-    A NaN becomes 0 as an integer.
+    A NaN becomes 0 as an integer. A single integer can become an address, of which it must be one:
+    at least 0.
 
     Parameters
     ----------
@@ -62,23 +65,38 @@ class Convert(Unary):
         The resulting type; 1 operation per element.
     """
 
-    to: ElementType | Literal["int8", "int16", "int32", "bf16", "f32"]
+    to: ElementType | Literal["int8", "int16", "int32", "bf16", "f32", "address"]
 
     elements: ClassVar = (*NUMBERS, bool_, address)
     converts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "to", element(self.to))
-        if self.to not in NUMBERS:
-            self.refuse(f"it makes {', '.join(str(e) for e in NUMBERS)}, not {self.to}")
+        made = (*NUMBERS, address)
+        if self.to not in made:
+            self.refuse(f"it makes {', '.join(str(e) for e in made)}, not {self.to}")
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape."""
         self.check(call, tiles)
+        if self.to == address and (
+            tiles[0].element not in INTEGERS or tiles[0].dims != SCALAR.dims
+        ):
+            call.fail(
+                f"{self} makes addresses of one integer, such as int32 1x1, not of {tiles[0]}"
+            )
         return Tile(tiles[0].rows, tiles[0].cols, element(self.to))
 
     def compute(self, at: Setting, x: Array) -> Array:
-        """`stepgen.semantics.numbers.convert`."""
+        """`stepgen.semantics.numbers.convert`.
+
+        Raises
+        ------
+        StepError
+            If an address is to be made of a number below 0.
+        """
+        if self.to == address and (x < 0).any():
+            raise StepError(f"{self} gets {x.min()}, and addresses are at least 0")
         return numbers.convert(x, at.element)
 
     def lane(self, x: Lane) -> Lane:
@@ -90,6 +108,8 @@ class Convert(Unary):
     ) -> UnitParams | None:
         """The PCU of `lane`; of addresses and single flags, which are no tiles, `as_tile`."""
         x = tiles[0]
+        if self.to == address:
+            return as_scalar.AsScalar(x.element.name)
         if wire_levels(x):
             return super().unit(lanes, tiles, without_stops)
         assert x.cols.static is not None

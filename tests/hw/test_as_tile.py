@@ -12,7 +12,7 @@ from seeds import some_slow
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
-from stepgen.hw.units.as_flag.params import AsFlag
+from stepgen.hw.units.as_scalar.params import AsScalar
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.ir.errors import StepError
 from stepgen.semantics import numbers
@@ -62,7 +62,7 @@ def test_flags_become_tiles_of_flags_and_back(seed):
     tiled = Channel("x" if back else "y", LANES, 1, rank + 2, depths[not back], 0, "bool", 1)
     single, tiles = to_beats(flags, rank, bool), to_beats(rows, rank + 2, bool)
     if back:
-        design, given, due = lone(AsFlag(), [tiled], [flat]), tiles, single
+        design, given, due = lone(AsScalar(), [tiled], [flat]), tiles, single
     else:
         design, given, due = lone(AsTile("bool", "bool", 1), [flat], [tiled]), single, tiles
     verify(design, {"s_x": given}, {"d_y": due}, draw.stalls(design))
@@ -79,7 +79,7 @@ def test_flags_become_tiles_of_flags_and_back(seed):
 )
 def test_larger_tiles_are_no_flags(x, wrong):
     """Types rule it out, so the stream is given to the circuit alone."""
-    design = lone(AsFlag(), [Channel("x", 2, 1, 2)], [Channel("y", 1, 1, 0)])
+    design = lone(AsScalar(), [Channel("x", 2, 1, 2)], [Channel("y", 1, 1, 0)])
     assert raises_error(design, {"s_x": beats(x, 2, bool)}, limit=40) is wrong
 
 

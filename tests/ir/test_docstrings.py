@@ -105,7 +105,7 @@ def test_a_function_says_which_elements_it_takes(name: str) -> None:
     given = REQUIRED.get(name, {"c": 1} if "c" in inspect.signature(kind).parameters else {})
     for element in ELEMENTS.values():
         g = sg.Graph()
-        rows = 1 if name.startswith(("top_k", "as_selector", "compare")) else 3
+        rows = 1 if name.startswith(("top_k", "as_selector", "compare", "arg")) else 3
         cols = 2 if name == "rotate_pairs" else 1
         xs = [g.input(f"x{i}", element[rows, cols], (2,)) for i in range(kind.arity)]
         try:

@@ -281,7 +281,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _x(_g(), 4).map(fn.as_selector()),
-        "map: as_selector(otherwise=False) works on bool, not on int8 1x8",
+        "map: as_selector(otherwise=False) works on bool, address, not on int8 1x8",
     ),
     (
         lambda: _x(_g(), 4).map(fn.as_flags()),
@@ -399,8 +399,35 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "map: argmax(to=address) needs rows of a static length, at least 1, not int8 1xM",
     ),
     (
-        lambda: fn.argmax("int8"),
+        lambda: fn.argmax(sg.int8),
         "argmax: it makes address or int32, not int8",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.f32[1, 1]).map(fn.convert("address")),
+        "map: convert(to=address) makes addresses of one integer, such as int32 1x1, not of f32 "
+        "1x1",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=ADDRESS).map(fn.as_selector()),
+        "map: as_selector(otherwise=False) takes address 1x1, so it needs consumers=..., their "
+        "number",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.bool_[1, 3]).map(fn.as_selector(consumers=3)),
+        "map: as_selector(otherwise=False, consumers=3) takes bool 1x3, a consumer for each flag: "
+        "leave out consumers",
+    ),
+    (
+        lambda: _x(_g(), 4, tile=sg.address[1, 2]).map(fn.as_selector(consumers=3)),
+        "map: as_selector(otherwise=False, consumers=3) needs address 1x1, not address 1x2",
+    ),
+    (
+        lambda: fn.as_selector(otherwise=True, consumers=2),
+        "as_selector: an address always names a consumer: otherwise is for flags",
+    ),
+    (
+        lambda: fn.as_selector(consumers=0),
+        "as_selector: there are 1 to 16384 consumers, not 0",
     ),
     (
         lambda: _x(_g(), 4, tile=ADDRESS).map(fn.scale(-2)),

@@ -353,6 +353,8 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.sub(), [sg.address[1, 1], sg.address[1, 1]], "address 1x1", "1"),
     (fn.offset(-3), [sg.address[1, 1]], "address 1x1", "1"),
     (fn.scale(8), [sg.address[1, 3]], "address 1x3", "3"),
+    (fn.as_selector(consumers=4), [sg.address[1, 1]], "selector 1 of 4", "0"),
+    (fn.convert("address"), [sg.int8[1, 1]], "address 1x1", "1"),
     (fn.argmax(), [sg.f32[1, 8]], "address 1x1", "8"),
     (fn.argmin("int32"), [sg.int8["M", 8]], "int32 Mx1", "8*M"),
     (fn.as_flags(), [sg.Selector(3, hot=1)], "bool 1x3", "0"),

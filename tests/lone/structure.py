@@ -8,13 +8,14 @@ from drawn import LANES, Draw, blank_lanes, to_beats
 from lone.case import OUTER, ROWS, Case, alone, bits, extents, tiles
 
 from stepgen.hw.design.pace import Extent
-from stepgen.hw.units.as_flag.params import AsFlag
+from stepgen.hw.units.as_scalar.params import AsScalar
 from stepgen.hw.units.as_selector.params import AsSelector
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.hw.units.calculate.params import Calculate
 from stepgen.hw.units.cap.params import Cap
 from stepgen.hw.units.concat.params import Concat
 from stepgen.hw.units.count.params import Count
+from stepgen.hw.units.decode.params import Decode
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.expand.params import Expand
 from stepgen.hw.units.flatten.params import Flatten
@@ -140,10 +141,10 @@ def count(draw: Draw) -> Case:
     return alone(params, {"x": x}, {"y": made}, formats={"y": (1, 8)})
 
 
-def as_flag(draw: Draw) -> Case:
+def as_scalar(draw: Draw) -> Case:
     beats, dims = tiles(draw, OUTER, OUTER, rows=(1,), slices=1)
     formats = {"x": (LANES, 1), "y": (1, 1)}
-    return alone(AsFlag(), {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
+    return alone(AsScalar(), {"x": (beats, dims)}, {"y": dims[2:]}, formats=formats)
 
 
 def as_selector(draw: Draw) -> Case:
@@ -165,6 +166,12 @@ def calculate(draw: Draw) -> Case:
     given = {"x": x, "other": x}
     made = alone(Calculate("sum", (1, 1)), given, {"y": x[1]}, formats=formats)
     return replace(made, together=True)
+
+
+def decode(draw: Draw) -> Case:
+    nested = draw.nested([OUTER, OUTER], lambda: draw.rng.integers(0, 3, 1))
+    x = to_beats(nested, 1, np.uint64), extents(0, OUTER, OUTER)
+    return alone(Decode(3), {"x": x}, {"y": x[1]}, formats={"x": (1, 8), "y": (3, 1)})
 
 
 def logic(draw: Draw) -> Case:

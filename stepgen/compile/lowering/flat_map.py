@@ -1,6 +1,6 @@
 """FlatMap becomes the units of its function, one behind the other, and for padding `drop`."""
 
-from ...hw.units.as_flag.params import AsFlag
+from ...hw.units.as_scalar.params import AsScalar
 from ...hw.units.drop.params import Drop
 from ...ir.dtypes import FLAG
 from ...ir.stream import Node
@@ -23,7 +23,7 @@ class FlatMapCircuit(Circuit):
                 raise to.fail(
                     node, f"single flags, such as {x.name}, are dropped by no circuit yet"
                 )
-            units = [AS_TILE, *units, AsFlag()]
+            units = [AS_TILE, *units, AsScalar()]
         if len(node.inputs) > 1:
             add_chain(node, to, [*units, Drop(hold=y.rank > 0)], y, flags=to.input(node, 1))
         else:

@@ -166,8 +166,13 @@ class Addressed(Bounded):
             if self.number(0, 1):
                 return x.accum(fn(sg.int32), rank=rank)
             return x.accum(fn(), rank=rank).map(sg.fn.convert(self.pick(*NUMBERS)))
+        numbered = x.map(fn(sg.int32)).map(sg.fn.convert(sg.address))
+        at = x.map(fn()) if self.number(0, 1) else numbered
+        if self.number(0, 1):
+            chosen = at.map(sg.fn.as_selector(consumers=columns_of(x)))
+            return chosen.map(sg.fn.as_flags()).map(sg.fn.convert(self.pick(*NUMBERS)))
         tensor = self.graph.tensor(name, (columns_of(x), self.columns()), sg.int8)
-        return sg.random_offchip_load(x.map(fn()), tensor, tile=(1, tensor.shape[1]))
+        return sg.random_offchip_load(at, tensor, tile=(1, tensor.shape[1]))
 
     def step_rows(self, x: Stream, name: str) -> Stream:
         """Rows of addresses, computed together."""

@@ -1,4 +1,4 @@
-"""Cycle model of as_flag: each beat passes, two levels lower."""
+"""Cycle model of as_scalar: each beat passes, two levels lower."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ....timing.kernel import (
     stop_of,
 )
 from ...design.table import Unit
-from .params import AsFlag
+from .params import AsScalar
 
 P = record("x", "y", "next")
 
@@ -42,8 +42,8 @@ def convert(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(unit: Unit, params: AsFlag, layout: DesignLayout) -> None:
-    """One actor; the flags are given, as those of an input are."""
+def build(unit: Unit, params: AsScalar, layout: DesignLayout) -> None:
+    """One actor; what it makes is given, as the contents of an input are."""
     x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
     own = packed(P, x=x, y=y, next=layout.decided(unit))
     layout.actor(unit.name, "convert", convert, own, reads=[x], writes=[y])
