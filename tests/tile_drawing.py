@@ -379,13 +379,12 @@ class TileProgram(Program):
         return x
 
     def step_located(self, x: Stream, name: str) -> Stream:
-        """Where the largest of a row, or of a chunk of rows, is: as a number, or what it names."""
+        """Where the largest of a row, or of a chunk of rows, is: as numbers and as addresses."""
         fn = self.pick(sg.fn.argmax, sg.fn.argmin)
         rows = self.beside(f"{name}_rows", sg.Tile(1, self.number(1, 5), x.dtype.element), x)
         self.keep(x.map(fn(sg.int32)), f"{name}_numbers")
-        self.keep(self.look_up(rows.map(fn()), name), f"{name}_found")
-        numbers = rows.map(fn(sg.int32)).map(sg.fn.convert(sg.address))
-        self.keep(self.look_up(numbers, f"{name}_number"), f"{name}_found_again")
+        at = self.pick(rows.map(fn()), rows.map(fn(sg.int32)).map(sg.fn.convert(sg.address)))
+        self.keep(at.map(sg.fn.convert(sg.f32)), f"{name}_of_rows")
         deep = self.input(f"{name}_deep", rows.dtype, [self.number(1, 3), self.number(1, 3)])
         self.keep(deep.accum(fn(), rank=self.number(1, 1)), f"{name}_of_all")
         return x

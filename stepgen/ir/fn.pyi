@@ -83,21 +83,24 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def as_selector(self, otherwise: bool = False) -> Function:
+    def as_selector(self, otherwise: bool = False, consumers: int | None = None) -> Function:
         """Flags ``[1, C]`` -> a selector over C consumers: consumer j is chosen where flag j is set.
 
         So comparisons route elements. A selector may choose none, which drops an element, or several.
+        Of an address ``[1, 1]`` the consumer of that number is chosen, such as what `argmax` found.
 
         Parameters
         ----------
         otherwise : bool
             Whether there is one consumer more, the last one, which is chosen where no flag is set: of a
             single flag consumer 0 gets the elements for which it is set, and consumer 1 the others.
+        consumers : int, optional
+            Their number, which addresses need and flags tell themselves.
 
         Returns
         -------
         Function
-            For Map, of tiles of bool.
+            For Map, of tiles of bool or address.
 
         Raises
         ------
@@ -170,10 +173,11 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def convert(self, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32']) -> Function:
+    def convert(self, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32', 'address']) -> Function:
         """Each number as one of another type: the nearest, ties to even, integers saturate.
 
-        A NaN becomes 0 as an integer.
+        A NaN becomes 0 as an integer. A single integer can become an address, of which it must be one:
+        at least 0.
 
         Parameters
         ----------

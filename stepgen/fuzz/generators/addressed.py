@@ -166,8 +166,8 @@ class Addressed(Bounded):
             if self.number(0, 1):
                 return x.accum(fn(sg.int32), rank=rank)
             return x.accum(fn(), rank=rank).map(sg.fn.convert(self.pick(*NUMBERS)))
-        numbered = x.map(fn(sg.int32)).map(sg.fn.convert(sg.address))
-        at = x.map(fn()) if self.number(0, 1) else numbered
+        way = fn(sg.int32) if (converts := self.number(0, 1)) else fn()
+        at = x.map(way).map(sg.fn.convert(sg.address)) if converts else x.map(way)
         if self.number(0, 1):
             chosen = at.map(sg.fn.as_selector(consumers=columns_of(x)))
             return chosen.map(sg.fn.as_flags()).map(sg.fn.convert(self.pick(*NUMBERS)))

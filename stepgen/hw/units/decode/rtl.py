@@ -24,6 +24,7 @@ class DecodeCore(UnitCore):
         m = Module()
         x, y, bits = self.x, self.y, self.params.bits
         number = x.payload.data[: self.channels["x"].bits]
+        place = number[: max(1, (bits - 1).bit_length())]
         is_value, wrong, fire = Signal(), Signal(), Signal()
         m.d.comb += [
             is_value.eq(x.payload.kind == VALUE),
@@ -36,7 +37,7 @@ class DecodeCore(UnitCore):
             y.payload.data.eq(
                 Mux(
                     is_value,
-                    Cat(number == n for n in range(bits)),
+                    Cat(place == n for n in range(bits)),
                     x.payload.data[: len(x.payload.stop)],
                 )
             ),
