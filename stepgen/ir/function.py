@@ -113,11 +113,8 @@ class Function(ABC):
     def calculation(self, *types: DataType) -> tuple[str, int | None] | None:
         """What it computes of single addresses, for operands of types; None of all others.
 
-        Returns
-        -------
-        tuple or None
-            The name of an operation of `stepgen.timing.addresses`, and the second operand if that
-            is a parameter.
+        It is the name of an operation of `stepgen.timing.addresses`, and the second operand if that
+        is a parameter.
         """
         return None
 
