@@ -174,7 +174,7 @@ class AsSelector(Mapped):
         if self.consumers is not None:
             if x[0, 0] >= self.consumers:
                 raise StepError(f"{self} gets the address {x[0, 0]}, a consumer that is not there")
-            return np.arange(self.consumers) == int(x[0, 0])
+            return np.asarray(np.arange(self.consumers) == int(x[0, 0]))
         flags = x[0]
         return np.append(flags, not flags.any()) if self.otherwise else flags.copy()
 

@@ -73,7 +73,7 @@ class _Place(Mapped, Folded, abstract=True):
 
     def compute(self, at: Setting, x: Array) -> Array:
         """The first of the best in each row."""
-        return np.argmin(self._falling(x), axis=1)[:, None].astype(at.dtype)
+        return np.asarray(np.argmin(self._falling(x), axis=1)[:, None], at.dtype)
 
     def start(self, at: Setting, rows: int, cols: int, init: float | None) -> Any:
         """Elements that have passed, the best key and its place: nothing yet."""

@@ -302,6 +302,8 @@ def test_functions(name: str) -> None:
     fields = [f.name for f in dataclasses.fields(kind)]
     own = {"compare": "lt", "retile_streamify": "row"} | {"top_k": 1, "top_k_scores": 1}
     to = sg.int16 if name.startswith("requantize") else sg.f32
+    if name.startswith("arg"):
+        to = sg.int32
     given = {f: to if f == "to" else own.get(name, VALID.get(hints[f])) for f in fields}
     if name == "compare":  # its number stands for an operand
         given = {"op": "lt", "c": None}
