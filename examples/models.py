@@ -57,8 +57,8 @@ def gemma3(
     """Layers that look back 16 tokens, each second one further; scaled embeddings, more norms."""
     windows = {"sliding_window": 16, "sliding_window_pattern": 2}
     more = {"query_pre_attn_scalar": width // 4, "hidden_activation": "gelu_pytorch_tanh"}
-    told = _config("gemma3_text", layers, width, vocabulary, **windows, **more)
-    return sg.frontend.from_config({**told, "tie_word_embeddings": True}, seed)
+    made = _config("gemma3_text", layers, width, vocabulary, **windows, **more)
+    return sg.frontend.from_config({**made, "tie_word_embeddings": True}, seed)
 
 
 def mixtral(
@@ -74,5 +74,5 @@ def qwen3_moe(
 ) -> sg.frontend.Model:
     """Qwen3 with a mixture of experts whose weights add up to one."""
     more = {"num_experts": experts, "num_experts_per_tok": 2, "moe_intermediate_size": width}
-    told = _config("qwen3_moe", layers, width, vocabulary, **more, norm_topk_prob=True)
-    return sg.frontend.from_config(told, seed)
+    made = _config("qwen3_moe", layers, width, vocabulary, **more, norm_topk_prob=True)
+    return sg.frontend.from_config(made, seed)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def is_model(program: ProgramOptions) -> bool:
     """Whether a program is a file with a model."""
-    return program.program.endswith(".stepgen")
+    from stepgen.program.models import is_model as named
+
+    return named(program.program)
 
 
 def is_lowered(program: ProgramOptions) -> bool:
@@ -28,7 +30,7 @@ def is_lowered(program: ProgramOptions) -> bool:
 
 def show(program: ProgramOptions, *, json: bool) -> None:
     """Print the layers of a model."""
-    from stepgen.frontend.files import load
+    from stepgen.program.models import load
     from stepgen.report import console, models
 
     model = load(program.program)
@@ -51,7 +53,7 @@ def run(
     import numpy as np
 
     from stepgen.frontend.drawing import drawn
-    from stepgen.frontend.files import load
+    from stepgen.program.models import load
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 

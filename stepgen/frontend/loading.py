@@ -77,10 +77,10 @@ def from_config(config: str | Path | dict[str, Any], seed: int = 0) -> Model:
 def family_of(source: Source) -> Model:
     """The model of a config, by its family."""
     config, known = source.config, families()
-    told = config.data.get("model_type")
-    if not isinstance(told, str) or told not in known:
+    kind = config.data.get("model_type")
+    if not isinstance(kind, str) or kind not in known:
         raise StepError(
-            f"{config.place}: models of type {shown(told)} are not known, those are "
+            f"{config.place}: models of type {shown(kind)} are not known, those are "
             f"{', '.join(known)}; sg.frontend.from_torch imports modules"
         )
-    return known[told](source).build()
+    return known[kind](source).build()

@@ -16,9 +16,31 @@ from .settings import bind
 
 if TYPE_CHECKING:
     from ..frontend import Decoder
+    from ..frontend.model import Model
 
 SUFFIX = ".stepgen"
 """Of files with a model."""
+
+CONFIG = "config.json"
+"""How files end whose model has random weights."""
+
+
+def is_model(spec: str) -> bool:
+    """Whether a text names a file with a model, or with the config of one."""
+    return spec.endswith((SUFFIX, CONFIG))
+
+
+def load(spec: str) -> Model:
+    """The model of a file.
+
+    Raises
+    ------
+    StepError
+        If it has none.
+    """
+    from ..frontend import files, from_config
+
+    return from_config(spec) if spec.endswith(CONFIG) else files.load(spec)
 
 
 @dataclass(frozen=True)
@@ -71,7 +93,7 @@ def lowered(
     Parameters
     ----------
     spec : str
-        A ``.stepgen`` file.
+        A ``.stepgen`` file, or a config.
     settings : mapping of str to str
         Parameters, as texts.
     inputs : Path or None
@@ -91,10 +113,10 @@ def lowered(
     StepError
         If the file has no model, the model can't be lowered, or inputs do not fit.
     """
-    from ..frontend import caches, drawing, files, lowering
+    from ..frontend import caches, drawing, lowering
     from ..frontend.kind import TOKENS
 
-    model = files.load(spec)
+    model = load(spec)
     asked = parameters(**bind(parameters, settings, {}, spec))
     filled = asked.pop("filled")
     graph, weights = placed(spec, lambda: lowering.lower(model, **asked, data=tensors))
@@ -126,7 +148,7 @@ def decoder(spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
     Parameters
     ----------
     spec : str
-        A ``.stepgen`` file.
+        A ``.stepgen`` file, or a config.
     settings : mapping of str to str
         Parameters, as texts.
     lanes : int
@@ -137,9 +159,9 @@ def decoder(spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
     StepError
         If the file has no model, or none that decodes.
     """
-    from ..frontend import Decoder, files, lowering
+    from ..frontend import Decoder, lowering
 
-    model = files.load(spec)
+    model = load(spec)
     asked = parameters(**bind(parameters, settings, {}, spec))
     if lowering.phase_of(model, asked.pop("phase")) != "decode":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")

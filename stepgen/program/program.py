@@ -132,16 +132,16 @@ def load(
         _take_nothing(spec, "design", settings or {}, traces)
         folder = design_folder.read(place)
         return complete(folder.graph, folder.inputs, spec, folder.manifest.design)
-    if spec.endswith(".json"):
-        _take_nothing(spec, "graph", settings or {}, traces)
-        return complete(text.load(spec), {}, Path(spec).name)
-    if spec.endswith(models.SUFFIX):
+    if models.is_model(spec):
         _take_nothing(spec, "model", {}, traces)
         lowered = models.lowered(
             spec, settings or {}, inputs, seed, dims or {}, draw=draw, tensors=tensors
         )
         every = {**lowered.given, **lowered.drawn}
         return Program(lowered.graph, every, Path(spec).name, frozenset(lowered.given))
+    if spec.endswith(".json"):
+        _take_nothing(spec, "graph", settings or {}, traces)
+        return complete(text.load(spec), {}, Path(spec).name)
     made, name = call(spec, settings or {}, traces, seed=seed, data=tensors)
     graph, own = _split(made, name)
     return complete(graph, own, name)

@@ -62,8 +62,8 @@ class OnnxFile:
         except OSError as error:
             raise StepError(f"{self.path} can't be read: {error.strerror or error}") from None
         except Exception as error:  # of protobuf and of the checker, which name no common base
-            told = " ".join(str(error).split())[:200]
-            raise StepError(f"{self.path} is no valid ONNX file: {told}") from None
+            reason = " ".join(str(error).split())[:200]
+            raise StepError(f"{self.path} is no valid ONNX file: {reason}") from None
         return found
 
     def _name_tokens(self, x: Any) -> None:

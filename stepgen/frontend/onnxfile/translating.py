@@ -102,9 +102,11 @@ class Translator:
 
     def _path(self, node: Any) -> str:
         """The module that a node comes from, as exporters tell it, or by its weights or name."""
-        told = next((p.value for p in node.metadata_props if p.key == "namespace"), "")
-        if told.count("/") > 1:  # ": package.Model/layers.0: package.Block/add: aten.add.Tensor"
-            scope: str = told.split("/")[-2].partition(":")[0]
+        settings = next((p.value for p in node.metadata_props if p.key == "namespace"), "")
+        if (
+            settings.count("/") > 1
+        ):  # ": package.Model/layers.0: package.Block/add: aten.add.Tensor"
+            scope: str = settings.split("/")[-2].partition(":")[0]
             return scope
         for name in node.input:
             module, dot, _ = str(name).rpartition(".")
@@ -154,18 +156,18 @@ class Translator:
         return Val(self._add(node, Embedding(), x, table=table), (table.shape[1],))
 
     def _on_Gemm(self, node: Any) -> Val:
-        told = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0, **_attributes(node)}
+        settings = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0, **_attributes(node)}
         weight = self._constant(node.input[1])
         bias = self._constant(node.input[2]) if len(node.input) > 2 else None
-        if weight is None or told["transA"] or (len(node.input) > 2 and bias is None):
+        if weight is None or settings["transA"] or (len(node.input) > 2 and bias is None):
             raise self._fail(
                 node, "only a constant matrix is multiplied with, and a constant added"
             )
-        weight = weight.T if told["transB"] else weight
-        if told["alpha"] != 1:
-            weight = weight * np.float32(told["alpha"])
-        if bias is not None and told["beta"] != 1:
-            bias = bias * np.float32(told["beta"])
+        weight = weight.T if settings["transB"] else weight
+        if settings["alpha"] != 1:
+            weight = weight * np.float32(settings["alpha"])
+        if bias is not None and settings["beta"] != 1:
+            bias = bias * np.float32(settings["beta"])
         return self._linear(node, self.value(node.input[0]), weight, bias)
 
     def _on_MatMul(self, node: Any) -> Val:
@@ -200,11 +202,11 @@ class Translator:
         return self._norm(node, "rms", 1e-5)
 
     def _norm(self, node: Any, how: Literal["layer", "rms"], eps: float) -> Val:
-        x, told = self.value(node.input[0]), _attributes(node)
+        x, settings = self.value(node.input[0]), _attributes(node)
         weight, bias = (self._constant(name) for name in [*node.input[1:3], ""][:2])
         if len(x.features) != 1 or (weight is not None and weight.shape != x.features):
             raise self._fail(node, "norms are of the last dim")
-        kind = Norm(how, float(told.get("epsilon", eps)))
+        kind = Norm(how, float(settings.get("epsilon", eps)))
         return replace(x, handle=self._add(node, kind, x, weight=weight, bias=bias), linear=None)
 
     def _on_BatchNormalization(self, node: Any) -> Val:
