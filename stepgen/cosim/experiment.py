@@ -20,6 +20,7 @@ from ..emit.kernels import kernel_files
 from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
+from ..hw.units.split_lanes.params import SplitLanes
 from ..ir.arguments import take_fields
 from ..ir.dtypes import address
 from ..ir.errors import StepError
@@ -393,7 +394,13 @@ def simulate(
     simulation: Simulation | FourState
     if four_state:
         simulation = icarus.build(
-            outside, text, design.channels, kernels=kernels, opt=opt, progress=progress
+            outside,
+            text,
+            design.channels,
+            counted=[unit.inputs["x"] for unit in design.of_kind(SplitLanes)],
+            kernels=kernels,
+            opt=opt,
+            progress=progress,
         )
     else:
         simulation = build(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -106,6 +106,7 @@ def build(
     verilog: str,
     channels: Sequence[Channel] = (),
     *,
+    counted: Collection[str] = (),
     kernels: Mapping[str, str] | None = None,
     opt: str = FAST_BUILD,
     progress: Progress = quiet,
@@ -119,6 +120,8 @@ def build(
         The design, without initial values.
     channels : sequence of Channel
         Its channels, which are watched at both ends.
+    counted : collection of str
+        Those whose beats say in a last lane how many elements they lack, which are undefined.
     kernels : mapping of str to str, optional
         Files of its Verilog kernels.
     opt : str
@@ -132,7 +135,7 @@ def build(
     """
     tool = find("iverilog")
     sim = shipped("sim/verilator")
-    wires = watched(interface, channels)
+    wires = watched(interface, channels, counted)
     files = {
         "four_state.sv": render("four_state.sv.j2", interface, watched=wires),
         "design.v": for_icarus(verilog),
@@ -199,7 +202,9 @@ def for_icarus(verilog: str) -> str:
     return _READ.sub(at_a_wire, _WRITE.sub(watched, verilog))
 
 
-def watched(interface: Interface, channels: Sequence[Channel]) -> list[Watched]:
+def watched(
+    interface: Interface, channels: Sequence[Channel], counted: Collection[str]
+) -> list[Watched]:
     """All wires that may not be X: of the registers, memory bus, ports and channels."""
     state = ("running", "cycle", "done", "error")
     made = [Watched("the design", tuple((name, f"{_BENCH}.{name}") for name in state))]
@@ -209,7 +214,7 @@ def watched(interface: Interface, channels: Sequence[Channel]) -> list[Watched]:
         bits, data = interface.memory.address_bits, interface.memory.data_bits
         made += _bus("memory bus", "mem", Axi4(bits, data), by_master=True)
     made += [_port(port) for port in interface.ports]
-    return made + [_end(c, side) for c in channels for side in ("tail", "head")]
+    return made + [_end(c, side, c.name in counted) for c in channels for side in ("tail", "head")]
 
 
 def _bus(where: str, prefix: str, bus: Bus, *, by_master: bool) -> list[Watched]:
@@ -241,10 +246,10 @@ def _port(port: StreamPort) -> Watched:
     return Watched(f"port {port.name}", (("valid", valid),), valid, fields=fields)
 
 
-def _end(channel: Channel, side: str) -> Watched:
+def _end(channel: Channel, side: str, counted: bool) -> Watched:
     fifo = f"{_BENCH}.dut.accelerator.\\fifo_{channel.name} "
     stream = f"{fifo}.{'w' if side == 'tail' else 'r'}__"
-    fields = _fields(channel, f"{stream}payload")
+    fields = _fields(channel, f"{stream}payload", counted)
     return Watched(
         f"channel {channel.name}, its {side}",
         (("valid", f"{stream}valid"), ("ready", f"{stream}ready")),
@@ -256,8 +261,8 @@ def _end(channel: Channel, side: str) -> Watched:
     )
 
 
-def _fields(form: Channel | StreamPort, payload: str) -> Wires:
-    """The fields of a beat; padding behind the end of a row means nothing."""
+def _fields(form: Channel | StreamPort, payload: str, counted: bool = False) -> Wires:
+    """The fields of a beat; padding behind the end of a row, and what it lacks, mean nothing."""
     raw = form.raw if isinstance(form, StreamPort) else form.rank is None
     width, stop, lanes, bits = form.width, form.stop_bits, form.lanes, form.bits
     if raw:
@@ -270,6 +275,11 @@ def _fields(form: Channel | StreamPort, payload: str) -> Wires:
         wire = f"{payload}[{at + size - 1}:{at}]"
         if form.tail and name in padding:
             wire = f"({ends}) ? {size}'d0 : {wire}"
+        if counted and name.startswith("lane") and name != f"lane {lanes - 1}":
+            end = width - bits  # of the lanes before the one that counts
+            lane = (at - KIND_BITS - stop) // bits
+            lacks = f"{payload}[{width - 1}:{end}] >= {lanes - 1 - lane}"
+            wire = f"({lacks}) ? {size}'d0 : {wire}"
         if size:
             fields.append((f"{name} of a beat", wire))
         at += size

@@ -254,12 +254,12 @@ def test_test(stepgen, here):
 
 
 def test_the_judge_does_not_compare_times(stepgen, monkeypatch):
-    def judge(self, folder, *, driver, **_):
+    def judge(experiments, folder, *, driver, **_):
         outcome = SimpleNamespace(faults=[], cycles=9, seconds=0.1, good=True)
         compared = dict.fromkeys(("values", "cycles", "memory", "counters"), 3)
-        return experiment.Verdict(outcome, self.prediction, compared, 0.0)
+        return [experiment.Verdict(outcome, one.prediction, compared, 0.0) for one in experiments]
 
-    monkeypatch.setattr(experiment.Experiment, "test", judge)
+    monkeypatch.setattr(experiment, "simulate", judge)
     said = stepgen("test p.py:layer --driver judge")
     assert "cycles           9 in the RTL, not compared" in said.out
     assert "counters" not in said.out
@@ -268,13 +268,14 @@ def test_the_judge_does_not_compare_times(stepgen, monkeypatch):
 
 
 def test_test_fails_with_exit_code_1(stepgen, monkeypatch):
-    def differ(self, folder, **_):
+    def differ(experiments, folder, **_):
         outcome = SimpleNamespace(
             faults=["channel x: beat 0 was pushed in cycle 2"], cycles=9, seconds=0.1, good=False
         )
-        return experiment.Verdict(outcome, self.prediction, {"values": 3}, 0.0)
+        compared = {"values": 3}
+        return [experiment.Verdict(outcome, one.prediction, compared, 0.0) for one in experiments]
 
-    monkeypatch.setattr(experiment.Experiment, "test", differ)
+    monkeypatch.setattr(experiment, "simulate", differ)
     said = stepgen("test p.py:layer")
     assert said.code == 1
     assert "differs\n  channel x: beat 0 was pushed in cycle 2\n" in said.out

@@ -80,11 +80,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) ->
     assert frontend.load("b.stepgen") == models.llama(4)
     capsys.readouterr()
     # A config is a program, as the file that would be imported.
-    assert execute("simulate config.json --set cache=8 --json".split()) == 0
+    assert execute(["simulate", "config.json", "--set", "cache=8", "--json"]) == 0
     direct = json.loads(capsys.readouterr().out)
-    assert execute("import config.json -o c.stepgen".split()) == 0
+    assert execute(["import", "config.json", "-o", "c.stepgen"]) == 0
     capsys.readouterr()
-    assert execute("simulate c.stepgen --set cache=8 --json".split()) == 0
+    assert execute(["simulate", "c.stepgen", "--set", "cache=8", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cycles"] == direct["cycles"]
     for line, sentence in (
         ("import config.json --set layers=3", "config.json has no parameter 'layers', it has seed"),
