@@ -1,14 +1,17 @@
-"""(m) Language models of full size: one token, behind 200 others."""
+"""(m) Language models: one token of full-size ones on tiles, of small ones in exact cycles."""
 
 from __future__ import annotations
 
 from time import perf_counter
 from typing import Any
 
+from examples import models
 from stepgen.compile.lower import lower as design_of
+from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import caches, from_config, lower
 from stepgen.frontend.drawing import drawn
 from stepgen.frontend.lowering import fed
+from stepgen.ir.wire import LANES
 from stepgen.program.tiles import simulate
 from stepgen.timing.tiles.machines import U55C
 
@@ -37,14 +40,19 @@ MODELS = {
 }
 
 
-def measure() -> Table:
+def measure() -> list[Table]:
+    """Both tables."""
+    return [large(), small()]
+
+
+def large() -> Table:
     """Programs of whole models with random weights, which are never read."""
     lines = []
     for name, config in MODELS.items():
         (cells, last), megabytes = apart(_measured, config)
         lines.append((name, *cells, f"{megabytes:,.0f}", *last))
     return Table(
-        "m. Language models of full size",
+        "m1. Language models of full size",
         f"One token in bf16 behind {FILLED} others, a program whose layers are a loop. From a "
         "config to the program, to the design table with 4 lanes, and the timing on tiles on the "
         "machine u55c; the share is that of the memory's bandwidth, tokens a second are at "
@@ -53,6 +61,28 @@ def measure() -> Table:
             *("model", "parameters", "operators", "program s", "table s", "MB"),
             *("simulate s", "cycles", "share", "tokens/s"),
         ),
+        lines,
+    )
+
+
+def small() -> Table:
+    """Exact cycles beside the words of the bus, which bound them."""
+    lines = []
+    for name in ("gpt2", "llama", "qwen2", "qwen3", "gemma3", "mixtral", "qwen3_moe"):
+        model = getattr(models, name)(width=64, vocabulary=97)
+        graph, known = lower(model, phase="decode", cache=32)
+        sizes = caches.sized(model, 32, None)
+        given = fed(model, drawn(model, {}, tokens=1), sizes, 9)
+        held = caches.drawn(graph, sizes, 9, seed=0)
+        one = Experiment(graph, {**known, **given, **held}, lanes=LANES)
+        words = sum(one.traffic) // one.bus.bytes
+        cycles = one.prediction.cycles
+        lines.append((name, f"{cycles:,}", f"{words:,}", f"{100 * words / cycles:.1f} %"))
+    return Table(
+        "m2. A token of small language models",
+        f"Of 2 layers, 64 columns and 97 ids, behind 9 others, in bf16 with {LANES} lanes: exact "
+        "cycles, words that move over the bus, and their share of the cycles.",
+        ("model", "cycles", "words", "share"),
         lines,
     )
 

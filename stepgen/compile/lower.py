@@ -232,7 +232,7 @@ class Lowering:
         *,
         delay: int = 0,
         tiled: bool = False,
-        lanes: int = 0,
+        lanes: int | None = None,
     ) -> str:
         """A channel between two units of one operator: as for `stream`, with other dims.
 
@@ -240,7 +240,7 @@ class Lowering:
         """
         name, rank = f"{node.name}_{label}", len(extents) - 1
         form = self.format(node, stream, tiled=tiled)
-        if lanes:
+        if lanes is not None:
             form = replace(form, lanes=lanes, tail=0)
         channel = replace(form, name=name, rank=rank, delay=delay)
         return self.add(channel, stream, extents)

@@ -9,7 +9,8 @@ from stepgen.ir.function import function_types
 
 RECIPES = (
     *("relu", "clip", "bias", "masked", "masked_columns", "kept_by_flags", "safe_softmax"),
-    *("ragged_attention", "cache_window", "masked_mean", "softmax", "routed", "grouped_weights"),
+    *("ragged_attention", "cache_window", "masked_mean", "softmax", "routed"),
+    *("expert_of_layer", "next_token", "grouped_weights"),
 )
 """The functions of ``examples/recipes.py``: what other tools have as one function."""
 

@@ -107,6 +107,15 @@ def by(what: str = "top_k", rows: int = 5, data: bool = True):
         place = sg.linear_offchip_load(at, tile=(1, 1), shape=(rows,), stride=(0,))
         v = g.tensor("v", (4, 3), sg.int32)
         z = y.map(sg.fn.add(), place.random_offchip_load(v, tile=(1, 3)))
+    elif what == "locate":
+        v = g.tensor("v", (3, 3), sg.int32)
+        z = y.map(sg.fn.add(), y.map(sg.fn.argmax()).random_offchip_load(v, tile=(1, 3)))
+    elif what == "calculate":
+        at = g.tensor("at", (1, 2), sg.address)
+        pair = sg.linear_offchip_load(at, tile=(1, 2), shape=(rows,), stride=(0,))
+        ranges = pair.map(sg.fn.at_most(2)).flat_map(sg.fn.span(2), rank=1)
+        z = ranges.random_offchip_load(g.tensor("v", (4, 3), sg.int32), tile=(1, 3))
+        g.output(y, "y")
     else:
         if what == "as_selector":
             y = y.map(sg.fn.compare("lt"), g.input("least", sg.int32[1, 3], (rows,)))
@@ -123,7 +132,7 @@ def test_data_are_drawn_where_they_decide(stepgen, here) -> None:
     """By each unit whose output no cycle model has: `run` and `test` draw them in any case."""
     (here / "d.py").write_text(DECIDED)
     deciding: set[str] = set()
-    for what in ("top_k", "as_selector", "padding", "address"):
+    for what in ("top_k", "as_selector", "padding", "address", "locate", "calculate"):
         loaded = program.load("d.py:by", {"what": what})
         one = Experiment(loaded.graph, loaded.inputs)
         deciding |= {unit.kind for unit in one.design.units if unit.params.decides}

@@ -21,15 +21,18 @@ fn = sg.fn
         (lambda: fn.compare("<"), "compare: op must be one of lt, le, eq, ne, ge, gt, not '<'"),
         (
             lambda: fn.convert("int4"),
-            "convert: to must be an element type or one of int8, int16, int32, bf16, f32, not "
-            "'int4'",
+            "convert: to must be an element type or one of int8, int16, int32, bf16, f32, "
+            "address, not 'int4'",
         ),
         (lambda: fn.requantize(to=sg.int32), "requantize: it makes int8, int16, not int32"),
         (
             lambda: fn.requantize_by("int32"),
             "requantize_by: to must be an element type or one of int8",
         ),
-        (lambda: fn.convert(sg.bool_), "convert: it makes int8, int16, int32, bf16, f32, not bool"),
+        (
+            lambda: fn.convert(sg.bool_),
+            "convert: it makes int8, int16, int32, bf16, f32, address, not bool",
+        ),
         (
             lambda: fn.retile_streamify("tile"),
             "retile_streamify: axis must be one of row, col, not 'tile'",
@@ -42,7 +45,7 @@ fn = sg.fn
             "mask_cols: value must be a number, not 'x'",
         ),
         (lambda: fn.row_broadcast(0), "row_broadcast: cols must be at least 1, not 0"),
-        (lambda: fn.matmul(1, 2), "matmul: too many positional arguments"),
+        (lambda: fn.matmul(True, 2, 3), "matmul: too many positional arguments"),
         (
             lambda: fn.matmul(depth=2),
             "matmul: got an unexpected keyword argument 'depth'",

@@ -360,6 +360,8 @@ ROW_WISE: list[tuple[Any, str, list[tuple[int, int]]]] = [
     (sg.fn.rotate_pairs(), "int8", [(5, 4)]),
     (sg.fn.running_max(1), "int8", [(5, 4)]),
     (sg.fn.shift_cols(1), "int8", [(5, 4)]),
+    (sg.fn.argmax("int32"), "int8", [(5, 4)]),
+    (sg.fn.argmin("int32"), "f32", [(5, 4)]),
     (sg.fn.logical_and(), "bool", [(5, 4), (1, 4)]),
     (sg.fn.logical_or(), "bool", [(5, 1), (5, 4)]),
     (sg.fn.logical_xor(), "bool", [(5, 4), (5, 4)]),

@@ -154,9 +154,8 @@ U55C = Machine(
     fifo_depth=8,
     tiles_in_flight=16,
 )
-"""An AMD Alveo U55C, whose cycles are of 250 MHz: 460 GB/s of HBM are 29 x 64 bytes a cycle, and of
-9,024 multipliers each of some ten matrix operators of a language model has 902. Loads whose
-addresses are known read ahead."""
+"""An AMD Alveo U55C: HBM that moves 29 x 64 bytes a cycle, and 9,024 multipliers, of which each of
+some ten matrix operators of a language model has 902. Loads with known addresses read ahead."""
 
 MACHINES = {m.name: m for m in (SDA, SDA_PUBLISHED, SDA_HBM2, SDA_DDR4, U55C)}
 """Machines by name."""
