@@ -135,7 +135,7 @@ def test_a_design_folder_is_loaded_with_the_files_that_it_needs(stepgen, forget)
     forget()
     alone = stepgen("show design --design")
     assert alone.code == 2
-    assert "there is no kind of unit 'wires', only" in alone.err
+    assert "there is no kind of unit 'wires', nearest are " in alone.err
     assert stepgen("show design --design --import own.py").code == 0
     forget()
     again = stepgen("verilog design -o design --import own.py")

@@ -151,12 +151,12 @@ def _started(folder: Path, line: str) -> tuple[int, str, str]:
 
 
 REPLACED = """
-import os, signal
+import signal
 from stepgen.cli import app
 
 def command(words):
     try:
-        os.kill(os.getpid(), signal.{name})
+        signal.raise_signal(signal.{name})  # in this thread: another would not end a pause
         signal.pause()
     except KeyboardInterrupt:
         pass

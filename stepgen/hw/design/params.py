@@ -6,6 +6,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -254,8 +255,8 @@ def params_class(kind: str) -> type[UnitParams]:
 
     load_all()
     if kind not in UnitParams.kinds:
-        known = ", ".join(sorted(UnitParams.kinds))
+        near = ", ".join(get_close_matches(str(kind), sorted(UnitParams.kinds), cutoff=0))
         raise StepError(
-            f"there is no kind of unit {shown(kind)}, only {known}; {registry.ONES_OWN}"
+            f"there is no kind of unit {shown(kind)}, nearest are {near}; {registry.ONES_OWN}"
         )
     return UnitParams.kinds[kind]
