@@ -60,7 +60,7 @@ def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set
     """A circuit in RTLIL that others instantiate, and the ports that it has got.
 
     The text of `module`: the attribute of the top, and the declarations of ports. Ports without
-    bits are none: in Verilog they would have the range [-1:0], which is two bits.
+    bits are left out: in Verilog they would have the range [-1:0], which is two bits.
     """
     text = _NO_BITS.sub(r"\1 ", module(circuit, name, platform).replace(_TOP, ""))
     own = text[text.index(f"module \\{name}\n") :]

@@ -31,7 +31,7 @@ class Decode(UnitParams):
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         x = unit.inputs["x"]
-        return {UNTOLD: f"{unit.name} gets an address of {x} that is none of {self.bits} consumers"}
+        return {UNTOLD: f"{unit.name} gets an address of {x}, but has {self.bits} consumers"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.bits < 1:

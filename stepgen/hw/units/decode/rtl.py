@@ -16,7 +16,7 @@ class DecodeCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs'; a comparator for each consumer. An
-    address that is none of a consumer raises ``error`` and stays where it is.
+    address past the last consumer raises ``error`` and stays where it is.
     Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
