@@ -16,29 +16,28 @@ from stepgen.program import program
 fn = sg.fn
 
 
-class WithoutCircuit(Unary):
-    """The cube of each number, for which nobody has written a circuit."""
-
-    def compute(self, at: Any, x: Any) -> Any:
-        return x**3
-
-
-def _stage(x: sg.Stream, kind: str) -> sg.Stream:
+def _stage(x: sg.Stream, kind: str, cube: sg.Function) -> sg.Stream:
     """Append operators to a stream; of all kinds but "square" one has no circuit."""
     if kind == "square":
         return x.map(fn.square())
     if kind == "own":
-        return x.map(WithoutCircuit(), name=f"bad{len(x.graph.nodes)}")
+        return x.map(cube, name=f"bad{len(x.graph.nodes)}")
     buffers = x.promote().bufferize(rank=1, name=f"bad{len(x.graph.nodes)}")
     return buffers.streamify().flatten(0, 1)
 
 
 @pytest.mark.parametrize("kinds", list(itertools.product(["square", "own", "store"], repeat=3)))
 def test_each_operator_without_a_circuit_is_found(kinds: tuple[str, ...]) -> None:
+    class Cube(Unary):
+        """The cube of each number, for which nobody has written a circuit."""
+
+        def compute(self, at: Any, x: Any) -> Any:
+            return x**3
+
     g = sg.Graph("p")
     x = g.input("x", sg.f32[1, 8], ("N",))
     for kind in kinds:
-        x = _stage(x, kind)
+        x = _stage(x, kind, Cube())
     g.output(x, "y")
     found = without_circuit(g)
     assert list(found) == [node.name for node in g.nodes if node.name.startswith("bad")]
