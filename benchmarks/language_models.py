@@ -55,8 +55,8 @@ def large() -> Table:
         "m1. Language models of full size",
         f"One token in bf16 behind {FILLED} others, a program whose layers are a loop. From a "
         "config to the program, to the design table with 4 lanes, and the timing on tiles on the "
-        "machine u55c; the share is that of the memory's bandwidth, tokens a second are at "
-        f"{HZ / 1e6:.0f} MHz.",
+        "machine u55c, which the first one compiles; the share is that of the memory's bandwidth, "
+        f"tokens a second are at {HZ / 1e6:.0f} MHz.",
         (
             *("model", "parameters", "operators", "program s", "table s", "MB"),
             *("simulate s", "cycles", "share", "tokens/s"),
