@@ -61,6 +61,8 @@ class Drawing:
         Whether a run may end in the error of a memory that is too small.
     chunk_rank : int
         Rank of the chunks that are routed, at most.
+    positive : set of str
+        Dims that are at least 1.
     ranges : dict of str to range
         By input, the integers that it may have, where not all are allowed.
     """
@@ -77,6 +79,7 @@ class Drawing:
         self.graph = sg.Graph(f"drawn_{seed}")
         self.inputs: dict[str, Any] = {}
         self.extents: dict[str, int] = {}
+        self.positive: set[str] = set()
         self.ranges: dict[str, range] = {}
         self.allowed: range | None = None
         self.rng = np.random.default_rng(seed)
@@ -128,6 +131,7 @@ class Drawing:
         """A dynamic or ragged dim of at least 1."""
         name = f"D{len(self.extents)}"
         self.extents[name] = min(self.bound, self.pick(1, 2, 3, 4, self.bound))
+        self.positive.add(name)
         make = sg.ragged if ragged else sg.dynamic
         free = self.unbounded and self.number(0, 3) == 0
         return make(name, bound=None if free else self.bound, positive=True)

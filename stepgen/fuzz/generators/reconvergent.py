@@ -50,8 +50,11 @@ class Bounded(Program):
         self.rng = np.random.default_rng(seed)
         full = self.number(0, 1)
         for name in self.extents:
+            least = int(name in self.positive)
             self.extents[name] = (
-                self.bound if full else min(self.bound, self.pick(0, 1, 2, 3, self.bound))
+                self.bound
+                if full
+                else min(self.bound, max(least, self.pick(0, 1, 2, 3, self.bound)))
             )
         for name, stream in self.graph.inputs.items():
             self.inputs[name] = self.contents(stream)
