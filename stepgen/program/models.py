@@ -166,9 +166,9 @@ def decoder(spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
     if lowering.phase_of(model, asked.pop("phase")) != "decode":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
     for name, alone in (("rows", 1), ("filled", None)):
-        if (told := asked.pop(name)) != alone:
+        if (given := asked.pop(name)) != alone:
             raise StepError(
                 f"{spec} decodes a text from its first token on, one in a run, so {name} can't be "
-                f"{told}"
+                f"{given}"
             )
     return placed(spec, lambda: Decoder(model, **asked, lanes=lanes))

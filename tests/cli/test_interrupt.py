@@ -152,11 +152,13 @@ def _started(folder: Path, line: str) -> tuple[int, str, str]:
 
 REPLACED = """
 import signal
+# What has started the tests may ignore it, as a shell does for what runs in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from stepgen.cli import app
 
 def command(words):
     try:
-        signal.raise_signal(signal.{name})  # in this thread: another would not end a pause
+        signal.raise_signal(signal.{name})
         signal.pause()
     except KeyboardInterrupt:
         pass
