@@ -27,7 +27,8 @@ _PARAMS = r"stepgen\.hw\.units\.\w+\.params"
 _ARITHMETIC = r"stepgen\.hw\.arithmetic\.(formulas|operations|pipeline|scaling|sums|tabulated)"
 _CORE = r"stepgen\.(ir|semantics|functions|compile|timing)"
 MAY_IMPORT = {
-    "ir": (r"stepgen\.ir",),
+    "draw": (r"stepgen\.draw",),
+    "ir": (r"stepgen\.(ir|draw)",),
     "semantics": (r"stepgen\.(ir|semantics)",),
     "functions": (r"stepgen\.(ir|semantics|functions)", r"stepgen\.hw\.design\.params", _PARAMS),
     "compile": (r"stepgen\.(ir|compile)", _TABLE, _PARAMS),

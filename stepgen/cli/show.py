@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from json import loads
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,8 @@ import click
 from stepgen.cli import models
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.outputs import Output
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
     from stepgen.hw.design.table import Design
@@ -18,11 +21,31 @@ if TYPE_CHECKING:
 
 @grouped
 @click.option("--design", is_flag=True, help="Show units and channels of the circuit, their cost.")
+@click.option(
+    "--svg",
+    type=Output(".svg"),
+    metavar="FILE.svg",
+    help="Draw the graph: operators, and streams with their types.",
+)
+@click.option(
+    "--dot", type=Output(".dot", ".gv"), metavar="FILE.dot", help="Write it for Graphviz."
+)
+@click.option("--all", "every", is_flag=True, help="Draw each of several branches that are alike.")
 @json_option
 def command(
-    program: ProgramOptions, hardware: HardwareOptions, *, design: bool, json: bool
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    *,
+    design: bool,
+    svg: Path | None,
+    dot: Path | None,
+    every: bool,
+    json: bool,
 ) -> None:
     """Print operators with their types, or the circuit's units, channels and estimated cost.
+
+    With --svg or --dot they are drawn instead; of branches that are alike, such as experts, one is
+    drawn, with their number.
 
     Of a model: its layers, with parameters, bytes and operations for one token, with as many rows
     in the caches as --set cache=N says. With --set element=bf16, or another parameter of its
@@ -30,12 +53,19 @@ def command(
     """
     if not design:
         check_unused("is for the circuit: add --design", hardware)
-    if models.is_model(program) and not design and not models.is_lowered(program):
+    drawn = svg is not None or dot is not None
+    if drawn and design:
+        raise StepError("--design prints the circuit, and --svg and --dot draw the program")
+    if not drawn:
+        check_unused("is for drawings: add --svg or --dot", "every")
+    if models.is_model(program) and not design and not drawn and not models.is_lowered(program):
         models.show(program, json=json)
         return
     loaded = program.load(draw=False, tensors=False)
     program.tell_outdated(loaded)
-    if design:
+    if drawn:
+        _draw(loaded.graph, svg, dot, every=every, json=json)
+    elif design:
         _design(hardware.experiment(loaded).design, json=json)
     elif json:
         from stepgen.ir.text import dumps
@@ -43,6 +73,33 @@ def command(
         print(dumps(loaded.graph))
     else:
         _graph(loaded.graph)
+
+
+def _draw(graph: Graph, svg: Path | None, dot: Path | None, *, every: bool, json: bool) -> None:
+    """Write the drawings that are asked for, and print where they are."""
+    from stepgen.draw import dot as dots
+    from stepgen.draw import svg as svgs
+    from stepgen.draw.layout import lay_out
+    from stepgen.ir.picture import picture
+    from stepgen.report import console
+    from stepgen.tools.atomic import atomic_file
+
+    drawn = picture(graph, every=every)
+    if dot is not None:
+        with atomic_file(dot) as place:
+            place.write_text(dots.dot(drawn), encoding="utf-8")
+    if svg is not None:
+        placed = lay_out(drawn)
+        if placed.note:
+            console.warn(placed.note)
+        with atomic_file(svg) as place:
+            place.write_text(svgs.svg(placed), encoding="utf-8")
+    files = {"svg": svg, "dot": dot}
+    if json:
+        console.show_json({"boxes": len(drawn.boxes), "files": files})
+        return
+    for path in filter(None, files.values()):
+        console.show(f"written to {path}")
 
 
 def _graph(graph: Graph) -> None:
@@ -62,7 +119,6 @@ def _graph(graph: Graph) -> None:
 def _design(table: Design, *, json: bool) -> None:
     """Print a design table, and what it takes of an FPGA by estimate."""
     from stepgen.hw.design.table import ESTIMATE
-    from stepgen.ir.errors import StepError
     from stepgen.report import console, resources
     from stepgen.synth.estimate import estimate
     from stepgen.tools import waiting

@@ -397,10 +397,15 @@ class Graph:
         return show_graph(self)
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
-        from stepgen.ir.show import graph_table
+        """A picture and a table, for notebooks."""
+        from stepgen.ir.picture import graph_html
 
-        return graph_table(self)
+        return graph_html(self)
+
+    def _repr_svg_(self) -> str:
+        from stepgen.ir.picture import graph_svg
+
+        return graph_svg(self)
 
     def __repr__(self) -> str:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"

@@ -83,6 +83,28 @@ def test_show_design(stepgen):
     assert Design.from_json(deeper.out).channel["x"].depth == 100
 
 
+def test_show_draws(stepgen, here):
+    said = stepgen("show p.py:layer --svg g.svg --dot g.dot")
+    assert (said.code, said.out) == (0, "written to g.svg\nwritten to g.dot\n")
+    assert 'data-name="partition_0"' in (here / "g.svg").read_text()
+    assert '"partition_0" -> ' in (here / "g.dot").read_text()
+
+
+def test_show_says_what_does_not_go_with_a_drawing(stepgen, here):
+    (here / "is.svg").mkdir()
+    for options, why in (
+        ("--all", "--all is for drawings: add --svg or --dot"),
+        (
+            "--svg a.svg --design",
+            "--design prints the circuit, and --svg and --dot draw the program",
+        ),
+        ("--svg is.svg", "can't write is.svg: it is a folder"),
+        ("--svg g.png", "--svg is a file that ends in .svg, not g.png"),
+    ):
+        said = stepgen(f"show p.py:layer {options}")
+        assert (said.code, said.err) == (2, f"stepgen: {why}\n")
+
+
 def test_a_saved_graph_is_a_program(stepgen, here):
     (here / "g.json").write_text(stepgen("show p.py:layer --json").out)
     assert stepgen("show g.json").out == stepgen("show p.py:layer").out

@@ -1,0 +1,107 @@
+"""A picture of a graph as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the picture.
+    lines : tuple of str
+        Its text: the first line stands out. None for a dot, where an arrow forks.
+    look : str
+        A word for how it looks, a class of its style.
+    alike : str
+        What it has in common with boxes that may be drawn as one; by default its second line.
+    tip : str
+        What a viewer shows on hovering.
+    members : tuple of str
+        The names of all boxes that it stands for; by default its own.
+    """
+
+    name: str
+    lines: tuple[str, ...] = ()
+    look: str = ""
+    alike: str = ""
+    tip: str = ""
+    members: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            object.__setattr__(self, "members", (self.name,))
+        if not self.alike:
+            object.__setattr__(self, "alike", "\n".join(self.lines[1:]))
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """One arrow.
+
+    Attributes
+    ----------
+    source, target : str
+        Names of boxes.
+    name : str
+        What it stands for, unique in the picture.
+    lines : tuple of str
+        Its label.
+    alike : str
+        As for a box; by default its label.
+    tip : str
+        What a viewer shows on hovering.
+    back : bool
+        Whether it closes a cycle, and so has no say in which box is above which.
+    members : tuple of str
+        The names of all arrows that it stands for; by default its own.
+    """
+
+    source: str
+    target: str
+    name: str
+    lines: tuple[str, ...] = ()
+    alike: str = ""
+    tip: str = ""
+    back: bool = False
+    members: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            object.__setattr__(self, "members", (self.name,))
+        if not self.alike:
+            object.__setattr__(self, "alike", "\n".join(self.lines))
+
+
+@dataclass(frozen=True)
+class Group:
+    """A frame around boxes.
+
+    Attributes
+    ----------
+    label : str
+        What stands at its edge.
+    boxes : tuple of str
+        Names of all boxes in it, also of those in groups within it.
+    copies : int
+        Number of alike branches that it stands for; 1 for a plain frame.
+    """
+
+    label: str
+    boxes: tuple[str, ...]
+    copies: int = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Boxes, arrows between them, and groups, which lie within or outside each other."""
+
+    title: str
+    boxes: Sequence[Box]
+    arrows: Sequence[Arrow]
+    groups: Sequence[Group] = ()
