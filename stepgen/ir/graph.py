@@ -402,11 +402,6 @@ class Graph:
 
         return graph_html(self)
 
-    def _repr_svg_(self) -> str:
-        from stepgen.ir.picture import graph_svg
-
-        return graph_svg(self)
-
     def __repr__(self) -> str:
         return f"Graph({self.name}, {len(self.nodes)} nodes)"
 
