@@ -191,11 +191,11 @@ MAY_NAME_OPERATORS = ("compile/transforms/", "ir/ops/")
 """Transforms look for patterns of operators, and an operator may be made for another one."""
 
 MAY_NAME_FUNCTIONS = (
-    *("functions/", "semantics/tables.py", "hw/arithmetic/"),
+    *("functions/", "semantics/tables.py", "hw/arithmetic/", "ir/ops/"),
     "timing/tiles/machines.py",
 )
-"""Tables and circuits are of arithmetic, not of what a program applies; a machine is described by
-names."""
+"""Tables and circuits are of arithmetic, not of what a program applies; parameters of operators may
+have names of functions; a machine is described by names."""
 
 
 def named(text: str, attribute: str, known: Collection[str]) -> list[str]:

@@ -198,7 +198,8 @@ class Reader:
     def _affine(self, m, go):
         """The place of a word, whether it is the last, and whether and how a tile ends."""
         reading = self.reading
-        place = Signal(self.params.offset_bits)
+        start = reading.offset * reading.tile
+        place = Signal(self.params.offset_bits, init=start)
         _, full = counter(m, go, reading.tile)
         ends, wraps, back = [full], 0, reading.tile - 1
         jump, stop = Const(1), Const(0)
@@ -212,7 +213,7 @@ class Reader:
             ends.append(ends[-1] & wraps)
         last = ends[-1]
         with m.If(go):
-            m.d.sync += place.eq(Mux(last, 0, (place + jump)[: len(place)]))
+            m.d.sync += place.eq(Mux(last, start, (place + jump)[: len(place)]))
         return place, last, (full & ~last, stop)
 
 

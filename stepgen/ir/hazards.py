@@ -9,7 +9,7 @@ from math import gcd, prod
 import networkx as nx
 import numpy as np
 
-from stepgen.ir.affine import affine
+from stepgen.ir.affine import affine, reading
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
@@ -86,7 +86,7 @@ class Hazards:
             if _loads(store) or load.inputs or self._leads(load, store):
                 continue
             rows, cols = self.tensor.grid(load.attrs["tile"])
-            read = {number for number, _ in affine(load.attrs["shape"], load.attrs["stride"])}
+            read = {number for number, _ in affine(*reading(load.attrs))}
             if len(read) == rows * cols:
                 raise StepError(
                     f"{store.name} ({store.where}) writes tiles of tensor {self.tensor.name}, and "

@@ -702,7 +702,7 @@ class Methods:
         >>> x.split((4, 2, 2))[1:]
         (<split_0.1 Stream[int8 1x8; 3, 2]>, <split_0.2 Stream[int8 1x8; 3, 2]>)
         """
-    def streamify(self, ref: Stream | None = None, *, count: int | None = None, stride: Sequence[int] | None = None, shape: Sequence[int] | None = None, name: str | None = None) -> Stream:
+    def streamify(self, ref: Stream | None = None, *, count: int | None = None, stride: Sequence[int] | None = None, shape: Sequence[int] | None = None, offset: int = 0, name: str | None = None) -> Stream:
         """Read each buffer once for every reference element that belongs to it.
 
         Parameters
@@ -716,6 +716,8 @@ class Methods:
             Instead of `ref`: how often each buffer is read. Without both it is read once.
         stride, shape : sequence of int, optional
             An affine reading, in tiles, of a buffer of static dims; by default all tiles in order.
+        offset : int, optional
+            Number of the first tile of an affine reading.
         name : str, optional
             Name of the node.
 

@@ -104,13 +104,16 @@ class Call:
         if not low <= value <= high or value != int(value):
             self.fail(f"{what} needs a whole number of {low} to {high} for {element}, not {value}")
 
-    def affine(self, shape: Sequence[int], stride: Sequence[int]) -> None:
-        """Check that a reading has one stride per dim."""
+    def affine(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Shape, stride and offset of a reading, checked."""
+        shape, stride = self.integers("shape", 1), self.integers("stride", 0)
+        offset = self.integer("offset", 0)
         if len(shape) != len(stride):
             self.fail(
                 f"shape {list(shape)} and stride {list(stride)} must have one number for each dim, "
                 f"but they have {len(shape)} and {len(stride)}"
             )
+        return shape, stride, offset
 
     def level(self, name: str, stream: Stream, low: int = 0) -> int:
         """The parameter `name`, checked to be a rank of chunks of `stream`."""

@@ -109,5 +109,6 @@ def _reading(reader: Node, to: Lowering, slices: int, fixed: bool) -> Reading:
         ref_base=0 if ref is None else wire_levels(ref.dtype),
         shape=tuple(shape or ()),
         stride=tuple(reader.attrs["stride"] or ()),
+        offset=reader.attrs["offset"],
         tile=tile,
     )

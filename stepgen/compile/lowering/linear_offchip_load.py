@@ -23,6 +23,7 @@ class LinearOffchipLoadCircuit(Circuit):
             None if ref is None else to.input(node, 0, structure_only=True),
             shape=node.attrs["shape"],
             stride=node.attrs["stride"],
+            offset=node.attrs["offset"],
             ref_level=None if ref is None else wire_levels(ref.dtype),
             prompt=ref is not None and stops_unused(node.outputs[0]),
             whole=ref is not None and written(node),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.affine import affine
+from ...ir.affine import affine, reading, reading_text
 from ...ir.errors import StepError
 from ...ir.graph import Graph
 from ...ir.stream import Node, Stream
@@ -201,12 +201,12 @@ def tiles_read(node: Node) -> int:
     """
     tensor: Tensor = node.graph.tensors[node.attrs["tensor"]]
     rows, cols = tensor.grid(node.attrs["tile"])
-    extents, strides = node.attrs["shape"], node.attrs["stride"]
-    read = [number for number, _ in affine(extents, strides)]
+    how = reading(node.attrs)
+    read = [number for number, _ in affine(*how)]
     if read != list(range(rows * cols)):
         raise StepError(
             f"time_multiplex: {node.name} at {node.where} must read the {rows * cols} tiles of "
-            f"tensor {tensor.name} one after the other to share it, but its shape "
-            f"{list(extents)} with stride {list(strides)} reads others or in another order"
+            f"tensor {tensor.name} one after the other to share it, but its "
+            f"{reading_text(*how)} reads others or in another order"
         )
     return len(read)

@@ -77,8 +77,7 @@ def _stored(rewrite: Rewrite, node: Node) -> None:
     attrs = {"rank": 0, "num_consumers": node.attrs["num_consumers"]}
     routed = rewrite.add("partition", [refs, sel], attrs, where=where, name=node.name)
     for old, part in zip(node.outputs, routed.outputs, strict=True):
-        reading = {"count": None, "stride": None, "shape": None}
-        read = rewrite.add("streamify", [part], reading, where=where).outputs[0]
+        read = rewrite.add("streamify", [part], {}, where=where).outputs[0]
         if not rank:
             read = rewrite.add("flatten", [read], {"lo": 0, "hi": 1}, where=where).outputs[0]
         rewrite.put(old, read)

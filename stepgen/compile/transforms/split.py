@@ -31,9 +31,9 @@ def rows_per_request(node: Node, tensor: Tensor, count: int) -> int:
         If the rows of requests are not consecutive.
     """
     (_, *extents), (step, *strides) = node.attrs["shape"], node.attrs["stride"]
-    last = last_tile(extents, strides)
+    last, offset = last_tile(extents, strides), node.attrs["offset"]
     (_, across), rows = tensor.grid(node.attrs["tile"]), node.attrs["tile"][0]
-    if last >= step or step % across or step // across * rows * count > tensor.shape[0]:
+    if offset or last >= step or step % across or step // across * rows * count > tensor.shape[0]:
         raise StepError(
             f"parallelize can't divide tensor {tensor.name} among regions, since the requests "
             f"that {node.name} at {node.where} reads are not consecutive blocks of rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -118,12 +119,16 @@ class Drawn(Choosing):
         rows, (element, columns) = self.number(1, 3), self.stored()
         shape = [self.number(1, 3) for _ in range(self.number(1, 3))]
         stride = [self.number(0, 3) for _ in shape]
-        last = last_tile(shape, stride)
+        # A read begins with a bus word.
+        tile_bytes = rows * columns * element.bytes // element.packed
+        whole = math.lcm(tile_bytes, self.bus.data_bits // 8) // tile_bytes
+        offset = self.number(0, 1) * whole
+        last = last_tile(shape, stride, offset)
         across = self.number(1, 2)
         tensor = self.graph.tensor(name, (rows * (last // across + 1), columns * across), element)
         ref = x if self.number(0, 2) else None
         loaded = sg.linear_offchip_load(
-            tensor, tile=(rows, columns), shape=shape, stride=stride, ref=ref
+            tensor, tile=(rows, columns), shape=shape, stride=stride, offset=offset, ref=ref
         )
         if ref is None:
             self.graph.output(loaded, f"{name}_loaded")

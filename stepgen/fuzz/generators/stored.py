@@ -10,6 +10,7 @@ import numpy as np
 
 import stepgen as sg
 
+from ...ir.affine import last_tile
 from ...ir.stream import Stream
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def read_again(program: Program, x: Stream, name: str) -> Stream:
     most = int(np.prod(tiles)) - 1
     shape = [program.number(1, 3) for _ in range(program.number(1, 3))]
     stride = [program.number(0, most // max(1, sum(shape) - len(shape))) for _ in shape]
-    return buffers.streamify(count=count, shape=shape, stride=stride)
+    offset = program.number(0, most - last_tile(shape, stride))
+    return buffers.streamify(count=count, shape=shape, stride=stride, offset=offset)
 
 
 def travelled(program: Program, x: Stream, name: str) -> Stream:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import sympy
 
-from stepgen.ir.affine import last_tile
+from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.graph import build
 from stepgen.ir.offchip import tensor_tile, tile_bytes
@@ -20,7 +20,7 @@ from stepgen.ir.tensor import Tensor
 class LinearOffchipLoad(Operator):
     """ref ``[D_b..D_0]`` -> ``[D_b..D_0, O_{a-1}..O_0]``; without ref ``[O_{a-1}..O_0]``.
 
-    Attributes of a node: ``tensor`` (name), ``tile``, ``shape``, ``stride``.
+    Attributes of a node: ``tensor`` (name), ``tile``, ``shape``, ``stride``, ``offset``.
     """
 
     reads = "tensor"
@@ -30,13 +30,12 @@ class LinearOffchipLoad(Operator):
         """Check that every read is inside the tensor."""
         tensor = call.graph.tensors[call.attrs["tensor"]]
         tile = tensor_tile(call)
-        shape, stride = call.integers("shape", 1), call.integers("stride", 0)
-        call.affine(shape, stride)
+        shape, stride, offset = call.affine()
         grid = tensor.grid(call.attrs["tile"])
-        last = last_tile(shape, stride)
+        last = last_tile(shape, stride, offset)
         if last >= grid[0] * grid[1]:
             call.fail(
-                f"shape {list(shape)} with stride {list(stride)} reads tile {last} of tensor "
+                f"{reading_text(shape, stride, offset)} reads tile {last} of tensor "
                 f"{tensor.name}, which has {grid[0]} x {grid[1]} tiles of {tile}"
             )
         ref = call.inputs[0] if call.inputs else None
@@ -78,6 +77,7 @@ def linear_offchip_load(
     tile: tuple[int, int],
     shape: Sequence[int],
     stride: Sequence[int],
+    offset: int = 0,
     ref: Stream | None = None,
     name: str | None = None,
 ) -> Stream:
@@ -94,6 +94,8 @@ def linear_offchip_load(
     stride : sequence of int
         Of each of these dims, in tiles: the tile's number is the sum of index times stride;
         stride 0 repeats.
+    offset : int, optional
+        Number of the first tile of each read.
     ref : Stream, optional
         Each of its elements triggers one read; what it carries is ignored. Without it tiles are
         read ahead, as far as FIFOs hold them; a stride of 0 in `shape` repeats a tile then too.
@@ -129,6 +131,7 @@ def linear_offchip_load(
         "tile": tile,
         "shape": shape,
         "stride": stride,
+        "offset": offset,
     }
     if ref is None:
         return tensor.graph.add("linear_offchip_load", (), attrs, name=name).outputs[0]

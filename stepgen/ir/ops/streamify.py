@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sympy
 
-from stepgen.ir.affine import last_tile
+from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import Dim, show_shape, static, times
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.graph import build
@@ -18,7 +18,7 @@ class Streamify(Operator):
     """Buffers ``[D_b..D_0]``, ref ``[D_b..D_0, D'_{c-1}..D'_0]`` -> ``[.. ref .., out shape]``.
 
     Without ref, ``[D_b..D_0, count, out shape]``, or ``[D_b..D_0, out shape]`` for one reading.
-    Attributes of a node: ``count``, ``stride``, ``shape``.
+    Attributes of a node: ``count``, ``stride``, ``shape``, ``offset``.
     """
 
     reads = "buffer"
@@ -67,20 +67,21 @@ class Streamify(Operator):
 def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
     """The dims of one reading."""
     if call.attrs["shape"] is None and call.attrs["stride"] is None:
+        if call.attrs["offset"]:
+            call.fail("an offset belongs to a reading by shape and stride; give them too")
         return buffer.shape
-    shape, stride = call.integers("shape", 1), call.integers("stride", 0)
-    call.affine(shape, stride)
+    shape, stride, offset = call.affine()
     extents = [d.static for d in buffer.shape]
     if None in extents:
         call.fail(
             f"shape and stride need a buffer of static dims, not {buffer}, which can only be read "
             f"linearly"
         )
-    last = last_tile(shape, stride)
+    last = last_tile(shape, stride, offset)
     size = sympy.Mul(*(d.expr for d in buffer.shape))
     if last >= size:
         call.fail(
-            f"shape {list(shape)} with stride {list(stride)} reads tile {last} of a {buffer}, "
+            f"{reading_text(shape, stride, offset)} reads tile {last} of a {buffer}, "
             f"which has {size} tiles"
         )
     return tuple(static(n) for n in shape)
@@ -94,6 +95,7 @@ def streamify(
     count: int | None = None,
     stride: Sequence[int] | None = None,
     shape: Sequence[int] | None = None,
+    offset: int = 0,
     name: str | None = None,
 ) -> Stream:
     """Read each buffer once for every reference element that belongs to it.
@@ -109,6 +111,8 @@ def streamify(
         Instead of `ref`: how often each buffer is read. Without both it is read once.
     stride, shape : sequence of int, optional
         An affine reading, in tiles, of a buffer of static dims; by default all tiles in order.
+    offset : int, optional
+        Number of the first tile of an affine reading.
     name : str, optional
         Name of the node.
 
@@ -133,5 +137,5 @@ def streamify(
     >>> x.bufferize(rank=1).streamify(ref)
     <streamify_0.0 Stream[int8 8x8; 4, 5, 3]>
     """
-    attrs = {"count": count, "stride": stride, "shape": shape}
+    attrs = {"count": count, "stride": stride, "shape": shape, "offset": offset}
     return build("streamify", (buf,) if ref is None else (buf, ref), attrs, name)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepgen.ir.affine import affine
+from stepgen.ir.affine import affine, reading
 from stepgen.ir.wire import BARE, DONE
 from stepgen.semantics.process import Process, Use
 
@@ -30,6 +30,6 @@ def run(use: Use) -> Process:
 def _read(use: Use, close: int) -> None:
     """Emit the tiles of one read, the last of which closes `close` dims."""
     tile = tuple(use["tile"])
-    for number, stop in affine(use["shape"], use["stride"]):
+    for number, stop in affine(*reading(use.node.attrs)):
         data = use.memory.read(use.node, tile, number)
         use.outputs[0].value(data, close if stop == len(use["shape"]) else stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepgen.ir.affine import affine
+from stepgen.ir.affine import affine, reading
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.semantics.ops.bufferize import Reference
@@ -33,7 +33,7 @@ def _read(use: Use, reference: Reference, close: int) -> None:
             out.put(Token(token.kind, token.value, stop, token.low))
         return
     tiles = [token.value for token in reference.tokens]
-    for number, stop in affine(use["shape"], use["stride"]):
+    for number, stop in affine(*reading(use.node.attrs)):
         out.value(tiles[number], close if stop == len(use["shape"]) else stop)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir import registry
-from ...ir.affine import affine
+from ...ir.affine import affine, reading
 from ...ir.cycles import on_cycles
 from ...ir.dims import product_bound
 from ...ir.dtypes import FLAG, Selector, Tile, address
@@ -347,10 +347,9 @@ class Program(Layout):
 
     def walk(self, node: Node) -> list[int]:
         """Number of tiles of an affine reading, then number and stop of each; empty if linear."""
-        shape, stride = node.attrs["shape"], node.attrs["stride"]
-        if shape is None:
+        if node.attrs["shape"] is None:
             return []
-        words = [word for tile in affine(shape, stride) for word in tile]
+        words = [word for tile in affine(*reading(node.attrs)) for word in tile]
         return [len(words) // 2, *words]
 
     def given(self, node: Node) -> npt.NDArray[np.int64]:

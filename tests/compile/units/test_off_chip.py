@@ -54,10 +54,11 @@ def test_a_walk_visits_the_bytes_of_the_tiles_in_order(seed):
     shape = rng.integers(1, 4, rng.integers(0, 4)).tolist()
     stride = rng.integers(0, 7, len(shape)).tolist()
     tile = int(rng.integers(1, 20))
-    params = load(shape=shape, stride=stride, ref_level=2, tile_bytes=tile, rows=1)
+    offset = int(rng.integers(0, 2)) * BUS.bytes
+    params = load(shape=shape, stride=stride, offset=offset, ref_level=2, tile_bytes=tile, rows=1)
     expected = []
     for index in np.ndindex(*shape):
-        first = 64 + tile * int(np.dot(index, stride)) if shape else 64
+        first = 64 + tile * (offset + (int(np.dot(index, stride)) if shape else 0))
         expected += range(first, first + tile)
     runs = [range(start, start + params.walk.length) for start in starts(params.walk)]
     assert [byte for run in runs for byte in run] == expected

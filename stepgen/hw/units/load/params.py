@@ -107,6 +107,8 @@ class Load(UnitParams):
     shape, stride : tuple of int
         Out shape ``(O_{a-1}, …, O_0)`` and its strides in tiles, outermost first. By reference it
         may be empty: one tile per element.
+    offset : int
+        Number of the first tile of each pass; it begins with a bus word.
     ref_level : int or None
         Wire level at which an element of ``ref`` closes: 2 for tiles, 0 for selectors and flags.
         None for the static load, which reads once per run; its outermost dim is closed by ``DONE``.
@@ -135,6 +137,7 @@ class Load(UnitParams):
     beat_parts: int
     shape: tuple[int, ...]
     stride: tuple[int, ...]
+    offset: int = 0
     ref_level: int | None = None
     ahead: int = AHEAD
     prompt: bool = False
@@ -249,11 +252,16 @@ class Load(UnitParams):
             if self.tiles * tile > region.size:
                 return f"{self.region} has {region.size // tile} tiles, not {self.tiles}"
         spans = [(e - 1) * s for e, s in zip(self.shape, self.stride, strict=True)]
-        first, last = sum(min(0, s) for s in spans), sum(max(0, s) for s in spans)
+        first, last = (self.offset + sum(f(0, s) for s in spans) for f in (min, max))
         if first < 0 or (last + 1) * tile > region.size:
             return (
                 f"a load reads tiles {first} to {last} of {self.region}, which has "
                 f"tiles 0 to {region.size // tile - 1}"
+            )
+        if self.start % bus.bytes:
+            return (
+                f"{load} starts at its tile {self.offset}, byte {self.offset * tile}, not at a "
+                f"multiple of the bus word of {bus.bytes} bytes"
             )
         return None
 
@@ -290,6 +298,11 @@ class Load(UnitParams):
         return address.bits if self.addresses else stored_bits(out) // self.packed
 
     @property
+    def start(self) -> Address:
+        """Address of the first tile of a pass."""
+        return self.base + self.offset * self.tile_bytes
+
+    @property
     def walk(self) -> Walk:
         """The loop nest of a pass; dims that are contiguous in memory are joined into one run.
 
@@ -315,7 +328,7 @@ class Load(UnitParams):
         for extent, step in zip(extents, strides, strict=True):
             jumps.append(step - back)
             back += (extent - 1) * step
-        return Walk(self.base, length, tuple(levels), tuple(extents), tuple(strides), tuple(jumps))
+        return Walk(self.start, length, tuple(levels), tuple(extents), tuple(strides), tuple(jumps))
 
     def pass_bytes(self, bus: Bus) -> tuple[int, int]:
         """Bytes of the tiles of a pass, and of the words that are read for them.

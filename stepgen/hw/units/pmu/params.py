@@ -39,6 +39,8 @@ class Reading:
     shape, stride : tuple of int
         An affine reading of fixed chunks, outermost dim first, in tiles; empty for all beats in
         order.
+    offset : int
+        First tile of an affine reading.
     tile : int
         Beats of a tile in an affine reading.
     """
@@ -49,6 +51,7 @@ class Reading:
     ref_base: int = 0
     shape: tuple[int, ...] = ()
     stride: tuple[int, ...] = ()
+    offset: int = 0
     tile: int = 1
 
     def __post_init__(self) -> None:
@@ -66,7 +69,8 @@ class Reading:
 
     def walk(self) -> list[tuple[int, int]]:
         """For each tile of an affine reading its first word, and the dims that end with it."""
-        return [(number * self.tile, stop) for number, stop in affine(self.shape, self.stride)]
+        tiles = affine(self.shape, self.stride, self.offset)
+        return [(number * self.tile, stop) for number, stop in tiles]
 
     def problem(self, largest: int, *, fixed: bool) -> str | None:
         """Why chunks of at most `largest` beats can't be read like this, or None."""
@@ -80,7 +84,7 @@ class Reading:
             return None
         if not fixed or len(self.shape) != len(self.stride) or self.tile < 1:
             return "an affine reading takes fixed chunks of tiles, and a stride for each extent"
-        last = last_tile(self.shape, self.stride)
+        last = last_tile(self.shape, self.stride, self.offset)
         if (last + 1) * self.tile > largest:
             return f"the reading ends at tile {last}, beyond the {largest // self.tile} of a chunk"
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....ir.affine import reading
 from ....ir.stream import Node
 from ....ir.wire import VALUE
 from ...kernel import (
@@ -25,7 +26,7 @@ from ..actor import IDLE, bare, done_beat, fresh, is_done, take, value
 from ..loading import LOADING, asked, fetch
 from ..program import Program
 
-P = record(*LOADING._fields, "ref", "ended", "levels", "walk")
+P = record(*LOADING._fields, "ref", "ended", "offset", "levels", "walk")
 """`walk` has extents, then strides, then current indices, each outermost first."""
 
 NO_REF = 0
@@ -36,7 +37,7 @@ def next_tile(M: Memory, a: int) -> tuple[int, int]:
     """Number of the next tile of the walk, and the number of dims that it closes."""
     levels = M[a + P.levels]
     stride, index = a + P.walk + levels, a + P.walk + 2 * levels
-    number, stop, carry = 0, 0, 1
+    number, stop, carry = M[a + P.offset], 0, 1
     for n in range(levels):
         number += M[index + n] * M[stride + n]
     for m in range(levels):
@@ -91,12 +92,13 @@ def build(node: Node, to: Program) -> None:
     """The walk is repeated for each element of a reference stream, or done once."""
     ins = to.inputs(node)
     line, asking = loading.build(node, to)
-    shape, stride = node.attrs["shape"], node.attrs["stride"]
+    shape, stride, offset = reading(node.attrs)
     own = fresh(
         P,
         **asking,
         ref=ins[0] if ins else NO_REF,
         ended=0,
+        offset=offset,
         levels=len(shape),
         walk=[*shape, *stride, *[0] * len(shape)],
     )
