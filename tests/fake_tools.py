@@ -109,14 +109,15 @@ class FakeTools:
 
 
 def install(place: Path, monkeypatch: pytest.MonkeyPatch, *, verilog: bool = False) -> FakeTools:
-    """Put them in place of the real ones, with a cache that is empty but for circuits of units.
+    """Put them in place of the real ones, with a cache that is empty but for what designs contain.
 
     The circuit around a design, which takes seconds to write, is left out but for `verilog`.
     """
-    units = cache_folder() / "modules"
-    units.mkdir(parents=True, exist_ok=True)
     (place / "cache").mkdir(parents=True)
-    (place / "cache" / "modules").symlink_to(units.resolve())
+    for kept in ("modules", "contents"):
+        folder = cache_folder() / kept
+        folder.mkdir(parents=True, exist_ok=True)
+        (place / "cache" / kept).symlink_to(folder.resolve())
     if not verilog:
         monkeypatch.setattr(build, "written", lambda name, *_, **__: f"module {name}; endmodule\n")
     monkeypatch.setenv("STEPGEN_CACHE", str(place / "cache"))
