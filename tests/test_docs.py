@@ -83,6 +83,9 @@ SLOW = (
 )
 """Pages whose commands build most."""
 
+MODELS = ("from-pytorch.md",)
+"""Pages whose simulations are large; all other commands of theirs are quick."""
+
 
 @pytest.mark.parametrize(
     "page",
@@ -103,8 +106,9 @@ def test_bitstreams_of_a_page(folder, capsys):
 
 
 @pytest.mark.slow
-def test_simulations_of_a_page(folder, capsys):
-    run_page(ROOT / "docs" / "packages.md", folder, capsys, built=True)
+@pytest.mark.parametrize("page", ["packages.md", *MODELS])
+def test_simulations_of_a_page(page, folder, capsys):
+    run_page(ROOT / "docs" / page, folder, capsys, built=True)
 
 
 def exports(page) -> str:
@@ -113,7 +117,7 @@ def exports(page) -> str:
 
 
 def run_page(page, folder, capsys, *, built=False):
-    """Run the commands of a page; simulations of others are built only if asked for."""
+    """Run the commands of a page; simulations of others and of models are built if asked for."""
     for name, body in SAVED.findall(page.read_text()):
         (folder / name).write_text(body)
     for command in commands(page):
@@ -130,6 +134,8 @@ def run_page(page, folder, capsys, *, built=False):
             FuseSoC(folder, exports(page))(*arguments, only=None if built else "--setup")
             continue
         assert tool == "stepgen", command
+        if page.name in MODELS and arguments[0] == "test" and not built:
+            continue
         code = execute(arguments)
         err = capsys.readouterr().err
         if command.refused is None:

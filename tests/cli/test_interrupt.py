@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from seeds import some_slow
 
 from stepgen.tools.starting import INTERRUPTED
 
@@ -22,21 +23,22 @@ HANGS = 300
 LONG = [
     # Compiled loops
     ("time p.py:layer --stall x=0.999999999", "predicting, .* cycles so far"),
-    ("test p.py:layer --latency 2000000000", "predicting, .* cycles so far"),
-    ("demo --set tokens=4 --set experts=2 --latency 2000000000", "predicting, .* cycles so far"),
     ("simulate p.py:layer --change memory.latency=1000000000", "simulating, .* cycles so far"),
-    ("figure 9 --view fair", "timing programs"),
     ("figure 9 --view fair -j 2", "timing programs"),
     # Python
     ("run p.py:layer --set rows=3000000", "running"),
-    ("time p.py:layer --set rows=3000000", "predicting"),
     # Other programs, which are to be ended too
-    ("test p.py:layer --latency 90000000 --driver cpp", "simulating"),
     ("test p.py:layer --latency 90000000 --driver cocotb", "simulating"),
+    # The same of other commands
+    ("test p.py:layer --latency 2000000000", "predicting, .* cycles so far"),
+    ("demo --set tokens=4 --set experts=2 --latency 2000000000", "predicting, .* cycles so far"),
+    ("figure 9 --view fair", "timing programs"),
+    ("time p.py:layer --set rows=3000000", "predicting"),
+    ("test p.py:layer --latency 90000000 --driver cpp", "simulating"),
 ]
 
 
-@pytest.mark.parametrize(("line", "moment"), LONG, ids=[line for line, _ in LONG])
+@pytest.mark.parametrize(("line", "moment"), some_slow(LONG, 5), ids=[line for line, _ in LONG])
 def test_ctrl_c_ends_a_command(here: Path, line: str, moment: str) -> None:
     own = {"STEPGEN_CACHE": str(here / "cache")} if line.startswith("figure") else {}
     assert _interrupted(here, line, moment, own, signal.SIGINT) == INTERRUPTED

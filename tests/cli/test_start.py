@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from seeds import some_slow
 
 START = [sys.executable, "-m", "stepgen"]
 
@@ -34,13 +35,16 @@ echo "${COMPREPLY[@]}"
 
 @pytest.mark.parametrize(
     ("words", "completed"),
-    [
-        ("stepgen sim", "simulate"),
-        ("stepgen time moe --max", "--max-cycles"),
-        ("stepgen run moe --save", "--save-inputs"),
-        ("stepgen show fir", "default"),  # names of files
-        ("stepgen time moe --perfetto fir", "default"),
-    ],
+    some_slow(
+        [
+            ("stepgen sim", "simulate"),
+            ("stepgen time moe --perfetto fir", "default"),  # names of files
+            ("stepgen show fir", "default"),
+            ("stepgen time moe --max", "--max-cycles"),
+            ("stepgen run moe --save", "--save-inputs"),
+        ],
+        2,
+    ),
 )
 def test_the_shell_completes(tmp_path, words, completed) -> None:
     command = tmp_path / "stepgen"

@@ -15,6 +15,7 @@ import pytest
 from icarus import needs_icarus, without_reset
 from own_kernels import FOLDER, own_kernels
 from programs import every_unit, every_unit_inputs, example
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim import experiment
@@ -55,8 +56,9 @@ def experiments() -> list[Experiment]:
 
 
 @needs_icarus
-def test_every_unit_is_exact_and_defined(tmp_path: Path) -> None:
-    verdicts = simulate(experiments(), tmp_path, simulator="icarus")
+@pytest.mark.parametrize("runs", [slice(1, 2), pytest.param(slice(None), marks=pytest.mark.slow)])
+def test_every_unit_is_exact_and_defined(tmp_path: Path, runs: slice) -> None:
+    verdicts = simulate(experiments()[runs], tmp_path, simulator="icarus")
     assert [v.outcome.faults for v in verdicts] == [[]] * len(verdicts)
     for verdict in verdicts:
         assert all(verdict.compared.values())
@@ -114,13 +116,16 @@ def wrong_verilog(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str])
 @needs_icarus
 @pytest.mark.parametrize(
     ("module", "register", "said"),
-    [
-        (r"fifo_\d+", "full", "channel .*, its tail: ready is X while the design does not run"),
-        (r"fifo_\d+\.store", "some", "channel .*: valid is X while"),
-        (r"control_\d+", "csr__bvalid", "control registers: bvalid is X while"),
-        (r"memory_\d+", "any_chosen", "channel mem_a[rw], its tail: valid is X in cycle 0"),
-        (r"accelerator", "cycle", "the design: cycle is X"),
-    ],
+    some_slow(
+        [
+            (r"fifo_\d+", "full", "channel .*, its tail: ready is X while the design does not run"),
+            (r"control_\d+", "csr__bvalid", "control registers: bvalid is X while"),
+            (r"fifo_\d+\.store", "some", "channel .*: valid is X while"),
+            (r"memory_\d+", "any_chosen", "channel mem_a[rw], its tail: valid is X in cycle 0"),
+            (r"accelerator", "cycle", "the design: cycle is X"),
+        ],
+        2,
+    ),
 )
 def test_a_register_without_reset_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, register: str, said: str

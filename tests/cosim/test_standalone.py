@@ -122,6 +122,7 @@ def test_pytest_finds_the_runner_alone(name, tmp_path):
 
 
 @needs_icarus
+@pytest.mark.slow
 def test_every_unit(alone, tmp_path):
     rng = np.random.default_rng(3)
     inputs = every_unit_inputs(rng)

@@ -28,7 +28,7 @@ def bits_of(flags: np.ndarray, otherwise: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("otherwise", [False, True])
 @pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_flags_become_selectors_and_back(seed, back, otherwise):
     draw = Draw([seed, back, otherwise])
     columns, share = draw.one((2, 3, 4, 5, 7)), draw.one((0.1, 0.5))

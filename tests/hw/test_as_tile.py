@@ -21,7 +21,7 @@ from stepgen.timing.model import Fault, predict
 
 @pytest.mark.parametrize("name", ELEMENTS)
 @pytest.mark.parametrize("operand", ["address", "bool"])
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_numbers_are_converted(seed, operand, name):
     draw = Draw([seed, operand == "bool"])
     columns = draw.one((1, 2, 3, 5))

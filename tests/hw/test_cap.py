@@ -16,7 +16,7 @@ def cut(items, depth, chunk):
     return [items[n : n + chunk] for n in range(0, len(items), chunk)]
 
 
-@pytest.mark.parametrize("seed", some_slow(range(40), 20))
+@pytest.mark.parametrize("seed", some_slow(range(40), 8))
 def test_chunks(seed):
     draw = Draw(seed)
     outer, base, chunk = draw.one((0, 0, 1, 2)), draw.one((0, 2)), draw.one((1, 2, 3, 5))

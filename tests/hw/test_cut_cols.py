@@ -26,7 +26,7 @@ def spread(row, width, lanes):
     return sent
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 12))
+@pytest.mark.parametrize("seed", some_slow(range(24), 6))
 def test_tiles_of_some_columns(seed):
     """Of one row apart, and of several rows with each part from a beat on."""
     draw, apart = Draw(seed), seed % 3 > 0

@@ -16,7 +16,7 @@ from stepgen.ir.setting import Setting
 from stepgen.timing.model import predict
 
 
-@pytest.mark.parametrize("seed", some_slow(range(16), 8))
+@pytest.mark.parametrize("seed", some_slow(range(16), 4))
 def test_tiles_of_some_columns(seed):
     draw = Draw(seed)
     element = ELEMENTS[draw.one((*ELEMENTS,))]

@@ -18,7 +18,7 @@ def drop_design(draw, rank, flag_rank, hold):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(36), 18))
+@pytest.mark.parametrize("seed", some_slow(range(36), 9))
 def test_filters(seed):
     draw = Draw(seed)
     rank, share = draw.one((0, 1, 1, 2)), draw.one((0.0, 0.2, 0.5, 0.8, 1.0))
@@ -63,7 +63,7 @@ def test_filters(seed):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 6))
+@pytest.mark.parametrize("seed", some_slow(range(12), 3))
 def test_empty_flags_leave_a_deep_channel_while_x_is_late(seed):
     draw = Draw(seed)
     groups = [[draw.flags(1, 0.5) for _ in range(draw.one((0, 0, 0, 1, 2)))] for _ in range(30)]

@@ -27,7 +27,7 @@ def merged(chunks, level, choices, dtype=np.int8):
     return {"d_y": to_beats(data, level, dtype), "d_names": to_beats(names, 0, bool)}
 
 
-@pytest.mark.parametrize("seed", some_slow(range(60), 30))
+@pytest.mark.parametrize("seed", some_slow(range(60), 8))
 def test_chunks(seed):
     draw = Draw(seed)
     n, rank, tiled = draw.one((1, 2, 3, 5)), draw.one((0, 0, 1, 2)), draw.one((True, True, False))

@@ -19,7 +19,7 @@ def flattened(items, rank, lo, hi):
     return items
 
 
-@pytest.mark.parametrize("seed", some_slow(range(48), 24))
+@pytest.mark.parametrize("seed", some_slow(range(48), 8))
 def test_flattens(seed):
     draw = Draw(seed)
     rank = draw.one((1, 2, 3, 4))

@@ -8,7 +8,7 @@ from stepgen.hw.units.fork.params import Fork
 from stepgen.ir.errors import StepError
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 6))
+@pytest.mark.parametrize("seed", some_slow(range(12), 3))
 def test_copies(seed):
     draw = Draw(seed)
     outer, copies, slices = draw.one((0, 1, 2)), draw.one((1, 2, 4)), draw.one((1, 2))

@@ -55,7 +55,7 @@ def bits(rng: np.random.Generator, size: tuple[int, ...], dtype: np.dtype[Any]) 
 
 
 @pytest.mark.parametrize("element", TYPES)
-@pytest.mark.parametrize("seed", some_slow(range(12), 4))
+@pytest.mark.parametrize("seed", some_slow(range(12), 2))
 def test_flags_choose(element: str, seed: int) -> None:
     """Elements, rows, columns or tiles; whatever is not chosen leaves no trace."""
     rng = np.random.default_rng([seed, len(element)])

@@ -144,7 +144,7 @@ def compare(
 
 @pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
 @pytest.mark.parametrize("element", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(16), 4))
+@pytest.mark.parametrize("seed", some_slow(range(16), 2))
 def test_multiplies(seed, element, transposed):
     draw = Draw(seed)
     lanes = draw.one((2, 2, 4))
@@ -156,7 +156,7 @@ def test_multiplies(seed, element, transposed):
 
 
 @pytest.mark.parametrize("element", ["int8", "bf16"])
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_sums_start_at_a_row(seed, element):
     draw = Draw(seed)
     lanes, rank = draw.one((1, 2, 2, 4)), draw.one((0, 1, 2))
@@ -275,7 +275,7 @@ def test_what_can_not_be_built(changed, x, w, y, message):
         lone(Matmul(**params), [Channel("x", *x), Channel("w", *w)], [y])
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 8))
+@pytest.mark.parametrize("seed", some_slow(range(24), 4))
 def test_sums_up_the_tiles_of_a_group(seed):
     """Groups of no tile give zeros where rows are static; tiles of no rows a tile of no rows."""
     draw = Draw(seed)
@@ -287,7 +287,7 @@ def test_the_largest_sums_of_a_group_fit(seed):
     sum_up(Draw(seed), alike, bound=1, counts=(1, 9, 20))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_sends_the_sums_of_a_group_after_each_tile(seed):
     """Groups of several levels, some of whose parts are empty."""
     draw = Draw(seed)

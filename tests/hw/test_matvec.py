@@ -83,7 +83,7 @@ def drawn_dims(draw: Draw, more: int) -> list:
 
 
 @pytest.mark.parametrize(("element", "transposed"), KINDS)
-@pytest.mark.parametrize("seed", some_slow(range(16), 4))
+@pytest.mark.parametrize("seed", some_slow(range(16), 2))
 def test_multiplies(seed, element, transposed):
     draw = Draw(seed)
     lanes = draw.one((1, 2, 2, 4))
@@ -92,7 +92,7 @@ def test_multiplies(seed, element, transposed):
     compare(draw, params, lanes, drawn_dims(draw, draw.one((0, 1, 2))))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(16), 6))
+@pytest.mark.parametrize("seed", some_slow(range(16), 3))
 def test_sums_up_the_tiles_of_a_group(seed):
     """Groups of no tile give where sums start."""
     draw = Draw(seed)
@@ -119,7 +119,7 @@ def test_many_lanes(element, transposed):
     compare(Draw(1), params, 16, [(2,), (0, 1, 2)])
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 4))
+@pytest.mark.parametrize("seed", some_slow(range(12), 2))
 def test_sums_of_floats_whose_exponents_grow(seed):
     """Slice by slice, by any distance, so that what was summed up moves by any number of places."""
     draw = Draw(seed)

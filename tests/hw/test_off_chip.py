@@ -35,7 +35,7 @@ def drawn_load(draw: Draw, design: OffChip, name: str):
     return design.load(name, *drawn_ref(draw), ahead=draw.one((2, 8)))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(16), 8))
+@pytest.mark.parametrize("seed", some_slow(range(16), 4))
 def test_load(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))
@@ -44,7 +44,7 @@ def test_load(seed):
     design.verify(design.timing(), design.stalls())
 
 
-@pytest.mark.parametrize("seed", some_slow(range(16), 8))
+@pytest.mark.parametrize("seed", some_slow(range(16), 4))
 def test_prompt_load(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))
@@ -81,7 +81,7 @@ def test_a_load_for_its_structure_alone(seed):
     design.verify(design.timing(), design.stalls())
 
 
-@pytest.mark.parametrize("seed", some_slow(range(32), 10))
+@pytest.mark.parametrize("seed", some_slow(range(32), 5))
 def test_load_by_address(seed):
     """Tiles that straddle words and bursts, and addresses, of a memory that answers at any time."""
     draw = Draw(seed)
@@ -137,7 +137,7 @@ def test_an_address_past_the_last_tile(seed):
     assert all(pushes[name] == predicted.pushes[name].tolist() for name in design.channel)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(16), 8))
+@pytest.mark.parametrize("seed", some_slow(range(16), 4))
 def test_store(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))
@@ -160,7 +160,7 @@ def test_store(seed):
     design.verify(design.timing(), design.stalls())
 
 
-@pytest.mark.parametrize("seed", some_slow(range(32), 10))
+@pytest.mark.parametrize("seed", some_slow(range(32), 5))
 def test_store_by_address(seed):
     """Tiles that straddle words and bursts, beside a linear store, and their flags."""
     draw = Draw(seed)
@@ -211,7 +211,7 @@ def test_a_tile_is_told_after_the_last_of_its_bursts():
     assert all(flag > answers[each * (n + 1) - 1] for n, flag in enumerate(told))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 6))
+@pytest.mark.parametrize("seed", some_slow(range(12), 3))
 def test_several(seed):
     draw = Draw(seed)
     design = OffChip(draw, drawn_bus(draw))

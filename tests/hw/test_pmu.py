@@ -89,7 +89,7 @@ class Chunks:
         return draw.channel(name, self.rank + above, lanes=self.lanes, bits=self.bits, delay=delay)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(40), 16))
+@pytest.mark.parametrize("seed", some_slow(range(40), 8))
 def test_count(seed):
     draw = Draw(seed)
     fixed, counted = draw.one((True, False, False)), draw.one((True, False))

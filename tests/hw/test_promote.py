@@ -11,7 +11,7 @@ def promoted(items, depth):
     return [promoted(i, depth - 1) for i in items] if depth else [items]
 
 
-@pytest.mark.parametrize("seed", some_slow(range(36), 18))
+@pytest.mark.parametrize("seed", some_slow(range(36), 9))
 def test_inserts_a_dim(seed):
     draw = Draw(seed)
     rank = draw.one((0, 1, 2, 3))

@@ -77,7 +77,7 @@ def drawn_parameters(seed):
     return draw, n, outer, rank, draw.one((0.1, 0.4, 0.7, 1.0))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(20), 10))
+@pytest.mark.parametrize("seed", some_slow(range(20), 5))
 def test_index(seed):
     draw, *case = drawn_parameters(seed)
     design, inputs, merged, ascending = drawn_case(draw, *case, "index")

@@ -32,7 +32,7 @@ def plain(flags):
 
 
 @pytest.mark.parametrize("prompt", [False, True])
-@pytest.mark.parametrize("seed", some_slow(range(32), 16))
+@pytest.mark.parametrize("seed", some_slow(range(32), 8))
 def test_pads(seed, prompt):
     draw = Draw(seed)
     rank, chunk, slices = draw.one((0, 0, 1, 2)), draw.one((1, 2, 3, 4)), draw.one((1, 2))
@@ -79,7 +79,7 @@ def test_flags_stall_one_beat_alone(prompt):
     assert moved["flags"].tolist()[:8] == moved["y"][:-1][told].tolist()
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 6))
+@pytest.mark.parametrize("seed", some_slow(range(12), 3))
 @pytest.mark.parametrize("n", [1, 3])
 def test_selectors_are_their_own_elements(seed, n):
     """A reshaped selector steers a partition, so that the model has to know its padding."""
@@ -102,7 +102,7 @@ def test_selectors_are_their_own_elements(seed, n):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(16), 8))
+@pytest.mark.parametrize("seed", some_slow(range(16), 4))
 def test_group(seed):
     draw = Draw(seed)
     dim, outer, chunk = draw.one((0, 1, 2)), draw.one((0, 1, 2)), draw.one((1, 2, 3))

@@ -72,7 +72,7 @@ def test_a_row_is_placed(seed, name):
     agrees(draw, sg.fn.place_row(), element, cols, (1, 2, 3, 6), beside)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 6))
+@pytest.mark.parametrize("seed", some_slow(range(12), 3))
 def test_rows_are_placed(seed):
     """Of each tile as many as it has behind the first one, or fewer."""
     draw = Draw([seed, 7])
@@ -130,7 +130,7 @@ def test_rows_are_masked(seed, name):
 
 
 @pytest.mark.parametrize("fn", [sg.fn.mask_cols, sg.fn.mask_rows])
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_positions_are_masked_by_column_or_row(seed, fn):
     draw = Draw([seed, 5])
     element = ELEMENTS[draw.one(sorted(ELEMENTS))]
@@ -144,7 +144,7 @@ def test_positions_are_masked_by_column_or_row(seed, fn):
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_later_positions_are_masked(seed, name):
     draw, element = Draw([seed, 3]), ELEMENTS[name]
     cols, window = draw.one((1, 2, 3, 4, 5, 8)), draw.one((None, 1, 3, 600))

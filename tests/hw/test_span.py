@@ -38,7 +38,7 @@ def through(nested, depth, change):
 
 
 @pytest.mark.parametrize("makes", MAKES)
-@pytest.mark.parametrize("seed", some_slow(range(10), 5))
+@pytest.mark.parametrize("seed", some_slow(range(10), 3))
 def test_what_a_range_becomes(seed, makes):
     draw = Draw([seed, MAKES.index(makes)])
     bits, rank, most = draw.one((4, 5, 32)), draw.one((0, 1, 2)), draw.one((None, 1, 3, 9))

@@ -25,7 +25,7 @@ def mapped(items, depth, change):
     return [mapped(i, depth - 1, change) for i in items] if depth else change(items)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 12))
+@pytest.mark.parametrize("seed", some_slow(range(24), 6))
 def test_first_chunks_go_to_the_first_output(seed):
     draw = Draw(seed)
     inner, outer, slices = draw.one((0, 0, 1)), draw.one((0, 1, 2, 3)), draw.one((1, 2))
@@ -50,7 +50,7 @@ def test_first_chunks_go_to_the_first_output(seed):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 12))
+@pytest.mark.parametrize("seed", some_slow(range(24), 6))
 def test_groups_are_joined(seed):
     draw = Draw(seed)
     inner, outer, slices = draw.one((0, 0, 1)), draw.one((0, 1, 2, 3)), draw.one((1, 2))

@@ -13,7 +13,7 @@ from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import predict
 
 
-@pytest.mark.parametrize("seed", some_slow(range(40), 20))
+@pytest.mark.parametrize("seed", some_slow(range(40), 8))
 def test_chunks(seed):
     draw = Draw(seed)
     outer, rank, tiled = draw.one((0, 1, 1)), draw.one((0, 1, 2)), draw.one((True, True, False))

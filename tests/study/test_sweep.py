@@ -84,7 +84,7 @@ def cluster():
         yield cluster.scheduler_address.removeprefix("tcp://")
 
 
-@pytest.mark.parametrize("jobs", [2, 8])
+@pytest.mark.parametrize("jobs", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_processes_give_what_this_one_gives(tmp_path, jobs):
     serial = sweep.sweep(POINTS, evaluate=square, place=tmp_path / "a")
     other = sweep.sweep(POINTS, workers=Workers(jobs), evaluate=square, place=tmp_path / "b")
