@@ -27,6 +27,7 @@ from stepgen.cli import (
     import_,
     machine,
     metrics,
+    quantize,
     run,
     show,
     simulate,
@@ -48,7 +49,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 
 _COMMANDS = (
     *(show, metrics, run, time, verilog, test, synth, build, deploy, board),
-    *(simulate, machine, figure, import_, fuzz, doctor, demo),
+    *(simulate, machine, figure, import_, quantize, fuzz, doctor, demo),
 )
 
 

@@ -194,7 +194,6 @@ def check_unused(program: ProgramOptions, ids: Path | None, *, golden: bool) -> 
 def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str, Any]:
     """The inputs from --inputs and --ids."""
     from stepgen.ir.errors import StepError
-    from stepgen.program import routing
     from stepgen.semantics.arrays import read
 
     given: dict[str, Any] = {}
@@ -204,15 +203,29 @@ def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str,
         return given
     if "ids" not in model.inputs:
         raise StepError(f"{model.name} takes no ids, its inputs are {', '.join(model.inputs)}")
-    table = routing.table(ids, "list of ids")
+    given["ids"] = ids_of(ids)
+    return given
+
+
+def ids_of(path: Path) -> Any:
+    """The ids in a file, at least one.
+
+    Raises
+    ------
+    StepError
+        If it has no list of integers.
+    """
+    from stepgen.ir.errors import StepError
+    from stepgen.program import routing
+
+    table = routing.table(path, "list of ids")
     if table.ndim == 2 and 1 in table.shape:
         table = table.ravel()
     if table.ndim != 1 or not table.size:
         raise StepError(
-            f"{ids} is no list of ids: it must have the shape [tokens], not {list(table.shape)}"
+            f"{path} is no list of ids: it must have the shape [tokens], not {list(table.shape)}"
         )
-    given["ids"] = routing.integers(table, f"{ids} is no list of ids: they must be integers")
-    return given
+    return routing.integers(table, f"{path} is no list of ids: they must be integers")
 
 
 def _settings(program: ProgramOptions, **known: int) -> dict[str, int]:

@@ -15,6 +15,7 @@ from .lowering import lower
 from .model import Model, Op
 from .onnxfile.importing import from_onnx
 from .pytorch.importing import from_torch
+from .quantizing.quantize import quantize
 from .state import State
 from .weight import Weight
 
@@ -37,5 +38,6 @@ __all__ = [
     "load",
     "loads",
     "lower",
+    "quantize",
     "save",
 ]

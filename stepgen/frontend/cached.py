@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ..ir.dims import DimLike
-from ..ir.dtypes import address
+from ..ir.dtypes import Tile, address, int32
 from ..ir.fn import fn
 from ..ir.graph import Graph
 from ..ir.ops.partition import partition
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NOTHING: Final = -3e38
 """Score of a row that a token does not see: finite, so that differences are numbers."""
+
+NO_INTEGER: Final = -(2**30)
+"""That of integers, whose differences do not wrap around."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +83,22 @@ class Cached:
         return reassemble([placed, others], is_last, rank=0).flatten(0, 1)
 
     def masked(self, scores: Stream) -> Stream:
-        """Scores of all tiles, those of rows that a token does not see being `NOTHING`."""
+        """Scores of all tiles, those of rows that a token does not see being `NOTHING`.
+
+        Those of integers are `NO_INTEGER`.
+        """
+        assert isinstance(scores.dtype, Tile)
+        nothing = NO_INTEGER if scores.dtype.element == int32 else NOTHING
         most = self.caches.tiles
         is_last = self.span.flat_map(fn.span_last(most), rank=1)
         last, others = partition(scores, is_last, rank=0)
-        last = last.map(fn.mask_cols(NOTHING), flat(self.filled))
+        last = last.map(fn.mask_cols(nothing), flat(self.filled))
         scores = reassemble([last, others], is_last, rank=0).flatten(0, 1)
         if self.first is None or self.until is None:
             return scores
         is_first = self.span.flat_map(fn.span_first(most), rank=1)
         first, others = partition(scores, is_first, rank=0)
-        window = fn.mask_cols(NOTHING, self.caches.rows)
+        window = fn.mask_cols(nothing, self.caches.rows)
         first = first.map(window, flat(self.until), flat(self.first))
         return reassemble([first, others], is_first, rank=0).flatten(0, 1)
 

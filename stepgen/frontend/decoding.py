@@ -87,8 +87,9 @@ class Decoder:
         self.rows += 1
         found = {}
         for name, port in zip(self.model.outputs, self.graph.outputs, strict=True):
-            shape = (1, *(int(n) for n in self.model.types[name].shape[1:]))
-            found[name] = np.array(result.nested(port), np.float64).reshape(shape)
+            value = self.model.types[name]
+            made = np.array(result.nested(port), np.float64)
+            found[name] = value.real(made.reshape(1, *value.shape[1:]))
         return found
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]:

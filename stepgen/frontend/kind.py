@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
 
 from ..ir import registry
 from ..ir.arguments import take_fields
@@ -36,11 +38,15 @@ class Value:
     shape : tuple of int or "T"
         ``"T"`` is the number of tokens; it can only be the first dim.
     element : str
-        ``"f32"``, real numbers of any format, or ``"int32"``, ids and positions.
+        ``"f32"``, real numbers of any format; ``"int32"``, ids and positions; with places
+        ``"int8"``, ``"int16"`` or ``"int32"``.
+    places : int or None
+        Of quantized numbers: an integer n stands for ``n / 2**places``.
     """
 
     shape: tuple[int | str, ...]
     element: str = "f32"
+    places: int | None = None
 
     @property
     def width(self) -> int:
@@ -50,10 +56,19 @@ class Value:
 
     def with_width(self, *dims: int) -> Value:
         """The same but for the last dim."""
-        return Value((*self.shape[:-1], *dims), self.element)
+        return replace(self, shape=(*self.shape[:-1], *dims))
+
+    def quantized(self, element: str, places: int) -> Value:
+        """The same in integers."""
+        return replace(self, element=element, places=places)
+
+    def real(self, array: Array) -> Array:
+        """What an array of the value stands for: of quantized numbers, doubles."""
+        return array if self.places is None else np.ldexp(array.astype(np.float64), -self.places)
 
     def __str__(self) -> str:
-        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+        unit = "" if self.places is None else f" / 2^{self.places}"
+        return f"{self.element}[{', '.join(map(str, self.shape))}]{unit}"
 
 
 @dataclass(frozen=True)
@@ -68,11 +83,14 @@ class Operands:
         By input.
     weights : dict of str to tuple of int
         Shape of each weight by its role, of one layer in a loop.
+    elements : dict of str to str
+        Element type of each weight.
     """
 
     where: str
     values: tuple[Value, ...]
     weights: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    elements: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def x(self) -> Value:
@@ -90,6 +108,28 @@ class Operands:
         if rank is not None and len(self.x.shape) != rank:
             self.fail(f"it works on values of {rank} dims, not on {self.x}")
         return self.x
+
+    def rows(self, rank: int | None = None) -> Value:
+        """The first input, checked to be numbers of so many dims, quantized or not."""
+        return self.numbers(rank) if self.x.places is None else self.integers(0, rank=rank)
+
+    def integers(self, index: int, *elements: str, rank: int | None = None) -> Value:
+        """An input, checked to be quantized numbers of some element type, of so many dims."""
+        value = self.values[index]
+        fits = value.places is not None and (not elements or value.element in elements)
+        if not fits or len(value.shape) < 2:
+            what = " or ".join(elements) or "integers"
+            self.fail(f"it works on rows of {what} with places, not on {value}")
+        if rank is not None and len(value.shape) != rank:
+            self.fail(f"it works on values of {rank} dims, not on {value}")
+        return value
+
+    def element(self, element: str, *roles: str) -> None:
+        """Check the element type of weights, if they are given."""
+        for role in roles:
+            found = self.elements.get(role, element)
+            if found != element:
+                self.fail(f"its {role} must be of {element}, not of {found}")
 
     def expect(self, role: str, *shape: int) -> None:
         """Check the shape of a weight, if it is given."""

@@ -297,7 +297,7 @@ class _Checker:
         for role in op.kind.needs:
             if role not in op.weights:
                 told.fail(f"it needs the weight {role}")
-        shapes = {}
+        shapes, elements = {}, {}
         for role, name in op.weights.items():
             if role not in (*op.kind.needs, *op.kind.takes):
                 takes = ", ".join((*op.kind.needs, *op.kind.takes)) or "none"
@@ -312,7 +312,8 @@ class _Checker:
                     f"layer, not {shape_text(shape)}"
                 )
             shapes[role] = shape[len(stacked) :]
-        return Operands(op.where, tuple(values), shapes)
+            elements[role] = self.model.weights[name].element
+        return Operands(op.where, tuple(values), shapes, elements)
 
 
 def walk(ops: Sequence[Op]) -> Iterator[Op]:

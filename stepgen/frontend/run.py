@@ -1,4 +1,4 @@
-"""The golden meaning of a model: its operations one after the other, in doubles."""
+"""The golden meaning of a model: its operations one after the other, in doubles or integers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..ir.errors import StepError
+from .kind import Value
 from .model import Model, Op
 from .state import State
 from .weight import Array
@@ -43,12 +44,12 @@ class Run:
             for role, name in op.weights.items():
                 array = self.model.weights[name].array
                 own = array if name in shared or not layer else array[layer]
-                weights[role] = np.asarray(own, np.float64)
+                weights[role] = own if own.dtype.kind == "i" else own.astype(np.float64)
             inputs = [self.values[name] for name in op.inputs]
             made = op.kind.compute(Step(self, op, layer), *inputs, **weights)
             self.values[op.name] = made
             if self.every is not None:
-                self.every[op.name, layer] = made
+                self.every[op.name, layer] = self.model.types[op.name].real(made)
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,22 @@ class Step:
         inside = f", layer {', '.join(map(str, self.layer))}" if self.layer else ""
         return f"{self.op.where}{inside}"
 
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The types of what it reads."""
+        return tuple(self.run.model.types[name] for name in self.op.inputs)
+
     def fail(self, message: str) -> NoReturn:
         """Raise an error that names the operation."""
         raise StepError(f"{self.where}: {message}")
+
+    def note(self, what: str, made: Array) -> None:
+        """Give what is computed inside of the operation to who wants to know everything."""
+        every = self.run.every
+        if every is not None:
+            key = f"{self.op.name}:{what}", self.layer
+            flat = made.reshape(-1)
+            every[key] = np.concatenate([every[key], flat]) if key in every else flat
 
     def append(self, keys: Array, values: Array) -> tuple[Array, Array]:
         """Put the tokens of this run behind those in the cache, and give all."""
@@ -124,7 +138,7 @@ def run(
         Run(model, state, arrays, every).evaluate(model.ops)
     if state is not None and tokens is not None:
         state.rows += tokens
-    return {name: arrays[name] for name in model.outputs}
+    return {name: model.types[name].real(arrays[name]) for name in model.outputs}
 
 
 POSITIONS = "positions"

@@ -85,7 +85,7 @@ def cache_bytes(model: Model) -> int:
     """Bytes of a number in a cache: those of most weights."""
     sizes: Counter[str] = Counter()
     for weight in model.weights.values():
-        if weight.element in ("bf16", "f32"):
+        if weight.element in ("bf16", "f32", "int8"):
             sizes[weight.element] += weight.size
     return int(ELEMENTS[max(sizes, key=sizes.__getitem__, default="f32")].itemsize)
 

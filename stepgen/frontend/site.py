@@ -42,7 +42,8 @@ class Rows:
     Attributes
     ----------
     stream : Stream
-        Tiles of f32, or addresses, in the order of the tokens; of slices there is a dim below.
+        Tiles of f32, of integers or of addresses, in the order of the tokens; of slices there is a
+        dim below.
     slices : int
         Into how many tiles a row is cut; 1 for whole rows, which have no such dim.
     """
@@ -78,9 +79,11 @@ class Rows:
 
     def each(self, function: Any, tile: Stream) -> Rows:
         """A function of each tile, and of a tile that all slices of a row share."""
-        if self.slices > 1:
-            tile = tile.promote(0).expand(count=self.slices)
-        return self.map(function, tile)
+        return self.map(function, self.spread(tile))
+
+    def spread(self, tile: Stream) -> Stream:
+        """A tile of each row, once for each of its slices."""
+        return tile.promote(0).expand(count=self.slices) if self.slices > 1 else tile
 
 
 @dataclass
@@ -119,9 +122,14 @@ class Site:
         raise StepError(f"{self.op.where}: {message}")
 
     @property
+    def inputs(self) -> tuple[Value, ...]:
+        """The types of what it reads."""
+        return tuple(self.lowering.model.types[name] for name in self.op.inputs)
+
+    @property
     def heads(self) -> bool:
         """Whether the input has several heads in a row, not just columns."""
-        return len(self.lowering.model.types[self.op.inputs[0]].shape) > 2
+        return len(self.inputs[0].shape) > 2
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What several operations need of one layer, made for the first of them."""
@@ -186,19 +194,31 @@ class Site:
         )
         return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
 
-    def columns(self, role: str, matrix: Weight, x: Rows) -> Rows:
-        """Whole rows times a matrix [in, out], in slices of its columns."""
+    def columns(
+        self, role: str, matrix: Weight, x: Rows, element: ElementType | None = None
+    ) -> Rows:
+        """Whole rows times a matrix [in, out], in slices of its columns.
+
+        Rows are of the given element type already; by default they become factors.
+        """
         inner, outer = matrix.shape[-2:]
-        factor, cols = self.factor(x.stream), self.cut(outer)
+        factor, cols = self.factor(x.stream) if element is None else x.stream, self.cut(outer)
         # Transposed, a weight streams past a single row, and no part of it is kept.
-        loaded = self.load(role, matrix.T, (cols, inner))
+        loaded = self.load(role, matrix.T, (cols, inner), element)
         if loaded.slices > 1:
             factor = factor.promote(0).expand(count=loaded.slices)
         return Rows(factor.map(fn.matmul(transpose=True), loaded.stream), loaded.slices)
 
-    def picked(self, role: str, weight: Weight, at: Stream, tile: tuple[int, int]) -> Stream:
+    def picked(
+        self,
+        role: str,
+        weight: Weight,
+        at: Stream,
+        tile: tuple[int, int],
+        element: ElementType | None = None,
+    ) -> Stream:
         """Tiles of a weight, packed as for `load`, by their numbers."""
-        tensor = self.tensor(role, weight, self.lowering.element)
+        tensor = self.tensor(role, weight, element or self.lowering.element)
         name = self.lowering.name(f"{tensor.name}_load")
         return random_offchip_load(at, tensor, tile=tile, name=name)
 
@@ -222,7 +242,10 @@ class Site:
     def look_up(
         self, role: str, weight: Weight, at: Rows, element: ElementType | None = None
     ) -> Rows:
-        """Rows of a matrix by their numbers, as f32; of a layer in a loop, those of its own."""
+        """Rows of a matrix by their numbers; of a layer in a loop, those of its own.
+
+        They are of the given element type; by default f32, of a matrix of factors.
+        """
         lowering, layers, numbers = self.lowering, self.lowering.layers, at.stream
         if layers is not None and lowering.rows > 1:
             self.fail(f"{self.op.kind.name} in a loop can only be lowered with rows=1 yet")
@@ -232,7 +255,7 @@ class Site:
         tensor = self.tensor(role, weight, element or lowering.element)
         name = lowering.name(f"{tensor.name}_load")
         rows = random_offchip_load(numbers, tensor, tile=(1, weight.shape[-1]), name=name)
-        if tensor.element != f32:
+        if element is None and tensor.element != f32:
             rows = rows.map(fn.convert(f32))
         return Rows(lowering.packed(rows))
 
@@ -246,13 +269,13 @@ class Site:
         dims = (1, *layers, *((places.heads,) if places.heads > 1 else ()))
         return self.once(places, lambda: Cached.declared(lowering.graph, caches, places, dims))
 
-    def cache(self, what: str, rows: Rows) -> Any:
-        """A tensor with caches of such rows, all 0."""
+    def cache(self, what: str, rows: Rows, element: ElementType | None = None) -> Any:
+        """A tensor with caches of such rows, all 0; by default of factors."""
         caches, places = self.lowering.caches, self.lowering.places[self.op.name]
         assert caches is not None
         shape = (places.count * caches.tiles * caches.tile, rows.cols)
         empty = Weight(shape, "f32", lambda: np.zeros(shape, np.float32))
-        return self.tensor(what, empty, self.lowering.element)
+        return self.tensor(what, empty, element or self.lowering.element)
 
 
 @dataclass

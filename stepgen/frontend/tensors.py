@@ -13,7 +13,7 @@ from ..ir.errors import StepError
 from .weight import Array, Weight
 
 _ELEMENTS: Final = {
-    **{"BF16": "bf16", "F32": "f32", "F64": "f64", "I32": "int32"},
+    **{"BF16": "bf16", "F32": "f32", "F64": "f64", "I32": "int32", "I16": "int16", "I8": "int8"},
     **{"F16": "f32", "I64": "int32", "BOOL": "int32", "U8": "int32"},
 }
 """Element types of files, and of the weights that they become."""
@@ -62,7 +62,7 @@ class TensorFile:
             found: Array = file.get_tensor(name)
         if found.dtype == np.float16:
             return found.astype(np.float32)
-        if found.dtype.kind in "iub":
+        if found.dtype.kind in "iub" and found.dtype not in (np.int8, np.int16):
             return found.astype(np.int32)
         return found
 

@@ -21,6 +21,8 @@ ELEMENTS: Final = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
     "int32": np.dtype(np.int32),
+    "int16": np.dtype(np.int16),
+    "int8": np.dtype(np.int8),
 }
 """Element types of weights. Exact passes make doubles of what they compute."""
 
@@ -34,7 +36,7 @@ class Weight:
     ----------
     shape : tuple of int
     element : str
-        ``"bf16"``, ``"f32"``, ``"f64"`` or ``"int32"``.
+        One of `ELEMENTS`.
     read : callable
         Gives the numbers.
     """

@@ -52,22 +52,29 @@ class Attention(Kind):
         self, at: Step, q: Array, k: Array, v: Array, window: Array | float = 0.0
     ) -> Array:
         """All tokens of the run, which see those in the cache."""
+        keys, values, seen = self.context(at, q, k, v, window)
+        scores = np.einsum("thd,shd->hts", q, keys) * self.scale
+        if self.softcap:
+            scores = np.tanh(scores / self.softcap) * self.softcap
+        scores = np.where(seen, scores, -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        return np.asarray(np.einsum("hts,shd->thd", weights, values))
+
+    def context(
+        self, at: Step, q: Array, k: Array, v: Array, window: Array | float
+    ) -> tuple[Array, Array, Array]:
+        """Keys and values of each head of queries, and which of them a token sees."""
         if not self.causal and at.run.state is not None:
             at.fail("it sees tokens to come, so a run can't be continued")
         if self.causal:
             k, v = at.append(k, v)
         group = q.shape[1] // k.shape[1]
-        keys, values = np.repeat(k, group, 1), np.repeat(v, group, 1)
-        scores = np.einsum("thd,shd->hts", q, keys) * self.scale
-        if self.softcap:
-            scores = np.tanh(scores / self.softcap) * self.softcap
+        seen = np.ones((len(q), len(k)), bool)
         if self.causal:
             back = np.arange(len(k) - len(q), len(k))[:, None] - np.arange(len(k))
             seen = (back >= 0) & ((back < window) | (window == 0))
-            scores = np.where(seen, scores, -np.inf)
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
-        return np.asarray(np.einsum("hts,shd->thd", weights, values))
+        return np.repeat(k, group, 1), np.repeat(v, group, 1), seen
 
     def lower(  # type: ignore[override]
         self, at: Site, q: Rows, k: Rows, v: Rows, window: Weight | None = None
@@ -79,7 +86,7 @@ class Attention(Kind):
         keys = cached.with_rows(at.factor(k.stream), at.cache("keys", k), clears=False)
         values = cached.with_rows(at.factor(v.stream), at.cache("values", v), clears=True)
         group = q.slices // k.slices
-        queries = _packed(at.factor(q.stream), group, alone=k.slices == 1)
+        queries = packed(at.factor(q.stream), group, alone=k.slices == 1)
         products = queries.promote(0).expand(cached.tiles()).map(fn.matmul(transpose=True), keys)
         scores = products.map(fn.scale(self.scale))
         if self.softcap:
@@ -107,7 +114,7 @@ class Attention(Kind):
         return int(k.shape[1]) * (int(k.shape[2]) + int(v.shape[2])) if self.causal else 0
 
 
-def _packed(queries: Stream, group: int, *, alone: bool) -> Stream:
+def packed(queries: Stream, group: int, *, alone: bool) -> Stream:
     """Heads of queries, as tiles of those that share a head of keys."""
     if group == 1:
         return queries

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...functions.bases import Unary
+from ...ir.dtypes import ElementType
 from ...ir.fn import fn
 from ...ir.function import Function
 from ...ir.stream import Stream
@@ -15,6 +16,54 @@ from ..kind import Kind, Operands, Value
 from ..run import Step
 from ..site import Rows, Site
 from ..weight import Array, Weight
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The experts of each token, as addresses of their weights.
+
+    Attributes
+    ----------
+    at : Site
+    expert, number : Stream
+        Among all of a layer, and among those of all layers.
+    top : int
+        How many there are for a token.
+    width, cols, count : int
+        Columns of a token, hidden columns of a tile, and tiles of an expert.
+    """
+
+    at: Site
+    expert: Stream
+    number: Stream
+    top: int
+    width: int
+    cols: int
+    count: int
+
+    @classmethod
+    def of(cls, at: Site, logits: Stream, top: int, gate: Weight) -> Chosen:
+        """Those with the largest logits."""
+        every, width, hidden = gate.shape[-3:]
+        expert = logits.map(fn.top_k(top)).flat_map(fn.tile_addresses(1), rank=1)
+        number, layers = expert, at.lowering.layers
+        if layers is not None:
+            first = layers.number.map(fn.scale(every))
+            if at.lowering.rows > 1:
+                first = first.promote(0).expand(count=at.lowering.rows)
+            number = expert.map(fn.add(), first.promote(0).expand(count=top))
+        cols = at.cut(hidden)
+        return cls(at, expert, number, top, width, cols, hidden // cols)
+
+    def repeated(self, rows: Stream) -> Stream:
+        """Tokens once for each tile of each of their experts."""
+        return rows.promote(0).expand(count=self.top).promote(0).expand(count=self.count)
+
+    def tiles(self, role: str, weight: Weight, element: ElementType | None = None) -> Stream:
+        """Tiles of their weights [columns, width], by default of factors."""
+        of = self.expert if self.at.shared(role) else self.number
+        places = of.flat_map(fn.tile_addresses(self.count), rank=1)
+        return self.at.picked(role, weight, places, (self.cols, self.width), element)
 
 
 @dataclass(frozen=True)
@@ -70,7 +119,10 @@ class Experts(Kind):
         for expert in np.unique(chosen):
             token, rank = np.nonzero(chosen == expert)
             rows = x[token]
-            hidden = act.exact(rows @ weights["gate"][expert]) * (rows @ weights["up"][expert])
+            gate, up = rows @ weights["gate"][expert], rows @ weights["up"][expert]
+            hidden = act.exact(gate) * up
+            for what, inner in (("gate", gate), ("up", up), ("hidden", hidden)):
+                at.note(what, inner)
             made[token] += shares[token, rank, None] * (hidden @ weights["down"][expert])
         return made
 
@@ -81,32 +133,17 @@ class Experts(Kind):
 
         Each token reads those of its experts, tile by tile of their hidden columns.
         """
-        count, (width, hidden) = router.shape[-1], gate.shape[-2:]
         rows, x = at.lowering.rows, x.whole()
         factor, logits = at.factor(x.stream), at.columns("router", router, x).whole().stream
-        layers = at.lowering.layers
-        layer = None if layers is None else layers.number
         if rows > 1:
             cut = fn.retile_streamify("row")
             factor, logits = (tiles.flat_map(cut, rank=1) for tiles in (factor, logits))
-            layer = None if layer is None else layer.promote(0).expand(count=rows)
-        expert = logits.map(fn.top_k(self.top)).flat_map(fn.tile_addresses(1), rank=1)
-        number = expert
-        if layer is not None:
-            first = layer.map(fn.scale(count)).promote(0).expand(count=self.top)
-            number = expert.map(fn.add(), first)
-        cols = at.cut(hidden)
-
-        def tiles(role: str, weight: Weight) -> Stream:
-            of = expert if at.shared(role) else number
-            places = of.flat_map(fn.tile_addresses(hidden // cols), rank=1)
-            return at.picked(role, weight, places, (cols, width))
-
-        factor = factor.promote(0).expand(count=self.top)
-        factor = factor.promote(0).expand(count=hidden // cols)
-        gated = factor.map(fn.matmul(transpose=True), tiles("gate", gate.T)).map(self.fn)
-        both = gated.map(fn.mul(), factor.map(fn.matmul(transpose=True), tiles("up", up.T)))
-        made = at.factor(both).accum(fn.matmul(), tiles("down", down), rank=1)
+        chosen = Chosen.of(at, logits, self.top, gate)
+        factor = chosen.repeated(factor)
+        gated = factor.map(fn.matmul(transpose=True), chosen.tiles("gate", gate.T)).map(self.fn)
+        upped = factor.map(fn.matmul(transpose=True), chosen.tiles("up", up.T))
+        both = at.factor(gated.map(fn.mul(), upped))
+        made = both.accum(fn.matmul(), chosen.tiles("down", down), rank=1)
         share = self._shares(logits).flat_map(fn.retile_streamify("col"), rank=1)
         total = made.map(fn.mul(), share).accum(fn.add(), rank=1)
         return Rows(total if rows == 1 else total.accum(fn.retile_row(), rank=1))

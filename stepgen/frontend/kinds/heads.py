@@ -24,7 +24,7 @@ class Heads(Kind):
 
     def result(self, given: Operands) -> Value:
         """The heads."""
-        width = given.numbers(2).width
+        width = given.rows(2).width
         if self.each < 1 or width % self.each:
             given.fail(f"a row of {width} can't be cut into heads of {self.each}")
         return given.x.with_width(width // self.each, self.each)

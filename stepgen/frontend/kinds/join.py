@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..kind import Kind, Operands, Value
 from ..run import Step
@@ -16,8 +16,9 @@ class Join(Kind):
 
     def result(self, given: Operands) -> Value:
         """The rows."""
-        tokens, heads, width = given.numbers(3).shape
-        return Value((tokens, int(heads) * int(width)))
+        heads = given.rows(3)
+        tokens, count, width = heads.shape
+        return replace(heads, shape=(tokens, int(count) * int(width)))
 
     def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
         """The same numbers."""

@@ -44,6 +44,7 @@ class Norm(Kind):
         """All rows."""
         z: Array = x if self.how == "rms" else x - x.mean(-1, keepdims=True)
         root = np.sqrt(np.square(z).mean(-1, keepdims=True) + self.eps)
+        at.note("root", 1 / root)
         return np.asarray(z / root * weight + bias)
 
     def lower(  # type: ignore[override]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from ...ir.dtypes import f32
+from ...ir.dtypes import ElementType, f32
 from ...ir.fn import fn
 from ...ir.ops.concat import concat
 from ...ir.stream import Stream
@@ -68,28 +69,35 @@ class Rope(Kind):
         self, at: Site, x: Rows, positions: Rows, frequencies: Weight
     ) -> Rows:
         """Cosines and sines by position, which all heads share."""
-        cos, sin = at.once(
-            ("rope", at.op.weights["frequencies"], at.op.inputs[1], self),
-            lambda: self._turns(at, positions, frequencies),
-        )
-        across = x.map(fn.rotate_pairs()) if self.pairs == "neighbours" else _exchanged(x)
+        cos, sin = self.turns(at, positions, frequencies, f32)
+        across = self.across(x)
         return x.each(fn.mul(), cos).map(fn.add(), across.each(fn.mul(), sin).stream)
 
-    def _turns(self, at: Site, positions: Rows, frequencies: Weight) -> list[Stream]:
-        """Rows of cosines, and of sines, which for halves have their signs."""
+    def table(self, positions: Array, frequencies: Array) -> Array:
+        """Rows of cosines and then of sines, which for halves have their signs."""
+        angles = positions[:, None] * frequencies[..., None, :]
+        cos, sin = np.cos(angles) * self.factor, np.sin(angles) * self.factor
+        if self.pairs == "neighbours":
+            return np.concatenate([np.repeat(one, 2, axis=-1) for one in (cos, sin)], -1)
+        return np.concatenate([cos, cos, -sin, sin], -1)
+
+    def turns(
+        self, at: Site, positions: Rows, frequencies: Weight, element: ElementType
+    ) -> list[Stream]:
+        """Cosines and sines of a table in memory, read once for all that turn alike."""
         rows, width = at.lowering.positions, 2 * frequencies.shape[-1]
 
-        def table(given: Array) -> Array:
-            angles = np.arange(rows)[:, None] * given[..., None, :]
-            cos, sin = np.cos(angles) * self.factor, np.sin(angles) * self.factor
-            if self.pairs == "neighbours":
-                return np.concatenate([np.repeat(one, 2, axis=-1) for one in (cos, sin)], -1)
-            return np.concatenate([cos, cos, -sin, sin], -1)
+        def loaded() -> list[Stream]:
+            shape = (*frequencies.shape[:-1], rows, 2 * width)
+            weight = computed(partial(self.table, np.arange(rows)), shape, frequencies)
+            found = at.look_up("frequencies", weight, positions, element).sliced(width).stream
+            return [one.flatten(0, 1) for one in found.split([1, 1])]
 
-        shape = (*frequencies.shape[:-1], rows, 2 * width)
-        weight = computed(table, shape, frequencies)
-        found = at.look_up("frequencies", weight, positions, f32).sliced(width).stream
-        return [one.flatten(0, 1) for one in found.split([1, 1])]
+        return at.once(("rope", at.op.weights["frequencies"], at.op.inputs[1], self), loaded)
+
+    def across(self, x: Rows) -> Rows:
+        """Each column's partner; of neighbours the second has its sign."""
+        return x.map(fn.rotate_pairs()) if self.pairs == "neighbours" else _exchanged(x)
 
     def flops(self, given: Operands, cached: int) -> int:
         """3 for each number: cosines and sines are tables."""

@@ -25,7 +25,7 @@ class Split(Kind):
 
     def result(self, given: Operands) -> Value:
         """So many columns."""
-        width = given.numbers(2).width
+        width = given.rows(2).width
         if self.count < 1 or not 0 <= self.first <= width - self.count:
             last = self.first + self.count - 1
             given.fail(f"a row of {width} has no columns {self.first} to {last}")

@@ -1,0 +1,85 @@
+"""``stepgen quantize``: makes a model of integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import json_option
+from stepgen.cli.outputs import INPUT, NAME, Output
+
+
+@grouped
+@click.argument("model", type=NAME)
+@click.option(
+    "--calibrate",
+    type=INPUT,
+    required=True,
+    metavar="FILE",
+    help="Ids of a text on which places are chosen (npz, npy, csv); some hundred suffice.",
+)
+@click.option(
+    "--scheme",
+    type=click.Choice(["int"]),
+    default="int",
+    help="int: integers alone, weights and factors of 8 bits.",
+)
+@click.option(
+    "--evaluate",
+    type=INPUT,
+    metavar="FILE",
+    help="Ids of a text whose loss is printed.  [default: those of --calibrate]",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=Output(".stepgen"),
+    metavar="FILE.stepgen",
+    help="Write the model; else what it costs is printed alone.",
+)
+@json_option
+def command(
+    *,
+    model: str,
+    calibrate: Path,
+    scheme: str,
+    evaluate: Path | None,
+    out: Path | None,
+    json: bool,
+) -> None:
+    """Make a model of integers of one of real numbers.
+
+    MODEL is a .stepgen file, which stepgen import writes, or a config.json. Binary places of weights
+    and values are searched for, so that the distributions of the next token change least. What is
+    printed: the error of each value in each layer, and the loss before and after.
+    """
+    from stepgen.cli.models import ids_of
+    from stepgen.frontend import files
+    from stepgen.frontend.quantizing.quantize import quantized
+    from stepgen.ir.errors import StepError
+    from stepgen.program.models import is_model, load
+    from stepgen.report import console
+    from stepgen.report import quantized as report
+    from stepgen.tools import waiting
+
+    if not is_model(model):
+        raise StepError(f"{model} is no model, a file that stepgen import writes")
+    with waiting.progress(quiet=json) as progress:
+        progress("reading", 0.0)
+        given, ids = load(model), ids_of(calibrate)
+        unseen = None if evaluate is None else ids_of(evaluate)
+        progress("calibrating", 0.02)
+        found = quantized(
+            given, ids, scheme, unseen, lambda part: progress("searching", 0.05 + 0.9 * part)
+        )
+        if out is not None:
+            progress("writing", 0.98)
+            files.save(found.model, out)
+    if json:
+        console.show_json({**report.document(found), "out": None if out is None else str(out)})
+        return
+    console.show(*report.tables(found))
+    if out is not None:
+        console.show(f"written to {out}, {out.stat().st_size:,} bytes")

@@ -1,0 +1,1 @@
+"""Quantization: models of real numbers as models of integers."""

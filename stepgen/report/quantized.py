@@ -1,0 +1,65 @@
+"""What quantization of a model costs, as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+
+from ..frontend.quantizing.quantize import Quantized
+from ..frontend.show import head
+from .console import table
+
+
+def tables(found: Quantized) -> Iterator[RenderableType]:
+    """A line about the model, errors of its values, and its losses."""
+    yield head(found.model)
+    rows = (
+        (
+            error.name,
+            " ".join(map(str, error.layer)),
+            str(error.value),
+            f"{error.cosine:.5f}",
+            f"{error.sqnr:.1f}",
+        )
+        for error in found.errors
+    )
+    yield table(
+        "Errors, with those of all values before", *("value", "layer", "type", "cosine", "SQNR dB"),
+        rows=rows, left=3,
+    )
+    first, *_, last = found.distances
+    yield (
+        f"distance from the model's distributions: {first:.5f} nats by the largest numbers, "
+        f"{last:.5f} after {len(found.distances) - 1} passes"
+    )
+    before, after = found.losses
+    yield (
+        f"loss on {found.evaluated:,} tokens: {before:.4f} nats before, {after:.4f} after "
+        f"({after - before:+.4f})"
+    )
+
+
+def document(found: Quantized) -> dict[str, Any]:
+    """The same as JSON."""
+    before, after = found.losses
+    return {
+        "scheme": found.scheme,
+        "calibration_tokens": found.tokens,
+        "distances": list(found.distances),
+        "loss": {"tokens": found.evaluated, "before": before, "after": after},
+        "bytes": sum(weight.bytes for weight in found.model.weights.values()),
+        "values": [
+            {
+                "name": error.name,
+                "layer": list(error.layer),
+                "element": error.value.element,
+                "places": error.value.places,
+                "cosine": error.cosine,
+                "sqnr_db": error.sqnr if math.isfinite(error.sqnr) else None,
+            }
+            for error in found.errors
+        ],
+    }
