@@ -51,9 +51,9 @@ def command(
 ) -> None:
     """Make a model of integers of one of real numbers.
 
-    MODEL is a .stepgen file, which stepgen import writes, or a config.json. Binary places of weights
-    and values are searched for, so that the distributions of the next token change least. What is
-    printed: the error of each value in each layer, and the loss before and after.
+    MODEL is a .stepgen file, which stepgen import writes, or a config.json. Binary places of
+    weights and values are searched for, so that the distributions of the next token change least.
+    What is printed: the error of each value in each layer, and the loss before and after.
     """
     from stepgen.cli.models import ids_of
     from stepgen.frontend import files

@@ -75,7 +75,7 @@ class Numbers:
 @lru_cache(4096)
 def _setting(function: Mapped, *tiles: tuple[int, int, str]) -> Setting:
     """The setting of a function of tiles, each given by rows, columns and element type."""
-    out = function.tile(_CALL, *(Tile(rows, cols, element(name)) for rows, cols, name in tiles))  # type: ignore[arg-type]
+    out = function.tile(_CALL, *(Tile(rows, cols, element(name)) for rows, cols, name in tiles))
     assert isinstance(out, Tile)
     return Setting(out, numbers.DTYPES[out.element.name], lanes=1)
 
@@ -102,7 +102,9 @@ def rescaled(factor: float, to: ElementType | str) -> Function:
     if mantissa == 0.5:
         shift = 1 - exponent
         return fn.requantize(2 ** max(-shift, 0), max(shift, 0), element(to))
-    return fn.requantize(round(mantissa * 2**15) - (mantissa > 1 - 2**-16), 15 - exponent, element(to))
+    return fn.requantize(
+        round(mantissa * 2**15) - (mantissa > 1 - 2**-16), 15 - exponent, element(to)
+    )
 
 
 def moved(have: int, want: int, to: ElementType | str) -> Function:
@@ -129,12 +131,12 @@ def _exponentials(to: ElementType, most: int) -> Function:
     return fn.lookup(tuple(table.astype(int).tolist()), to)
 
 
-def quotients(sums: M, total: Any, factor: int, to: ElementType) -> M:
+def quotients(sums: M, total: Any, factor: float, to: ElementType | str) -> M:
     """``factor * sums / total``, of int32, divided in bf16; the factor is a power of two."""
     divisor = total.map(fn.convert(bf16))
     if factor != 1:
         divisor = divisor.map(fn.scale(1 / factor))
-    made: M = sums.map(fn.convert(bf16)).map(fn.div(), divisor).map(fn.convert(to))
+    made: M = sums.map(fn.convert(bf16)).map(fn.div(), divisor).map(fn.convert(element(to)))
     return made
 
 

@@ -27,8 +27,10 @@ def tables(found: Quantized) -> Iterator[RenderableType]:
         for error in found.errors
     )
     yield table(
-        "Errors, with those of all values before", *("value", "layer", "type", "cosine", "SQNR dB"),
-        rows=rows, left=3,
+        "Errors, with those of all values before",
+        *("value", "layer", "type", "cosine", "SQNR dB"),
+        rows=rows,
+        left=3,
     )
     first, *_, last = found.distances
     yield (

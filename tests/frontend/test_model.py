@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontend.decoders import VOCABULARY, Sizes, decoder, drawn, logits
+from frontend.decoders import VOCABULARY, Sizes, decoder, drawn, integers, logits
 from stepgen.frontend import Builder, Model, State, load, save
 from stepgen.frontend.kind import kinds
 from stepgen.frontend.passes.dead import drop_dead
@@ -153,6 +153,9 @@ def test_every_kind_is_in_some_test() -> None:
     for seed in SEEDS:
         sizes = drawn(np.random.default_rng(seed))
         used |= {placed.op.kind.name for placed in decoder(sizes, seed).placed}
+    for experts in (0, 3):
+        model = integers(decoder(Sizes(experts=experts)))
+        used |= {placed.op.kind.name for placed in model.placed}
     assert used == kinds().keys()
 
 

@@ -83,7 +83,9 @@ class IntExperts(Experts, Form):
             gate_weight=own["gate"],
             up_weight=own["up"],
             down=own["down"],
-            **inner,
+            gate=inner["gate"],
+            up=inner["up"],
+            hidden=inner["hidden"],
             places=making.places,
         )
         return made, weights
@@ -101,7 +103,7 @@ class IntExperts(Experts, Form):
         chosen = np.argsort(-logits.astype(np.int64), -1, kind="stable")[:, : self.top]
         chosen.sort(-1)
         scores = Numbers(np.take_along_axis(logits, chosen, -1))
-        shares = self._shares(scores, Numbers(logits), value).array
+        shares = self._parts(scores, Numbers(logits), value).array
         pieces = np.zeros((*chosen.shape, x.shape[-1]), np.int16)
         for expert in np.unique(chosen):
             token, rank = np.nonzero(chosen == expert)
@@ -127,14 +129,15 @@ class IntExperts(Experts, Form):
         upped = rows.map(fn.matmul(transpose=True), read.tiles("up", up.T, int8))
         hidden = self._hidden(gated, upped, value)
         made = hidden.accum(fn.matmul(), read.tiles("down", down, int8), rank=1)
-        share: Stream = self._shares(logits.map(fn.top_k_scores(self.top)), logits, value)
+        share: Stream = self._parts(logits.map(fn.top_k_scores(self.top)), logits, value)
         share = share.flat_map(fn.retile_streamify("col"), rank=1)
         total = self._brought(made).map(fn.mul(), share).accum(fn.add(), rank=1)
         return Rows(total.map(moved(SHARE, 0, int16)))
 
     def _hidden(self, gate: Any, up: Any, x: Value) -> Any:
         """The product of both, of sums."""
-        assert x.places is not None and isinstance(self.fn, Unary)
+        assert x.places is not None
+        assert isinstance(self.fn, Unary)
         places = places_for(float(np.abs(results(self.fn, self.gate)).max()), "int16")
         low = gate.map(moved(x.places + self.gate_weight, self.gate, int8))
         high = up.map(moved(x.places + self.up_weight, self.up, int16))
@@ -145,7 +148,7 @@ class IntExperts(Experts, Form):
         """What an expert makes, of sums."""
         return down.map(moved(self.hidden + self.down, self.places, int16))
 
-    def _shares(self, chosen: Any, every: Any, x: Value) -> Any:
+    def _parts(self, chosen: Any, every: Any, x: Value) -> Any:
         """The p of the chosen experts, of logits."""
         assert x.places is not None
         highest, scale = every.map(fn.row_max()), 2.0 ** -(x.places + self.router)

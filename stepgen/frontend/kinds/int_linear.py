@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...ir.dtypes import int8, int32
 from ...ir.fn import fn
+from ..form import Form, Weights
 from ..integers import Numbers, moved, products
 from ..kind import Kind, Operands, Value
-from ..form import Form, Weights
 from ..run import Step
 from ..site import Rows, Site
 from ..weight import Array, Weight
@@ -53,7 +53,7 @@ class IntLinear(Form):
         kind = making.op.kind
         assert isinstance(kind, Linear)
         places = making.choice("weight", making.most("weight"), "int8")
-        sums = making.inputs[0].places + places
+        sums = (making.inputs[0].places or 0) + places
         weights = {"weight": making.integers("weight", "int8", places, turned=kind.transposed)}
         if "bias" in making.op.weights:
             weights["bias"] = making.integers("bias", "int32", sums)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ...functions.arithmetic import Add, Mul, Sub
 from ...functions.bases import Unary
 from ...ir.fn import fn
-from ...ir.function import Function
 from ..form import Form, Weights, real
 from ..integers import Numbers, moved, tabulated
 from ..kind import Kind, Operands, Value

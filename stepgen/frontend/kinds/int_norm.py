@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...ir.dtypes import bf16, int16, int32
 from ...ir.fn import fn
+from ..form import Form, Weights
 from ..integers import Numbers, moved
 from ..kind import Kind, Operands, Value
-from ..form import Form, Weights
 from ..run import Step
 from ..site import Rows, Site
 from ..weight import Array

@@ -74,9 +74,7 @@ class IntRope(Rope, Form):
             across = Numbers(x).map(fn.rotate_pairs())
         else:
             across = Numbers(np.concatenate(np.split(x, 2, -1)[::-1], -1))
-        turned: Numbers = self._turned(
-            Numbers(x), across, Numbers(cos), Numbers(sin), at.inputs[0]
-        )
+        turned: Numbers = self._turned(Numbers(x), across, Numbers(cos), Numbers(sin), at.inputs[0])
         return turned.array
 
     def lower(  # type: ignore[override]

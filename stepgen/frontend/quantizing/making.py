@@ -121,8 +121,8 @@ class Plan:
                     if (name, element) not in cast:
                         cast[name, element] = f"{name}.{element}"
                         value = self.value(name, element)
-                        kind = IntCast(element, value.places)  # type: ignore[arg-type]
-                        made.append(Op(kind, cast[name, element], (name,), path=op.path))
+                        as_such: Kind = IntCast(element, value.places)  # type: ignore[arg-type]
+                        made.append(Op(as_such, cast[name, element], (name,), path=op.path))
                     name = cast[name, element]
                 inputs.append(name)
             making = Making(self, op, form)

@@ -60,9 +60,7 @@ class Quantized:
     evaluated: int
 
 
-def quantize(
-    model: Model, calibrate: Any, scheme: Scheme = "int", evaluate: Any = None
-) -> Model:
+def quantize(model: Model, calibrate: Any, scheme: Scheme = "int", evaluate: Any = None) -> Model:
     """The model in integers.
 
     Weights and factors are int8, sums int32, what is added up from layer to layer int16, each with
