@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from stepgen.frontend import Builder, Model, State
-from stepgen.frontend.passes.linears import split_linears
-from stepgen.frontend.passes.norms import fold_norms
-from stepgen.frontend.passes.rotary import pair_columns
 from stepgen.frontend.quantizing.calibration import Calibration
 from stepgen.frontend.quantizing.making import Plan
+from stepgen.frontend.quantizing.preparing import prepared
 from stepgen.ir.fn import fn
 
 VOCABULARY = 23
@@ -125,6 +123,6 @@ def logits(model: Model, ids: Any, *, cuts: tuple[int, ...] = ()) -> Any:
 
 def integers(model: Model, seed: int = 0) -> Model:
     """A model of integers with places by the largest numbers alone, which takes no search."""
-    model = fold_norms(pair_columns(split_linears(model)))
+    model = prepared(model)
     ids = np.random.default_rng(seed).integers(0, VOCABULARY, 24)
     return Plan(model, Calibration(model, [ids], 1).most).made()

@@ -11,13 +11,11 @@ import numpy as np
 from ...ir.arguments import shown
 from ...ir.errors import StepError
 from ..model import Model
-from ..passes.linears import split_linears
-from ..passes.norms import fold_norms
-from ..passes.rotary import pair_columns
 from ..weight import Array
 from .calibration import LEAST, Calibration, cut, losses
 from .errors import Error, errors
 from .making import Plan
+from .preparing import prepared
 from .search import search
 
 Scheme = Literal["int"]
@@ -108,7 +106,7 @@ def quantized(
             raise StepError(f"{model.name} is quantized already: its {name} is {value}")
     ids = _ids(model, calibrate, "the calibration set")
     unseen = ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
-    model = fold_norms(pair_columns(split_linears(model)))
+    model = prepared(model)
     most = min(model.tokens[1], TEXT)
     texts = [*cut(ids, most)]
     calibration = Calibration(model, texts, max(1, SEARCHED // most))
