@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
     from stepgen.cosim.experiment import Experiment
+    from stepgen.frontend import Decoder
     from stepgen.frontend.model import Model
+    from stepgen.ir.graph import Graph
     from stepgen.program.program import Program
+
+more_option = click.option(
+    "--more",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Tokens that follow those of --ids, each the most likely one.",
+)
 
 
 def is_model(program: ProgramOptions) -> bool:
@@ -53,12 +67,11 @@ def run(
     import numpy as np
 
     from stepgen.frontend.drawing import drawn
-    from stepgen.program.models import load
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 
-    model = load(program.program)
-    _settings(program)
+    model, left = _opened(program)
+    _none_left(program, left)
     given = _given(program, model, ids)
     random = drawn(model, given, program.seed)
     with shown_progress(quiet=json) as progress:
@@ -72,75 +85,129 @@ def run(
     _tell(model, found, sorted(random), program.seed, out, json=json)
 
 
-def decode(program: ProgramOptions, ids: Path, lanes: int, out: Path | None, *, json: bool) -> None:
-    """Run the program of a model token by token, by the reference, and print its outputs."""
+def decode(
+    program: ProgramOptions, text: Text, lanes: int, out: Path | None, *, json: bool
+) -> None:
+    """Run the programs of a model on a text, by the reference, and print its outputs."""
     import numpy as np
 
-    from stepgen.program.models import decoder
+    from stepgen.semantics import executor
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 
     with shown_progress(quiet=json) as progress:
         progress("building the program", 0.0)
-        made = decoder(program.program, settings_of(program), lanes)
-        given = _given(program, made.model, ids)
+        made = _decoder(program, lanes)
         progress("running", 0.1)
-        found = made.run(given)
+        parts = [
+            made.after(executor.run(graph, inputs, lanes=lanes), count)
+            for graph, inputs, count in text.runs(program, made)
+        ]
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if out is not None:
         with atomic_file(out) as partial:
             named: dict[str, Any] = {**found}
             np.savez(partial, **named)
-    _tell(made.model, found, [], program.seed, out, json=json)
+    _tell(made.model, found, [], program.seed, out, json=json, generated=text.generated)
 
 
-def settings_of(program: ProgramOptions) -> dict[str, str]:
-    """What --set says; options that a text does not take are refused.
+@dataclass
+class Text:
+    """The tokens that a model runs on.
 
-    Raises
-    ------
-    StepError
-        If one is given.
+    Attributes
+    ----------
+    ids : Path
+        A file with the first ones.
+    more : int
+        How many follow, each the one with the largest output behind the others.
+    generated : list of int
+        Those that followed.
     """
-    from stepgen.ir.errors import StepError
+
+    ids: Path
+    more: int
+    generated: list[int] = field(default_factory=list)
+
+    def runs(
+        self, program: ProgramOptions, made: Decoder
+    ) -> Iterator[tuple[Graph, dict[str, Any], int]]:
+        """By run, the program, its inputs and the number of its tokens.
+
+        After each, `made` must go on with its memory.
+        """
+        from stepgen.frontend.state import check_room
+        from stepgen.ir.errors import StepError
+
+        given = _given(program, made.model, self.ids)
+        model = made.model
+        if self.more and set(model.inputs) - {"positions"} != {"ids"}:
+            raise StepError(
+                f"--more is for models of ids, and the inputs of {model.name} are "
+                f"{', '.join(model.inputs)}"
+            )
+        if self.more:
+            check_room(made.sizes.rows, len(given["ids"]), self.more, model.name)
+        for one in made.tokens(given):
+            count = len(next(iter(one.values())))
+            yield made.program(count), made.inputs(one), count
+        for _ in range(self.more):
+            token = int(made.outputs[model.outputs[0]][-1].argmax())
+            self.generated.append(token)
+            yield made.program(1), made.inputs({"ids": [token]}), 1
+
+
+def _opened(program: ProgramOptions) -> tuple[Model, dict[str, str]]:
+    """The model that is asked for, and what --set says of its program."""
+    from stepgen.program.program import model_of
     from stepgen.program.settings import pairs
+
+    return model_of(program.program, pairs(program.settings, "--set"), seed=program.seed)
+
+
+def _decoder(program: ProgramOptions, lanes: int) -> Decoder:
+    """The programs of a model for a text; options that a text does not take are refused."""
+    from stepgen.ir.errors import StepError
+    from stepgen.program.models import decoder
 
     for option, given in (("--transform", program.transforms), ("--dim", program.dims)):
         if given:
             raise StepError(f"{option} can't be given with --ids")
-    return pairs(program.settings, "--set")
+    model, settings = _opened(program)
+    return decoder(model, program.program, settings, lanes)
 
 
 def experiments(
-    program: ProgramOptions, hardware: HardwareOptions, when: RunOptions, ids: Path
-) -> tuple[Program, list[Experiment]]:
-    """Runs of the program of a model, one for each token, on the memory that the last one left.
+    program: ProgramOptions, hardware: HardwareOptions, when: RunOptions, text: Text
+) -> tuple[Program, list[list[Experiment]]]:
+    """Runs of the programs of a model on a text, each on the memory that the last one left.
 
     Returns
     -------
     program : Program
-        With the inputs of the first token.
-    experiments : list of Experiment
-        On one design.
+        The first one, with the inputs of its first run.
+    experiments : list of list of Experiment
+        Those on one design together.
     """
     from dataclasses import replace
 
     from stepgen.program import program as programs
-    from stepgen.program.models import decoder
 
     lanes = hardware.lanes if hardware.lanes is not None else LANES
-    made = decoder(program.program, settings_of(program), lanes)
+    made = _decoder(program, lanes)
     name = Path(program.program).name
-    loaded, found = None, []
-    for given in made.tokens(_given(program, made.model, ids)):
-        inputs = made.inputs(given)
-        if loaded is None:
-            loaded = programs.Program(made.graph, inputs, name, frozenset(inputs))
-            found.append(when.experiment(loaded, hardware, seed=program.seed))
+    loaded, found = None, {}
+    for graph, inputs, count in text.runs(program, made):
+        if id(graph) not in found:
+            one = programs.Program(graph, inputs, name, frozenset(inputs))
+            loaded = loaded or one
+            found[id(graph)] = [when.experiment(one, hardware, seed=program.seed)]
         else:
-            found.append(replace(found[0], inputs=inputs, built=found[0].design))
-        made.after(found[-1].reference)
+            first = found[id(graph)][0]
+            found[id(graph)].append(replace(first, inputs=inputs, built=first.design))
+        made.after(found[id(graph)][-1].reference, count)
     assert loaded is not None  # a text has a token
-    return loaded, found
+    return loaded, [*found.values()]
 
 
 def _tell(
@@ -151,6 +218,7 @@ def _tell(
     out: Path | None,
     *,
     json: bool,
+    generated: Sequence[int] = (),
 ) -> None:
     import numpy as np
 
@@ -159,7 +227,8 @@ def _tell(
     if json:
         shapes = {name: list(array.shape) for name, array in found.items()}
         place = None if out is None else str(out)
-        console.show_json({"outputs": shapes, "drawn": drawn, "out": place})
+        told = {"outputs": shapes, "drawn": drawn, "generated": [*generated], "out": place}
+        console.show_json(told)
         return
     if drawn:
         console.show(f"drawn: {', '.join(drawn)} (seed {seed})")
@@ -169,26 +238,25 @@ def _tell(
         last = array[-1].reshape(-1)
         best = int(last.argmax())
         console.show(f"  largest of the last row: {last[best]:.6g} at {best}")
+    if generated:
+        console.show(f"generated: {', '.join(map(str, generated))}")
     if out is not None:
         console.show(f"written to {out}")
 
 
-def check_unused(program: ProgramOptions, ids: Path | None, *, golden: bool) -> None:
-    """Check that options of models are not given for another program.
+def text_of(ids: Path | None, more: int) -> Text | None:
+    """The text that is given.
 
     Raises
     ------
     StepError
-        If one is.
+        If --more is given without --ids.
     """
     from stepgen.ir.errors import StepError
 
-    for option, given in (("--ids", ids is not None), ("--golden", golden)):
-        if given and not is_model(program):
-            raise StepError(
-                f"{option} is for models, files that stepgen import writes, not for "
-                f"{program.program}"
-            )
+    if more and ids is None:
+        raise StepError("--more goes on behind a text: give it by --ids")
+    return None if ids is None else Text(ids, more)
 
 
 def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str, Any]:
@@ -226,6 +294,13 @@ def ids_of(path: Path) -> Any:
             f"{path} is no list of ids: it must have the shape [tokens], not {list(table.shape)}"
         )
     return routing.integers(table, f"{path} is no list of ids: they must be integers")
+
+
+def _none_left(program: ProgramOptions, left: dict[str, str]) -> None:
+    from stepgen.ir.errors import StepError
+
+    for name in left:
+        raise StepError(f"{program.program} has no parameter {name!r}, it has none here")
 
 
 def _settings(program: ProgramOptions, **known: int) -> dict[str, int]:

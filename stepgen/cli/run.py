@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     help="Write all inputs, including drawn ones; --inputs reads them.",
 )
 @click.option("--ids", type=INPUT, metavar="FILE", help="Tokens of a model (npz, npy, csv).")
+@models.more_option
 @click.option(
     "--golden", is_flag=True, help="Run the operations of a model, in doubles, by numpy alone."
 )
@@ -48,6 +49,7 @@ def command(
     program: ProgramOptions,
     *,
     ids: Path | None,
+    more: int,
     golden: bool,
     lanes: int | None,
     out: Path | None,
@@ -55,14 +57,14 @@ def command(
     json: bool,
 ) -> None:
     """Run the reference (golden model) and print its results."""
-    if models.is_model(program) and golden:
+    if golden:
         models.run(program, ids, out, save_inputs, json=json)
         return
-    models.check_unused(program, ids, golden=golden)
-    if ids is not None:
+    text = models.text_of(ids, more)
+    if text is not None:
         if save_inputs is not None:
             raise StepError("--save-inputs is for one run: leave it out, or leave --ids out")
-        models.decode(program, ids, lanes or LANES, out, json=json)
+        models.decode(program, text, lanes or LANES, out, json=json)
         return
     from stepgen.program import inputs
     from stepgen.report import console

@@ -63,6 +63,7 @@ MOST_FAULTS = 10
     metavar="FILE",
     help="Tokens of a model (npz, npy, csv), which run one after the other on one memory.",
 )
+@models.more_option
 @json_option
 def command(
     program: ProgramOptions,
@@ -76,6 +77,7 @@ def command(
     waveform_cycles: int | None,
     aborts: Sequence[int],
     ids: Path | None,
+    more: int,
     json: bool,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
@@ -90,28 +92,30 @@ def command(
     if not waveform:
         check_unused("is for a waveform: add --waveform", "waveform_cycles")
     check_target(output)
-    models.check_unused(program, ids, golden=False)
-    if ids is None:
+    text = models.text_of(ids, more)
+    if text is None:
         loaded = program.load()
-        experiments = [when.experiment(loaded, hardware, seed=program.seed)]
+        groups = [[when.experiment(loaded, hardware, seed=program.seed)]]
     else:
-        loaded, experiments = models.experiments(program, hardware, when, ids)
-    for experiment in experiments:
+        loaded, groups = models.experiments(program, hardware, when, text)
+    for experiment in (one for group in groups for one in group):
         experiment.aborts = tuple(aborts)
-    design = experiments[0].design
+    design = groups[0][0].design
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     vcd = f"{design.name}.vcd" if waveform else None
+    verdicts = []
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
-        verdicts = simulate(
-            experiments,
-            place,
-            driver=driver,
-            simulator=simulator,
-            waveform=None if vcd is None else place / vcd,
-            waveform_cycles=waveform_cycles,
-            progress=progress,
-        )
+        for group in groups:
+            verdicts += simulate(
+                group,
+                place if group is groups[0] else place / group[0].design.name,
+                driver=driver,
+                simulator=simulator,
+                waveform=None if vcd is None or group is not groups[0] else place / vcd,
+                waveform_cycles=waveform_cycles,
+                progress=progress,
+            )
         write(output, loaded, design, circuit=False)
     data = joined([document(verdict, driver, simulator) for verdict in verdicts])
     data["folder"] = str(output)

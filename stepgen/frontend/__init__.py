@@ -6,6 +6,7 @@ in plain numpy; the operations of every model are those of `stepgen.frontend.kin
 
 from __future__ import annotations
 
+from .batch import Batch, Request
 from .builder import Builder, Handle
 from .decoding import Decoder
 from .files import dumps, load, loads, save
@@ -20,6 +21,7 @@ from .state import State
 from .weight import Weight
 
 __all__ = [
+    "Batch",
     "Builder",
     "Decoder",
     "Handle",
@@ -27,6 +29,7 @@ __all__ = [
     "Model",
     "Op",
     "Operands",
+    "Request",
     "State",
     "Value",
     "Weight",

@@ -33,25 +33,24 @@ class Cached:
     Attributes
     ----------
     caches : Caches
-    span, place, filled : Stream
+    span, place, position : Stream
         As `Places.inputs` says.
-    first, until : Stream or None
+    bound : Stream or None
         With windows.
     """
 
     caches: Caches
     span: Stream
     place: Stream
-    filled: Stream
-    first: Stream | None = None
-    until: Stream | None = None
+    position: Stream
+    bound: Stream | None = None
 
     @classmethod
     def declared(
         cls, graph: Graph, caches: Caches, places: Places, dims: Sequence[DimLike]
     ) -> Cached:
         """Declare the inputs of a program, of these dims."""
-        names = ("span", "place", "filled", *(("first", "until") if any(places.windows) else ()))
+        names = ("span", "place", "position", *(("bound",) if any(places.windows) else ()))
         return cls(
             caches,
             **{
@@ -60,14 +59,19 @@ class Cached:
             },
         )
 
+    @property
+    def rows(self) -> int:
+        """Tokens whose rows a run puts into each place."""
+        return self.caches.chunk or 1
+
     def tiles(self) -> Stream:
         """The address of each tile."""
         return self.span.flat_map(fn.span(self.caches.tiles), rank=1)
 
     def with_rows(self, rows: Stream, cache: Any, *, clears: bool) -> Stream:
-        """The tiles that a token sees of each place, with its row, which is written back.
+        """The tiles that tokens see of each place, with their rows, which are written back.
 
-        With `clears` the rows behind it, which nobody has written, become 0: weights of 0 do not
+        With `clears` the rows behind them, which nobody has written, become 0: weights of 0 do not
         help against a NaN.
         """
         tile, most = (self.caches.tile, cache.shape[1]), self.caches.tiles
@@ -77,30 +81,44 @@ class Cached:
         place = flat(self.place)
         if clears:
             last = last.map(fn.mask_rows(0), place)
-        placed = last.map(fn.place_row(), flat(rows), place)
+        put = fn.place_row() if self.rows == 1 else fn.place_rows()
+        placed = last.map(put, flat(rows), place)
         ends = flat(self.span.map(fn.span_end()))
         random_offchip_store(ends, placed, cache, tile=tile, name=f"{cache.name}_write")
         return reassemble([placed, others], is_last, rank=0).flatten(0, 1)
 
-    def masked(self, scores: Stream) -> Stream:
+    def masked(self, scores: Stream, heads: int) -> Stream:
         """Scores of all tiles, those of rows that a token does not see being `NOTHING`.
 
-        Those of integers are `NO_INTEGER`.
+        Those of integers are `NO_INTEGER`. Rows of a tile are those of heads, and of tokens, one
+        head behind the other.
         """
         assert isinstance(scores.dtype, Tile)
         nothing = NO_INTEGER if scores.dtype.element == int32 else NOTHING
-        most = self.caches.tiles
-        is_last = self.span.flat_map(fn.span_last(most), rank=1)
-        last, others = partition(scores, is_last, rank=0)
-        last = last.map(fn.mask_cols(nothing), flat(self.filled))
-        scores = reassemble([last, others], is_last, rank=0).flatten(0, 1)
-        if self.first is None or self.until is None:
-            return scores
-        is_first = self.span.flat_map(fn.span_first(most), rank=1)
-        first, others = partition(scores, is_first, rank=0)
-        window = fn.mask_cols(nothing, self.caches.rows)
-        first = first.map(window, flat(self.until), flat(self.first))
-        return reassemble([first, others], is_first, rank=0).flatten(0, 1)
+        first = self.tiles().map(fn.scale(self.caches.tile))
+        ends: dict[int | None, Stream] = {None: self.position}
+        if self.bound is not None:
+            ends[self.caches.rows] = self.bound
+        # Heads of one token are at one position; those of several are parted.
+        several = self.rows > 1 and heads > 1
+        if several:
+            scores = parted(scores, self.rows)
+        mask = fn.mask_cols if self.rows == 1 else fn.mask_causal
+        for window, end in ends.items():
+            at = [end.promote(0).expand(first), first]
+            if several:
+                at = [number.promote(0).expand(count=heads) for number in at]
+            scores = scores.map(mask(nothing, window), *at)
+        return scores.accum(fn.retile_row(), rank=1) if several else scores
+
+
+def parted(tiles: Stream, rows: int) -> Stream:
+    """Tiles as several of so many rows, in a dim below."""
+    made = tiles.flat_map(fn.retile_streamify("row"), rank=1)
+    if rows > 1:
+        made, _ = made.reshape(dim=0, chunk=rows, pad=0)
+        made = made.accum(fn.retile_row(), rank=1)
+    return made
 
 
 def flat(stream: Stream) -> Stream:

@@ -1,13 +1,13 @@
 """Caches of keys and values in off-chip memory, and where a token's rows go in them.
 
 The caches of an attention are one tensor of keys and one of values. They have a place for each
-layer and head of keys, one behind the other, of whole tiles. A program decodes one token in a run,
-so each place gets one row; the run's inputs say which tiles of a place a token sees, and where its
-row goes.
+layer, request and head of keys, one behind the other, of whole tiles. A run puts rows into the last
+tile of places; its inputs say which tiles of a place they see, and where the rows go.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -36,18 +36,32 @@ class Caches:
     Attributes
     ----------
     rows : int
-        Most tokens.
+        Most tokens of a request.
     tile : int
         Rows of a tile.
+    requests : int
+        Texts that have places of their own.
+    chunk : int or None
+        Most tokens that a run takes, all of one request; None for one token of each request.
+    last : bool
+        Whether only the last one of a chunk goes on behind the layers.
     """
 
     rows: int
     tile: int
+    requests: int = 1
+    chunk: int | None = None
+    last: bool = False
 
     @property
     def tiles(self) -> int:
         """Of a place."""
         return -(-self.rows // self.tile)
+
+    @property
+    def tokens(self) -> int:
+        """Of a run."""
+        return self.chunk or self.requests
 
 
 @dataclass(frozen=True)
@@ -73,34 +87,42 @@ class Places:
 
     @property
     def count(self) -> int:
-        """Number of places."""
+        """Number of places of a request."""
         return len(self.windows) * self.heads
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Dims of the streams: a token, its layers, and its heads if there are several."""
-        layers = () if self.layers is None else (self.layers,)
-        return (1, *layers, *((self.heads,) if self.heads > 1 else ()))
+    def inputs(self, caches: Caches, filled: Array, which: Array) -> dict[str, Array]:
+        """The streams of tokens behind others.
 
-    def inputs(self, caches: Caches, filled: int) -> dict[str, Array]:
-        """The streams of a token behind `filled` others.
+        ``span`` is the range of tiles that they see, ``place`` the row of the first one in the last
+        tile, ``position`` its row in the tensor. With windows, ``bound`` is where a window of a
+        whole cache ends that begins with the first row that it sees.
 
-        ``span`` is the range of tiles that it sees, ``place`` its row in the last one, ``filled``
-        the rows of this tile with it. With windows, ``first`` is the position of the first row of
-        the first tile, and ``until`` the end of a window over a whole cache which begins at the
-        first row that it sees.
+        Parameters
+        ----------
+        caches : Caches
+        filled : array
+            By request, the tokens that are there.
+        which : array
+            The numbers of these requests.
         """
-        window = np.repeat([w or caches.rows for w in self.windows], self.heads)
-        least = np.maximum(filled + 1 - window, 0)
-        low, last = least // caches.tile, filled // caches.tile
-        start = np.arange(self.count) * caches.tiles + low
-        place = np.full(self.count, filled % caches.tile)
-        found = {"span": np.stack([start, last - low + 1], 1), "place": place, "filled": place + 1}
+        filled, which = filled[:, None], which[:, None]
+        layer = np.arange(len(self.windows))[:, None, None]
+        window = np.array([w or caches.rows for w in self.windows])[:, None, None]
+        number = (layer * caches.requests + which) * self.heads + np.arange(self.heads)
+        low, last = np.maximum(filled + 1 - window, 0) // caches.tile, filled // caches.tile
+        start = number * caches.tiles + low
+        position = number * caches.tiles * caches.tile + filled
+        found = {
+            "span": np.stack(np.broadcast_arrays(start, last - low + 1), -1),
+            "place": np.broadcast_to(filled % caches.tile, number.shape),
+            "position": position,
+        }
         if any(self.windows):
-            found |= {"first": low * caches.tile, "until": least + caches.rows - 1}
+            found["bound"] = position + caches.rows - window
+        layers = () if self.layers is None else (self.layers,)
+        shape = (1, *layers, *(n for n in number.shape[1:] if n > 1))
         return {
-            f"{self.name}_{what}": numbers.reshape(*self.shape, 1, -1)
-            for what, numbers in found.items()
+            f"{self.name}_{what}": numbers.reshape(*shape, 1, -1) for what, numbers in found.items()
         }
 
 
@@ -115,6 +137,17 @@ def places(model: Model) -> dict[str, Places]:
         name = f"cache{len({p.name for p in found.values()}) or ''}"
         found[op.name] = next(same, None) or Places(name, *alike)
     return found
+
+
+def behind(model: Model) -> int:
+    """The number of operations up to the last one in which tokens see each other."""
+    names = {op.name for op, *_ in _attentions(model)}
+    loops = [op.kind.loop() for op in model.ops]
+    inside = [
+        op.name in names or (loop is not None and any(one.name in names for one in loop.body))
+        for op, loop in zip(model.ops, loops, strict=True)
+    ]
+    return len(inside) - inside[::-1].index(True) if any(inside) else 0
 
 
 def _attentions(model: Model) -> Iterator[tuple[Op, int | None, tuple[str, ...]]]:
@@ -136,28 +169,57 @@ def _windows(model: Model, op: Op, layers: int | None, shared: tuple[str, ...]) 
     return tuple(int(n) for n in numbers)
 
 
-def fed(model: Model, caches: Caches, filled: int) -> dict[str, Array]:
-    """The streams of all places for a token behind `filled` others.
+def fed(
+    model: Model, caches: Caches, filled: Array, which: Array, count: int = 1
+) -> dict[str, Array]:
+    """The streams of all places for tokens behind others.
+
+    Parameters
+    ----------
+    model : Model
+    caches : Caches
+    filled : array
+        By request, the tokens that are there.
+    which : array
+        The numbers of these requests.
+    count : int
+        Tokens of each.
 
     Raises
     ------
     StepError
-        If the caches are full.
+        If the caches are full, or a chunk has rows in two tiles.
     """
-    check_room(caches.rows, filled, 1, model.name)
+    for rows in filled:
+        check_room(caches.rows, int(rows), count, model.name)
+        if rows % (caches.chunk or 1):
+            raise StepError(
+                f"{model.name}: a chunk of {caches.chunk} begins behind a multiple of "
+                f"{caches.chunk} tokens, not behind {rows}"
+            )
     found: dict[str, Array] = {}
     for place in places(model).values():
-        found |= place.inputs(caches, filled)
+        found |= place.inputs(caches, filled, which)
+    if caches.last:
+        found["last"] = np.array([[[count - 1]]])
     return found
 
 
-def sized(model: Model, rows: int | None, tile: int | None) -> Caches:
+def sized(
+    model: Model,
+    rows: int | None = None,
+    tile: int | None = None,
+    *,
+    requests: int = 1,
+    chunk: int | None = None,
+    last: bool = False,
+) -> Caches:
     """Caches of given sizes, or of those that suit the model.
 
     Raises
     ------
     StepError
-        If the model takes fewer tokens.
+        If the model takes fewer tokens, or tiles are no whole chunks.
     """
     most = model.tokens[1]
     if rows is not None and rows > most:
@@ -165,7 +227,14 @@ def sized(model: Model, rows: int | None, tile: int | None) -> Caches:
             f"{model.name} takes {most} tokens at most, so its cache has no {rows} rows"
         )
     rows = min(ROWS, most) if rows is None else rows
-    return Caches(rows, min(TILE, rows) if tile is None else tile)
+    tile = min(TILE, rows) if tile is None else tile
+    if tile % (chunk or 1):
+        assert chunk is not None
+        raise StepError(
+            f"{model.name}: tiles of {tile} rows of a cache are no whole chunks of {chunk} tokens: "
+            f"make rows {math.gcd(tile, chunk)}, or tile {-(-tile // chunk) * chunk}"
+        )
+    return Caches(rows, tile, requests, chunk, last)
 
 
 def drawn(graph: Graph, caches: Caches, filled: int, seed: int) -> dict[str, Array]:

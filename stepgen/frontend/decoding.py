@@ -1,4 +1,4 @@
-"""Decoding: the program of a model, token after token on one memory."""
+"""Decoding: programs of a model, run after run on one memory."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from typing import Any, Literal
 import numpy as np
 
 from ..ir.dtypes import ElementType, bf16
+from ..ir.graph import Graph
 from ..ir.wire import LANES
 from ..semantics import executor
-from . import caches
-from .lowering import COLUMNS, fed, lower
+from .lowering import COLUMNS, fed, lower, sizes_of
 from .model import Model
 from .state import check_room
 from .weight import Array
 
 
-class Decoder:
-    """A model that decodes: the memory after one token is that of the next.
+class Programs:
+    """Programs of a model on one memory: one decodes, another takes chunks of a prompt.
 
     Parameters
     ----------
     model : Model
-    element, columns, cache, tile
+    element, columns, cache, tile, batch, last
         As for `stepgen.frontend.lower`.
+    chunk : int or None
+        Tokens of a chunk; without it there is no program for them.
     lanes : int
         Lanes of a slice, which decide the order of floating-point sums.
 
@@ -32,11 +34,100 @@ class Decoder:
     ----------
     model : Model
     graph : Graph
-        The program, of which each run takes one token.
+        The program that decodes: a run takes one token of each request.
+    prefill : Graph or None
+        The program for chunks.
     memory : dict of str to array
-        The contents of its tensors, with the caches as they are now.
+        The contents of their tensors, with the caches as they are now.
+
+    Raises
+    ------
+    StepError
+        If the model can't be lowered.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        element: ElementType | Literal["bf16", "f32"],
+        columns: int,
+        cache: int | None,
+        tile: int | None,
+        batch: int,
+        chunk: int | None,
+        last: bool,
+        lanes: int,
+    ) -> None:
+        self.model, self.lanes = model, lanes
+        given: dict[str, Any] = {"cache": cache, "tile": tile, "batch": batch}
+        named: dict[str, Any] = {**given, "element": element, "columns": columns}
+        self.graph, self.memory = lower(model, phase="decode", **named)
+        self.prefill: Graph | None = None
+        sizes = sizes_of(model, "decode", **given)
+        assert sizes is not None
+        self.sizes = self.chunks = sizes
+        if chunk is not None:
+            several: dict[str, Any] = {"phase": "prefill", "rows": chunk, "last": last}
+            self.prefill, more = lower(model, **several, **named, data=False)
+            self.memory |= more  # contents that decide what runs
+            chunks = sizes_of(model, **several, **given)
+            assert chunks is not None
+            self.chunks = chunks
+
+    def program(self, tokens: int) -> Graph:
+        """That for a run of so many tokens of a request."""
+        return self.graph if tokens == 1 or self.prefill is None else self.prefill
+
+    def pieces(self, filled: int, count: int) -> Iterator[int]:
+        """How many of so many tokens each run takes, behind those in the caches of a request.
+
+        Chunks begin behind a multiple of their tokens; others are decoded one by one.
+        """
+        chunk, end = self.chunks.chunk or 1, filled + count
+        while filled < end:
+            size = 1 if filled % chunk else min(chunk, end - filled)
+            yield size
+            filled += size
+
+    def keep(self, graph: Graph, result: executor.Result) -> dict[str, Array]:
+        """Go on with the memory of a run of a program; give its outputs."""
+        self.memory |= {name: result.tensors[name] for name in result.stored}
+        found = {}
+        for name, stream in zip(self.model.outputs, graph.outputs, strict=True):
+            value = self.model.types[name]
+            made = np.array(result.nested(stream), np.float64)
+            found[name] = value.real(made.reshape(-1, *value.shape[1:]))
+        return found
+
+
+class Decoder(Programs):
+    """A model that decodes: the memory after one run is that of the next.
+
+    Parameters
+    ----------
+    model : Model
+    element, columns, cache, tile
+        As for `stepgen.frontend.lower`.
+    chunk : int, optional
+        Tokens that a run takes of a prompt, on the same memory; without it, one. Tiles of the
+        caches have a multiple of them.
+    last : bool
+        Whether chunks give outputs of their last tokens alone, so that `run` gives one row.
+    lanes : int
+        Lanes of a slice, which decide the order of floating-point sums.
+
+    Attributes
+    ----------
+    model : Model
+    graph, prefill : Graph
+        The program that decodes, and with `chunk` that for chunks.
+    memory : dict of str to array
+        The contents of their tensors, with the caches as they are now.
     rows : int
         Tokens in the caches.
+    outputs : dict of str to array
+        What the last run gave.
 
     Raises
     ------
@@ -45,7 +136,7 @@ class Decoder:
 
     Examples
     --------
-    >>> decoder = sg.frontend.Decoder(model, cache=64)
+    >>> decoder = sg.frontend.Decoder(model, cache=64, chunk=16)
     >>> logits = decoder.run({"ids": prompt})["logits"]
     >>> logits = decoder.run({"ids": [logits[-1].argmax()]})["logits"]
     """
@@ -58,42 +149,50 @@ class Decoder:
         columns: int = COLUMNS,
         cache: int | None = None,
         tile: int | None = None,
+        chunk: int | None = None,
+        last: bool = False,
         lanes: int = LANES,
     ) -> None:
-        self.model, self.lanes, self.rows = model, lanes, 0
-        self.graph, self.memory = lower(
-            model, phase="decode", element=element, columns=columns, cache=cache, tile=tile
+        super().__init__(
+            model,
+            element=element,
+            columns=columns,
+            cache=cache,
+            tile=tile,
+            batch=1,
+            chunk=chunk,
+            last=last,
+            lanes=lanes,
         )
-        self.caches = caches.sized(model, cache, tile)
+        self.rows = 0
+        self.outputs: dict[str, Array] = {}
 
     def inputs(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Contents of all input streams and tensors for the next token.
+        """Contents of all input streams and tensors for the next run.
 
         Parameters
         ----------
         given : mapping of str to array
-            The model's inputs, with T = 1.
+            The model's inputs, of one token, or of those of a chunk.
 
         Raises
         ------
         StepError
             If they do not fit, an id is past its table, or the caches are full.
         """
-        return {**self.memory, **fed(self.model, given, self.caches, self.rows)}
+        several = any(len(np.asarray(array)) > 1 for array in given.values())
+        sizes = self.chunks if several else self.sizes
+        return {**self.memory, **fed(self.model, given, sizes, self.rows)}
 
-    def after(self, result: executor.Result) -> dict[str, Array]:
-        """Go on with the memory of a run; give the model's outputs, with T = 1."""
-        self.memory |= {name: result.tensors[name] for name in result.stored}
-        self.rows += 1
-        found = {}
-        for name, port in zip(self.model.outputs, self.graph.outputs, strict=True):
-            value = self.model.types[name]
-            made = np.array(result.nested(port), np.float64)
-            found[name] = value.real(made.reshape(1, *value.shape[1:]))
-        return found
+    def after(self, result: executor.Result, tokens: int = 1) -> dict[str, Array]:
+        """Go on with the memory of a run of so many tokens; give the model's outputs for them."""
+        self.rows += tokens
+        found = self.keep(self.program(tokens), result)
+        self.outputs = {name: array[:tokens] for name, array in found.items()}
+        return self.outputs
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
-        """Tokens one after the other, by the reference.
+        """Tokens one after the other, or in chunks, by the reference.
 
         Parameters
         ----------
@@ -103,21 +202,24 @@ class Decoder:
         Returns
         -------
         dict of str to array
-            Outputs, as `Model.run` gives them.
+            Outputs, as `Model.run` gives them; with `last` those of the last token.
 
         Raises
         ------
         StepError
             As of `inputs`.
         """
-        made = [
-            self.after(executor.run(self.graph, self.inputs(one), lanes=self.lanes))
-            for one in self.tokens(inputs)
-        ]
+        made = []
+        for one in self.tokens(inputs):
+            count = len(next(iter(one.values())))
+            result = executor.run(self.program(count), self.inputs(one), lanes=self.lanes)
+            made.append(self.after(result, count))
+        if self.chunks.last:
+            return {name: array[-1:] for name, array in made[-1].items()}
         return {name: np.concatenate([one[name] for one in made]) for name in made[0]}
 
     def tokens(self, inputs: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
-        """Inputs of each token by itself.
+        """Inputs of each run: of a token by itself, or of a chunk.
 
         Raises
         ------
@@ -126,6 +228,8 @@ class Decoder:
         """
         arrays = {name: self.model.taken(name, inputs[name]) for name in inputs}
         count = len(fed(self.model, inputs)[next(iter(inputs))])
-        check_room(self.caches.rows, self.rows, count, self.model.name)
-        for n in range(count):
-            yield {name: array[n : n + 1] for name, array in arrays.items()}
+        check_room(self.sizes.rows, self.rows, count, self.model.name)
+        n = 0
+        for size in self.pieces(self.rows, count):
+            yield {name: array[n : n + size] for name, array in arrays.items()}
+            n += size

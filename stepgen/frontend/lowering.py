@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
 from ..ir.arguments import shown
-from ..ir.dims import dynamic, static
+from ..ir.dims import DimLike, dynamic
 from ..ir.dtypes import ElementType, bf16, f32
 from ..ir.dtypes import element as as_element
 from ..ir.errors import StepError
@@ -27,8 +27,11 @@ COLUMNS: Final = 64
 """Columns of a slice, at most."""
 
 
-Phase = Literal["stream", "decode"]
-"""What a run of a program takes: any number of tokens, or one behind those in the caches."""
+Phase = Literal["stream", "decode", "prefill"]
+"""What a run of a program takes.
+
+Any number of tokens; or, behind those in the caches, one of each request, or a chunk of one's.
+"""
 
 
 def lower(
@@ -36,10 +39,12 @@ def lower(
     *,
     phase: Phase | None = None,
     element: ElementType | Literal["bf16", "f32"] = bf16,
-    rows: int = 1,
+    rows: int | None = None,
     columns: int = COLUMNS,
     cache: int | None = None,
     tile: int | None = None,
+    batch: int = 1,
+    last: bool = False,
     data: bool = True,
 ) -> tuple[Graph, dict[str, Array]]:
     """A model as a streaming tensor program.
@@ -47,24 +52,31 @@ def lower(
     The program takes the model's inputs token by token, rows as tiles of f32 ``[1, width]`` and ids
     as addresses ``[1, 1]``. Its weights are tensors in off-chip memory, read anew for each tile.
     Keys and values of attention are tensors too, which a run reads and writes: the next token is a
-    run on the same memory, and `fed` gives the streams that say where its rows go.
+    run on the same memory, and `fed` gives the streams that say where its rows go. Programs of one
+    model that decode and that prefill have the same memory.
 
     Parameters
     ----------
     model : Model
-    phase : {"stream", "decode"}, optional
-        Whether a run takes any number of tokens up to the model's, or one behind those in the
-        caches; by default the latter if there is attention with a cache.
+    phase : {"stream", "decode", "prefill"}, optional
+        Whether a run takes any number of tokens up to the model's; or one behind those in the
+        caches; or a chunk of `rows`. By default it decodes if there is attention with a cache.
     element : ElementType
         bf16 or f32: that of the factors of products; all else is f32. A circuit is for bf16.
-    rows : int
-        Tokens of a tile: weights are read once for so many. 1 to decode.
+    rows : int, optional
+        Tokens of a tile: weights are read once for so many. By default 1, and to prefill those of
+        a tile of the caches, which must have a multiple of them.
     columns : int
         Most columns of a tile of a linear's result, where they divide it evenly.
     cache : int, optional
         Most tokens in the caches; by default 256 or what the model takes.
     tile : int, optional
         Rows of a tile of the caches, 16 by default.
+    batch : int
+        Requests with caches of their own. A run decodes a token of each, or prefills one of them.
+    last : bool
+        Whether only the last token of a chunk goes on behind the last attention, for the one that
+        follows.
     data : bool
         Whether to give the weights.
 
@@ -90,30 +102,33 @@ def lower(
     element = as_element(element)
     if element not in (bf16, f32):
         raise StepError(f"{model.name} can be lowered to bf16 or f32, not to {element}")
-    numbers = {"rows": rows, "columns": columns, "cache": cache, "tile": tile}
+    numbers = {"rows": rows, "columns": columns, "cache": cache, "tile": tile, "batch": batch}
     for what, number in numbers.items():
         if number is not None and (type(number) is not int or number < 1):
             raise StepError(f"{model.name}: {what} must be an integer of at least 1, not {number}")
-    decodes = phase_of(model, phase) == "decode"
-    if decodes and rows > 1:
-        raise StepError(f"{model.name}: a run decodes one token, so rows must be 1, not {rows}")
-    if not decodes and (cache, tile) != (None, None):
-        raise StepError(f"{model.name}: cache and tile are for phase=decode, which keeps caches")
+    sizes = sizes_of(model, phase, rows, cache, tile, batch, last=last)
     model = fold_norms(pair_columns(split_linears(model)))
-    made = Lowering(model, Graph("model"), element, rows, columns, data)
+    together = (rows or 1) if sizes is None else sizes.tokens
+    made = Lowering(model, Graph("model"), element, together, columns, data)
     for op in walk(model.ops):
         wanted = op.kind.columns()
         if wanted is not None:
             made.columns_of[op.inputs[0]] = wanted
-    if decodes:
-        made.caches, made.places = caches.sized(model, cache, tile), caches.places(model)
+    dims: tuple[DimLike, ...] = (1,) if together == 1 else (1, together)
+    if sizes is None:
+        dims = (dynamic(TOKENS, bound=model.tokens[1], positive=True),)
+    else:
+        made.caches, made.places = sizes, caches.places(model)
     made.graph.name = made.name(model.name)
     made.names.clear()
-    most = model.tokens[1]
-    tokens = static(1) if decodes else dynamic(TOKENS, bound=most, positive=True)
     for name, value in model.inputs.items():
-        made.values[name] = made.input(name, value, tokens)
-    made.lower(model.ops)
+        made.values[name] = made.input(name, value, dims)
+    behind = caches.behind(model) if sizes is not None and sizes.last else len(model.ops)
+    made.lower(model.ops[:behind])
+    if sizes is not None and sizes.last:
+        later = {name for op in model.ops[behind:] for name in op.inputs}
+        made.keep_last([n for n in made.values if n in later or n in model.outputs])
+        made.lower(model.ops[behind:])
     made.names |= {node.name for node in made.graph.nodes}  # those of operators
     for name in model.outputs:
         made.graph.output(made.result(made.values[name]), made.name(name))
@@ -131,15 +146,56 @@ def phase_of(model: Model, phase: Phase | None) -> Phase:
     if phase is None:
         return "decode" if caches.places(model) else "stream"
     if phase not in get_args(Phase):
-        raise StepError(f"{model.name}: phase must be stream or decode, not {shown(phase)}")
+        raise StepError(
+            f"{model.name}: phase must be stream, decode or prefill, not {shown(phase)}"
+        )
     return phase
+
+
+def sizes_of(
+    model: Model,
+    phase: Phase | None = None,
+    rows: int | None = None,
+    cache: int | None = None,
+    tile: int | None = None,
+    batch: int = 1,
+    *,
+    last: bool = False,
+) -> caches.Caches | None:
+    """The caches of a program, None if it keeps none; parameters are those of `lower`.
+
+    Raises
+    ------
+    StepError
+        If they do not fit together.
+    """
+    phase = phase_of(model, phase)
+    if phase == "decode" and (rows or 1) > 1:
+        raise StepError(
+            f"{model.name}: a run decodes one token of a request, so rows must be 1, not {rows}; "
+            "chunks are for phase=prefill"
+        )
+    if last and phase != "prefill":
+        raise StepError(f"{model.name}: last is for phase=prefill, whose runs take many tokens")
+    if phase == "stream":
+        if (cache, tile, batch) != (None, None, 1):
+            raise StepError(
+                f"{model.name}: cache, tile and batch are for phase=decode and phase=prefill, "
+                "which keep caches"
+            )
+        return None
+    sizes = caches.sized(model, cache, tile, requests=batch, last=last)
+    if phase == "decode":
+        return sizes
+    return caches.sized(model, cache, tile, requests=batch, chunk=rows or sizes.tile, last=last)
 
 
 def fed(
     model: Model,
     inputs: Mapping[str, Any],
     sizes: caches.Caches | None = None,
-    filled: int = 0,
+    filled: int | Sequence[int] = 0,
+    which: int = 0,
 ) -> dict[str, Array]:
     """Inputs of a model as those of its program; positions count on if they are not given.
 
@@ -147,11 +203,13 @@ def fed(
     ----------
     model : Model
     inputs : mapping of str to array
-        ``[T, width]`` and ``[T]``, as `Model.run` takes them.
+        ``[T, width]`` and ``[T]``, as `Model.run` takes them; of several requests a token of each.
     sizes : Caches, optional
-        Those of a program that decodes, whose T is 1.
-    filled : int
-        Tokens that are in them.
+        Those of a program that keeps them.
+    filled : int or sequence of int
+        Tokens that are in them, by request.
+    which : int
+        The number of the request, if a chunk is prefilled.
 
     Raises
     ------
@@ -166,17 +224,42 @@ def fed(
     if len({*counts.values()}) > 1:
         told = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise StepError(f"{model.name}: its inputs must have one number of rows, but {told}")
+    behind = np.array(filled).reshape(-1)
+    if sizes is not None and sizes.chunk is None:
+        behind = np.broadcast_to(behind, sizes.requests)
     for count in counts.values():
-        model.check_tokens(count)
-        if sizes is not None and count > 1:
-            raise StepError(f"{model.name}: a run decodes one token, not {count}")
+        _check_count(model, count, sizes)
         if POSITIONS in model.inputs:
-            found.setdefault(POSITIONS, np.arange(filled, filled + count))
-    places = {} if sizes is None else caches.fed(model, sizes, filled)
+            apart = 0 if sizes is not None and sizes.chunk is None else np.arange(count)
+            found.setdefault(POSITIONS, behind + apart)
+    places: dict[str, Array] = {}
+    if sizes is not None:
+        requests = np.arange(sizes.requests) if sizes.chunk is None else np.array([which])
+        count = 1 if sizes.chunk is None else max(counts.values())
+        places = caches.fed(model, sizes, behind, requests, count)
     positions = model.tokens[1] if sizes is None else sizes.rows
     for placed in model.placed:
         for index, bound in placed.op.kind.bounds(placed.given, positions).items():
             name = placed.op.inputs[index]
             if name in found:
                 placed.op.check_numbers(found[name], *bound)
-    return {name: array.reshape(len(array), 1, -1) for name, array in found.items()} | places
+    if sizes is None:
+        return {name: array.reshape(len(array), 1, -1) for name, array in found.items()}
+    # A chunk is filled up; later tokens take the rows of those that fill it.
+    fill, dims = sizes.tokens - len(next(iter(found.values()))), (1,) * (1 + (sizes.tokens > 1))
+    padded = {n: np.pad(x, [(0, fill), *[(0, 0)] * (x.ndim - 1)], "edge") for n, x in found.items()}
+    return {n: x.reshape(*dims[1:], -1, 1, x[0].size) for n, x in padded.items()} | places
+
+
+def _check_count(model: Model, count: int, sizes: caches.Caches | None) -> None:
+    """Check that a run takes so many tokens."""
+    if sizes is None or sizes.chunk is not None:
+        model.check_tokens(count)
+    if sizes is None or (count <= sizes.tokens if sizes.chunk else count == sizes.tokens):
+        return
+    if sizes.chunk is None and sizes.requests > 1:
+        raise StepError(
+            f"{model.name}: a run takes a token of each of {sizes.requests} requests, not {count}"
+        )
+    takes = "decodes one token" if sizes.chunk is None else f"takes {sizes.chunk} tokens at most"
+    raise StepError(f"{model.name}: a run {takes}, not {count}")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from ..ir.dims import Dim
+from ..ir.dims import DimLike
 from ..ir.dtypes import ElementType, Tile, address, f32
 from ..ir.errors import StepError
 from ..ir.fn import fn
@@ -72,6 +72,15 @@ class Rows:
         whole = self.whole()
         count = whole.cols // cols
         return Rows(whole.stream.flat_map(fn.cut_cols(cols), rank=1), count) if count > 1 else whole
+
+    def by_rows(self) -> Rows:
+        """The same with a dim of the rows of a tile, each in its slices."""
+        rows = self.whole().stream.flat_map(fn.retile_streamify("row"), rank=1)
+        return Rows(rows).sliced(self.cols)
+
+    def of_rows(self) -> Rows:
+        """The reverse of `by_rows`."""
+        return Rows(self.whole().stream.accum(fn.retile_row(), rank=1)).sliced(self.cols)
 
     def map(self, function: Any, *operands: Stream) -> Rows:
         """A function of each tile, and of those of other streams."""
@@ -183,7 +192,7 @@ class Site:
             count //= layers.trips
             at = self.tiles(layers, count)
             return Rows(random_offchip_load(at, tensor, tile=tile, name=name), count)
-        alone = layers is None and lowering.caches is not None  # one token needs no trigger
+        alone = layers is None and lowering.caches is not None  # one tile needs no trigger
         loaded = linear_offchip_load(
             tensor,
             tile=tile,
@@ -247,10 +256,10 @@ class Site:
         They are of the given element type; by default f32, of a matrix of factors.
         """
         lowering, layers, numbers = self.lowering, self.lowering.layers, at.stream
-        if layers is not None and lowering.rows > 1:
-            self.fail(f"{self.op.kind.name} in a loop can only be lowered with rows=1 yet")
         if layers is not None and not self.shared(role):
             first = layers.number.map(fn.scale(weight.shape[-2]))
+            if lowering.rows > 1:
+                first = first.promote(0).expand(count=lowering.rows)
             numbers = numbers.map(fn.add(), first)
         tensor = self.tensor(role, weight, element or lowering.element)
         name = lowering.name(f"{tensor.name}_load")
@@ -259,21 +268,35 @@ class Site:
             rows = rows.map(fn.convert(f32))
         return Rows(lowering.packed(rows))
 
+    @property
+    def requests(self) -> int:
+        """Those of which a tile has a token each; 1 where all of its tokens are of one."""
+        caches = self.lowering.caches
+        return 1 if caches is None or caches.chunk else self.lowering.rows
+
+    def by_request(self, x: Rows) -> Rows:
+        """A value with a dim of requests, which see caches of their own."""
+        return x.by_rows() if self.requests > 1 else x
+
+    def together(self, x: Rows) -> Rows:
+        """The reverse of `by_request`."""
+        return x.of_rows() if self.requests > 1 else x
+
     def cached(self) -> Cached:
         """Where the caches of an attention get their new rows."""
         lowering = self.lowering
         if lowering.caches is None:
-            self.fail("attention can only be lowered with phase=decode yet")
+            self.fail("attention can only be lowered with phase=decode or phase=prefill")
         caches, places = lowering.caches, lowering.places[self.op.name]
         layers = () if lowering.layers is None else (lowering.layers.number.dim(0),)
-        dims = (1, *layers, *((places.heads,) if places.heads > 1 else ()))
+        dims = (1, *layers, *(n for n in (self.requests, places.heads) if n > 1))
         return self.once(places, lambda: Cached.declared(lowering.graph, caches, places, dims))
 
     def cache(self, what: str, rows: Rows, element: ElementType | None = None) -> Any:
         """A tensor with caches of such rows, all 0; by default of factors."""
         caches, places = self.lowering.caches, self.lowering.places[self.op.name]
         assert caches is not None
-        shape = (places.count * caches.tiles * caches.tile, rows.cols)
+        shape = (places.count * caches.requests * caches.tiles * caches.tile, rows.cols)
         empty = Weight(shape, "f32", lambda: np.zeros(shape, np.float32))
         return self.tensor(what, empty, element or self.lowering.element)
 
@@ -301,9 +324,9 @@ class Lowering:
     layers : Layers or None
         Those of the loop that is being lowered.
     padding : Stream or None
-        Which rows of tiles are no tokens.
+        Which rows of the tiles of a stream are no tokens.
     caches : Caches or None
-        Those of a program that decodes, a token in each run.
+        Those of a program that keeps them, a tile of tokens in each run.
     places : mapping of str to Places
         Those of each attention.
     columns_of : dict of str to int
@@ -355,11 +378,9 @@ class Lowering:
         return made
 
     def packed(self, stream: Stream) -> Stream:
-        """Tiles of one token as tiles of several, the last one filled up with zeros."""
+        """Tiles of one token as tiles of several."""
         if self.rows > 1:
-            groups, padding = stream.reshape(chunk=self.rows, pad=0)
-            self.padding = padding if self.padding is None else self.padding
-            stream = groups.accum(fn.retile_row(), rank=1)
+            stream = stream.accum(fn.retile_row(), rank=1)
         self.first = stream if self.first is None else self.first
         return stream
 
@@ -367,19 +388,22 @@ class Lowering:
         """What a program gives: a tile for each token, or its slices, which nobody joins."""
         if self.rows == 1:
             return made.stream
-        return made.whole().stream.flat_map(
-            fn.retile_streamify("row"), rank=0, padding=self.padding
-        )
+        cut = fn.retile_streamify("row")
+        if self.caches is not None:
+            return made.whole().stream.flat_map(cut, rank=1)
+        return made.whole().stream.flat_map(cut, rank=0, padding=self.padding)
 
-    def input(self, name: str, value: Value, tokens: Dim) -> Rows:
-        """A stream of ids, or of rows."""
+    def input(self, name: str, value: Value, dims: Sequence[DimLike]) -> Rows:
+        """A stream of ids, or of rows; those of a tile are a chunk, at the end filled up with 0."""
         self.names.add(name)
-        if value.element == "int32":
-            return Rows(self.graph.input(name, address[1, 1], (tokens,)))
-        if len(value.shape) != 2:
+        if value.element != "int32" and len(value.shape) != 2:
             raise StepError(f"the input {name} is {value}: only ids and rows can be lowered yet")
-        rows = self.graph.input(name, f32[1, value.width], (tokens,))
-        return Rows(self.packed(rows))
+        ids = value.element == "int32"
+        given = self.graph.input(name, address[1, 1] if ids else f32[1, value.width], dims)
+        if self.rows > 1 and self.caches is None:
+            given, padding = given.reshape(chunk=self.rows, pad=0)
+            self.padding = padding if self.padding is None else self.padding
+        return Rows(given if ids else self.packed(given))
 
     def lower(self, ops: Sequence[Op]) -> None:
         """Operations in order."""
@@ -388,12 +412,35 @@ class Lowering:
             inputs = [self.read(name) for name in op.inputs]
             self.values[op.name] = op.kind.lower(Site(self, op), *inputs, **weights)
 
+    def keep_last(self, names: Collection[str]) -> None:
+        """Go on with the last token of a chunk alone, of these values."""
+        last = self.graph.input("last", address[1, 1], (1,))
+        first = last.map(fn.scale(0))
+        for name in names:
+            value = self.values[name]
+            if value.stream.dtype == address[1, 1]:
+                raise StepError(
+                    f"{self.model.name}: {name} is read behind the last attention, so all tokens "
+                    "of a chunk are needed: leave last out"
+                )
+            # Of all rows one is not 0, so their sum is that row.
+            alone = value.whole().stream.map(fn.mask_rows(0, 1), last, first)
+            row = alone.flat_map(fn.retile_streamify("row"), rank=1).accum(fn.add(), rank=1)
+            heads = len(self.model.types[name].shape) > 2
+            self.values[name] = Rows(row).sliced(value.cols) if heads else Rows(row)
+        self.rows = 1
+        self.made.clear()
+
     def read(self, name: str) -> Rows:
         """A value; in a loop, one from outside once for each layer."""
         found = self.values[name]
-        if self.layers is None or found.stream.rank - (found.slices > 1) > 0:
+        ids = self.rows > 1 and found.stream.dtype == address[1, 1]
+        if self.layers is None or found.stream.rank - (found.slices > 1 or ids) > 0:
             return found
-        repeated = found.whole().stream.promote(0).expand(self.layers.number)
+        if ids:
+            repeated = found.stream.bufferize(rank=1).streamify(self.layers.number)
+        else:
+            repeated = found.whole().stream.promote(0).expand(self.layers.number)
         heads = len(self.model.types[name].shape) > 2
         self.values[name] = Rows(repeated).sliced(found.cols) if heads else Rows(repeated)
         return self.values[name]

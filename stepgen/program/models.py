@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,7 @@ from ..ir.where import placed
 from ..semantics.arrays import read
 from . import inputs as program_inputs
 from .settings import bind
+from .settings import parameters as bound
 
 if TYPE_CHECKING:
     from ..frontend import Decoder
@@ -28,6 +29,13 @@ CONFIG = "config.json"
 def is_model(spec: str) -> bool:
     """Whether a text names a file with a model, or with the config of one."""
     return spec.endswith((SUFFIX, CONFIG))
+
+
+def is_made(made: object) -> bool:
+    """Whether a function returned a model."""
+    from ..frontend.model import Model
+
+    return isinstance(made, Model)
 
 
 def load(spec: str) -> Model:
@@ -60,25 +68,34 @@ class Lowered:
 
 
 def parameters(
-    phase: Literal["stream", "decode"] | None = None,
+    phase: Literal["stream", "decode", "prefill"] | None = None,
     element: Literal["bf16", "f32"] = "bf16",
-    rows: int = 1,
+    rows: int | None = None,
     columns: int = 64,
     cache: int | None = None,
     tile: int | None = None,
-    filled: int | None = None,
+    batch: int = 1,
+    last: bool = False,
+    filled: int | list[int] | None = None,
 ) -> dict[str, Any]:
     """The parameters of the program of a model, those of `stepgen.frontend.lower`.
 
-    `filled` is the number of tokens in the caches before the run: a half of them by default.
+    `filled` is the number of tokens in the caches before the run, or that of each request: by
+    default a half of them, of chunks a multiple of their tokens.
     """
     return {
         **{"phase": phase, "element": element, "rows": rows, "columns": columns},
-        **{"cache": cache, "tile": tile, "filled": filled},
+        **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
     }
 
 
+def settings() -> Collection[str]:
+    """The names of the parameters of the program of a model."""
+    return bound(parameters)
+
+
 def lowered(
+    model: Model,
     spec: str,
     settings: Mapping[str, str],
     inputs: Path | None,
@@ -88,12 +105,13 @@ def lowered(
     draw: bool,
     tensors: bool,
 ) -> Lowered:
-    """Lower the model of a file, and complete its inputs.
+    """Lower a model, and complete its inputs.
 
     Parameters
     ----------
+    model : Model
     spec : str
-        A ``.stepgen`` file, or a config.
+        Where it is from, for messages.
     settings : mapping of str to str
         Parameters, as texts.
     inputs : Path or None
@@ -111,28 +129,29 @@ def lowered(
     Raises
     ------
     StepError
-        If the file has no model, the model can't be lowered, or inputs do not fit.
+        If it can't be lowered, or inputs do not fit.
     """
     from ..frontend import caches, drawing, lowering
     from ..frontend.kind import TOKENS
 
-    model = load(spec)
     asked = parameters(**bind(parameters, settings, {}, spec))
     filled = asked.pop("filled")
     graph, weights = placed(spec, lambda: lowering.lower(model, **asked, data=tensors))
-    decodes = lowering.phase_of(model, asked["phase"]) == "decode"
-    sizes = caches.sized(model, asked["cache"], asked["tile"]) if decodes else None
+    sizes = lowering.sizes_of(
+        model,
+        **{name: asked[name] for name in ("phase", "rows", "cache", "tile", "batch", "last")},
+    )
     if sizes is None and filled is not None:
         raise StepError(f"{spec} keeps no caches, so filled can't be {filled}")
     if sizes is not None and filled is None:
-        filled = sizes.rows // 2
+        filled = sizes.rows // 2 // (sizes.chunk or 1) * (sizes.chunk or 1)
     arrays = {} if inputs is None else read(inputs, "the inputs", f"{inputs} holds no arrays")
     if inputs is not None and not set(arrays) <= set(model.inputs):
         own = program_inputs.load(inputs, graph)
         program_inputs.extents(graph, dims, own)
         return Lowered(graph, weights | own, {})
     extents = program_inputs.extents(graph, dims, arrays)
-    tokens = extents.get(TOKENS) if sizes is None else 1
+    tokens = extents.get(TOKENS) if sizes is None else sizes.tokens
     random = drawing.drawn(model, arrays, seed, tokens) if draw else {}
     found = lowering.fed(model, {**arrays, **random}, sizes, filled or 0)
     own = {name: found.pop(name) for name in arrays}
@@ -142,33 +161,38 @@ def lowered(
     return Lowered(graph, given | own, found)
 
 
-def decoder(spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
-    """The program of a model that decodes, and its memory.
+def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
+    """The programs of a model for a text, and their memory.
 
     Parameters
     ----------
+    model : Model
     spec : str
-        A ``.stepgen`` file, or a config.
+        Where it is from, for messages.
     settings : mapping of str to str
-        Parameters, as texts.
+        Parameters, as texts: with phase=prefill there is a program for chunks of `rows` tokens.
     lanes : int
         Lanes of a slice.
 
     Raises
     ------
     StepError
-        If the file has no model, or none that decodes.
+        If it can't be lowered, or does not decode.
     """
     from ..frontend import Decoder, lowering
 
-    model = load(spec)
     asked = parameters(**bind(parameters, settings, {}, spec))
-    if lowering.phase_of(model, asked.pop("phase")) != "decode":
+    phase = lowering.phase_of(model, asked.pop("phase"))
+    if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
-    for name, alone in (("rows", 1), ("filled", None)):
+    for name, alone in (("batch", 1), ("filled", None)):
         if (given := asked.pop(name)) != alone:
             raise StepError(
-                f"{spec} decodes a text from its first token on, one in a run, so {name} can't be "
-                f"{given}"
+                f"{spec} runs one text from its first token on, so {name} can't be {given}"
             )
-    return placed(spec, lambda: Decoder(model, **asked, lanes=lanes))
+    sizes = lowering.sizes_of(
+        model, phase, *(asked[name] for name in ("rows", "cache", "tile")), last=asked["last"]
+    )
+    assert sizes is not None
+    del asked["rows"]
+    return placed(spec, lambda: Decoder(model, **asked, chunk=sizes.chunk, lanes=lanes))

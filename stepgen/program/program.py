@@ -8,11 +8,11 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.design.table import Design
 from ..ir import text
@@ -24,6 +24,9 @@ from . import inputs as program_inputs
 from .routing import Routing
 from .settings import bind, parameters
 from .traces import Lengths
+
+if TYPE_CHECKING:
+    from ..frontend.model import Model
 
 PREFIX = "stepgen_program_"
 """Of the names of modules that are users' files."""
@@ -135,14 +138,25 @@ def load(
     if models.is_model(spec):
         _take_nothing(spec, "model", {}, traces)
         lowered = models.lowered(
-            spec, settings or {}, inputs, seed, dims or {}, draw=draw, tensors=tensors
+            models.load(spec),
+            *(spec, settings or {}, inputs, seed, dims or {}),
+            draw=draw,
+            tensors=tensors,
         )
         every = {**lowered.given, **lowered.drawn}
         return Program(lowered.graph, every, Path(spec).name, frozenset(lowered.given))
     if spec.endswith(".json"):
         _take_nothing(spec, "graph", settings or {}, traces)
         return complete(text.load(spec), {}, Path(spec).name)
-    made, name = call(spec, settings or {}, traces, seed=seed, data=tensors)
+    made, name, others = _called(
+        spec, settings or {}, traces, models.settings(), seed=seed, data=tensors
+    )
+    if models.is_made(made):
+        lowered = models.lowered(
+            made, name, others, inputs, seed, dims or {}, draw=draw, tensors=tensors
+        )
+        every = {**lowered.given, **lowered.drawn}
+        return Program(lowered.graph, every, name, frozenset(lowered.given))
     graph, own = _split(made, name)
     return complete(graph, own, name)
 
@@ -175,7 +189,58 @@ def call(
     StepError
         If there is no such function, or it fails.
     """
-    traces = traces or {}
+    made, name, _ = _called(spec, settings, traces or {}, (), seed=seed, data=data)
+    return made, name
+
+
+def model_of(
+    spec: str, settings: Mapping[str, str], *, seed: int = 0
+) -> tuple[Model, dict[str, str]]:
+    """The model that a text names, a file or a function that returns one.
+
+    Parameters
+    ----------
+    spec : str
+        As for `load`.
+    settings : mapping of str to str
+        Parameters of the function and of the model's program, as texts.
+    seed : int
+        For a function with a parameter of this name.
+
+    Returns
+    -------
+    model : Model
+    settings : dict of str to str
+        Those that are left for its program.
+
+    Raises
+    ------
+    StepError
+        If there is none.
+    """
+    if models.is_model(spec):
+        return models.load(spec), dict(settings)
+    if folder_of(spec) is None and not spec.endswith(".json"):
+        made, name, others = _called(spec, settings, {}, models.settings(), seed=seed)
+        if models.is_made(made):
+            return made, others
+        spec = f"{name}, which returns {type(made).__name__}"
+    raise StepError(
+        f"--ids and --golden are for models, files that stepgen import writes or functions that "
+        f"return one, not for {spec}"
+    )
+
+
+def _called(
+    spec: str,
+    settings: Mapping[str, str],
+    traces: Mapping[str, Any],
+    others: Collection[str],
+    *,
+    seed: int = 0,
+    data: bool = True,
+) -> tuple[Any, str, dict[str, str]]:
+    """As `call`; the settings of these others names are given back for the program of a model."""
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
     with contextlib.redirect_stdout(sys.stderr):
@@ -192,13 +257,18 @@ def call(
             if what in settings:
                 raise StepError(f"{name} is given {what} twice, by --{what} and by --set {what}")
         given |= traces
-        arguments = bind(function, settings, given, name)
+        left = {k: text for k, text in settings.items() if k in others and k not in known}
+        own = {k: text for k, text in settings.items() if k not in left}
+        arguments = bind(function, own, given, name)
         try:
-            return function(**arguments), name
+            made = function(**arguments)
         except StepError:
             raise
         except (Exception, SystemExit) as error:
             raise _failure(error, path, f"{name} can't be built") from error
+    if left and not models.is_made(made):
+        bind(function, left, arguments, name)
+    return made, name, left
 
 
 def find(spec: str) -> Callable[..., Any]:
@@ -350,6 +420,6 @@ def _split(made: Any, name: str) -> tuple[Graph, Mapping[str, Any]]:
         made.close()  # else Python warns that nobody awaits it
         raise StepError(f"{name} is an async function, which is not called here: write def")
     raise StepError(
-        f"{name} must return a Graph, or a Graph and a dict of its inputs, "
+        f"{name} must return a Graph, a Graph and a dict of its inputs, or a model, "
         f"not {type(made).__name__}"
     )

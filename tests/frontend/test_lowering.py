@@ -187,8 +187,13 @@ def test_a_layer_without_a_lowering_is_named() -> None:
     [
         ({"element": sg.int8}, "perceptron can be lowered to bf16 or f32, not to int8"),
         ({"rows": 0}, "perceptron: rows must be an integer of at least 1, not 0"),
-        ({"phase": "prefill"}, "perceptron: phase must be stream or decode, not 'prefill'"),
-        ({"cache": 8}, "perceptron: cache and tile are for phase=decode, which keeps caches"),
+        ({"phase": "fill"}, "perceptron: phase must be stream, decode or prefill, not 'fill'"),
+        ({"cache": 8}, "perceptron: cache, tile and batch are for phase=decode and phase=prefill"),
+        ({"last": True}, "perceptron: last is for phase=prefill, whose runs take many tokens"),
+        (
+            {"phase": "prefill", "rows": 6, "tile": 8},
+            "tiles of 8 rows of a cache are no whole chunks of 6 tokens: make rows 2, or tile 12",
+        ),
         ({"columns": 2.5}, "perceptron: columns must be an integer of at least 1, not 2.5"),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...ir.fn import fn
 from ...ir.stream import Stream
+from ..cached import parted
 from ..kind import Kind, Operands, Value
 from ..run import Step
 from ..site import Rows, Site
@@ -79,10 +80,14 @@ class Attention(Kind):
     def lower(  # type: ignore[override]
         self, at: Site, q: Rows, k: Rows, v: Rows, window: Weight | None = None
     ) -> Rows:
-        """One token, by the tiles of its caches; queries that share keys are rows of a tile."""
+        """By the tiles of caches; queries that share keys are rows of a tile.
+
+        A chunk is one tile of all heads. Requests, which see caches of their own, go one by one.
+        """
         if not self.causal:
             at.fail("attention to tokens to come can't be lowered to a program yet")
         cached = at.cached()
+        q, k, v = (at.by_request(x) for x in (q, k, v))
         keys = cached.with_rows(at.factor(k.stream), at.cache("keys", k), clears=False)
         values = cached.with_rows(at.factor(v.stream), at.cache("values", v), clears=True)
         group = q.slices // k.slices
@@ -92,16 +97,14 @@ class Attention(Kind):
         if self.softcap:
             scores = scores.map(fn.scale(1 / self.softcap)).map(fn.tanh())
             scores = scores.map(fn.scale(self.softcap))
-        scores = cached.masked(scores)
+        scores = cached.masked(scores, group)
         # The maximum is known behind the last tile; until then scores are kept on chip.
         most = scores.map(fn.row_max()).accum(fn.maximum(), rank=1)
         kept = scores.bufferize(rank=1).streamify(most)
         weights = kept.map(fn.sub(), most.promote(0).expand(kept)).map(fn.exp())
         total = weights.accum(fn.add(), rank=1).map(fn.row_sum())
         made = at.factor(weights).accum(fn.matmul(), values, rank=1).map(fn.div(), total)
-        if group > 1:
-            made = made.flat_map(fn.retile_streamify("row"), rank=int(k.slices == 1))
-        return Rows(made, q.slices)
+        return at.together(unpacked(made, q, k, cached.rows))
 
     def flops(self, given: Operands, cached: int) -> int:
         """Both products, 4 for an exponential, 3 for its maximum, sum and quotient."""
@@ -121,3 +124,11 @@ def packed(queries: Stream, group: int, *, alone: bool) -> Stream:
     if not alone:
         queries, _ = queries.reshape(dim=0, chunk=group, pad=0)
     return queries.accum(fn.retile_row(), rank=1)
+
+
+def unpacked(tiles: Stream, q: Rows, k: Rows, rows: int) -> Rows:
+    """The reverse of `packed`, of tiles with so many tokens of each head."""
+    if q.slices > k.slices:
+        tiles = parted(tiles, rows)
+        tiles = tiles if k.slices == 1 else tiles.flatten(0, 1)
+    return Rows(tiles, q.slices)

@@ -16,7 +16,7 @@ from ..kind import Kind, Operands, Value
 from ..run import Step
 from ..site import Rows, Site
 from ..weight import Array, Weight
-from .attention import Attention, packed
+from .attention import Attention, packed, unpacked
 
 if TYPE_CHECKING:
     from ..quantizing.making import Making
@@ -82,22 +82,21 @@ class IntAttention(Attention, Form):
     def lower(  # type: ignore[override]
         self, at: Site, q: Rows, k: Rows, v: Rows, window: Weight | None = None
     ) -> Rows:
-        """One token, by the tiles of its caches; queries that share keys are rows of a tile."""
+        """By the tiles of caches, as attention of floats."""
         cached, group = at.cached(), q.slices // k.slices
+        q, k, v = (at.by_request(x) for x in (q, k, v))
         keys = cached.with_rows(k.stream, at.cache("keys", k, int8), clears=False)
         # Rows that nobody wrote have weights of 0, and there are no NaNs.
         values = cached.with_rows(v.stream, at.cache("values", v, int8), clears=False)
         queries = packed(q.stream, group, alone=k.slices == 1)
         queries = queries.promote(0).expand(cached.tiles())
-        scores = cached.masked(queries.map(fn.matmul(transpose=True), keys))
+        scores = cached.masked(queries.map(fn.matmul(transpose=True), keys), group)
         most = scores.map(fn.row_max()).accum(fn.maximum(), rank=1)
         kept = scores.bufferize(rank=1).streamify(most)
         weights = self._weights(kept.map(fn.sub(), most.promote(0).expand(kept)), at.inputs)
         total = weights.map(fn.row_sum()).accum(fn.add(), rank=1)
         made = self._divided(weights.accum(fn.matmul(), values, rank=1), total, at.inputs)
-        if group > 1:
-            made = made.flat_map(fn.retile_streamify("row"), rank=int(k.slices == 1))
-        return Rows(made, q.slices)
+        return at.together(unpacked(made, q, k, cached.rows))
 
     def _weights(self, differences: Any, inputs: tuple[Value, ...]) -> Any:
         """Exponentials of scores less the largest."""
