@@ -51,7 +51,7 @@ def _clusters(picture: Picture) -> Iterator[str]:
     """Groups within each other, the larger ones outside."""
     order = sorted(range(len(picture.groups)), key=lambda n: -len(picture.groups[n].boxes))
     inner: dict[int, list[int]] = {n: [] for n in order}
-    top = []
+    top: list[int] = []
     for place, n in enumerate(order):
         own = {*picture.groups[n].boxes}
         around = [m for m in order[:place] if own <= {*picture.groups[m].boxes}]
