@@ -22,7 +22,8 @@ module sdram #(
     parameter int WORDS = 1 << (2 + ROW_BITS + COLUMN_BITS)  // that are simulated
 ) (
     input  logic                     clk,
-    input  logic                     preload,  // read the file of +preload=FILE
+    input  logic                     put,  // take contents.hex in the folder of +room=FOLDER
+    input  logic                     get,  // write words to found.hex; wanted.txt says which
     input  logic                     ras_n,
     input  logic                     cas_n,
     input  logic                     we_n,
@@ -36,7 +37,7 @@ module sdram #(
   // Each can be another one than the controller's: +tRCD=4.
   int rcd = RCD, rp = RP, ras = RAS, rc = RC, rrd = RRD, wr = WR, rfc = RFC, mrd = MRD;
   int refi = REFI, wake = WAKE;
-  string contents;
+  string room;
   initial begin
     void'($value$plusargs("tRCD=%d", rcd));
     void'($value$plusargs("tRP=%d", rp));
@@ -48,7 +49,7 @@ module sdram #(
     void'($value$plusargs("tMRD=%d", mrd));
     void'($value$plusargs("tREFI=%d", refi));
     void'($value$plusargs("wake=%d", wake));
-    if (!$value$plusargs("preload=%s", contents)) contents = "";
+    if (!$value$plusargs("room=%s", room)) room = ".";
   end
 
   localparam int INDEX = $clog2(WORDS);
@@ -116,11 +117,23 @@ module sdram #(
     precharged[bank] = now;
   endfunction
 
+  // Words to a file, for each line of another one: first place and number.
+  function automatic void tell();
+    int wanted, found, first, count;
+    wanted = $fopen({room, "/wanted.txt"}, "r");
+    found  = $fopen({room, "/found.hex"}, "w");
+    while ($fscanf(wanted, "%d %d", first, count) == 2)
+      for (int k = first; k < first + count; k++) $fwrite(found, "%x\n", mem[INDEX'(k)]);
+    $fclose(found);
+    $fclose(wanted);
+  endfunction
+
   wire [2:0] command = {ras_n, cas_n, we_n};
 
   always @(negedge clk) begin
     now <= now + 1;
-    if (preload) $readmemh(contents, mem);
+    if (put) $readmemh({room, "/contents.hex"}, mem);
+    if (get) tell();
     masked[0] <= dqm;
     masked[1] <= masked[0];
 

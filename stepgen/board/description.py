@@ -9,6 +9,7 @@ from functools import cached_property
 from ..hw.board.chip import CLOCK
 from ..hw.board.family import Pll, family
 from ..hw.board.top import Surroundings
+from ..hw.board.uart import LEAST_CYCLES
 from ..hw.design.table import Design
 from ..hw.units.axi.params import Axi
 from ..ir.arguments import shown
@@ -149,8 +150,10 @@ class Board:
         """Bytes for tensors."""
         return self.memory.bytes or 0 if self.sdram is None else self.sdram.bytes
 
-    def around(self, design: Design) -> Surroundings:
+    def around(self, design: Design, *, simulated: bool = False) -> Surroundings:
         """What stands around a design on this board.
+
+        Where that is simulated, the link has the shortest bits: each cycle of it takes time.
 
         Raises
         ------
@@ -180,7 +183,7 @@ class Board:
             words = size // bus.bytes
         return Surroundings(
             clock=self.hz,
-            bit_cycles=self.bit_cycles,
+            bit_cycles=LEAST_CYCLES if simulated else self.bit_cycles,
             memory_words=words,
             beats=self.streams.beats,
             sdram=sdram if words else None,

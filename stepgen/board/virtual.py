@@ -24,6 +24,7 @@ from ..cosim.objects import link
 from ..emit.elaborate import made_by
 from ..emit.kernels import compiled, kernel_files
 from ..emit.modules import kept_modules
+from ..emit.windows import Window
 from ..hw.board.simulated import Simulated
 from ..hw.board.top import Surroundings
 from ..hw.design.table import Design
@@ -38,14 +39,15 @@ from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from .serial_port import SerialWire
 
-SIGNALS = ("clk", "rst", "rx", "tx", "running", "preload")
+SIGNALS = ("clk", "rst", "rx", "tx", "running", "put", "get")
 PATIENCE = 60.0
 """Seconds: a simulated wire loses nothing, and may be slow."""
 
 ENDS = 5.0
 """Seconds after which a simulated board that does not end by itself is killed."""
 
-CONTENTS = "memory.hex"
+CONTENTS, WANTED, FOUND = "contents.hex", "wanted.txt", "found.hex"
+"""Files in which contents of a memory pass."""
 
 BAUD = 115_200
 """What a pseudo-terminal is told, which heeds no speed."""
@@ -127,25 +129,30 @@ class VirtualWire(SerialWire):
         Of the pseudo-terminal.
     process : Popen
         The simulation.
-    contents : Path
-        The file that its memory reads.
+    room : Path
+        The folder of the files that its memory reads and writes.
     sdram : SdramTiming or None
         Its memory.
     """
 
     def __init__(
-        self, name: str, process: subprocess.Popen[str], contents: Path, sdram: SdramTiming | None
+        self, name: str, process: subprocess.Popen[str], room: Path, sdram: SdramTiming | None
     ) -> None:
         super().__init__(name, BAUD, PATIENCE)
-        self._process, self._contents, self._sdram = process, contents, sdram
+        self._process, self._room, self._sdram = process, room, sdram
 
-    def preload(self, windows: Sequence[tuple[int, int]], image: npt.NDArray[np.uint8]) -> None:
+    @property
+    def past(self) -> bool:
+        """Whether its memory can be reached past the link."""
+        return self._sdram is not None
+
+    def put(self, windows: Sequence[Window], image: npt.NDArray[np.uint8]) -> None:
         """Write to the memory past the link.
 
         Parameters
         ----------
         windows : sequence of (int, int)
-            First addresses and bytes of what is written.
+            First addresses and bytes of what is written, in whole words of the memory.
         image : uint8 array
             The bytes, window after window.
 
@@ -155,26 +162,54 @@ class VirtualWire(SerialWire):
             If the simulation has ended.
         """
         assert self._sdram
+        words = image.view(f"<u{self._sdram.data_bits // 8}")
+        with (self._room / CONTENTS).open("w", encoding="utf-8") as file:
+            first = 0
+            for place, count in _runs(self._sdram, windows):
+                file.write(f"@{place:x}\n")
+                file.writelines(f"{word:x}\n" for word in words[first : first + count].tolist())
+                first += count
+        self._pass("put")
+
+    def get(self, windows: Sequence[Window]) -> npt.NDArray[np.uint8]:
+        """Read the memory past the link; the bytes of windows, one after the other.
+
+        Raises
+        ------
+        StepError
+            If the simulation has ended.
+        """
+        assert self._sdram
+        runs = [f"{place} {count}\n" for place, count in _runs(self._sdram, windows)]
+        (self._room / WANTED).write_text("".join(runs), encoding="utf-8")
+        self._pass("get")
+        words = (self._room / FOUND).read_text(encoding="utf-8").split()
+        found = np.array([int(word, 16) for word in words], f"<u{self._sdram.data_bits // 8}")
+        return found.view(np.uint8)
+
+    def _pass(self, how: str) -> None:
         assert self._process.stdin
         assert self._process.stdout
-        with self._contents.open("w", encoding="utf-8") as file:
-            first = 0
-            for base, size in windows:
-                part = image[first : first + size]
-                file.writelines(_memory_file(self._sdram, base, part))
-                first += size
-        self._process.stdin.write("preload\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(f"{how}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise StepError("the simulated board has ended") from None
         if not self._process.stdout.readline():
             raise StepError("the simulated board has ended")
 
 
-def _memory_file(sdram: SdramTiming, base: int, part: npt.NDArray[np.uint8]) -> Iterator[str]:
-    """Lines of a memory file: a place of the chip and its contents."""
+def _runs(sdram: SdramTiming, windows: Sequence[Window]) -> Iterator[tuple[int, int]]:
+    """Places of the chip and numbers of words that lie there one behind the other."""
     size = sdram.data_bits // 8
-    words = np.pad(part, (0, -len(part) % size)).view(f"<u{size}")
-    for k, word in enumerate(words.tolist()):
-        yield f"@{sdram.place(base + k * size):x} {word:x}\n"
+    page = size << sdram.column_bits
+    for base, length in windows:
+        assert base % size == length % size == 0
+        first, end = base, base + length
+        while first < end:
+            following = min(end, (first // page + 1) * page)
+            yield sdram.place(first), (following - first) // size
+            first = following
 
 
 @contextmanager
@@ -195,7 +230,7 @@ def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterat
     with (
         tempfile.TemporaryDirectory(prefix="stepgen.") as room,
         children.started(
-            [*command, f"+preload={room}/{CONTENTS}"],
+            [*command, f"+room={room}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -207,7 +242,7 @@ def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterat
         name = process.stdout.readline().strip()
         if not name:
             raise StepError(f"the simulated board ended: {process.stderr.read().strip()}")
-        wire = VirtualWire(name, process, Path(room) / CONTENTS, around.sdram)
+        wire = VirtualWire(name, process, Path(room), around.sdram)
         try:
             yield wire
         finally:

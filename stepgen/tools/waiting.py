@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from time import monotonic as now
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Shown
 
 from ..timing.watch import Watcher, watched
@@ -50,7 +50,12 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         with watched(lines):
             yield lines.tell
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
     with Shown(*columns, console=console, transient=True) as shown:
         bar = _Bar(shown)
         with watched(bar):
@@ -74,6 +79,8 @@ class _Lines(Watcher):
             self._begin()
             if not self.quiet:
                 self._print(step)
+        elif 0 < share < 1:
+            self._so_far(f"{step}, {share:.0%}")
 
     def ran(self, cycles: int) -> None:
         """See `Watcher`."""

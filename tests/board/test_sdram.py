@@ -100,7 +100,7 @@ class Bench(wiring.Component):
                 m.d.comb += port.wlast.eq(head[-1])
             elif name == "r":
                 m.d.comb += head.eq((port.rlast << self.bus.data_bits) | port.rdata)
-        m.submodules.chip = simulated_chip(self.timing, pins, Const(0, 1))
+        m.submodules.chip = simulated_chip(self.timing, pins, put=Const(0), get=Const(0))
         return m
 
 

@@ -70,6 +70,17 @@ def test_a_log_tells_how_far_a_run_is_less_and_less_often(capsys, monkeypatch) -
     assert err == ["predicting", *told, "drawing"]
 
 
+def test_a_log_tells_the_share_of_a_long_step(capsys, monkeypatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(waiting, "now", lambda: now)
+    with waiting.progress() as tell:
+        for tenth in range(11):
+            now = tenth / 2
+            tell("loading tensors", tenth / 10)
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["loading tensors", "loading tensors, 30%", "loading tensors, 80%"]
+
+
 def test_what_numba_compiles_is_told(capsys) -> None:
     import numba
 

@@ -25,15 +25,18 @@ class Simulated(wiring.Component):
     Members
     -------
     rx : ``In(1)``
-    preload : ``In(1)``
-        The SDRAM reads its contents from the file of the argument ``+preload=FILE``.
+    put, get : ``In(1)``
+        The SDRAM reads its contents from a file, or writes what is asked for to another one.
     tx, running : ``Out(1)``
     """
 
     def __init__(self, design: Design, around: Surroundings, *, part=inline):
         self.top = BoardTop(design, around, part=part)
         super().__init__(
-            {"rx": In(1, init=1), "tx": Out(1, init=1), "running": Out(1), "preload": In(1)}
+            {
+                **{"rx": In(1, init=1), "tx": Out(1, init=1), "running": Out(1)},
+                **{"put": In(1), "get": In(1)},
+            }
         )
 
     def elaborate(self, platform):
@@ -41,5 +44,7 @@ class Simulated(wiring.Component):
         m.submodules.top = top = self.top
         m.d.comb += [top.rx.eq(self.rx), self.tx.eq(top.tx), self.running.eq(top.running)]
         if top.pins:
-            m.submodules.chip = simulated_chip(top.around.sdram, top.sdram, self.preload)
+            m.submodules.chip = simulated_chip(
+                top.around.sdram, top.sdram, put=self.put, get=self.get
+            )
         return m

@@ -9,7 +9,7 @@ from ...primitives import delayed
 __all__ = ["simulated_chip"]
 
 
-def simulated_chip(timing: SdramTiming, pins, preload) -> Module:
+def simulated_chip(timing: SdramTiming, pins, *, put, get) -> Module:
     """An instance of it, and the way from there to the controller.
 
     Parameters
@@ -18,8 +18,8 @@ def simulated_chip(timing: SdramTiming, pins, preload) -> Module:
         That it checks.
     pins : SdramPins
         The controller's.
-    preload : Value
-        Whether contents are read from the file of the argument ``+preload=FILE``.
+    put, get : Value
+        Whether contents are read from a file, or written to another one.
     """
     m, read = Module(), Signal(timing.data_bits)
     wires = {
@@ -45,7 +45,8 @@ def simulated_chip(timing: SdramTiming, pins, preload) -> Module:
         p_REFI=timing.refi,
         p_WAKE=timing.wake,
         i_clk=ClockSignal(),
-        i_preload=preload,
+        i_put=put,
+        i_get=get,
         o_dq_i=read,
         **wires,
     )
