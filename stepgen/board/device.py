@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
 from ..compile.budget import Budget
+from ..cosim.case import Case
 from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
-from ..cosim.payload import unpack
-from ..cosim.scoreboard import Outcome
+from ..cosim.payload import Rows, unpack
 from ..emit.elaborate import interface
 from ..emit.windows import Windows
 from ..hw.design.table import Bus, Design
@@ -31,53 +31,12 @@ from ..tools.waiting import Progress, quiet
 from . import virtual
 from .description import Board, named
 from .link import Link, Wire
+from .report import Report
+from .resident import Check, Resident, Step
 from .serial_port import SerialWire, find
-from .session import Session
+from .session import LEAST_PAST, Session
 
 VIRTUAL = "virtual:"
-
-
-@dataclass(frozen=True)
-class Report:
-    """A run on a board.
-
-    Attributes
-    ----------
-    outcome : Outcome
-        What came, and what differs from reference and prediction.
-    experiment : Experiment
-        What was run.
-    exact : bool
-        Whether all beats were on the board when the run began and had room there, so that its
-        cycles are those predicted.
-    hz : int
-        Clock of the design.
-    read_bytes : int
-        Bytes of memory that are read back where the run ends.
-    """
-
-    outcome: Outcome
-    experiment: Experiment
-    exact: bool
-    hz: int
-    read_bytes: int
-
-    @property
-    def good(self) -> bool:
-        """Whether nothing differs."""
-        return self.outcome.good
-
-    @property
-    def compared(self) -> dict[str, int]:
-        """Numbers of values, bytes and counters that are compared."""
-        if self.outcome.status != "done":  # nothing else was read back
-            return {"values": sum(map(len, self.outcome.outputs.values()))}
-        compared = self.outcome.case.compared(predicted=self.exact)
-        compared.pop("cycles", None)  # of single beats, which nothing on a board records
-        return {
-            what: min(count, self.read_bytes) if what == "memory" else count
-            for what, count in compared.items()
-        }
 
 
 class Device:
@@ -104,8 +63,9 @@ class Device:
         Serial port of a real board; by default the one that is found.
     seed : int
         Of what a simulated board holds at power-up.
-    preload : bool
-        Whether tensors are written past the link, which only a simulated board with an SDRAM can.
+    past_link : bool, optional
+        Whether tensors of a simulated board with an SDRAM are written and read past its link: all,
+        none, or by default large ones.
     progress : Progress
 
     Raises
@@ -130,15 +90,16 @@ class Device:
         counters: bool | None = None,
         port: str | None = None,
         seed: int = 0,
-        preload: bool = False,
+        past_link: bool | None = None,
         progress: Progress = quiet,
     ) -> None:
         check_port(where, port)
         self.board, simulated = _board(where)
+        self._given = port
         if counters is not None:
             self.board = replace(self.board, counters=counters)
-        if preload:
-            check_preload(self.board, simulated=simulated)
+        if past_link:
+            check_past(self.board, simulated=simulated)
         if isinstance(program, Graph):
             self._graph = program
             self.design = Experiment(
@@ -154,33 +115,40 @@ class Device:
         else:
             folder = design_folder.read(Path(program))
             self._graph, self.design = folder.graph, folder.manifest.design
-        self.around = self.board.around(self.design)
+        self.around = self.board.around(self.design, simulated=simulated)
         self._alone = Lock()  # a run has the link for itself
         self._open, self._closed = ExitStack(), False
         with ExitStack() as opened:
-            wire = opened.enter_context(self._wire(simulated, port, seed, progress))
+            wire = opened.enter_context(self._wire(simulated, seed, progress))
             progress("greeting the board", 0.0)
             self.link = Link(wire)
-            past = wire.preload if preload and isinstance(wire, virtual.VirtualWire) else None
             known = interface(self.design)
-            self.session = Session(self.link, self.design, self.around, known, past)
+            self.session = Session(self.link, self.design, self.around, known)
+            if isinstance(wire, virtual.VirtualWire) and wire.past and past_link is not False:
+                self.session.past = wire
+                self.session.least_past = 0 if past_link else LEAST_PAST
+            self._resident = Resident(
+                self.session, self._graph, self._where, self._experiment, self._case
+            )
             self._open = opened.pop_all()
 
     @contextmanager
-    def _wire(
-        self, simulated: bool, port: str | None, seed: int, progress: Progress
-    ) -> Iterator[Wire]:
+    def _wire(self, simulated: bool, seed: int, progress: Progress) -> Iterator[Wire]:
         if simulated:
             program = virtual.build(self.design, self.around, progress=progress)
             with virtual.switched_on(program, self.around, seed=seed) as wire:
                 yield wire
             return
         baud = self.around.clock // self.around.bit_cycles
-        real = SerialWire(port or find(self.board.name, self.board.link.usb), baud)
+        real = SerialWire(self._port(), baud)
         try:
             yield real
         finally:
             real.close()
+
+    def _port(self) -> str:
+        """The serial port of a real board."""
+        return self._given or find(self.board.name, self.board.link.usb)
 
     def test(self, inputs: Mapping[str, Any], *, progress: Progress = quiet) -> Report:
         """Run once; compare values, memory, cycles and counters with reference and prediction.
@@ -192,7 +160,18 @@ class Device:
         progress : Progress
         """
         self._check_open()
-        experiment = Experiment(
+        experiment = self._experiment(inputs)
+        progress("predicting", 0.0)
+        case, exact = self._case(experiment)
+        with self._alone:
+            self._check_open()  # another thread may have closed it meanwhile
+            self._resident.forget()
+            outcome = self.session.perform(case, progress=progress)
+        return Report(outcome, experiment, exact, self.around.clock, self.session.read_bytes)
+
+    def _experiment(self, inputs: Mapping[str, Any]) -> Experiment:
+        """A run with these inputs."""
+        return Experiment(
             self._graph,
             inputs,
             built=self.design,
@@ -200,7 +179,9 @@ class Device:
             sdram=self.around.sdram,
             early=tuple(self._graph.inputs),
         )
-        progress("predicting", 0.0)
+
+    def _case(self, experiment: Experiment) -> tuple[Case, bool]:
+        """What is expected of a run, and whether it takes the predicted cycles."""
         case = experiment.case()
         exact = self.session.exact(case)
         if not exact:
@@ -208,10 +189,134 @@ class Device:
             case = replace(experiment.case(), limit=max(UNPREDICTED_CYCLES, case.limit))
         if not self.around.counters:
             case = replace(case, counters=None)
+        return case, exact
+
+    @property
+    def _where(self) -> str:
+        return f"{self.design.name} on {self.board.name}"
+
+    def write(self, tensors: Mapping[str, Any], *, progress: Progress = quiet) -> None:
+        """Write tensors to the board, where they stay: for `step`.
+
+        Tensors that the program never writes are not sent where the board holds them already, as
+        after a lost link, or from an earlier process: a mark in its memory tells.
+
+        Parameters
+        ----------
+        tensors : mapping of str to array
+            Contents by name: of all tensors, or of some that change.
+        progress : Progress
+
+        Raises
+        ------
+        StepError
+            If the program has no such tensor, or contents do not fit it.
+        """
         with self._alone:
-            self._check_open()  # another thread may have closed it meanwhile
-            outcome = self.session.perform(case, progress=progress)
-        return Report(outcome, experiment, exact, self.around.clock, self.session.read_bytes)
+            self._check_open()
+            self._resident.write(tensors, progress)
+
+    def step(
+        self, streams: Mapping[str, Any], *, check: Check = "none", progress: Progress = quiet
+    ) -> dict[str, Any]:
+        """Run once on the tensors that the board holds; nothing but streams goes over the link.
+
+        Parameters
+        ----------
+        streams : mapping
+            Contents of all input streams.
+        check : {"none", "first", "all"}
+            Whether output streams are compared with the reference, and cycles with the prediction:
+            of no step, the first after `write`, or all. To compare a step behind one that was not,
+            the tensors that the program writes are read.
+        progress : Progress
+
+        Returns
+        -------
+        dict
+            Output streams as nested lists of tiles, by name. `last` says more.
+
+        Raises
+        ------
+        StepError
+            If inputs do not fit, a tensor was not written, the run does not end, the design reports
+            an error, or something differs.
+        LinkError
+            If the link is lost: `resume` goes on.
+
+        Examples
+        --------
+        >>> device.write({"w": w})
+        >>> y = device.step({"x": x})["y"]
+        """
+        with self._alone:
+            self._check_open()
+            return self._nested(self._resident.step(streams, check, progress))
+
+    def read(self, tensor: str, *, progress: Progress = quiet) -> Array:
+        """Read a tensor from the board, as it is after the last step.
+
+        Raises
+        ------
+        StepError
+            If it was not written.
+        """
+        with self._alone:
+            self._check_open()
+            return self._resident.read(tensor, progress)
+
+    def resume(self, *, progress: Progress = quiet) -> dict[str, Any] | None:
+        """Find a board whose link was lost; it keeps its tensors.
+
+        Returns
+        -------
+        dict or None
+            The result of the step that was under way, which is carried out once.
+
+        Raises
+        ------
+        StepError
+            If the board is not found, or holds another design or no longer its tensors.
+        """
+        with self._alone:
+            self._check_open()
+            if isinstance(self.link.wire, SerialWire):
+                virtually = isinstance(self.link.wire, virtual.VirtualWire)
+                self.link.wire.reopen(self.link.wire.name if virtually else self._port())
+            self.link.synchronize()
+            self.session.identify()
+            outputs = self._resident.resume(progress)
+            return None if outputs is None else self._nested(outputs)
+
+    @property
+    def last(self) -> Step:
+        """What is known of the last step.
+
+        Raises
+        ------
+        StepError
+            If there was none.
+        """
+        if self._resident.last is None:
+            raise StepError(f"{self._where}: there was no step yet")
+        return self._resident.last
+
+    def _nested(self, outputs: Mapping[str, Rows]) -> dict[str, Any]:
+        return {
+            name: decode(tokens, rank, name)
+            for name, (tokens, rank) in self._tokens(outputs).items()
+        }
+
+    def _tokens(self, outputs: Mapping[str, Rows]) -> dict[str, tuple[list[Token], int]]:
+        """Tokens and ranks of output streams, of their payloads."""
+        found = {}
+        for port in self.session.interface.sinks:
+            type = self._graph.outputs[port.name].type
+            beats = unpack(outputs[port.name], port)
+            if port.element == address.name:
+                check_numbers(f"output {port.name}", beats.data, port.bits)
+            found[port.name] = from_beats(beats, type), type.rank
+        return found
 
     def run(self, **inputs: Any) -> dict[str, Any]:
         """Run once.
@@ -236,7 +341,7 @@ class Device:
         report = self.test(inputs)
         results = self.results(report)
         if not report.good:
-            raise StepError(f"{self.design.name} on {self.board.name}: {report.outcome.faults[0]}")
+            raise StepError(f"{self._where}: {report.outcome.faults[0]}")
         return results
 
     def results(self, report: Report) -> dict[str, Any]:
@@ -247,26 +352,17 @@ class Device:
         StepError
             If the run did not end.
         """
-        streams = {
-            name: decode(tokens, rank, name)
-            for name, (tokens, rank) in self.streams(report).items()
-        }
-        return {**streams, **self.tensors(report)}
+        self._check_done(report)
+        return {**self._nested(report.outcome.outputs), **self.tensors(report)}
 
     def streams(self, report: Report) -> dict[str, tuple[list[Token], int]]:
         """Tokens and ranks of the output streams of a run, by name."""
-        outcome = report.outcome
-        if outcome.status != "done":
-            raise StepError(f"{self.design.name} on {self.board.name}: {outcome.faults[0]}")
-        found = {}
-        for port in self.session.interface.sinks:
-            type = self._graph.outputs[port.name].type
-            beats = unpack(outcome.outputs[port.name], port)
-            if port.element == address.name:
-                check_numbers(f"output {port.name}", beats.data, port.bits)
-            tokens = from_beats(beats, type)
-            found[port.name] = (tokens, type.rank)
-        return found
+        self._check_done(report)
+        return self._tokens(report.outcome.outputs)
+
+    def _check_done(self, report: Report) -> None:
+        if report.outcome.status != "done":
+            raise StepError(f"{self._where}: {report.outcome.faults[0]}")
 
     def tensors(self, report: Report) -> dict[str, Array]:
         """Matrices that the program has written in a run, by name."""
@@ -317,8 +413,8 @@ def check_port(where: str | Board, port: str | None) -> None:
         raise StepError(f"{where} is simulated and has no serial port: leave --port {port} out")
 
 
-def check_preload(board: Board, *, simulated: bool) -> None:
-    """Refuse to write tensors past the link where that can't be.
+def check_past(board: Board, *, simulated: bool) -> None:
+    """Refuse to move tensors past the link where that can't be.
 
     Raises
     ------
@@ -327,8 +423,8 @@ def check_preload(board: Board, *, simulated: bool) -> None:
     """
     if not simulated or board.sdram is None:
         raise StepError(
-            f"only a simulated board with an SDRAM can be preloaded, not {board.name}: leave "
-            f"--preload out"
+            f"only tensors of a simulated board with an SDRAM can go past its link, not those of "
+            f"{board.name}: leave --past-link out"
         )
 
 

@@ -45,6 +45,16 @@ class SerialWire:
     _port: Serial = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.open()
+
+    def open(self) -> None:
+        """Open the port, also anew.
+
+        Raises
+        ------
+        StepError
+            See `SerialWire`.
+        """
         import serial
 
         try:
@@ -71,6 +81,18 @@ class SerialWire:
     def close(self) -> None:
         """Give the port back."""
         self._port.close()
+
+    def reopen(self, name: str) -> None:
+        """Open the port after it was lost, under the name that it has now.
+
+        Raises
+        ------
+        StepError
+            See `SerialWire`.
+        """
+        self.close()
+        self.name = name
+        self.open()
 
     def _gone(self, error: OSError) -> LinkError:
         return LinkError(f"the serial port {self.name} is gone: {_why(error)}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,11 @@ from ..cosim.case import Case
 from ..cosim.payload import Rows
 from ..cosim.scoreboard import Outcome, faults_of, register_addresses
 from ..emit.interface import Interface, StreamPort
-from ..emit.windows import Windows, windows_of
-from ..hw.board.buffers import places
+from ..emit.windows import Window, Windows, windows_of
 from ..hw.board.protocol import (
-    COUNT_BITS,
     COUNT_WORDS,
     IDENTITY_WORDS,
     MAGIC,
-    STREAM_BITS,
     VERSION,
     WORD,
     Count,
@@ -28,28 +25,26 @@ from ..hw.board.protocol import (
     Space,
 )
 from ..hw.board.top import Surroundings
-from ..hw.design.registers import (
-    CONTROL,
-    CYCLES,
-    DONE,
-    RUNNING,
-    SOFT_RESET,
-    START,
-    STATUS,
-    STOPPING,
-)
+from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, STATUS, STOPPING
 from ..hw.design.table import Design
 from ..tools.waiting import Progress, quiet
 from .link import Link, LinkError
+from .ports import Port
+from .running import Running
 
-Preload = Callable[[Sequence[tuple[int, int]], Rows], None]
-"""Writes windows of the memory past the link."""
 
-PAUSE = 0.02
-"""Seconds between looks at a run that moves nothing."""
+class Past(Protocol):
+    """A way to the memory past the link."""
 
-QUIET = 1.0
-"""Seconds in which nothing moves before a run of unknown length is given up, at least."""
+    def put(self, windows: Sequence[Window], image: Rows) -> None:
+        """Write windows."""
+
+    def get(self, windows: Sequence[Window]) -> Rows:
+        """Read windows."""
+
+
+LEAST_PAST = 4096
+"""Bytes that are moved past the link, where there is a way: with fewer the link is as quick."""
 
 GAP = 8
 """Words that are alike and yet written: a request costs as much."""
@@ -57,23 +52,11 @@ GAP = 8
 SHARE = 2048
 """Words of memory after which progress is told."""
 
+Share = tuple[int, int, int]
+Words = npt.NDArray[np.uint32]
+
 LOOKS = 1000
 """How often the end of an abort is looked for."""
-
-
-@dataclass
-class _Port:
-    """A port and what went through its buffer."""
-
-    port: StreamPort
-    number: int
-    beats: Rows
-    moved: int = 0
-
-    @property
-    def words(self) -> int:
-        """Of a beat in the buffer."""
-        return int(places(self.port.width))
 
 
 @dataclass
@@ -88,11 +71,15 @@ class Session:
         What the board's bitstream was made from, with the design.
     interface : Interface
         Of the design.
-    preload : callable, optional
-        Writes windows of the memory past the link.
+    past : Past, optional
+        A way to the memory past the link, for large transfers.
+    least_past : int
+        Bytes of the smallest one.
 
     Attributes
     ----------
+    moved_past : int
+        Bytes that went past the link.
     reached : array of bool
         By word of the memory's windows, whether the design reaches it: gaps between tensors are
         neither written nor read back.
@@ -107,7 +94,9 @@ class Session:
     design: Design
     around: Surroundings
     interface: Interface
-    preload: Preload | None = None
+    past: Past | None = None
+    least_past: int = LEAST_PAST
+    moved_past: int = 0
     _numbers: dict[str, int] = field(init=False)
     reached: npt.NDArray[np.bool_] = field(init=False)
     _known: Rows | None = None
@@ -115,6 +104,16 @@ class Session:
     def __post_init__(self) -> None:
         self._numbers = {port.name: k for k, port in enumerate(self.interface.ports)}
         self.reached = _reached(self.design, self.interface)
+        self.identify()
+
+    def identify(self) -> None:
+        """Check that the board holds the design.
+
+        Raises
+        ------
+        LinkError
+            If it holds something else.
+        """
         words = self.link.read(Space.IDENTITY, 0, IDENTITY_WORDS)
         where = f"the board at {self.link.wire.name}"
         if words[Identity.MAGIC] != MAGIC or words[Identity.VERSION] != VERSION:
@@ -129,6 +128,15 @@ class Session:
                 f"{where} holds another design than {self.design.name}: its hash begins with "
                 f"{seen.hex()[:8]}, not {wanted.hex()[:8]}; program it anew"
             )
+
+    @property
+    def memory_words(self) -> int:
+        """Words of the board's memory."""
+        return (
+            0
+            if self.interface.memory is None
+            else self.around.memory_words * (self.design.bus.bytes // WORD)
+        )
 
     @property
     def read_bytes(self) -> int:
@@ -146,33 +154,40 @@ class Session:
         """
         self.reset()
         self._load(case, progress)
-        sources = [self._port(p, case.sources[p.name]) for p in self.interface.sources]
-        sinks = [
-            self._port(p, np.zeros((0, p.payload_bytes), np.uint8)) for p in self.interface.sinks
-        ]
-        for port in sources:
-            self._feed(port)
-        begun = time.monotonic()
-        self._write_register(CONTROL.offset, START.mask)
-        progress("running", 0.0)
-        status = self._follow(case, sources, sinks)
-        seconds = time.monotonic() - begun
-        registers = self._registers()
-        low, high = (registers[offset] for offset in CYCLES.offsets)
-        outcome = Outcome(
-            case,
+        run = self.running(case)
+        status = run.end(progress)
+        outcome = self.outcome(
+            run,
             status,
-            low | high << 32,
-            seconds,
-            {port.port.name: port.beats for port in sinks},
-            None,
+            case,
             # A run that does not end keeps the memory.
-            self._memory(case, progress) if status == "done" else None,
-            None,
-            registers,
+            memory=self._memory(case, progress) if status == "done" else None,
         )
         # A copy: what a run has given is the user's, to change as well.
         self._known = None if outcome.memory is None else outcome.memory.copy()
+        return outcome
+
+    def running(self, case: Case) -> Running:
+        """A run that has not begun."""
+        self._known = None  # it may write
+        sinks = (
+            self._port(p, np.zeros((0, p.payload_bytes), np.uint8)) for p in self.interface.sinks
+        )
+        return Running(
+            self,
+            [self._port(p, case.sources[p.name]) for p in self.interface.sources],
+            list(sinks),
+            case.limit,
+            case.cycles if self.exact(case) else None,
+            {name: len(rows) for name, rows in case.expected.items()},
+        )
+
+    def outcome(self, run: Running, status: str, case: Case, memory: Rows | None) -> Outcome:
+        """What a run gave, compared with what is expected of it; one that hangs is aborted."""
+        registers = self._registers() if self.around.counters else run.registers
+        outcome = Outcome(
+            case, status, run.taken, run.seconds, run.outputs, None, memory, None, registers
+        )
         outcome.faults.extend(text for _, text in faults_of(outcome, self.interface))
         if status != "done":
             self.reset()
@@ -186,9 +201,9 @@ class Session:
         LinkError
             If the run does not end.
         """
-        self._write_register(CONTROL.offset, SOFT_RESET.mask)
+        self.control(SOFT_RESET.mask)
         for _ in range(LOOKS):
-            if not self._status() & (RUNNING.mask | STOPPING.mask):
+            if not self.status() & (RUNNING.mask | STOPPING.mask):
                 break
         else:
             raise LinkError(
@@ -202,13 +217,15 @@ class Session:
         most = max(map(len, [*case.sources.values(), *case.expected.values()]), default=0)
         return most < self.around.beats
 
-    def _port(self, port: StreamPort, beats: Rows) -> _Port:
-        return _Port(port, self._numbers[port.name], beats)
+    def _port(self, port: StreamPort, beats: Rows) -> Port:
+        return Port(self.link, port, self._numbers[port.name], self.around.beats, beats)
 
-    def _write_register(self, offset: int, value: int) -> None:
-        self.link.write(Space.REGISTERS, offset // WORD, [value])
+    def control(self, bits: int) -> None:
+        """Write the register `CONTROL`."""
+        self.link.write(Space.REGISTERS, CONTROL.offset // WORD, [bits])
 
-    def _status(self) -> int:
+    def status(self) -> int:
+        """The register `STATUS`."""
         return self.link.read(Space.REGISTERS, STATUS.offset // WORD, 1)[0]
 
     def _load(self, case: Case, progress: Progress) -> None:
@@ -217,16 +234,11 @@ class Session:
             return
         assert self.interface.memory is not None
         known, self._known = self._known, None
-        if self.preload is not None:
-            self.preload(self.interface.memory.windows, case.memory)
-            return
         wanted = np.frombuffer(case.memory.tobytes(), "<u4")
         differs = self.reached[: len(wanted)]
         if known is not None:
             differs = differs & (wanted != np.frombuffer(known.tobytes(), "<u4"))
-        for address, place, count in self._shares(differs):
-            self.link.write(Space.MEMORY, address, wanted[place : place + count].tolist())
-            progress("loading tensors", place / len(wanted))
+        self.write_words(list(self._shares(differs)), wanted, progress)
 
     def _memory(self, case: Case, progress: Progress) -> Rows | None:
         progress("reading back", 0.0)
@@ -234,12 +246,55 @@ class Session:
             return None
         assert self.interface.memory is not None
         found = np.frombuffer(case.memory.tobytes(), "<u4").copy()
-        for address, place, count in self._shares(self.reached[: len(found)]):
-            found[place : place + count] = self.link.read(Space.MEMORY, address, count)
-            progress("reading back", place / len(found))
+        self.read_words(list(self._shares(self.reached[: len(found)])), found, progress)
         return found.view(np.uint8)
 
-    def _shares(self, chosen: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
+    def write_words(self, shares: Sequence[Share], words: Words, progress: Progress) -> None:
+        """Write pieces of an image to the memory, large ones past the link where that is possible.
+
+        Parameters
+        ----------
+        shares : sequence of (int, int, int)
+            Word of the memory where each piece goes, its place in the image, and its length.
+        words : uint32 array
+            The image.
+        progress : Progress
+        """
+        if not shares:
+            return
+        self._known = None
+        if (past := self._way_past(shares)) is not None:
+            image = np.concatenate([words[place : place + n] for _, place, n in shares])
+            past.put([(WORD * at, WORD * n) for at, _, n in shares], image.view(np.uint8))
+            return
+        done, all_ = 0, sum(n for _, _, n in shares)
+        for address, place, count in shares:
+            self.link.write(Space.MEMORY, address, words[place : place + count].tolist())
+            done += count
+            progress("loading tensors", done / all_)
+
+    def read_words(self, shares: Sequence[Share], words: Words, progress: Progress) -> None:
+        """Read pieces of an image from the memory; parameters as of `write_words`."""
+        if (past := self._way_past(shares)) is not None:
+            image = past.get([(WORD * at, WORD * n) for at, _, n in shares]).view("<u4")
+            for _, place, n in shares:
+                words[place : place + n], image = image[:n], image[n:]
+            return
+        done, all_ = 0, sum(n for _, _, n in shares)
+        for address, place, count in shares:
+            words[place : place + count] = self.link.read(Space.MEMORY, address, count)
+            done += count
+            progress("reading back", done / all_)
+
+    def _way_past(self, shares: Sequence[Share]) -> Past | None:
+        """The way past the link, if there is one and it is worth it."""
+        size = WORD * sum(n for _, _, n in shares)
+        if self.past is None or size < self.least_past:
+            return None
+        self.moved_past += size
+        return self.past
+
+    def _shares(self, chosen: npt.NDArray[np.bool_]) -> Iterator[Share]:
         """Words of the memory in pieces: address of each, place in the image, and length."""
         assert self.interface.memory is not None
         first = 0
@@ -248,73 +303,6 @@ class Session:
                 for k in range(start, start + count, SHARE):
                     yield base // WORD + k, first + k, min(SHARE, start + count - k)
             first += size // WORD
-
-    def _follow(self, case: Case, sources: Sequence[_Port], sinks: Sequence[_Port]) -> str:
-        """Exchange beats until the run ends; ``"done"`` or ``"hang"``.
-
-        A host that feeds and drains makes the run as long as it takes: then the limit is for the
-        cycles in which nothing moves.
-        """
-        low, exact = CYCLES.offset // WORD, self.exact(case)
-        since, moment = 0, time.monotonic()
-        while True:
-            status = self._status()
-            moved = [self._feed(port) for port in sources if port.moved < len(port.beats)]
-            moved += [self._drain(port) for port in sinks]
-            if not status & RUNNING.mask:
-                return "done" if status & DONE.mask else "not started"
-            words = self.link.read(Space.REGISTERS, low, 2)
-            cycle, now = words[0] | words[1] << 32, time.monotonic()
-            if any(moved) and not exact:
-                since, moment = cycle, now
-            if cycle - since > case.limit and (exact or now - moment > QUIET):
-                return "hang"
-            if any(len(port.beats) > self._most(case, port) for port in sinks):
-                return "hang"
-            if not any(moved):
-                time.sleep(PAUSE)
-
-    def _most(self, case: Case, port: _Port) -> int:
-        """Beats of an output behind which a run does not end by itself."""
-        return len(case.expected.get(port.port.name, port.beats)) + self.around.beats
-
-    def _feed(self, port: _Port) -> bool:
-        """Put as many beats into a buffer as there is room for."""
-        depth, words = self.around.beats, port.words
-        at = COUNT_WORDS * port.number
-        (taken,) = self.link.read(Space.COUNTS, at + Count.MOVED, 1)
-        room = min(depth - _since(taken, port.moved), len(port.beats) - port.moved)
-        if room <= 0:
-            return False
-        padded = np.zeros((room, words * WORD), np.uint8)
-        padded[:, : port.port.payload_bytes] = port.beats[port.moved : port.moved + room]
-        content = padded.view("<u4").tolist()
-        done = 0
-        for slot, count in _pieces(port.moved, room, depth):
-            flat = [word for row in content[done : done + count] for word in row]
-            self.link.write(Space.STREAMS, port.number << STREAM_BITS | slot * words, flat)
-            done += count
-        port.moved += room
-        self.link.write(Space.COUNTS, at + Count.GIVEN, [_count(port.moved)])
-        return True
-
-    def _drain(self, port: _Port) -> bool:
-        """Take what is in a buffer."""
-        depth, words = self.around.beats, port.words
-        at = COUNT_WORDS * port.number
-        (stored,) = self.link.read(Space.COUNTS, at + Count.MOVED, 1)
-        fresh = _since(port.moved, stored)
-        if not fresh:
-            return False
-        got: list[int] = []
-        for slot, count in _pieces(port.moved, fresh, depth):
-            place = port.number << STREAM_BITS | slot * words
-            got += self.link.read(Space.STREAMS, place, count * words)
-        rows = np.array(got, "<u4").view(np.uint8).reshape(-1, words * WORD)
-        port.beats = np.concatenate([port.beats, rows[:, : port.port.payload_bytes]])
-        port.moved += fresh
-        self.link.write(Space.COUNTS, at + Count.GIVEN, [_count(port.moved)])
-        return True
 
     def _registers(self) -> dict[int, int]:
         """All control registers of the design."""
@@ -335,25 +323,6 @@ def _reached(design: Design, interface: Interface) -> npt.NDArray[np.bool_]:
         for _, here in windows.parts(base, size):
             found[here.start // WORD : here.stop // WORD] = True
     return found
-
-
-def _count(beats: int) -> int:
-    """As a board counts."""
-    return beats % (1 << COUNT_BITS)
-
-
-def _since(earlier: int, later: int) -> int:
-    """Beats between two counts."""
-    return _count(later - earlier)
-
-
-def _pieces(first: int, count: int, depth: int) -> Iterator[tuple[int, int]]:
-    """Slots of a ring and numbers of beats from a beat on."""
-    while count:
-        slot = first % depth
-        some = min(count, depth - slot)
-        yield slot, some
-        first, count = first + some, count - some
 
 
 def _differing(differs: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stepgen.board.description import Board
-    from stepgen.board.device import Report
     from stepgen.board.link import Traffic
+    from stepgen.board.report import Report
     from stepgen.hw.design.table import Design
 
 MOST_FAULTS = 10
@@ -33,9 +33,10 @@ MOST_RUNS = 10_000
 @grouped
 @click.option("--port", metavar="PORT", help="Serial port of the board, if several may be it.")
 @click.option(
-    "--preload",
-    is_flag=True,
-    help="Write tensors past the link of a simulated board that has an SDRAM.",
+    "--past-link/--over-link",
+    default=None,
+    help="Move all tensors of a simulated board with an SDRAM past its link, or none; by default "
+    "large ones go past it.",
 )
 @click.option(
     "--runs",
@@ -65,7 +66,7 @@ def command(
     where: BoardOptions,
     *,
     port: str | None,
-    preload: bool,
+    past_link: bool | None,
     runs: int,
     output: Path | None,
     told: Path | None,
@@ -77,7 +78,7 @@ def command(
     """
     from stepgen.board import programming
     from stepgen.board.build import build, check_clock
-    from stepgen.board.device import VIRTUAL, Device, check_port, check_preload
+    from stepgen.board.device import VIRTUAL, Device, check_past, check_port
     from stepgen.board.project import check_open
     from stepgen.ir.errors import StepError
     from stepgen.program import inputs
@@ -87,8 +88,8 @@ def command(
     board, auto = where.board(simulated=True)
     simulated = where.name.startswith(VIRTUAL)
     check_port(where.name, port)
-    if preload:
-        check_preload(board, simulated=simulated)
+    if past_link:
+        check_past(board, simulated=simulated)
     if not simulated:
         check_open(board, program.program)
     loaded = program.load()
@@ -116,7 +117,7 @@ def command(
                     counters=where.counters,
                     port=port,
                     seed=program.seed,
-                    preload=preload,
+                    past_link=past_link,
                     progress=progress,
                 )
             )
@@ -129,7 +130,7 @@ def command(
         traffic = device.link.traffic
     number = next((k for k, report in enumerate(reports) if not report.good), runs - 1)
     worst = reports[number]
-    data = document(worst, where.name, runs, traffic.repeated, preloaded=preload)
+    data = document(worst, where.name, runs, traffic.repeated, past=device.session.moved_past)
     if told is not None:
         there = about(board, design, physical=not simulated)
         _write(told, data | {"run": number} | there | seen(worst, traffic))
@@ -143,7 +144,7 @@ def command(
 
 
 def document(
-    report: Report, board: str, runs: int, repeated: int, *, preloaded: bool = False
+    report: Report, board: str, runs: int, repeated: int, *, past: int = 0
 ) -> dict[str, Any]:
     """A run on a board, for ``--json``."""
     outcome, experiment = report.outcome, report.experiment
@@ -163,7 +164,7 @@ def document(
         "bytes_per_second": rate,
         "compared": report.compared,
         "repeated": repeated,
-        "preloaded": preloaded,
+        "past_link": past,
     }
 
 
@@ -228,6 +229,11 @@ def _write(place: Path, data: Mapping[str, Any]) -> None:
         partial.write_text(dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
+def way_past(data: Mapping[str, Any]) -> str:
+    """What is said of tensors that were not sent over the link."""
+    return f"{data['past_link']:,} bytes moved past the link, which a real board can't"
+
+
 def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     """What `document` says, for people."""
     from stepgen.board.device import VIRTUAL
@@ -246,7 +252,7 @@ def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         ("at", f"{mhz:g} MHz: {1e6 * data['seconds']:,.1f} us"),
         ("memory", "unknown" if rate is None else f"{rate / 1e6:,.1f} MB/s"),
         *((f"{what} compared", f"{count:,}") for what, count in data["compared"].items()),
-        ("tensors", "written past the link" if data["preloaded"] else "written over the link"),
+        ("tensors", "moved over the link" if not data["past_link"] else way_past(data)),
         *(
             [("room on the real board", "not checked here; stepgen board tells")]
             if simulated

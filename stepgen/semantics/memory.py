@@ -61,6 +61,15 @@ def as_bytes(elements: Array, element: ElementType) -> npt.NDArray[np.uint8]:
     return joined
 
 
+def from_bytes(data: npt.NDArray[np.uint8], element: ElementType) -> Array:
+    """Return the elements in memory order that bytes are; the inverse of `as_bytes`."""
+    if element.packed == 1:
+        return data.view(DTYPES[element.on_chip.name])
+    low = 8 - element.bits
+    parts = [data << (low - k * element.bits) for k in range(element.packed)]
+    return (np.stack(parts, 1).view(np.int8) >> low).ravel()
+
+
 def to_image(matrix: Array, layout: Layout) -> Array:
     """Return the elements of a matrix in memory order."""
     if layout is None:

