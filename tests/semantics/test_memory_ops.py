@@ -13,7 +13,7 @@ from semantics.drawn import plain
 from semantics.programs import SCALAR, execute, numbers_of, scalars, shape
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.dims import as_dim
-from stepgen.semantics.memory import as_bytes, from_image, to_image
+from stepgen.semantics.memory import as_bytes, from_bytes, from_image, to_image
 
 few = settings(max_examples=60)
 MATRIX = np.arange(6 * 8).reshape(6, 8).astype(np.int8)
@@ -446,7 +446,9 @@ def test_packed_elements_are_widened(tile: tuple[int, int]) -> None:
     image = to_image(matrix.astype(np.int8), None if tile[1] == 8 else tile)
     assert tiles.ravel().tolist() == image.tolist()
     twos = [low & 15 | (high & 15) << 4 for low, high in image.reshape(-1, 2).tolist()]
-    assert as_bytes(image, sg.int4).tolist() == twos
+    data = as_bytes(image, sg.int4)
+    assert data.tolist() == twos
+    assert from_bytes(data, sg.int4).tolist() == image.tolist()
 
 
 @pytest.mark.parametrize("number", [8, -9, 100])
