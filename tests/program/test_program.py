@@ -121,7 +121,8 @@ def test_every_example_is_a_program():
         (
             "p.py:nothing",
             {},
-            "p.py:nothing must return a Graph, or a Graph and a dict of its inputs, not NoneType",
+            "p.py:nothing must return a Graph, a Graph and a dict of its inputs, or a model, not "
+            "NoneType",
         ),
         (
             "p.py:crash",

@@ -42,10 +42,14 @@ class Norm(Kind):
         self, at: Step, x: Array, weight: Array | float = 1.0, bias: Array | float = 0.0
     ) -> Array:
         """All rows."""
-        z: Array = x if self.how == "rms" else x - x.mean(-1, keepdims=True)
-        root = np.sqrt(np.square(z).mean(-1, keepdims=True) + self.eps)
+        z, root = self.parts(x)
         at.note("root", 1 / root)
         return np.asarray(z / root * weight + bias)
+
+    def parts(self, x: Array) -> tuple[Array, Array]:
+        """Rows without their mean, of a layer norm, and the root that they are divided by."""
+        z: Array = x if self.how == "rms" else x - x.mean(-1, keepdims=True)
+        return z, np.sqrt(np.square(z).mean(-1, keepdims=True) + self.eps)
 
     def lower(  # type: ignore[override]
         self, at: Site, x: Rows, weight: Weight | None = None, bias: Weight | None = None

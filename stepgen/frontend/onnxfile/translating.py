@@ -320,12 +320,9 @@ class Translator:
         hows: tuple[Literal["layer", "rms"], ...] = ("layer", "rms")
         for how, eps, weight, bias in product(hows, smalls, rows, rows):
             kind = Norm(how, eps)
-            want = kind.compute(
-                None,  # type: ignore[arg-type]
-                wide,
-                1.0 if weight is None else weight,
-                0.0 if bias is None else bias,
-            )
+            z, root = kind.parts(wide)
+            want = z / root * (1.0 if weight is None else weight)
+            want = want + (0.0 if bias is None else bias)
             if made is not None and close(want, made):
                 value = self.value(source)
                 handle = self._add(node, kind, value, weight=weight, bias=bias)
