@@ -143,7 +143,9 @@ def test_norms_of_several_nodes(tmp_path: Path) -> None:
     x = r(5, 6).astype(np.float64)
     z = x - x.mean(-1, keepdims=True)
     z = (z / np.sqrt((z * z).mean(-1, keepdims=True) + 1e-5) * g + b) @ w
-    model = compare(f.write(tmp_path, end), x, z / np.sqrt((z * z).mean(-1, keepdims=True)) * s)
+    model = compare(
+        f.write(tmp_path, end), x, z / np.sqrt((z * z).mean(-1, keepdims=True) + 1e-6) * s
+    )
     assert [op.kind.name for op in model.ops] == ["norm", "linear", "norm"]
 
 
@@ -167,7 +169,7 @@ def test_layers_that_are_alike_become_a_loop(tmp_path: Path) -> None:
         h = f.node("MatMul", rms_norm(f, x, g, f"{scope}.norm"), up, scope=f"{scope}.up")
         h = f.node("MatMul", f.node("Relu", h, scope=scope), down, scope=f"{scope}.down")
         x = f.node("Add", x, h, scope=scope)
-        z = want / np.sqrt((want * want).mean(-1, keepdims=True)) * g
+        z = want / np.sqrt((want * want).mean(-1, keepdims=True) + 1e-6) * g
         want = want + np.maximum(z @ up, 0) @ down
     model = compare(f.write(tmp_path, x), given, want)
     assert [op.kind.name for op in model.ops] == ["loop"]
