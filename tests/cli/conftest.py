@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from stepgen.cli.app import execute
@@ -86,6 +87,16 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.py").write_text(PROGRAM)
     return tmp_path
+
+
+@pytest.fixture
+def language_model(here):
+    """The config of a small language model, and a text for it, beside the programs."""
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "vocab_size": 8}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 8}
+    config = {"model_type": "llama", "rms_norm_eps": 1e-6, "hidden_act": "silu", **sizes, **heads}
+    (here / "config.json").write_text(json.dumps(config))
+    np.save(here / "ids.npy", np.arange(8))
 
 
 @pytest.fixture

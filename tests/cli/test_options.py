@@ -45,11 +45,14 @@ BASE = {
     "machine": [],
     "figure": ["8"],
     "import": ["p.py:mlp"],
+    "quantize": ["config.json", "--calibrate", "ids.npy"],
     "fuzz": ["--no-rtl", "--cases", "1"],
     "demo": ["--set", "tokens=4"],
     "doctor": [],
 }
 """A line that is right, quick commands first."""
+
+pytestmark = pytest.mark.usefixtures("language_model")
 
 COMMANDS: dict[str, Any] = application.app.commands
 

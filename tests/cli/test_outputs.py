@@ -24,6 +24,9 @@ FILES = {
     ("deploy", "told"): "deploy p.py:layer --board virtual:ulx3s-85f --report {}",
     ("figure", "page"): "figure 8 --claims --page {}",
     ("import", "out"): "import p.py:mlp -o {}",
+    ("quantize", "out"): "quantize config.json --calibrate ids.npy -o {}",
+    ("show", "svg"): "show p.py:layer --svg {}",
+    ("show", "dot"): "show p.py:layer --dot {}",
 }
 DEPLOYED = [key for key in FILES if key[0] == "deploy"]
 QUICK = [key for key in FILES if key[0] not in ("deploy", "figure")]
@@ -36,6 +39,9 @@ FOLDERS = {
     ("fuzz", "out"): "fuzz --no-rtl --cases 1 -o {}",
 }
 """A command line for every output; what it is called in Python."""
+
+
+pytestmark = pytest.mark.usefixtures("language_model")
 
 
 def _outputs() -> dict[tuple[str, str], Output]:
@@ -83,8 +89,9 @@ def test_every_folder_and_file_of_results_is_given_by_o() -> None:
 def test_what_is_no_result_is_never_replaced(stepgen, here, device, key) -> None:
     suffix = OUTPUTS[key].suffixes[0]
     (here / f"device{suffix}").symlink_to(device)
-    (here / f"program{suffix}").symlink_to("p.py")
-    os.link(here / "p.py", here / f"linked{suffix}")
+    source = "config.json" if key[0] == "quantize" else "p.py"
+    (here / f"program{suffix}").symlink_to(source)
+    os.link(here / source, here / f"linked{suffix}")
     os.mkfifo(here / f"pipe{suffix}")
     (here / f"folder{suffix}").mkdir()
     before = snapshot(here)
