@@ -12,7 +12,7 @@ import pytest
 from frontend import decoders
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.frontend import Builder, Decoder, Model, State, load, quantize, save
+from stepgen.frontend import Batch, Builder, Decoder, Model, State, load, quantize, save
 from stepgen.frontend.quantizing.quantize import quantized
 from stepgen.ir.errors import StepError
 from stepgen.ir.fn import fn
@@ -34,6 +34,23 @@ def test_programs_compute_the_bits_of_the_golden_meaning(seed: int) -> None:
     found = Decoder(model, **given).run({"ids": ids})["logits"]
     assert np.array_equal(found, model.run({"ids": ids}, State())["logits"]), sizes
     assert np.array_equal(found, decoders.logits(model, ids, cuts=(3, 4))), sizes
+
+
+@pytest.mark.parametrize("experts", [0, 3])
+def test_chunks_and_batches_compute_the_same_bits(experts: int) -> None:
+    model = decoders.integers(decoders.decoder(decoders.Sizes(layers=2, experts=experts)))
+    want = model.run({"ids": TEXT[:10]}, State())["logits"]
+    decoder = Decoder(model, cache=12, tile=4, chunk=4)
+    assert np.array_equal(decoder.run({"ids": TEXT[:10]})["logits"], want)
+    batch = Batch(model, requests=2, cache=12, tile=4)
+    first, other = batch.admit(TEXT[:3]), batch.admit(TEXT[:1])
+    for place in range(3):
+        found = batch.step()
+        if place == 2:
+            assert np.array_equal(found[first]["logits"].ravel(), want[2])
+        if place == 0:
+            assert np.array_equal(found[other]["logits"].ravel(), want[0])
+            batch.leave(other)
 
 
 def test_a_file_has_the_same_model(tmp_path: Path) -> None:

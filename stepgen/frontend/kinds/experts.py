@@ -133,11 +133,9 @@ class Experts(Kind):
 
         Each token reads those of its experts, tile by tile of their hidden columns.
         """
-        rows, x = at.lowering.rows, x.whole()
-        factor, logits = at.factor(x.stream), at.columns("router", router, x).whole().stream
-        if rows > 1:
-            cut = fn.retile_streamify("row")
-            factor, logits = (tiles.flat_map(cut, rank=1) for tiles in (factor, logits))
+        x = x.whole()
+        factor = one_by_one(at, at.factor(x.stream))
+        logits = one_by_one(at, at.columns("router", router, x).whole().stream)
         chosen = Chosen.of(at, logits, self.top, gate)
         factor = chosen.repeated(factor)
         gated = factor.map(fn.matmul(transpose=True), chosen.tiles("gate", gate.T)).map(self.fn)
@@ -146,7 +144,7 @@ class Experts(Kind):
         made = both.accum(fn.matmul(), chosen.tiles("down", down), rank=1)
         share = self._shares(logits).flat_map(fn.retile_streamify("col"), rank=1)
         total = made.map(fn.mul(), share).accum(fn.add(), rank=1)
-        return Rows(total if rows == 1 else total.accum(fn.retile_row(), rank=1))
+        return Rows(together(at, total))
 
     def _shares(self, logits: Stream) -> Stream:
         """The p of the chosen experts, in the order of their numbers."""
@@ -168,3 +166,13 @@ class Experts(Kind):
         sizes = super().touched(given)
         count = given.weights["router"][1]
         return {r: n if r == "router" else n // count * self.top for r, n in sizes.items()}
+
+
+def one_by_one(at: Site, tiles: Stream) -> Stream:
+    """Tiles of one row, since each token goes to experts of its own."""
+    return tiles if at.lowering.rows == 1 else tiles.flat_map(fn.retile_streamify("row"), rank=1)
+
+
+def together(at: Site, rows: Stream) -> Stream:
+    """The rows of a tile again."""
+    return rows if at.lowering.rows == 1 else rows.accum(fn.retile_row(), rank=1)

@@ -27,7 +27,7 @@ from ..kind import Kind, Operands, Value
 from ..run import Step
 from ..site import Rows, Site
 from ..weight import Array, Weight
-from .experts import Chosen, Experts
+from .experts import Chosen, Experts, one_by_one, together
 
 if TYPE_CHECKING:
     from ..quantizing.making import Making
@@ -122,9 +122,9 @@ class IntExperts(Experts, Form):
     ) -> Rows:
         """As of experts; the chosen ones are read by their numbers."""
         value, x = at.inputs[0], x.whole()
-        logits = at.columns("router", router, x, int8).whole().stream
+        logits = one_by_one(at, at.columns("router", router, x, int8).whole().stream)
         read = Chosen.of(at, logits, self.top, gate)
-        rows = read.repeated(x.stream)
+        rows = read.repeated(one_by_one(at, x.stream))
         gated = rows.map(fn.matmul(transpose=True), read.tiles("gate", gate.T, int8))
         upped = rows.map(fn.matmul(transpose=True), read.tiles("up", up.T, int8))
         hidden = self._hidden(gated, upped, value)
@@ -132,7 +132,7 @@ class IntExperts(Experts, Form):
         share: Stream = self._parts(logits.map(fn.top_k_scores(self.top)), logits, value)
         share = share.flat_map(fn.retile_streamify("col"), rank=1)
         total = self._brought(made).map(fn.mul(), share).accum(fn.add(), rank=1)
-        return Rows(total.map(moved(SHARE, 0, int16)))
+        return Rows(together(at, total.map(moved(SHARE, 0, int16))))
 
     def _hidden(self, gate: Any, up: Any, x: Value) -> Any:
         """The product of both, of sums."""
