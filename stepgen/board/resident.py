@@ -154,8 +154,8 @@ class Resident:
             raise StepError(f"check must be {', '.join(get_args(Check))}, not {shown(check)}")
         for name in streams:
             if name not in self.graph.inputs:
-                told = "is a tensor: write it" if name in self.graph.tensors else "is unknown"
-                raise StepError(f"{self.where}: a step takes input streams, and {name!r} {told}")
+                reason = "is a tensor: write it" if name in self.graph.tensors else "is unknown"
+                raise StepError(f"{self.where}: a step takes input streams, and {name!r} {reason}")
         for name in self.graph.tensors:
             if name in self._loaded and name not in self._held:
                 raise StepError(f"{self.where}: tensor {name!r} was not written to the board")

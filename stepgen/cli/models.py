@@ -227,8 +227,8 @@ def _tell(
     if json:
         shapes = {name: list(array.shape) for name, array in found.items()}
         place = None if out is None else str(out)
-        told = {"outputs": shapes, "drawn": drawn, "generated": [*generated], "out": place}
-        console.show_json(told)
+        document = {"outputs": shapes, "drawn": drawn, "generated": [*generated], "out": place}
+        console.show_json(document)
         return
     if drawn:
         console.show(f"drawn: {', '.join(drawn)} (seed {seed})")

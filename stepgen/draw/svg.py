@@ -75,8 +75,8 @@ def svg(placed: Placed, *, style: str = STYLE) -> str:
 
 def _opened(kind: str, look: str, drawn: Box | Arrow) -> Iterator[str]:
     classes = f"{kind} {look}".strip()
-    told = f'data-name="{escape(drawn.name)}" data-members="{escape(" ".join(drawn.members))}"'
-    yield f'<g class="{classes}" {told}>'
+    data = f'data-name="{escape(drawn.name)}" data-members="{escape(" ".join(drawn.members))}"'
+    yield f'<g class="{classes}" {data}>'
     if drawn.tip:
         yield f"<title>{escape(drawn.tip)}</title>"
 

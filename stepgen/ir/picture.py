@@ -90,18 +90,18 @@ def type_class(stream: Stream) -> str:
 
 
 def _box(node: Node, prefix: str) -> Box:
-    told = _told(node)
+    details = _details(node)
     look = "port" if node.face.port else "memory" if _tensor(node) else ""
     return Box(
         f"{prefix}{node.name}",
-        (node.name, *((_short(told),) if told else ())),
+        (node.name, *((_short(details),) if details else ())),
         look=look,
         alike=f"{node.op} {_function(node)}",
         tip=f"{node.op} at {node.where}",
     )
 
 
-def _told(node: Node) -> str:
+def _details(node: Node) -> str:
     """What a node does, beside its name, which begins with the operator's where none is given."""
     tensor = _tensor(node)
     if tensor is not None:
