@@ -116,27 +116,27 @@ def main_activities(prediction: Prediction) -> list[Activity]:
     return [a for a in prediction.activities if a.unit in shown]
 
 
-def _shares(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def shares(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Share of each state between neighbouring edges; shape [states, edges - 1]."""
     # What units do while the run is being ended is not shown.
     changes = np.minimum(activity.changes, edges[-1])
     points = np.concatenate([[0], changes, [edges[-1]]]).astype(float)
     states = np.concatenate([[1], activity.states])
     spans = np.diff(points)
-    shares = np.empty((len(STATES), len(edges) - 1))
+    found = np.empty((len(STATES), len(edges) - 1))
     for state in range(len(STATES)):
         total = np.concatenate([[0.0], np.cumsum(np.where(states == state, spans, 0.0))])
-        shares[state] = np.diff(np.interp(edges, points, total))
-    return shares / np.diff(edges)
+        found[state] = np.diff(np.interp(edges, points, total))
+    return found / np.diff(edges)
 
 
 def _columns(activity: Activity, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The same for columns of a picture: filtered where they are wider than a cycle."""
-    shares = _shares(activity, edges)
+    found = shares(activity, edges)
     if len(edges) > edges[-1]:
-        return shares
+        return found
     beyond = len(_FILTER) // 2
-    padded = np.pad(shares, ((0, 0), (beyond, beyond)), mode="edge")
+    padded = np.pad(found, ((0, 0), (beyond, beyond)), mode="edge")
     return np.stack([np.convolve(row, _FILTER, mode="valid") for row in padded])
 
 

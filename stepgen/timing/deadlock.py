@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -62,6 +62,8 @@ class Deadlock(StepError):
         Actors and awaited channels, in the order in which they wait for each other.
     remedy : dict of str to int
         The smallest FIFO depths, by channel, that let the run end.
+    stopped : callable or None
+        Gives the prediction until then, where the run was that of a circuit.
     """
 
     def __init__(self, message: str, cycle: int, waiting: list[Waiting]):
@@ -69,6 +71,7 @@ class Deadlock(StepError):
         self.cycle = cycle
         self.waiting = waiting
         self.remedy: dict[str, int] = {}
+        self.stopped: Callable[[], Any] | None = None
 
     def advise(self, remedy: Mapping[str, int]) -> None:
         """Add the smallest depths that let the run end; none if no depth does."""

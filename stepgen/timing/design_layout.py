@@ -44,6 +44,8 @@ class DesignLayout(Layout):
         Timing of the off-chip memory.
     early : collection of str
         Sources whose first beat is offered before the start.
+    inside : bool
+        Whether beats of FIFOs inside units are logged, too.
     """
 
     design: Design
@@ -51,6 +53,7 @@ class DesignLayout(Layout):
     stalls: Stalls = field(default_factory=Stalls)
     memory: MemoryTiming | SdramTiming = field(default_factory=MemoryTiming)
     early: Collection[str] = ()
+    inside: bool = False
     notes: list[tuple[str, int]] = field(default_factory=list)
     faults: dict[int, Tells] = field(default_factory=dict)
     """What actors tell that may meet what their program excludes."""
@@ -130,8 +133,8 @@ class DesignLayout(Layout):
         self.faults[actor] = Tells(unit.name, cause, say or told)
 
     def internal(self, name: str, depth: int, latency: int = 1) -> int:
-        """A new FIFO inside a unit, with the same rules; its beats are not logged."""
-        return self.new_channel(name, depth, latency, -1)
+        """A new FIFO inside a unit, with the same rules."""
+        return self.new_channel(name, depth, latency, self.note(name, 0) if self.inside else -1)
 
     def stimulus(self, unit: Unit) -> npt.NDArray[np.int64]:
         """The input beats of a source up to the first ``DONE``, as words of the kernel.

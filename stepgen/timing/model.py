@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,9 @@ def _run(layout: DesignLayout, limit: int) -> Prediction:
     if ran.M[k.FAULT]:
         raise _fault(layout, ran)
     if ran.stuck:
-        raise explain(layout, ran.M, ran.cycles)
+        deadlock = explain(layout, ran.M, ran.cycles)
+        deadlock.stopped = partial(_prediction, layout, ran)
+        raise deadlock
     return _prediction(layout, ran)
 
 

@@ -56,7 +56,7 @@ def test_activities_add_up(swiglu):
 
 def test_shares():
     activity = Activity("u", "main", 5, 3, 2, np.array([2, 6, 8]), np.array([0, 2, 0]))
-    shares = timeline._shares(activity, np.array([0.0, 4.0, 10.0]))
+    shares = timeline.shares(activity, np.array([0.0, 4.0, 10.0]))
     assert shares[:, 0].tolist() == [0.5, 0.5, 0.0]
     assert np.allclose(shares[:, 1], [4 / 6, 0, 2 / 6])
 
