@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "cosim": (_CORE, r"stepgen\.(hw|tools|program|emit|drivers|cosim)"),
     "synth": (r"stepgen\.(ir|hw|tools|emit|synth)",),
     "board": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|board)"),
-    "report": (_CORE, r"stepgen\.(hw|tools|frontend|program|emit|cosim|synth|report)"),
+    "report": (_CORE, r"stepgen\.(draw|hw|tools|frontend|program|emit|cosim|synth|report)"),
     "fuzz": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|fuzz)", "stepgen$"),
     "study": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report|study)"),
     "pages": (_CORE, r"stepgen\.(hw|program|emit|cosim|report|pages)", "stepgen$"),

@@ -28,6 +28,7 @@ from stepgen.cli import (
     machine,
     metrics,
     quantize,
+    report,
     run,
     show,
     simulate,
@@ -48,7 +49,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 """Exit codes: success; mismatch in the hardware; bad input."""
 
 _COMMANDS = (
-    *(show, metrics, run, time, verilog, test, synth, build, deploy, board),
+    *(show, metrics, run, time, report, verilog, test, synth, build, deploy, board),
     *(simulate, machine, figure, import_, quantize, fuzz, doctor, demo),
 )
 

@@ -36,6 +36,7 @@ BASE = {
     "verilog": ["p.py:layer"],
     "run": ["p.py:layer"],
     "time": ["p.py:layer"],
+    "report": ["p.py:layer"],
     "test": ["p.py:layer"],
     "deploy": ["p.py:layer", "--board", "virtual:ulx3s-85f"],
     "synth": ["p.py:layer", "--board", "ulx3s-85f"],

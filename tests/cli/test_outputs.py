@@ -18,6 +18,7 @@ FILES = {
     ("run", "save_inputs"): "run p.py:layer --save-inputs {}",
     ("time", "timeline"): "time p.py:layer --timeline {}",
     ("time", "perfetto"): "time p.py:layer --perfetto {}",
+    ("report", "output"): "report p.py:layer -o {}",
     ("simulate", "timeline"): "simulate p.py:layer --timeline {}",
     ("simulate", "perfetto"): "simulate p.py:layer --perfetto {}",
     ("deploy", "output"): "deploy p.py:layer --board virtual:ulx3s-85f -o {}",

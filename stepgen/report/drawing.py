@@ -1,0 +1,72 @@
+"""The picture of a design: units as boxes, channels with the types of their streams as arrows."""
+
+from __future__ import annotations
+
+from ..draw.picture import Arrow, Box, Picture
+from ..hw.design.table import Design, Unit
+from ..hw.units.axi.params import Axi
+from ..hw.units.memory.params import Memory
+from ..ir.graph import Graph
+from ..ir.picture import type_lines
+from ..ir.system import programs
+
+
+def design_picture(design: Design, graph: Graph) -> Picture:
+    """The picture of a design; channels between the arbiter of the memory and its users are left
+    out, since they would cross all others.
+
+    Parameters
+    ----------
+    design : Design
+    graph : Graph
+        The program or system that it was lowered from.
+    """
+    memories = {unit.name for unit in design.units if isinstance(unit.params, Memory)}
+    ports = {unit.name for unit in design.units if isinstance(unit.params, Axi)}
+    types = _types(graph)
+    order = {unit.name: n for n, unit in enumerate(design.units) if unit.params.main}
+    arrows = []
+    for channel in design.channels:
+        source = design.producers[channel.name].name
+        target = design.consumers[channel.name].name
+        ends = {source, target}
+        if ends & memories and not ends & ports:
+            continue
+        carries = f"{channel.lanes}x{channel.bits} bits"
+        lines = types.get(channel.name) or types.get(source) or (carries,)
+        behind = source in order and target in order and order[source] >= order[target]
+        arrows.append(
+            Arrow(
+                source,
+                target,
+                channel.name,
+                lines,
+                alike=carries,
+                tip=f"{channel.name}: {' '.join(lines)}, {carries}, depth {channel.depth}",
+                back=behind and not ends & ports,
+            )
+        )
+    return Picture(design.name, [_box(unit) for unit in design.units], arrows)
+
+
+def _box(unit: Unit) -> Box:
+    """A dot where a stream forks, and where units only pass beats on."""
+    inner = not unit.params.main and not isinstance(unit.params, Axi)
+    lines = () if inner and len(unit.outputs) > 1 else (unit.name, unit.kind)
+    look = "port" if not unit.inputs or not unit.outputs else ""
+    if isinstance(unit.params, Memory | Axi):
+        look = "memory"
+    return Box(unit.name, lines, look, alike=unit.kind, tip=f"{unit.name}: {unit.kind}")
+
+
+def _types(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """Types of streams, by name of the channel and, where there is one alone, of the node."""
+    found: dict[str, tuple[str, ...]] = {}
+    for prefix, program in programs(graph).items():
+        for node in program.nodes:
+            for stream in node.outputs:
+                lines = type_lines(stream)
+                found[f"{prefix}{node.name}_{stream.port}"] = lines
+                if len(node.outputs) == 1:
+                    found[f"{prefix}{node.name}"] = lines
+    return found

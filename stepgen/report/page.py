@@ -1,0 +1,159 @@
+"""A run as one page of HTML: where the cycles go, graph, timeline, resources, settings."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..compile.cost import unit_bits
+from ..cosim.experiment import Experiment
+from ..draw.alike import collapsed
+from ..draw.layout import lay_out
+from ..draw.picture import Picture
+from ..draw.svg import STYLE, svg
+from ..hw.design.table import Design
+from ..ir.graph import Graph
+from ..ir.system import programs
+from ..program.program import Program
+from ..synth.estimate import Estimate
+from ..timing.deadlock import Deadlock
+from ..timing.model import Prediction
+from ..tools.filling import fill
+from .drawing import design_picture
+from .history import history
+from .reasons import reasons
+
+
+def page(
+    program: Program,
+    experiment: Experiment,
+    settings: Mapping[str, tuple[str, bool]],
+    *,
+    prediction: Prediction | None,
+    takes: Estimate | None = None,
+    problem: str = "",
+    deadlock: Deadlock | None = None,
+) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    program, experiment
+        What ran.
+    settings : mapping
+        Options by name: the value, and whether it was given.
+    prediction : Prediction, optional
+        Its timing; without, `problem` says why.
+    takes : Estimate, optional
+        What it takes of an FPGA.
+    problem : str
+        A sentence for the head of the page: why the run did not end.
+    deadlock : Deadlock, optional
+        Whose channels are marked.
+    """
+    design = experiment.design
+    whole = design_picture(design, program.graph)
+    few = collapsed(whole)
+    drawn = [lay_out(few)] if few is whole else [lay_out(few), lay_out(whole)]
+    alike = {name: box.members for box in few.boxes for name in box.members}
+    ended = prediction is not None and not problem
+    data = {
+        "cycles": prediction.cycles if prediction else None,
+        "ended": ended,
+        "units": _units(design, program.graph, takes),
+        "other_luts": _other_luts(takes),
+        "channels": _channels(design, whole),
+        "alike": [box.members for box in few.boxes if len(box.members) > 1],
+        "waiting": [vars(w) | {"state": w.state} for w in deadlock.waiting] if deadlock else [],
+        "remedy": deadlock.remedy if deadlock else {},
+        "why": reasons(experiment, prediction, alike) if prediction and ended else None,
+        **(history(prediction) if prediction else {"rows": [], "levels": {}}),
+    }
+    # No text within a script may end it.
+    sections = {
+        "why": "where the cycles go",
+        "graph": "graph",
+        "timeline": "timeline" if prediction else "",
+        "resources": "bits and LUTs",
+        "settings": "settings",
+    }
+    text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
+    return fill(
+        "report/report.html.j2",
+        name=program.name,
+        cycles=prediction.cycles if prediction else None,
+        problem=problem,
+        style=STYLE,
+        drawings=[svg(placed, style="") for placed in drawn],
+        notes=[placed.note for placed in drawn],
+        why=data["why"],
+        sections=[(anchor, title) for anchor, title in sections.items() if title],
+        given=[(name, value) for name, (value, given) in settings.items() if given],
+        defaults=[(name, value) for name, (value, given) in settings.items() if not given],
+        data=text,
+    )
+
+
+def _units(design: Design, graph: Graph, takes: Estimate | None) -> dict[str, Any]:
+    nodes = {f"{at}{node.name}": node for at, one in programs(graph).items() for node in one.nodes}
+    found = {}
+    for unit in design.units:
+        node = nodes.get(unit.origin)
+        found[unit.name] = {
+            "kind": unit.kind,
+            "operator": f"{node.op} {node.name}" if node else "",
+            "streams": [f"{s.name}: {s}" for s in node.outputs] if node else [],
+            "where": node.where if node else "",
+            "line": source_line(node.where) if node else "",
+            "bits": unit_bits(unit, design),
+            "luts": takes.units[unit.name]["lut"] if takes else None,
+            "inputs": [*unit.inputs.values()],
+            "outputs": [*unit.outputs.values()],
+        }
+    return found
+
+
+def _other_luts(takes: Estimate | None) -> list[tuple[str, int]]:
+    if takes is None:
+        return []
+    fifos = sum(used["lut"] for used in takes.channels.values())
+    return [("FIFOs between units", fifos), ("control and registers", takes.control["lut"])]
+
+
+def _channels(design: Design, picture: Picture) -> dict[str, Any]:
+    types = {arrow.name: " ".join(arrow.lines) for arrow in picture.arrows}
+    return {
+        c.name: {
+            "from": design.producers[c.name].name,
+            "to": design.consumers[c.name].name,
+            "type": types.get(c.name, ""),
+            "carries": f"{c.lanes} x {c.bits} bits",
+            "depth": c.depth,
+            "memory": c.memory,
+            "bits": c.memory_bits,
+        }
+        for c in design.channels
+    }
+
+
+def source_line(where: str) -> str:
+    """The text of a line of the user's; empty where its file is not known.
+
+    Parameters
+    ----------
+    where : str
+        As in messages: ``file.py:12``.
+    """
+    name, _, number = where.rpartition(":")
+    files = {
+        file
+        for module in [*sys.modules.values()]
+        if (file := getattr(module, "__file__", None)) and Path(file).name == name
+    }
+    if len(files) != 1 or not number.isdecimal():
+        return ""
+    return linecache.getline(files.pop(), int(number)).strip()

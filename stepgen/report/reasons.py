@@ -1,0 +1,317 @@
+"""Where the cycles of a run go, in sentences: the bound, what is lost, which unit limits when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..cosim.experiment import Experiment
+from ..hw.units.axi.params import Axi
+from ..hw.units.matmul.params import Matmul
+from ..hw.units.memory.params import Memory
+from ..timing.activity import BUSY, STATES
+from ..timing.critical import Span, critical_path
+from ..timing.model import Prediction
+from .summary import outline
+from .timeline import shares
+
+MOST_PHASES = 10
+"""Phases that a run is divided into at most."""
+
+SHORTEST = 1 / 40
+"""Share of a run below which a phase is part of its neighbour."""
+
+MOST_SPANS = 2000
+"""Spans of a path; with more, each of `PIECES` of the run counts as that of its longest."""
+
+PIECES = 512
+
+AS_BUSY = 0.98
+"""Share of the busy cycles of the limiting unit from which on another unit is as busy."""
+
+ALONE = 0.8
+"""Share of a phase of alike units from which on one of them is named."""
+
+MOST_NAMED = 4
+"""Units of a list that are named."""
+
+MEMORY = "off-chip memory"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Cycles in which one unit is on the critical path, or units that are alike.
+
+    Attributes
+    ----------
+    first, last : int
+        From `first` up to, but not including, `last`.
+    unit : str
+        The unit that is there most.
+    does : str
+        The name of its actor.
+    busy : float
+        Share of the cycles in which it acts.
+    sentence : str
+        What it says to a person.
+    """
+
+    first: int
+    last: int
+    unit: str
+    does: str
+    busy: float
+    sentence: str
+
+
+def reasons(
+    experiment: Experiment, prediction: Prediction, alike: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """What bounds a run, what is lost, and which unit limits it when.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    prediction : Prediction
+        Of a run that ends.
+    alike : mapping of str to sequence of str
+        By unit all units that are alike.
+
+    Returns
+    -------
+    dict
+        ``bounds`` (what, cycles), ``lead`` and ``sentences``, and ``phases``.
+    """
+    path = critical_path(experiment.design, experiment.known, **experiment.environment)
+    teller = _Teller(prediction, alike)
+    phases = [teller.phase(spans) for spans in _phases(path, teller.key, prediction.cycles)]
+    least = bounds(experiment, prediction)
+    sentences = teller.losses(path)
+    if least:
+        what, cycles = max(least, key=lambda bound: bound[1])
+        more = prediction.cycles - cycles
+        sentences.append(
+            f"The bound: {what} alone takes {cycles:,} cycles. As long as the units share the work "
+            f"as they do now, no run is shorter; this one takes {more:,} more "
+            f"({_percent(more, prediction.cycles)} of its cycles)."
+        )
+    return {
+        "lead": teller.lead(path),
+        "sentences": sentences,
+        "bounds": least,
+        "phases": [vars(phase) for phase in phases],
+    }
+
+
+def bounds(experiment: Experiment, prediction: Prediction) -> list[tuple[str, int]]:
+    """What takes how many cycles by itself: the memory in both directions, and the busiest units.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    prediction : Prediction
+    """
+    found = []
+    memory, word = experiment.memory, experiment.design.bus.bytes
+    for what, moved, interval in zip(
+        ("read", "written"),
+        experiment.traffic,
+        (memory.read_interval, memory.write_interval),
+        strict=True,
+    ):
+        if moved:
+            found.append((f"{MEMORY}, {moved:,} bytes {what}", moved // word * interval))
+    rows = outline(prediction).activities
+    products = {unit.name for unit in prediction.design.of_kind(Matmul)}
+    multiplying = [a for a in rows if a.unit in products]
+    if multiplying:
+        most = max(multiplying, key=lambda a: a.busy)
+        found.append((f"the multipliers of {most.unit}", most.busy))
+    others = [a for a in rows if a.unit not in products]
+    if others:
+        most = max(others, key=lambda a: a.busy)
+        found.append((f"{most.unit}, the busiest other unit", most.busy))
+    return found
+
+
+def _phases(path: Sequence[Span], key: Any, cycles: int) -> list[list[Span]]:
+    """The path in pieces that belong together: of alike units, and not too short."""
+    if len(path) > MOST_SPANS:
+        path = _pieces(path, key, cycles)
+    phases: list[list[Span]] = []
+    for span in path:
+        if phases and key(phases[-1][-1]) == key(span):
+            phases[-1].append(span)
+        else:
+            phases.append([span])
+    while len(phases) > 1:
+        n = min(range(len(phases)), key=lambda n: _length(phases[n]))
+        if _length(phases[n]) >= SHORTEST * cycles and len(phases) <= MOST_PHASES:
+            break
+        near = [m for m in (n - 1, n + 1) if 0 <= m < len(phases)]
+        into = max(near, key=lambda m: _length(phases[m]))
+        first, second = sorted((n, into))
+        phases[first] += phases.pop(second)
+        for left in (first, first - 1):  # what was apart by the short one is one phase now
+            if 0 <= left < len(phases) - 1 and _main(phases[left], key) == _main(
+                phases[left + 1], key
+            ):
+                phases[left] += phases.pop(left + 1)
+    return phases
+
+
+def _main(spans: Sequence[Span], key: Any) -> Any:
+    spent: Counter[Any] = Counter()
+    for span in spans:
+        spent[key(span)] += span.last - span.first
+    return max(spent, key=lambda one: spent[one])
+
+
+def _length(spans: Sequence[Span]) -> int:
+    return spans[-1].last - spans[0].first
+
+
+def _pieces(path: Sequence[Span], key: Any, cycles: int) -> list[Span]:
+    """A span for each of `PIECES` of a run: that of the actor which is there longest."""
+    edges = np.linspace(0, cycles, PIECES + 1).astype(int).tolist()
+    spent: list[Counter[tuple[str, str]]] = [Counter() for _ in range(PIECES)]
+    place = 0
+    for span in path:
+        while edges[place + 1] <= span.first:
+            place += 1
+        n = place
+        while n < PIECES and edges[n] < span.last:
+            both = min(span.last, edges[n + 1]) - max(span.first, edges[n])
+            spent[n][span.unit, span.does] += both
+            n += 1
+    return [
+        Span(edges[n], edges[n + 1], *spent[n].most_common(1)[0][0])
+        for n in range(PIECES)
+        if spent[n]
+    ]
+
+
+class _Teller:
+    """Sentences about one run."""
+
+    def __init__(self, prediction: Prediction, alike: Mapping[str, Sequence[str]]) -> None:
+        self.prediction, self.alike, self.cycles = prediction, alike, prediction.cycles
+        units = {unit.name: unit for unit in prediction.design.units}
+        self.kinds = {name: unit.kind for name, unit in units.items()}
+        self.off_chip = {
+            name for name, unit in units.items() if isinstance(unit.params, Memory | Axi)
+        }
+        self.rows = {(a.unit, a.name): a for a in prediction.activities}
+        self.mains = outline(prediction).activities
+
+    def key(self, span: Span) -> Any:
+        """What spans of one phase have in common."""
+        if span.unit in self.off_chip:
+            return MEMORY
+        return tuple(self.alike.get(span.unit, (span.unit,)))
+
+    def called(self, unit: str) -> str:
+        """A unit in a sentence."""
+        return f"the {MEMORY}" if unit in self.off_chip else f"{unit} ({self.kinds[unit]})"
+
+    def lead(self, path: Sequence[Span]) -> str:
+        """The sentence above all others."""
+        spent: Counter[str] = Counter()
+        for span in path:
+            spent[self.called(span.unit)] += span.last - span.first
+        most = [(who, n) for who, n in spent.most_common(3) if n >= SHORTEST * self.cycles]
+        parts = [f"{who} limits {_percent(n, self.cycles)} of the cycles" for who, n in most[:1]]
+        parts += [f"{who} {_percent(n, self.cycles)}" for who, n in most[1:]]
+        text = _listed(parts)
+        return f"{text[:1].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
+
+    def losses(self, path: Sequence[Span]) -> list[str]:
+        """What passes before, between and after the actions of the unit that limits most."""
+        spent: Counter[tuple[str, str]] = Counter()
+        for span in path:
+            spent[span.unit, span.does] += span.last - span.first
+        (unit, does), _ = spent.most_common(1)[0]
+        row, who = self.rows[unit, does], self.called(unit)
+        own = [span for span in path if (span.unit, span.does) == (unit, does)]
+        acts = row.changes[row.states == STATES.index(BUSY)]
+        first = int(acts[0]) if acts.size else 0
+        last = own[-1].last
+        busy = round(
+            float(
+                shares(row, np.array([first, max(last, first + 1)], float))[0, 0] * (last - first)
+            )
+        )
+        before = [span for span in path if span.first < first and span.unit != unit]
+        after = [span for span in path if span.first >= last]
+        return [
+            f"Lost at the start: {first:,} cycles before {who} begins{self._there(before)}.",
+            f"Lost in between: {last - first - busy:,} cycles in which {who} waits.",
+            f"Lost at the end: {self.cycles - last:,} cycles in which nothing waits for {who} any "
+            f"more{self._there(after)}.",
+        ]
+
+    def _there(self, spans: Sequence[Span]) -> str:
+        if not spans:
+            return ""
+        main = _main(spans, lambda span: self.called(span.unit))
+        return f", most of them limited by {main}"
+
+    def phase(self, spans: Sequence[Span]) -> Phase:
+        """A phase with its sentence."""
+        first, last = spans[0].first, spans[-1].last
+        main = _main(spans, self.key)
+        own: Counter[tuple[str, str]] = Counter()
+        for span in spans:
+            if self.key(span) == main:
+                own[span.unit, span.does] += span.last - span.first
+        (unit, does), most = own.most_common(1)[0]
+        several = len({u for u, _ in own}) > 1 and main != MEMORY
+        together = several and most < ALONE * sum(own.values())
+        edges = np.array([first, last], float)
+        busy = float(shares(self.rows[unit, does], edges)[0, 0])
+        who = self.called(unit)
+        if together:
+            names = sorted({u for u, _ in own}, key=list(main).index)
+            kind = self.kinds[unit]
+            says = f"{len(names)} alike units ({kind}) limit in turn: {_listed(names)}"
+        else:
+            says = f"{who} limits: it {_does(main == MEMORY)} in {100 * busy:.0f} % of the cycles"
+            others = self._as_busy(edges, busy, unit)
+            if others:
+                says += f"; as busy: {_listed(others)}"
+        return Phase(
+            first,
+            last,
+            unit,
+            does,
+            busy,
+            f"{says[:1].upper()}{says[1:]}." if main == MEMORY else f"{says}.",
+        )
+
+    def _as_busy(self, edges: Any, busy: float, unit: str) -> list[str]:
+        """Other units that act as often in some cycles."""
+        return [
+            a.unit
+            for a in self.mains
+            if a.unit != unit
+            and a.unit not in self.off_chip
+            and shares(a, edges)[0, 0] >= AS_BUSY * busy
+        ]
+
+
+def _does(memory: bool) -> str:
+    return "moves a word" if memory else "acts"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / max(1, whole):.0f} %"

@@ -1,0 +1,190 @@
+"""Pages of runs: their data, links and structure, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import lxml.html
+import numpy as np
+import pytest
+
+from stepgen.cli.app import execute
+from stepgen.compile.cost import on_chip_bits
+from stepgen.cosim.experiment import Experiment
+from stepgen.program import program
+from stepgen.report import page
+from stepgen.report.history import history
+from stepgen.report.reasons import MEMORY, MOST_PHASES
+from stepgen.tools.shipped import shipped
+
+MOE = ["--set", "tokens=16", "--set", "experts=4"]
+
+
+class Page:
+    """A written page."""
+
+    def __init__(self, path: Path):
+        self.text = path.read_text()
+        self.tree = lxml.html.fromstring(self.text)
+        self.data = json.loads(self.tree.get_element_by_id("data").text)
+
+    def drawing(self, which: int) -> dict[str, list[str]]:
+        """Boxes of a drawing and what they stand for."""
+        pane = self.tree.find_class("pane")[which]
+        return {
+            g.get("data-name"): g.get("data-members").split()
+            for g in pane.iter("{*}g", "g")
+            if g.get("data-name")
+        }
+
+    def said(self) -> str:
+        return " ".join(self.tree.text_content().split())
+
+
+def written(folder: Path, *line: str, code: int = 0) -> Page:
+    path = folder / "report.html"
+    assert execute(["report", *line, "-o", str(path)]) == code
+    return Page(path)
+
+
+@pytest.fixture(scope="module")
+def moe(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("moe"), "moe", *MOE)
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    loaded = program.load("moe", {"tokens": "16", "experts": "4"})
+    return Experiment(loaded.graph, loaded.inputs)
+
+
+def test_a_page_needs_nothing_else(moe):
+    links = re.findall(r"""(?:src|href|url|import)\s*[=(]\s*["']?([^"')\s>]+)""", moe.text)
+    assert {link for link in links if not link.startswith("#")} == set()
+    ids = {e.get("id") for e in moe.tree.iter() if e.get("id")}
+    assert {link[1:] for link in links} <= ids
+
+
+def test_scripts_find_what_they_look_for(moe):
+    ids = [e.get("id") for e in moe.tree.iter() if e.get("id")]
+    assert len(ids) == len({*ids})
+    asked = {*re.findall(r'\$\("([\w-]+)"\)', moe.text)}
+    assert {"search", "toggle", "time", "tall"} <= asked <= {*ids}
+
+
+def test_everything_is_drawn_and_nothing_else(moe, experiment):
+    units = {unit.name for unit in experiment.design.units}
+    channels = {channel.name for channel in experiment.design.channels}
+    assert moe.data["units"].keys() == units
+    assert moe.data["channels"].keys() == channels
+    few, every = moe.drawing(0), moe.drawing(1)
+    assert units <= every.keys() <= units | channels
+    assert len(few) < len(every) / 2
+    assert units <= {name for members in few.values() for name in members} <= units | channels
+    for group in moe.data["alike"]:
+        assert len({moe.data["units"][name]["kind"] for name in group}) == 1
+
+
+def test_what_can_be_clicked_is_known(moe):
+    chosen = {e.get("data-choose") for e in moe.tree.iter() if e.get("data-choose")}
+    assert chosen
+    assert chosen <= moe.data["units"].keys()
+    for unit in moe.data["units"].values():
+        assert {*unit["inputs"], *unit["outputs"]} <= moe.data["channels"].keys()
+    assert {row["unit"] for row in moe.data["rows"]} <= moe.data["units"].keys()
+
+
+def test_units_have_the_line_that_made_them(moe):
+    unit = moe.data["units"]["w1"]
+    name, number = unit["where"].split(":")
+    lines = (shipped("examples") / name).read_text().splitlines()
+    assert unit["line"] == lines[int(number) - 1].strip()
+    assert page.source_line("nowhere.py:3") == ""
+    assert page.source_line("graph.json") == ""
+
+
+def test_bits_are_those_of_the_design(moe, experiment):
+    held = [*moe.data["units"].values(), *moe.data["channels"].values()]
+    assert sum(one["bits"] for one in held) == on_chip_bits(experiment.design)
+
+
+def test_phases_are_the_run(moe, experiment):
+    phases, cycles = moe.data["why"]["phases"], experiment.prediction.cycles
+    assert 0 < len(phases) <= MOST_PHASES
+    assert [0, *(p["last"] for p in phases)] == [*(p["first"] for p in phases), cycles]
+    for phase in phases:
+        assert phase["unit"] in phase["sentence"] or MEMORY in phase["sentence"].lower()
+        assert phase["sentence"] in moe.said()
+    assert max(n for _, n in moe.data["why"]["bounds"]) <= cycles
+
+
+def test_the_demo_is_limited_by_memory_then_an_expert_then_the_store():
+    """As a person finds by hand: see the timeline in the README."""
+    from stepgen.draw.alike import collapsed
+    from stepgen.report.drawing import design_picture
+    from stepgen.report.reasons import reasons
+
+    loaded = program.load("moe", {})
+    run = Experiment(loaded.graph, loaded.inputs)
+    few = collapsed(design_picture(run.design, loaded.graph))
+    alike = {name: box.members for box in few.boxes for name in box.members}
+    why = reasons(run, run.prediction, alike)
+    assert [phase["unit"] for phase in why["phases"]] == ["memory", "map_10", "y"]
+    assert all(phase["busy"] > 0.95 for phase in why["phases"])
+    assert "as busy: reassemble_0" in why["phases"][2]["sentence"]
+
+
+@pytest.mark.parametrize("most", [10**6, 3000, 100])
+def test_a_history_is_exact_or_a_summary(experiment, most):
+    prediction = experiment.prediction
+    told = history(prediction, most=most)
+    rows = {(row["unit"], row["does"]): row for row in told["rows"]}
+    exact = 0
+    for activity in prediction.activities:
+        row = rows.get((activity.unit, activity.name))
+        if row is None:
+            continue
+        assert row["busy"] + row["starved"] + row["full"] == prediction.cycles
+        if "gaps" in row:
+            exact += 1
+            assert np.cumsum(row["gaps"]).tolist() == activity.changes.tolist()
+            assert [*map(int, row["states"])] == activity.states.tolist()
+        else:
+            assert np.mean(row["busies"]) == pytest.approx(
+                100 * activity.busy / prediction.cycles, abs=1
+            )
+    assert (exact == len(rows)) == (most == 10**6)
+    for name, level in told["levels"].items():
+        moved = np.zeros(prediction.cycles + 2, int)
+        np.add.at(moved, prediction.pushes[name], 1)
+        np.add.at(moved, prediction.pops[name], -1)
+        every, times = np.cumsum(moved), np.cumsum(level["gaps"]).tolist()
+        for start, end, shown in zip(times, [*times[1:], len(every)], level["levels"], strict=True):
+            assert shown == every[start:end].max()
+
+
+def test_a_deadlock_shows_who_waits(tmp_path):
+    seen = written(tmp_path, "moe", *MOE, "--depth", "route_to_reassemble_0=3", code=2)
+    waiting = seen.data["waiting"]
+    known = seen.data["channels"].keys() | seen.data["units"].keys()
+    assert {w["channel"].partition(".")[0] for w in waiting} <= known  # also FIFOs inside units
+    assert {"unit": "route_fork", "channel": "route_to_reassemble_0"}.items() <= waiting[0].items()
+    assert seen.data["remedy"].keys() == {"route_to_reassemble_0"}
+    assert "deadlocks in cycle" in seen.said()
+    assert seen.data["rows"]
+
+
+def test_names_that_html_takes_for_its_own(tmp_path):
+    name = "</script><b>"
+    (tmp_path / "p.py").write_text(
+        "import stepgen as sg\n\n\n"
+        "def f(note='a'):\n"
+        "    g = sg.Graph('g')\n"
+        "    g.output(g.input('x', sg.int8[1, 4], (3,)).map(sg.fn.scale(2)), 'y')\n"
+        "    return g\n"
+    )
+    seen = written(tmp_path, f"{tmp_path / 'p.py'}:f", "--set", f"note={name}")
+    assert f"note={name}" in seen.said()
+    assert seen.data["cycles"] > 0
