@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..draw.picture import Arrow, Box, Picture
 from ..hw.design.table import Design, Unit
 from ..hw.units.axi.params import Axi
+from ..hw.units.fork.params import Fork
 from ..hw.units.memory.params import Memory
 from ..ir.graph import Graph
 from ..ir.picture import type_lines
@@ -32,8 +33,10 @@ def design_picture(design: Design, graph: Graph) -> Picture:
         ends = {source, target}
         if ends & memories and not ends & ports:
             continue
-        carries = f"{channel.lanes}x{channel.bits} bits"
-        lines = types.get(channel.name) or types.get(source) or (carries,)
+        carries = f"{channel.lanes}x{channel.bits} bits" if channel.bits else "no values"
+        maker = design.producers[channel.name]
+        copied = types.get(maker.origin) if isinstance(maker.params, Fork) else None
+        lines = types.get(channel.name) or types.get(source) or copied or (carries,)
         behind = source in order and target in order and order[source] >= order[target]
         arrows.append(
             Arrow(

@@ -32,7 +32,8 @@ def history(prediction: Prediction, *, most: int = MOST_NUMBERS) -> dict[str, An
     Returns
     -------
     dict
-        ``rows``: of each actor its unit, what it does, cycles by state, and either ``gaps`` between
+        ``rows``: of each actor its unit, what it does, whether it is the unit's main one, cycles by
+        state, and either ``gaps`` between
         its changes and ``states`` from each on, or ``busies`` and ``fulls``, percentages of columns
         of equal length. ``levels``: of each FIFO ``gaps`` and ``levels``, which ``coarse`` says are
         the most of columns.
@@ -43,8 +44,11 @@ def history(prediction: Prediction, *, most: int = MOST_NUMBERS) -> dict[str, An
     limit = _limit(sizes, most)
     columns = max(LEAST_COLUMNS, limit // 2)
     cycles = prediction.cycles
+    mains = {unit.name: unit.params.main for unit in prediction.design.units}
     return {
-        "rows": [_row(a, cycles, limit, columns) for a in shown],
+        "rows": [
+            _row(a, cycles, limit, columns) | {"main": mains[a.unit] == a.name} for a in shown
+        ],
         "levels": {name: _steps(*steps, cycles, limit, columns) for name, steps in levels.items()},
     }
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import linecache
+import os
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..compile.cost import unit_bits
@@ -90,7 +90,7 @@ def page(
         style=STYLE,
         drawings=[svg(placed, style="") for placed in drawn],
         notes=[placed.note for placed in drawn],
-        why=data["why"],
+        **{key: data[key] for key in ("why", "waiting", "remedy", "channels")},
         sections=[(anchor, title) for anchor, title in sections.items() if title],
         given=[(name, value) for name, (value, given) in settings.items() if given],
         defaults=[(name, value) for name, (value, given) in settings.items() if not given],
@@ -99,6 +99,7 @@ def page(
 
 
 def _units(design: Design, graph: Graph, takes: Estimate | None) -> dict[str, Any]:
+    files = _files()
     nodes = {f"{at}{node.name}": node for at, one in programs(graph).items() for node in one.nodes}
     found = {}
     for unit in design.units:
@@ -108,7 +109,7 @@ def _units(design: Design, graph: Graph, takes: Estimate | None) -> dict[str, An
             "operator": f"{node.op} {node.name}" if node else "",
             "streams": [f"{s.name}: {s}" for s in node.outputs] if node else [],
             "where": node.where if node else "",
-            "line": source_line(node.where) if node else "",
+            "line": source_line(node.where, files) if node else "",
             "bits": unit_bits(unit, design),
             "luts": takes.units[unit.name]["lut"] if takes else None,
             "inputs": [*unit.inputs.values()],
@@ -140,20 +141,28 @@ def _channels(design: Design, picture: Picture) -> dict[str, Any]:
     }
 
 
-def source_line(where: str) -> str:
+def _files() -> dict[str, set[str]]:
+    """The files of all modules, by name without folders."""
+    found: dict[str, set[str]] = {}
+    for module in [*sys.modules.values()]:
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str):
+            found.setdefault(os.path.basename(file), set()).add(file)
+    return found
+
+
+def source_line(where: str, files: Mapping[str, Collection[str]]) -> str:
     """The text of a line of the user's; empty where its file is not known.
 
     Parameters
     ----------
     where : str
         As in messages: ``file.py:12``.
+    files : mapping of str to collection of str
+        Paths by name.
     """
     name, _, number = where.rpartition(":")
-    files = {
-        file
-        for module in [*sys.modules.values()]
-        if (file := getattr(module, "__file__", None)) and Path(file).name == name
-    }
-    if len(files) != 1 or not number.isdecimal():
+    paths = [*files.get(name, ())]
+    if len(paths) != 1 or not number.isdecimal():
         return ""
-    return linecache.getline(files.pop(), int(number)).strip()
+    return linecache.getline(paths[0], int(number)).strip()

@@ -131,7 +131,8 @@ def bounds(experiment: Experiment, prediction: Prediction) -> list[tuple[str, in
     if multiplying:
         most = max(multiplying, key=lambda a: a.busy)
         found.append((f"the multipliers of {most.unit}", most.busy))
-    others = [a for a in rows if a.unit not in products]
+    counted = products | {unit.name for unit in prediction.design.of_kind(Memory)}
+    others = [a for a in rows if a.unit not in counted]
     if others:
         most = max(others, key=lambda a: a.busy)
         found.append((f"{most.unit}, the busiest other unit", most.busy))

@@ -1,5 +1,11 @@
 // The data of the page, and what is computed of them once.
 const D = JSON.parse(document.getElementById("data").textContent);
+// A unit and the channel behind it may have one name: that of a channel has an arrow here.
+const stream = name => "→" + name;
+const streams = of => Object.fromEntries(Object.entries(of).map(([name, what]) => [stream(name), what]));
+[D.channels, D.levels, D.remedy] = [D.channels, D.levels, D.remedy].map(streams);
+for (const unit of Object.values(D.units)) for (const side of ["inputs", "outputs"]) unit[side] = unit[side].map(stream);
+for (const w of D.waiting) w.channel = stream(w.channel);
 const $ = id => document.getElementById(id), num = n => n.toLocaleString("en-US");
 const N = D.cycles || 1, percent = n => (100 * n / N).toFixed(1) + " %";
 function make(tag, text, cls) {
@@ -49,11 +55,11 @@ for (const [name, l] of Object.entries(D.levels)) {
   area += last * Math.max(0, N - (times[times.length - 1] || 0));
   levels[name] = {times, values: l.levels, mean: area / N, most, coarse: l.coarse};
 }
-// Of each unit the row that is busy most, which stands for it.
+// Of each unit the row of its main actor, which stands for it.
 const mains = {};
 for (const row of D.rows) {
   row.sums = null;
-  if (!mains[row.unit] || row.busy > mains[row.unit].busy) mains[row.unit] = row;
+  if (row.main || !mains[row.unit]) mains[row.unit] = row;
 }
 const alike = {};
 for (const members of D.alike) for (const one of members) alike[one] = members;

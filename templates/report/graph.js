@@ -43,12 +43,14 @@ for (const pane of panes) {
   });
   pane.addEventListener("click", e => {
     const g = e.target.closest("[data-name]");
-    if (g && !moved) choose(g.names.includes(chosen) ? chosen : g.dataset.name);
+    if (g && !moved) choose(g.names.includes(chosen) ? chosen : g.own);
   });
 
   pane.marks = [...svg.querySelectorAll("[data-name]")];
   for (const g of pane.marks) {
-    g.names = g.dataset.members.split(" ");
+    const named = g.classList.contains("arrow") ? stream : name => name;
+    g.names = g.dataset.members.split(" ").map(named);
+    g.own = named(g.dataset.name);
     const title = g.querySelector("title");
     if (g.classList.contains("arrow")) {
       const path = g.querySelector("path"), hit = path.cloneNode();

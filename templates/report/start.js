@@ -34,7 +34,6 @@ function picked(e) {
 document.addEventListener("click", picked);
 document.addEventListener("keydown", e => { if (e.key === "Enter" && e.target.matches("tr[data-choose]")) picked(e); });
 panes[0].started = true;
-panes[0].start();
+if (D.waiting.length) panes[0].fit(); else panes[0].start();
 draw();
-if (D.waiting.length) choose(D.waiting[0].channel);
 $("blocked").hidden = true;

@@ -76,7 +76,7 @@ function drawStates(g, {row}, y, color) {
 function drawLevels(g, {channel}, y, color) {
   const l = levels[channel], depth = D.channels[channel].depth, px = width();
   g.fillStyle = color("--dim");
-  g.fillText(("  ▸ " + channel).slice(0, 30), 4, y + 11);
+  g.fillText(("  " + channel).slice(0, 30), 4, y + 11);
   g.fillStyle = color("--mark");
   for (let x = 0; x < px; x++) {
     const from = toCycle(LEFT + x), to = toCycle(LEFT + x + 1), a = place(l.times, from), b = place(l.times, to);

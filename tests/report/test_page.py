@@ -90,7 +90,7 @@ def test_everything_is_drawn_and_nothing_else(moe, experiment):
 def test_what_can_be_clicked_is_known(moe):
     chosen = {e.get("data-choose") for e in moe.tree.iter() if e.get("data-choose")}
     assert chosen
-    assert chosen <= moe.data["units"].keys()
+    assert chosen <= moe.data["units"].keys() | {f"→{name}" for name in moe.data["channels"]}
     for unit in moe.data["units"].values():
         assert {*unit["inputs"], *unit["outputs"]} <= moe.data["channels"].keys()
     assert {row["unit"] for row in moe.data["rows"]} <= moe.data["units"].keys()
@@ -101,8 +101,8 @@ def test_units_have_the_line_that_made_them(moe):
     name, number = unit["where"].split(":")
     lines = (shipped("examples") / name).read_text().splitlines()
     assert unit["line"] == lines[int(number) - 1].strip()
-    assert page.source_line("nowhere.py:3") == ""
-    assert page.source_line("graph.json") == ""
+    assert page.source_line("nowhere.py:3", {}) == ""
+    assert page.source_line("graph.json", {"": ["a", "b"]}) == ""
 
 
 def test_bits_are_those_of_the_design(moe, experiment):
