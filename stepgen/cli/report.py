@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -11,6 +12,9 @@ from stepgen.cli.groups import grouped
 from stepgen.cli.judging import judge
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
+
+MOST_ESTIMATED = 1000
+"""Units of a design whose LUTs are estimated: those of more take minutes to be counted."""
 
 LEFT_OUT = ("output", "json", "help")
 """Options that change nothing in the page."""
@@ -65,10 +69,10 @@ def command(
             except Fault as error:
                 prediction, problem = error.stopped, str(error)
         progress("estimating resources", 0.5)
-        try:
-            takes = estimate(experiment.design)
-        except StepError:  # a unit of one's own may have no circuit yet
-            takes = None
+        takes = None
+        with suppress(StepError):  # a unit of one's own may have no circuit yet
+            if len(experiment.design.units) <= MOST_ESTIMATED:
+                takes = estimate(experiment.design)
         progress("writing the page", 0.9)
         text = page(
             loaded,

@@ -73,20 +73,36 @@ def _colors(picture: Picture) -> dict[str, int]:
             for b in picture.boxes
         }
     )
-    while True:
-        seen = _numbered(
-            {
-                name: (
-                    color,
-                    sorted((what, colors[other]) for what, other in outs[name]),
-                    sorted((what, colors[other]) for what, other in ins[name]),
-                )
-                for name, color in colors.items()
-            }
-        )
-        if len({*seen.values()}) == len({*colors.values()}):
-            return colors
-        colors = seen
+    classes: dict[int, set[str]] = defaultdict(set)
+    for name, color in colors.items():
+        classes[color].add(name)
+
+    def seen(name: str) -> str:
+        near = (sorted((what, colors[at]) for what, at in ends[name]) for ends in (outs, ins))
+        return repr([*near])
+
+    # What a box sees changes only where a neighbour's number did, and the largest part of a class
+    # keeps its number: a long chain is looked through once, not once for each of its boxes.
+    doubtful = {*colors}
+    while doubtful:
+        parted: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for name in doubtful:
+            parted[colors[name]][seen(name)].add(name)
+        for color, parts in parted.items():
+            rest = classes[color].difference(*parts.values())
+            if rest:
+                parts[seen(next(iter(rest)))] |= rest
+        doubtful = set()
+        for color, parts in parted.items():
+            largest = max(parts.values(), key=len)
+            for part in parts.values():
+                if part is not largest:
+                    number = len(classes)
+                    classes[color] -= part
+                    classes[number] = part
+                    colors |= dict.fromkeys(part, number)
+                    doubtful |= {at for name in part for _, at in (*outs[name], *ins[name])}
+    return colors
 
 
 def _numbered(keys: dict[str, object]) -> dict[str, int]:

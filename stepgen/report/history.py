@@ -38,7 +38,7 @@ def history(prediction: Prediction, *, most: int = MOST_NUMBERS) -> dict[str, An
         of equal length. ``levels``: of each FIFO ``gaps`` and ``levels``, which ``coarse`` says are
         the most of columns.
     """
-    shown = main_activities(prediction)
+    shown = main_activities(prediction) or list(prediction.activities)
     levels = {name: _levels(prediction, name) for name in prediction.pushes}
     sizes = [len(a.changes) for a in shown] + [2 * len(times) for times, _ in levels.values()]
     limit = _limit(sizes, most)

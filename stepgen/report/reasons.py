@@ -30,11 +30,17 @@ MOST_SPANS = 2000
 
 PIECES = 512
 
+LIMITS = 0.1
+"""Share of the path from which on what others lose is said of a unit."""
+
 AS_BUSY = 0.98
 """Share of the busy cycles of the limiting unit from which on another unit is as busy."""
 
 ALONE = 0.8
 """Share of a phase of alike units from which on one of them is named."""
+
+HALF = 0.5
+"""Share of a phase from which on its unit limits it; below, beats pass through many units."""
 
 MOST_NAMED = 4
 """Units of a list that are named."""
@@ -225,6 +231,8 @@ class _Teller:
         for span in path:
             spent[self.called(span.unit)] += span.last - span.first
         most = [(who, n) for who, n in spent.most_common(3) if n >= SHORTEST * self.cycles]
+        if not most:
+            return f"No unit limits the run by itself: beats pass through {len(spent)} in turn."
         parts = [f"{who} limits {_percent(n, self.cycles)} of the cycles" for who, n in most[:1]]
         parts += [f"{who} {_percent(n, self.cycles)}" for who, n in most[1:]]
         text = _listed(parts)
@@ -235,7 +243,9 @@ class _Teller:
         spent: Counter[tuple[str, str]] = Counter()
         for span in path:
             spent[span.unit, span.does] += span.last - span.first
-        (unit, does), _ = spent.most_common(1)[0]
+        (unit, does), most = spent.most_common(1)[0]
+        if most < LIMITS * self.cycles:
+            return []
         row, who = self.rows[unit, does], self.called(unit)
         own = [span for span in path if (span.unit, span.does) == (unit, does)]
         acts = row.changes[row.states == STATES.index(BUSY)]
@@ -271,11 +281,15 @@ class _Teller:
                 own[span.unit, span.does] += span.last - span.first
         (unit, does), most = own.most_common(1)[0]
         several = len({u for u, _ in own}) > 1 and main != MEMORY
+        length = last - first
         together = several and most < ALONE * sum(own.values())
         edges = np.array([first, last], float)
         busy = float(shares(self.rows[unit, does], edges)[0, 0])
         who = self.called(unit)
-        if together:
+        if most < HALF * length:
+            units = len({span.unit for span in spans})
+            says = f"beats pass through {units} units in turn, longest through {who}"
+        elif together:
             names = sorted({u for u, _ in own}, key=list(main).index)
             kind = self.kinds[unit]
             says = f"{len(names)} alike units ({kind}) limit in turn: {_listed(names)}"
@@ -284,14 +298,9 @@ class _Teller:
             others = self._as_busy(edges, busy, unit)
             if others:
                 says += f"; as busy: {_listed(others)}"
-        return Phase(
-            first,
-            last,
-            unit,
-            does,
-            busy,
-            f"{says[:1].upper()}{says[1:]}." if main == MEMORY else f"{says}.",
-        )
+        if says.startswith(("the ", "beats ")):
+            says = f"{says[:1].upper()}{says[1:]}"
+        return Phase(first, last, unit, does, busy, f"{says}.")
 
     def _as_busy(self, edges: Any, busy: float, unit: str) -> list[str]:
         """Other units that act as often in some cycles."""

@@ -25,6 +25,7 @@ function resources(title, what, others) {
 }
 resources("On-chip bits", "bits", [["FIFOs between units", Object.values(D.channels).reduce((s, c) => s + c.bits, 0)]]);
 resources("LUTs, estimated", "luts", D.other_luts);
+if (!D.other_luts.length) $("bits").append(make("p", "LUTs were not estimated: the design has too many units for that, or one without a circuit. stepgen synth counts them.", "dim"));
 function picked(e) {
   const from = e.target.closest("[data-choose]");
   if (!from) return;

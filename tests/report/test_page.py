@@ -176,6 +176,25 @@ def test_a_deadlock_shows_who_waits(tmp_path):
     assert seen.data["rows"]
 
 
+def test_a_chain_that_no_unit_limits(tmp_path):
+    """None of its units is one that people look for first; all are shown then."""
+    (tmp_path / "chain.py").write_text(
+        "import stepgen as sg\n\n\n"
+        "def chain(n: int = 60):\n"
+        "    g = sg.Graph('chain')\n"
+        "    y = g.input('x', sg.int8[1, 4], (2,))\n"
+        "    for _ in range(n):\n"
+        "        y = y.promote().flatten(0, 1)\n"
+        "    g.output(y, 'y')\n"
+        "    return g\n"
+    )
+    seen = written(tmp_path, f"{tmp_path / 'chain.py'}:chain")
+    assert seen.data["why"]["lead"].startswith("No unit limits the run by itself")
+    assert "units in turn" in seen.data["why"]["phases"][0]["sentence"]
+    assert not any(s.startswith("Lost") for s in seen.data["why"]["sentences"])
+    assert {row["unit"] for row in seen.data["rows"]} == seen.data["units"].keys()
+
+
 def test_names_that_html_takes_for_its_own(tmp_path):
     name = "</script><b>"
     (tmp_path / "p.py").write_text(
