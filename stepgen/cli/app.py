@@ -19,6 +19,7 @@ import click
 from stepgen.cli import (
     board,
     build,
+    compare,
     demo,
     deploy,
     doctor,
@@ -49,7 +50,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 """Exit codes: success; mismatch in the hardware; bad input."""
 
 _COMMANDS = (
-    *(show, metrics, run, time, report, verilog, test, synth, build, deploy, board),
+    *(show, metrics, run, time, report, compare, verilog, test, synth, build, deploy, board),
     *(simulate, machine, figure, import_, quantize, fuzz, doctor, demo),
 )
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from stepgen.cli.groups import grouped
-from stepgen.cli.judging import judge
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
-from stepgen.cli.outputs import Output
-
-MOST_ESTIMATED = 1000
-"""Units of a design whose LUTs are estimated: those of more take minutes to be counted."""
+from stepgen.cli.outputs import NAME, Output
+from stepgen.cli.ran import AgainstOptions, ran
 
 LEFT_OUT = ("output", "json", "help")
 """Options that change nothing in the page."""
@@ -30,13 +26,22 @@ LEFT_OUT = ("output", "json", "help")
     metavar="FILE.html",
     help="The page.",
 )
+@click.option(
+    "--against",
+    type=NAME,
+    metavar="PROGRAM",
+    help="Another program or design folder, to be compared with; options of circuit, memory and "
+    "stalls hold for both.",
+)
 @json_option
 def command(
     program: ProgramOptions,
+    other: AgainstOptions,
     hardware: HardwareOptions,
     when: RunOptions,
     *,
     output: Path,
+    against: str | None,
     json: bool,
 ) -> int:
     """Write a page: the graph, a timeline to the cycle, where the cycles go, resources.
@@ -44,56 +49,33 @@ def command(
     It is one file that needs no network. Of a run that deadlocks it marks the channels that wait
     for each other.
     """
-    from stepgen.ir.errors import StepError
     from stepgen.report import console
+    from stepgen.report.comparison import comparison
     from stepgen.report.page import page
-    from stepgen.synth.estimate import estimate
-    from stepgen.timing.deadlock import Deadlock
-    from stepgen.timing.model import Fault
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_file
 
-    loaded = program.load()
-    program.tell_outdated(loaded, json=json)
-    experiment = when.experiment(loaded, hardware, seed=program.seed)
-    prediction, deadlock, problem = None, None, experiment.unpredicted
+    if against is None:
+        check_unused("is for another program: add --against", other)
     with waiting.progress(quiet=json) as progress:
-        if not problem:
-            progress("predicting", 0.0)
-            try:
-                prediction = experiment.prediction
-            except Deadlock as error:
-                judge(program)
-                deadlock, problem = error, str(error)
-                prediction = error.stopped() if error.stopped else None
-            except Fault as error:
-                prediction, problem = error.stopped, str(error)
-        progress("estimating resources", 0.5)
-        takes = None
-        with suppress(StepError):  # a unit of one's own may have no circuit yet
-            if len(experiment.design.units) <= MOST_ESTIMATED:
-                takes = estimate(experiment.design)
+        run = ran(program, hardware, when, progress=progress, json=json)
+        compared = None
+        if against is not None:
+            second = ran(other.of(program, against), hardware, when, progress=progress, json=json)
+            compared = comparison(run, second, other.names(program, against))
         progress("writing the page", 0.9)
-        text = page(
-            loaded,
-            experiment,
-            _settings(),
-            prediction=prediction,
-            takes=takes,
-            problem=problem,
-            deadlock=deadlock,
-        )
+        text = page(run, _settings(), compared=compared)
     with atomic_file(output) as place:
         place.write_text(text, encoding="utf-8")
-    stopped = bool(problem) and not experiment.unpredicted
     if json:
-        cycles = prediction.cycles if prediction else None
-        console.show_json({"cycles": cycles, "problem": problem, "files": {"report": output}})
+        cycles = run.prediction.cycles if run.prediction else None
+        said = {"cycles": cycles, "problem": run.problem, "files": {"report": output}}
+        console.show_json(said if compared is None else said | {"compared": compared})
     else:
-        if problem:
-            console.warn(problem)
+        if run.problem:
+            console.warn(run.problem)
         console.show(f"written to {output}")
-    return 2 if stopped else 0
+    return 2 if run.stopped else 0
 
 
 def _settings() -> dict[str, tuple[str, bool]]:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..compile.cost import unit_bits
-from ..cosim.experiment import Experiment
 from ..draw.alike import collapsed
 from ..draw.layout import lay_out
 from ..draw.picture import Picture
@@ -18,59 +17,48 @@ from ..draw.svg import STYLE, svg
 from ..hw.design.table import Design
 from ..ir.graph import Graph
 from ..ir.system import programs
-from ..program.program import Program
 from ..synth.estimate import Estimate
-from ..timing.deadlock import Deadlock
-from ..timing.model import Prediction
 from ..tools.filling import fill
+from .comparison import MOST_ROWS, WHATS, change, most_changed
 from .drawing import design_picture
 from .history import history
+from .ran import Ran
 from .reasons import reasons
 
 
 def page(
-    program: Program,
-    experiment: Experiment,
+    run: Ran,
     settings: Mapping[str, tuple[str, bool]],
     *,
-    prediction: Prediction | None,
-    takes: Estimate | None = None,
-    problem: str = "",
-    deadlock: Deadlock | None = None,
+    compared: Mapping[str, Any] | None = None,
 ) -> str:
     """The page.
 
     Parameters
     ----------
-    program, experiment
-        What ran.
+    run : Ran
+        Where it did not end, the page shows how far it came, and who waits for whom.
     settings : mapping
         Options by name: the value, and whether it was given.
-    prediction : Prediction, optional
-        Its timing; without, `problem` says why.
-    takes : Estimate, optional
-        What it takes of an FPGA.
-    problem : str
-        A sentence for the head of the page: why the run did not end.
-    deadlock : Deadlock, optional
-        Whose channels are marked.
+    compared : mapping, optional
+        What `stepgen.report.comparison.comparison` says of another design.
     """
+    program, experiment, prediction = run.program, run.experiment, run.prediction
+    deadlock, takes = run.deadlock, run.takes
     design = experiment.design
     whole = design_picture(design, program.graph)
     few = collapsed(whole)
     drawn = [lay_out(few)] if few is whole else [lay_out(few), lay_out(whole)]
     alike = {name: box.members for box in few.boxes for name in box.members}
-    ended = prediction is not None and not problem
     data = {
         "cycles": prediction.cycles if prediction else None,
-        "ended": ended,
         "units": _units(design, program.graph, takes),
         "other_luts": _other_luts(takes),
         "channels": _channels(design, whole),
         "alike": [box.members for box in few.boxes if len(box.members) > 1],
         "waiting": [vars(w) | {"state": w.state} for w in deadlock.waiting] if deadlock else [],
         "remedy": deadlock.remedy if deadlock else {},
-        "why": reasons(experiment, prediction, alike) if prediction and ended else None,
+        "why": reasons(experiment, run.ended, alike) if run.ended else None,
         **(history(prediction) if prediction else {"rows": [], "levels": {}}),
     }
     # No text within a script may end it.
@@ -78,6 +66,7 @@ def page(
         "why": "where the cycles go",
         "graph": "graph",
         "timeline": "timeline" if prediction else "",
+        "compared": "beside another design" if compared else "",
         "resources": "bits and LUTs",
         "settings": "settings",
     }
@@ -86,7 +75,8 @@ def page(
         "report/report.html.j2",
         name=program.name,
         cycles=prediction.cycles if prediction else None,
-        problem=problem,
+        problem=run.problem,
+        compared=None if compared is None else _rows(compared),
         style=STYLE,
         drawings=[svg(placed, style="") for placed in drawn],
         notes=[placed.note for placed in drawn],
@@ -96,6 +86,13 @@ def page(
         defaults=[(name, value) for name, (value, given) in settings.items() if not given],
         data=text,
     )
+
+
+def _rows(compared: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison with its changes in words."""
+    totals = [(WHATS[what], *pair, change(*pair)) for what, pair in compared["totals"].items()]
+    differ = {what: most_changed(compared[what]["changed"]) for what in ("units", "fifos")}
+    return {**compared, "totals": totals, "differ": differ, "most": MOST_ROWS}
 
 
 def _units(design: Design, graph: Graph, takes: Estimate | None) -> dict[str, Any]:

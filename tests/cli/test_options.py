@@ -37,6 +37,7 @@ BASE = {
     "run": ["p.py:layer"],
     "time": ["p.py:layer"],
     "report": ["p.py:layer"],
+    "compare": ["p.py:layer", "p.py:layer"],
     "test": ["p.py:layer"],
     "deploy": ["p.py:layer", "--board", "virtual:ulx3s-85f"],
     "synth": ["p.py:layer", "--board", "ulx3s-85f"],
@@ -130,6 +131,7 @@ WITHOUT_EFFECT = {
     "verilog p.py:layer": (RunOptions, "is for a test bench: add --bench"),
     "board": (HardwareOptions, "is for a program: name one"),
     "test p.py:layer": (("waveform_cycles",), "is for a waveform: add --waveform"),
+    "report p.py:layer": (("against_settings",), "is for another program: add --against"),
     "simulate p.py:layer --all": (("top",), "shows some operators and --all every one: leave one"),
     "fuzz --no-rtl --replay case.json": (
         ("minutes", "cases", "seed", "out", "jobs", "dask"),

@@ -1,0 +1,100 @@
+"""A predicted run with all that is reported of it, also where it does not end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from stepgen.cli.groups import option
+from stepgen.cli.judging import judge
+from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
+
+if TYPE_CHECKING:
+    from stepgen.report.ran import Ran
+
+MOST_ESTIMATED = 1000
+"""Units of a design whose LUTs are estimated: those of more take minutes to be counted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AgainstOptions:
+    """Settings of the second design."""
+
+    against_settings: Sequence[str] = option(
+        "A parameter of AGAINST; where it is the same program, those of --set hold, too; "
+        "repeatable.",
+        "--against-set",
+        multiple=True,
+        metavar="NAME=VALUE",
+    )
+
+    def of(self, program: ProgramOptions, against: str) -> ProgramOptions:
+        """The second program, with its settings."""
+        from stepgen.program.settings import pairs
+
+        settings = pairs(self.against_settings, "--against-set")
+        if against == program.program:
+            settings = pairs(program.settings, "--set") | settings
+        texts = tuple(f"{name}={value}" for name, value in settings.items())
+        return dataclasses.replace(program, program=against, settings=texts)
+
+    def names(self, program: ProgramOptions, against: str) -> tuple[str, str]:
+        """What both are called: where it is one program, with the parameters that differ."""
+        if against != program.program:
+            return program.program, against
+        others = {text.partition("=")[0] for text in self.against_settings}
+        own = [text for text in program.settings if text.partition("=")[0] in others]
+        return " ".join((against, *own)), " ".join((against, *self.against_settings))
+
+
+def ran(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    when: RunOptions,
+    *,
+    progress: Callable[[str, float], None],
+    json: bool,
+) -> Ran:
+    """Load a program, predict its run, and estimate what its circuit takes.
+
+    Parameters
+    ----------
+    program, hardware, when
+        Options of the command.
+    progress : callable
+        Called with the current step.
+    json : bool
+        Whether warnings are left out.
+    """
+    from stepgen.ir.errors import StepError
+    from stepgen.report.ran import Ran
+    from stepgen.synth.estimate import estimate
+    from stepgen.timing.deadlock import Deadlock
+    from stepgen.timing.model import Fault
+
+    progress("loading", 0.0)
+    loaded = program.load()
+    program.tell_outdated(loaded, json=json)
+    experiment = when.experiment(loaded, hardware, seed=program.seed)
+    found = Ran(loaded, experiment, problem=experiment.unpredicted)
+    if not found.problem:
+        progress("predicting", 0.1)
+        try:
+            found = dataclasses.replace(found, prediction=experiment.prediction)
+        except Deadlock as error:
+            judge(program)
+            until = error.stopped() if error.stopped else None
+            found = dataclasses.replace(
+                found, prediction=until, problem=str(error), deadlock=error, stopped=True
+            )
+        except Fault as error:
+            found = dataclasses.replace(
+                found, prediction=error.stopped, problem=str(error), stopped=True
+            )
+    progress("estimating resources", 0.5)
+    with suppress(StepError):  # a unit of one's own may have no circuit yet
+        if len(experiment.design.units) <= MOST_ESTIMATED:
+            return dataclasses.replace(found, takes=estimate(experiment.design))
+    return found
