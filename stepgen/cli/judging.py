@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from stepgen.cli.options import ProgramOptions
+    from stepgen.cosim.experiment import Experiment
 
 
 @contextmanager
@@ -23,6 +24,29 @@ def judged(program: ProgramOptions) -> Iterator[None]:
     except Deadlock:
         judge(program)
         raise
+
+
+def judge_words(program: ProgramOptions, experiment: Experiment, symbolic: int | None) -> None:
+    """Run the reference where the model moved less than the formula says.
+
+    Words of the bus have more bytes than a formula, never fewer, but where addresses decide.
+
+    Parameters
+    ----------
+    program : ProgramOptions
+    experiment : Experiment
+    symbolic : int or None
+        Bytes by formula.
+
+    Raises
+    ------
+    StepError
+        As `judge`.
+    """
+    from stepgen.compile.cost import traffic_varies
+
+    if not traffic_varies(experiment.design) and sum(experiment.traffic) < (symbolic or 0):
+        judge(program, experiment.prediction.choices)
 
 
 def judge(program: ProgramOptions, choices: Mapping[str, Sequence[int]] | None = None) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from stepgen.cli.groups import option
-from stepgen.cli.judging import judge
+from stepgen.cli.judging import judge, judge_words
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ def ran(
     from stepgen.ir.errors import StepError
     from stepgen.report.ran import Ran
     from stepgen.synth.estimate import estimate
-    from stepgen.timing.deadlock import Deadlock
-    from stepgen.timing.model import Fault
 
     progress("loading", 0.0)
     loaded = program.load()
@@ -81,20 +79,48 @@ def ran(
     found = Ran(loaded, experiment, problem=experiment.unpredicted)
     if not found.problem:
         progress("predicting", 0.1)
-        try:
-            found = dataclasses.replace(found, prediction=experiment.prediction)
-        except Deadlock as error:
-            judge(program)
-            until = error.stopped() if error.stopped else None
-            found = dataclasses.replace(
-                found, prediction=until, problem=str(error), deadlock=error, stopped=True
-            )
-        except Fault as error:
-            found = dataclasses.replace(
-                found, prediction=error.stopped, problem=str(error), stopped=True
-            )
+        found = _timed(found, program)
     progress("estimating resources", 0.5)
     with suppress(StepError):  # a unit of one's own may have no circuit yet
         if len(experiment.design.units) <= MOST_ESTIMATED:
             return dataclasses.replace(found, takes=estimate(experiment.design))
     return found
+
+
+def _timed(found: Ran, program: ProgramOptions) -> Ran:
+    """With its prediction, as far as it comes.
+
+    Where the reference says that there can't be such a run, its sentence is all there is.
+    """
+    from stepgen.report.summary import symbolic_traffic
+    from stepgen.timing.deadlock import Deadlock
+    from stepgen.timing.model import Fault
+
+    experiment = found.experiment
+    try:
+        prediction = experiment.prediction
+    except Deadlock as error:
+        if cause := _objection(lambda: judge(program)):
+            return dataclasses.replace(found, problem=cause, stopped=True)
+        until = error.stopped() if error.stopped else None
+        return dataclasses.replace(
+            found, prediction=until, problem=str(error), deadlock=error, stopped=True
+        )
+    except Fault as error:
+        return dataclasses.replace(
+            found, prediction=error.stopped, problem=str(error), stopped=True
+        )
+    symbolic = symbolic_traffic(found.program, experiment)
+    if cause := _objection(lambda: judge_words(program, experiment, symbolic)):
+        return dataclasses.replace(found, problem=cause, stopped=True)
+    return dataclasses.replace(found, prediction=prediction)
+
+
+def _objection(judging: Callable[[], None]) -> str:
+    from stepgen.ir.errors import StepError
+
+    try:
+        judging()
+    except StepError as cause:
+        return str(cause)
+    return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.groups import grouped
-from stepgen.cli.judging import judge, judged
+from stepgen.cli.judging import judge_words, judged
 from stepgen.cli.options import (
     HardwareOptions,
     PictureOptions,
@@ -54,9 +54,7 @@ def command(
         progress("predicting", 0.0)
         data = document(experiment, program=loaded, with_data=with_data, every=every or json)
         off_chip = data["off_chip_bytes"]
-        # Words of the bus have more bytes than a formula, never fewer.
-        if not varies and off_chip["model"] < (off_chip["symbolic"] or 0):
-            judge(program, data["choices"])
+        judge_words(program, experiment, off_chip["symbolic"])
     seen = functools.partial(timeline.of_prediction, loaded.graph.name, experiment.prediction)
     files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:

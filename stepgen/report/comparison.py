@@ -144,7 +144,7 @@ def tables(compared: dict[str, Any]) -> Iterator[RenderableType]:
         for how in ("added", "removed"):
             if found[how]:
                 yield f"{title} {how}: {_some(found[how])}"
-        rows = [row for _, *row in most_changed(found["changed"])]
+        rows = [row[1:] for row in most_changed(found["changed"])]
         if rows:
             more = f", the {MOST_ROWS} that changed most" if len(rows) > MOST_ROWS else ""
             headings = ("what", *names, "change")

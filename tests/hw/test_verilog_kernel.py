@@ -383,6 +383,10 @@ def test_commands(
     assert execute(["time", *untimed]) == 2
     told = "the cycles of design tiles can't be predicted: untimed_clamper map_0 has no cycle model"
     assert f"stepgen: {told}\n" in capsys.readouterr().err
+    assert execute(["report", *untimed, "-o", "untimed.html"]) == 0
+    page = Path("untimed.html").read_text()
+    assert "cycles and counters are not predicted: unit map_0 has no cycle model" in page
+    assert 'id="timeline"' not in page
     assert execute(["metrics", *untimed, "--policy", "hardware"]) == 0
 
 

@@ -176,6 +176,40 @@ def test_a_deadlock_shows_who_waits(tmp_path):
     assert seen.data["rows"]
 
 
+WRONG = """
+import numpy as np
+import stepgen as sg
+
+
+def overfull():
+    g = sg.Graph("overfull")
+    x = g.input("x", sg.int8[1, 8], ("N",))
+    x.linear_offchip_store(g.tensor("t", (4, 8), sg.int8), name="put")
+    return g, {"x": np.zeros((5, 1, 8), np.int8)}
+
+
+def behind():
+    g = sg.Graph("behind")
+    at, w = g.input("at", sg.address[1, 1], (2,)), g.tensor("w", (9, 8), sg.int8)
+    g.output(at.random_offchip_load(w, tile=(1, 8), name="rows"), "y")
+    return g, {"at": [[[1]], [[9]]], "w": np.zeros((9, 8), np.int8)}
+"""
+
+
+@pytest.mark.parametrize("name", ["overfull", "behind"])
+def test_a_run_that_stops_has_a_page_with_the_sentence_of_time(tmp_path, capsys, name):
+    """Of the first the reference says what is wrong, of the second the cycle model."""
+    (tmp_path / "w.py").write_text(WRONG)
+    program = f"{tmp_path / 'w.py'}:{name}"
+    assert execute(["time", program]) == 2
+    said = capsys.readouterr().err.splitlines()[-1].removeprefix("stepgen: ")
+    seen = written(tmp_path, program, code=2)
+    assert said in seen.said()
+    assert seen.data["waiting"] == []
+    assert seen.data["why"] is None
+    assert ("stopped after" in seen.said()) == (name == "behind")
+
+
 def test_a_chain_that_no_unit_limits(tmp_path):
     """None of its units is one that people look for first; all are shown then."""
     (tmp_path / "chain.py").write_text(
