@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import NAME
-from stepgen.cli.ran import AgainstOptions, ran
+from stepgen.cli.ran import AgainstOptions, luts_option, ran
 
 
 @grouped
 @click.argument("against", type=NAME)
+@luts_option
 @json_option
 def command(
     program: ProgramOptions,
@@ -20,6 +23,7 @@ def command(
     when: RunOptions,
     *,
     against: str,
+    luts: bool,
     json: bool,
 ) -> int:
     """Compare two designs: units, FIFOs, predicted cycles, bits and LUTs.
@@ -31,8 +35,11 @@ def command(
     from stepgen.tools import waiting
 
     with waiting.progress(quiet=json) as progress:
-        first = ran(program, hardware, when, progress=progress, json=json)
-        second = ran(other.of(program, against), hardware, when, progress=progress, json=json)
+        one = partial(ran, luts=luts, progress=progress, json=json)
+        first = one(program, hardware, when)
+        second = ran(
+            other.of(program, against), hardware, when, luts=luts, progress=progress, json=json
+        )
     compared = comparison(first, second, other.names(program, against))
     if json:
         console.show_json(compared)

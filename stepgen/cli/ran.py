@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import click
+
 from stepgen.cli.groups import option
 from stepgen.cli.judging import judge, judge_words
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
 
 MOST_ESTIMATED = 1000
 """Units of a design whose LUTs are estimated: those of more take minutes to be counted."""
+
+
+luts_option = click.option(
+    "--luts/--no-luts",
+    default=True,
+    help="Estimate LUTs, which takes most of the time for a design that is new.",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +63,7 @@ def ran(
     hardware: HardwareOptions,
     when: RunOptions,
     *,
+    luts: bool,
     progress: Callable[[str, float], None],
     json: bool,
 ) -> Ran:
@@ -63,6 +73,8 @@ def ran(
     ----------
     program, hardware, when
         Options of the command.
+    luts : bool
+        Whether to estimate what the circuit takes.
     progress : callable
         Called with the current step.
     json : bool
@@ -80,6 +92,8 @@ def ran(
     if not found.problem:
         progress("predicting", 0.1)
         found = _timed(found, program)
+    if not luts:
+        return found
     progress("estimating resources", 0.5)
     with suppress(StepError):  # a unit of one's own may have no circuit yet
         if len(experiment.design.units) <= MOST_ESTIMATED:

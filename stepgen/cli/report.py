@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from click.core import ParameterSource
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import NAME, Output
-from stepgen.cli.ran import AgainstOptions, ran
+from stepgen.cli.ran import AgainstOptions, luts_option, ran
 
 LEFT_OUT = ("output", "json", "help")
 """Options that change nothing in the page."""
@@ -33,6 +34,7 @@ LEFT_OUT = ("output", "json", "help")
     help="Another program or design folder, to be compared with; options of circuit, memory and "
     "stalls hold for both.",
 )
+@luts_option
 @json_option
 def command(
     program: ProgramOptions,
@@ -42,6 +44,7 @@ def command(
     *,
     output: Path,
     against: str | None,
+    luts: bool,
     json: bool,
 ) -> int:
     """Write a page: the graph, a timeline to the cycle, where the cycles go, resources.
@@ -58,10 +61,13 @@ def command(
     if against is None:
         check_unused("is for another program: add --against", other)
     with waiting.progress(quiet=json) as progress:
-        run = ran(program, hardware, when, progress=progress, json=json)
+        one = partial(ran, luts=luts, progress=progress, json=json)
+        run = one(program, hardware, when)
         compared = None
         if against is not None:
-            second = ran(other.of(program, against), hardware, when, progress=progress, json=json)
+            second = ran(
+                other.of(program, against), hardware, when, luts=luts, progress=progress, json=json
+            )
             compared = comparison(run, second, other.names(program, against))
         progress("writing the page", 0.9)
         text = page(run, _settings(), compared=compared)

