@@ -48,10 +48,13 @@ class Modules:
     def get(self, key: str) -> dict[str, Any] | None:
         """A module that was put there, by this process or another one."""
         try:
-            module: dict[str, Any] = json.loads(self._file(key).read_bytes())
-        except (OSError, ValueError):
+            hashed, _, content = self._file(key).read_bytes().partition(b"\n")
+        except OSError:
             return None
-        return module if module.pop("key", None) == key else None
+        if hashed != digest(key, content).encode():  # it is damaged
+            return None
+        module: dict[str, Any] = json.loads(content)
+        return module
 
     def put(self, key: str, module: dict[str, Any]) -> None:
         """Keep a module; where it can't be written, it isn't kept."""
@@ -60,8 +63,8 @@ class Modules:
                 self._make_room()
             self._more += 1
             with tempfile.TemporaryDirectory(dir=self.folder) as place:
-                file = Path(place) / "module"
-                file.write_text(json.dumps({**module, "key": key}), encoding="utf-8")
+                file, content = Path(place) / "module", json.dumps(module)
+                file.write_text(f"{digest(key, content)}\n{content}", encoding="utf-8")
                 os.replace(file, self._file(key))
 
     def text(self, key: str, make: Callable[[], str]) -> str:

@@ -111,21 +111,21 @@ def kept_file(target: Path, make: Callable[[Path], None]) -> Path:
     """
     told = target.with_name(f"{target.name}.sha256")
     with suppress(OSError):
-        if told.read_bytes() == _hash(target):
+        if told.read_bytes() == _hash(target).encode():
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made, beside = Path(folder) / target.name, Path(folder) / told.name
         make(made)
-        beside.write_bytes(_hash(made))
+        beside.write_text(_hash(made), encoding="ascii")
         os.replace(made, target)
         os.replace(beside, told)
     return target
 
 
-def _hash(path: Path) -> bytes:
+def _hash(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
@@ -142,8 +142,8 @@ def _made(
     try:
         told = make(place)
         files = [path for path in place.rglob("*") if path.is_file()]
-        sizes = {path.relative_to(place).as_posix(): path.stat().st_size for path in files}
-        told = {**told, "key": key, "sizes": sizes}
+        hashes = {path.relative_to(place).as_posix(): _hash(path) for path in files}
+        told = {**told, "key": key, "hashes": hashes}
         (place / MADE).write_text(json.dumps(told), encoding="utf-8")
         try:
             place.rename(folder)
@@ -158,9 +158,9 @@ def _made(
 
 
 def _found(folder: Path) -> dict[str, object] | None:
-    """What is told of an entry, if all its files are there and none is cut off."""
+    """What is told of an entry, if all its files are there as they were made."""
     with suppress(OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError):
         told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
-        if all((folder / name).stat().st_size == size for name, size in told["sizes"].items()):
+        if all(_hash(folder / name) == made for name, made in told["hashes"].items()):
             return told
     return None

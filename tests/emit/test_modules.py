@@ -72,8 +72,12 @@ def test_files_that_are_broken_are_made_again(tmp_path: Path, elaborated: list[s
     design = next(drawn(3))
     right = rtlil(design, kept=Modules(tmp_path))
     whole = {file: file.read_bytes() for file in tmp_path.glob("*.json")}
+    damages = (b"", b"{}", b"[]", b"null", b"7", b'"text"', b"[" * 100_000, b"\xff\xfe")
     for number, (file, content) in enumerate(whole.items()):
-        file.write_bytes((b"", b"{}", content[: len(content) // 2], content)[number % 4])
+        cut, zeros = content[: len(content) // 2], bytes(len(content))
+        changed = content.replace(b"wire", b"memo")
+        file.write_bytes((*damages, cut, zeros, changed, content)[number % 12])
+    assert number >= 11
     assert rtlil(design, kept=Modules(tmp_path)) == right
     assert {file: file.read_bytes() for file in whole} == whole
 
@@ -83,8 +87,10 @@ def test_verilog_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     right = to_verilog(design)
     assert to_verilog(design, kept=Modules(tmp_path)) == right
     (file,) = (tmp_path / "verilog").iterdir()
-    file.write_bytes(file.read_bytes()[:-9])
-    assert to_verilog(design, kept=Modules(tmp_path)) == right
+    content = file.read_bytes()
+    for damaged in (content[:-9], content.replace(b"wire", b"memo"), b"null"):
+        file.write_bytes(damaged)
+        assert to_verilog(design, kept=Modules(tmp_path)) == right
     other = to_verilog(design, initial=False, kept=Modules(tmp_path))
     assert other == to_verilog(design, initial=False) != right
     monkeypatch.setattr(verilog, "_yosys", None)

@@ -12,7 +12,7 @@ from mutations import bytes_of
 
 from stepgen.cosim.objects import Source, compile_all, link, precompiled
 from stepgen.ir.errors import StepError
-from stepgen.tools.cache import FULL, kept, kept_file
+from stepgen.tools.cache import FULL, MADE, kept, kept_file
 
 
 @pytest.mark.parametrize("number", FULL)
@@ -39,6 +39,37 @@ def test_other_errors_are_none_of_the_cache(tmp_path: Path) -> None:
 
     with pytest.raises(FileNotFoundError, match="no such tool"):
         kept(tmp_path / "entries" / "one", "one", make, keep=3)
+
+
+def test_a_damaged_entry_is_made_anew(tmp_path: Path) -> None:
+    entry, made = tmp_path / "entries" / "one", []
+    content = {"program": bytes(range(256)) * 4, "inner/text": b"a text"}
+
+    def make(place: Path) -> dict[str, object]:
+        made.append(place)
+        (place / "inner").mkdir()
+        for name, data in content.items():
+            (place / name).write_bytes(data)
+        return {"answer": 42}
+
+    def right() -> bool:
+        told = kept(entry, "one", make, keep=3)
+        found = {name: (entry / name).read_bytes() for name in content}
+        return told["answer"] == 42 and found == content
+
+    assert right()
+    assert right()
+    assert len(made) == 1
+    for path in [path for path in entry.rglob("*") if path.is_file()]:
+        whole = path.read_bytes()
+        damages = [b"", b"junk", b"[]", b"null", whole + b"more", bytes(len(whole))]
+        if path.name != MADE:  # what is told of an entry is no part of it
+            damages += [data for _, data in bytes_of(whole, seed=1, count=20) if data != whole]
+        for damaged in damages:
+            path.write_bytes(damaged)
+            made.clear()
+            assert right(), (path.name, damaged)
+            assert len(made) == 1
 
 
 def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
