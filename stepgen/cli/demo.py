@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import given_options, grouped
 from stepgen.cli.options import HardwareOptions, RunOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 
 from ..hw.units.matmul.params import Matmul
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from stepgen.cosim.experiment import Experiment
     from stepgen.cosim.verdict import Verdict
@@ -112,6 +112,8 @@ def command(
             for tiling, e in zip(TILINGS, experiments, strict=True)
         ]
         timeline.draw(place / "timeline.png", runs)
+        for tiling, text in zip(TILINGS, _pages(programs, experiments), strict=True):
+            (place / f"{tiling}.html").write_text(text, encoding="utf-8")
         deployed = _deployed(seed, _prefixed(progress, BOARD)) if board else None
     names = {tiling: e.design.name for tiling, e in zip(TILINGS, experiments, strict=True)}
     files = {f"Verilog, {t}": str(output / t / f"{name}.v") for t, name in names.items()}
@@ -119,6 +121,7 @@ def command(
     waveform = f"waveform of the first {WAVEFORM_CYCLES:,} cycles"
     files |= {f"{waveform}, {t}": str(output / f"{name}.vcd") for t, name in names.items()}
     files["timeline"] = str(output / "timeline.png")
+    files |= {f"where the cycles go, {t}": str(output / f"{t}.html") for t in TILINGS}
     good = all(v.good for v in verdicts) and (deployed is None or bool(deployed["good"]))
     if json:
         runs_data = dict(zip(TILINGS, columns, strict=True))
@@ -162,6 +165,22 @@ def _deployed(seed: int, progress: Callable[[str, float], None]) -> dict[str, An
     with Device(BOARD, small.graph, seed=seed, progress=progress) as device:
         report = device.test(small.inputs, progress=progress)
         return document(report, BOARD, 1, device.link.traffic.repeated)
+
+
+def _pages(programs: Sequence[Program], experiments: Sequence[Experiment]) -> Iterator[str]:
+    """A page for each tiling; that of the dynamic one stands beside the static one."""
+    from stepgen.report.comparison import comparison
+    from stepgen.report.page import page
+    from stepgen.report.ran import Ran
+
+    first, second = (
+        Ran(program, experiment, experiment.prediction)
+        for program, experiment in zip(programs, experiments, strict=True)
+    )
+    given = given_options()
+    compared = comparison(first, second, [f"{tiling} tiles" for tiling in TILINGS])
+    yield page(first, given)
+    yield page(second, given, compared=compared)
 
 
 def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:

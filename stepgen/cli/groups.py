@@ -18,6 +18,9 @@ from stepgen.ir.where import placed
 OPTIONS = "Options"
 """Where in the help options stand that name no section."""
 
+_LEFT_OUT = ("output", "json", "help")
+"""Options that change nothing in what is reported."""
+
 
 class _Option(click.Option):
     def __init__(self, *names: Any, section: str = OPTIONS, **more: Any) -> None:
@@ -94,6 +97,22 @@ def check_unused(why: str, *options: Any) -> None:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is ParameterSource.COMMANDLINE:
             raise StepError(f"{parameter.opts[-1]} {why}")
+
+
+def given_options() -> dict[str, tuple[str, bool]]:
+    """All options of the command that runs: their values, and whether they were given."""
+    context, found = click.get_current_context(), {}
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params.get(name)
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name not in _LEFT_OUT:
+            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")
+            found[name if parameter.param_type_name == "argument" else parameter.opts[-1]] = (
+                text,
+                given,
+            )
+    return found
 
 
 def grouped(function: Callable[..., Any]) -> click.Command:

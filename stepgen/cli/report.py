@@ -6,15 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
-from stepgen.cli.groups import check_unused, grouped
+from stepgen.cli.groups import check_unused, given_options, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import NAME, Output
 from stepgen.cli.ran import AgainstOptions, luts_option, ran
-
-LEFT_OUT = ("output", "json", "help")
-"""Options that change nothing in the page."""
 
 
 @grouped
@@ -70,7 +66,7 @@ def command(
             )
             compared = comparison(run, second, other.names(program, against))
         progress("writing the page", 0.9)
-        text = page(run, _settings(), compared=compared)
+        text = page(run, given_options(), compared=compared)
     with atomic_file(output) as place:
         place.write_text(text, encoding="utf-8")
     if json:
@@ -82,19 +78,3 @@ def command(
             console.warn(run.problem)
         console.show(f"written to {output}")
     return 2 if run.stopped else 0
-
-
-def _settings() -> dict[str, tuple[str, bool]]:
-    """All options of the command: their values, and whether they were given."""
-    context, found = click.get_current_context(), {}
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        value = context.params.get(name)
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name not in LEFT_OUT:
-            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")
-            found[name if parameter.param_type_name == "argument" else parameter.opts[-1]] = (
-                text,
-                given,
-            )
-    return found

@@ -17,6 +17,7 @@ from ..draw.svg import STYLE, svg
 from ..hw.design.table import Design
 from ..ir.graph import Graph
 from ..ir.system import programs
+from ..program.program import PREFIX
 from ..synth.estimate import Estimate
 from ..tools.filling import fill
 from .comparison import MOST_ROWS, WHATS, change, most_changed
@@ -139,13 +140,15 @@ def _channels(design: Design, picture: Picture) -> dict[str, Any]:
 
 
 def _files() -> dict[str, set[str]]:
-    """The files of all modules, by name without folders."""
+    """The files of all modules, by name without folders; programs come before others."""
     found: dict[str, set[str]] = {}
-    for module in [*sys.modules.values()]:
+    programs: dict[str, set[str]] = {}
+    for name, module in [*sys.modules.items()]:
         file = getattr(module, "__file__", None)
         if isinstance(file, str):
-            found.setdefault(os.path.basename(file), set()).add(file)
-    return found
+            of = programs if name.startswith(PREFIX) else found
+            of.setdefault(os.path.basename(file), set()).add(file)
+    return found | programs
 
 
 def source_line(where: str, files: Mapping[str, Collection[str]]) -> str:

@@ -33,6 +33,7 @@ def test_the_demo(data, stepgen, here):
     assert off_chip["static"] - off_chip["dynamic"] == 2 * 8 * 16
     for path in data["files"].values():
         assert (here / path).stat().st_size > 0
+    assert "Beside another design" in (here / "out" / "dynamic.html").read_text()
     assert "module moe_dynamic" in (here / "out" / "dynamic" / "moe_dynamic.v").read_text()
     assert stepgen("show out/dynamic").out.startswith("graph moe_dynamic\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -96,11 +97,14 @@ def test_what_can_be_clicked_is_known(moe):
     assert {row["unit"] for row in moe.data["rows"]} <= moe.data["units"].keys()
 
 
-def test_units_have_the_line_that_made_them(moe):
+def test_units_have_the_line_that_made_them(moe, tmp_path):
     unit = moe.data["units"]["w1"]
     name, number = unit["where"].split(":")
     lines = (shipped("examples") / name).read_text().splitlines()
     assert unit["line"] == lines[int(number) - 1].strip()
+    importlib.import_module("stepgen.study.attention")  # another file of the same name
+    seen = written(tmp_path, "attention", "--no-luts")
+    assert ".accum(" in seen.data["units"]["accum_2"]["line"]
     assert page.source_line("nowhere.py:3", {}) == ""
     assert page.source_line("graph.json", {"": ["a", "b"]}) == ""
 
