@@ -114,7 +114,7 @@ def _changes(first: dict[str, dict[str, Any]], second: dict[str, dict[str, Any]]
 
 
 def change(before: int | None, after: int | None) -> str:
-    """The change of a number in per cent, as ``-58 %``.
+    """The change of a number as a percentage with its sign.
 
     Parameters
     ----------
