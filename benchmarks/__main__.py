@@ -31,6 +31,7 @@ NAMES = (
     "fuzzing",
     "sums",
     "language_models",
+    "report_pages",
 )
 
 

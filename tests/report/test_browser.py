@@ -10,7 +10,7 @@ import pytest
 from stepgen.cli.app import execute
 
 sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is missing: pip install playwright"
+    "playwright.sync_api", reason="playwright is missing: install the extra browser"
 )
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [

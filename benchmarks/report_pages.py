@@ -1,0 +1,88 @@
+"""(n) Pages of `stepgen report`: size, seconds to write, seconds until a browser has drawn them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from stepgen.cosim.experiment import Experiment
+from stepgen.program.program import load
+
+from .table import Table
+
+TIMES = 3
+MUCH = {"tokens": "2048", "width": "256", "hidden": "512"}
+"""Settings of a run that takes hundreds of times as many cycles as the demo."""
+
+PAGES = {
+    "demo, dynamic tiles": ("moe", {}),
+    "demo, static tiles": ("moe", {"tiling": "static"}),
+    "attention": ("attention", {}),
+    "MoE layer, long": ("moe", MUCH),
+}
+
+
+def measure() -> Table:
+    """Write pages in processes of their own, and open them in Chromium where it is there."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (program, settings) in PAGES.items():
+            loaded = load(program, settings, tensors=False)
+            pushes = Experiment(loaded.graph, loaded.inputs).prediction.pushes
+            path = Path(folder) / "page.html"
+            words = [word for item in settings.items() for word in ("--set", "=".join(item))]
+            words += ["--no-luts"] if settings is MUCH else []
+            report = min(_seconds("report", program, *words, "-o", str(path)) for _ in range(TIMES))
+            words = [word for word in words if word != "--no-luts"]
+            time = min(_seconds("time", program, *words) for _ in range(TIMES))
+            rows.append(
+                (
+                    name,
+                    f"{sum(map(len, pushes.values())):,}",
+                    f"{path.stat().st_size / 1e6:.2f}",
+                    f"{report:.1f}",
+                    f"{time:.1f}",
+                    f"{report / time:.2f}",
+                    _opened(path),
+                )
+            )
+    return Table(
+        "n. Pages of runs",
+        f"`stepgen report` beside `stepgen time` of the same run, the least of {TIMES} with "
+        "everything in the caches; that of the long run without LUTs. Opened by headless Chromium "
+        "until all is drawn.",
+        ("run", "beats", "MB", "report, s", "time, s", "report / time", "opened, s"),
+        rows,
+    )
+
+
+def _seconds(*words: str) -> float:
+    start = perf_counter()
+    subprocess.run([sys.executable, "-m", "stepgen", *words], check=True, capture_output=True)
+    return perf_counter() - start
+
+
+def _opened(path: Path) -> str:
+    """Seconds from the start of navigation until all scripts have run."""
+    chromium = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return "no playwright"
+    if chromium is None:
+        return "no chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        found = []
+        for _ in range(TIMES):
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            page.goto(path.as_uri())
+            entry = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+            found.append(float(page.evaluate(entry)) / 1000)
+            page.close()
+        browser.close()
+    return f"{min(found):.2f}"
