@@ -245,6 +245,8 @@ def fed(
                 placed.op.check_numbers(found[name], *bound)
     if sizes is None:
         return {name: array.reshape(len(array), 1, -1) for name, array in found.items()}
+    if not found:
+        return places
     # A chunk is filled up; later tokens take the rows of those that fill it.
     fill, dims = sizes.tokens - len(next(iter(found.values()))), (1,) * (1 + (sizes.tokens > 1))
     padded = {n: np.pad(x, [(0, fill), *[(0, 0)] * (x.ndim - 1)], "edge") for n, x in found.items()}

@@ -66,6 +66,14 @@ def test_a_model_is_shown_with_what_a_token_takes(stepgen, here, llama) -> None:
     assert "loop of 4 layers" in shown
 
 
+def test_the_program_of_a_model_is_shown(stepgen, here, llama) -> None:
+    """Nothing is drawn for it, not even ids."""
+    stepgen("import llama -o m.stepgen")
+    shown = stepgen("show m.stepgen --set phase=decode --set cache=8")
+    assert shown.code == 0
+    assert "random_offchip_load" in shown.out
+
+
 def test_a_model_that_a_function_builds(stepgen, here) -> None:
     assert stepgen("import p.py:mlp --set width=6 -o m.stepgen").code == 0
     np.savez("x.npz", x=np.ones((2, 6)))
