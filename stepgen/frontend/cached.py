@@ -35,6 +35,8 @@ class Cached:
     caches : Caches
     span, place, position : Stream
         As `Places.inputs` says.
+    most : int
+        The largest position.
     bound : Stream or None
         With windows.
     """
@@ -43,6 +45,7 @@ class Cached:
     span: Stream
     place: Stream
     position: Stream
+    most: int
     bound: Stream | None = None
 
     @classmethod
@@ -51,8 +54,10 @@ class Cached:
     ) -> Cached:
         """Declare the inputs of a program, of these dims."""
         names = ("span", "place", "position", *(("bound",) if any(places.windows) else ()))
+        rows = places.count * caches.requests * caches.tiles * caches.tile
         return cls(
             caches,
+            most=rows + caches.rows,
             **{
                 what: graph.input(f"{places.name}_{what}", address[1, 1 + (what == "span")], dims)
                 for what in names
@@ -108,7 +113,7 @@ class Cached:
             at = [end.promote(0).expand(first), first]
             if several:
                 at = [number.promote(0).expand(count=heads) for number in at]
-            scores = scores.map(mask(nothing, window), *at)
+            scores = scores.map(mask(nothing, window, self.most), *at)
         return scores.accum(fn.retile_row(), rank=1) if several else scores
 
 

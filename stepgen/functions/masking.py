@@ -12,6 +12,7 @@ from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.mask import params as mask
 from stepgen.hw.units.mask.params import By
 from stepgen.ir.dtypes import NUMBERS, DataType, Tile
+from stepgen.ir.errors import StepError
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -26,6 +27,7 @@ class _Masking(Mapped, abstract=True):
 
     value: float
     window: int | None = None
+    most: int | None = None
 
     extents_of: ClassVar[Literal["first"]] = "first"
     elements: ClassVar = NUMBERS
@@ -35,6 +37,8 @@ class _Masking(Mapped, abstract=True):
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             self.refuse(f"window must be at least 1, not {self.window}")
+        if self.most is not None and not 0 <= self.most <= ANY_NUMBER:
+            self.refuse(f"most must be a number from 0 to {ANY_NUMBER}, not {self.most}")
 
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
         """The tile is checked as for other functions, the numbers by `tile`."""
@@ -54,8 +58,18 @@ class _Masking(Mapped, abstract=True):
             call.fail(
                 f"{self} has a window, so it needs 2 addresses, {self.positions}, not a {number}"
             )
+        if counted and self.most is not None:
+            call.fail(
+                f"{self} says how large positions are, so it needs 2 addresses, {self.positions}, "
+                f"not a {number}"
+            )
         call.constant(str(self), self.value, tile.element)
         return tile
+
+    @property
+    def largest_position(self) -> int:
+        """The largest number that a position may be."""
+        return ANY_NUMBER if self.most is None else self.most
 
     def passed(self, rows: int, cols: int) -> Array:
         """What is taken from the distance of positions, broadcast to the tile."""
@@ -65,6 +79,10 @@ class _Masking(Mapped, abstract=True):
     def compute(self, at: Setting, tile: Array, *told: Array) -> Array:
         """The tile with elements overwritten."""
         last, *first = (int(number[0, 0]) for number in told)
+        if self.most is not None and max(last, *first) > self.most:
+            raise StepError(
+                f"{self} takes positions of at most {self.most}, not {max(last, *first)}"
+            )
         apart = last - first[0] if first else last - 1
         passed = self.passed(*tile.shape)
         kept = passed <= apart
@@ -98,6 +116,9 @@ class MaskCols(_Masking):
         A whole number where the elements are integers.
     window : int, optional
         Positions that are kept, p included; it needs p and q.
+    most : int, optional
+        The largest number that p and q may be; with a larger one the run ends with an error. So
+        addresses take fewer bits.
     """
 
     arity: ClassVar[int] = 2
@@ -110,10 +131,10 @@ class MaskCols(_Masking):
         return operand == 0
 
     def largest_number(self, *types: DataType) -> int:
-        """The columns of a tile; positions have no bound."""
+        """The columns of a tile, or the largest position."""
         tile = types[0]
         assert isinstance(tile, Tile)
-        return ANY_NUMBER if len(types) > 2 else tile.cols.static or 0
+        return self.largest_position if len(types) > 2 else tile.cols.static or 0
 
 
 @dataclass(frozen=True)
@@ -132,6 +153,9 @@ class MaskRows(_Masking):
         A whole number where the elements are integers.
     window : int, optional
         Positions that are kept, p included; it needs p and q.
+    most : int, optional
+        The largest number that p and q may be; with a larger one the run ends with an error. So
+        addresses take fewer bits.
     """
 
     arity: ClassVar[int] = 2
@@ -140,11 +164,11 @@ class MaskRows(_Masking):
     positions: ClassVar = "the last position that is kept and that of the first row"
 
     def largest_number(self, *types: DataType) -> int:
-        """The rows of a tile, if they are bounded; positions have no bound."""
+        """The rows of a tile, if they are bounded, or the largest position."""
         tile = types[0]
         assert isinstance(tile, Tile)
         rows = tile.rows.bound if len(types) == 2 else None
-        return ANY_NUMBER if rows is None else min(rows, ANY_NUMBER)
+        return self.largest_position if rows is None else min(rows, ANY_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -161,6 +185,9 @@ class MaskCausal(_Masking):
         A whole number where the elements are integers.
     window : int, optional
         Positions that a row sees, its own included.
+    most : int, optional
+        The largest number that p and q may be; with a larger one the run ends with an error. So
+        addresses take fewer bits.
     """
 
     arity: ClassVar[int] = 3
@@ -168,5 +195,5 @@ class MaskCausal(_Masking):
     positions: ClassVar = "positions of the first row and column"
 
     def largest_number(self, *types: DataType) -> int:
-        """Positions have no bound."""
-        return ANY_NUMBER
+        """The largest position."""
+        return self.largest_position

@@ -360,7 +360,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def mask_causal(self, value: float, window: int | None = None) -> Function:
+    def mask_causal(self, value: float, window: int | None = None, most: int | None = None) -> Function:
         """``[R, C]`` and scalar addresses p and q -> elements are `value` where q + j > p + i.
 
         Row i is at position p + i and column j at q + j, so that a query sees no later key. With a
@@ -373,6 +373,9 @@ class Functions:
             A whole number where the elements are integers.
         window : int, optional
             Positions that a row sees, its own included.
+        most : int, optional
+            The largest number that p and q may be; with a larger one the run ends with an error. So
+            addresses take fewer bits.
 
         Returns
         -------
@@ -384,7 +387,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def mask_cols(self, value: float, window: int | None = None) -> Function:
+    def mask_cols(self, value: float, window: int | None = None, most: int | None = None) -> Function:
         """``[R, C]`` and a scalar address n -> columns from n on are `value`.
 
         Used for the scores of entries of a key cache that are not filled yet. The value is rounded to
@@ -400,6 +403,9 @@ class Functions:
             A whole number where the elements are integers.
         window : int, optional
             Positions that are kept, p included; it needs p and q.
+        most : int, optional
+            The largest number that p and q may be; with a larger one the run ends with an error. So
+            addresses take fewer bits.
 
         Returns
         -------
@@ -411,7 +417,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def mask_rows(self, value: float, window: int | None = None) -> Function:
+    def mask_rows(self, value: float, window: int | None = None, most: int | None = None) -> Function:
         """``[R, C]`` and a scalar address n -> rows from n on are `value`.
 
         Used for rows of a cache that nobody has written yet: a product with 0 would keep the NaNs that
@@ -426,6 +432,9 @@ class Functions:
             A whole number where the elements are integers.
         window : int, optional
             Positions that are kept, p included; it needs p and q.
+        most : int, optional
+            The largest number that p and q may be; with a larger one the run ends with an error. So
+            addresses take fewer bits.
 
         Returns
         -------

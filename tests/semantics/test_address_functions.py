@@ -215,6 +215,22 @@ def test_later_positions_are_masked(element: str, window: int | None) -> None:
                     assert masked[i, j] == (x[i, j] if seen else -3)
 
 
+@pytest.mark.parametrize("name", ["mask_causal", "mask_cols", "mask_rows"])
+def test_positions_of_a_mask_may_have_a_bound(name: str) -> None:
+    """Larger ones are refused."""
+    g = sg.Graph()
+    x = g.input("x", sg.int8[3, 4], (2,))
+    p, q = (g.input(name, ADDRESS, (2,)) for name in ("p", "q"))
+    g.output(x.map(getattr(sg.fn, name)(0, most=200), p, q), "y")
+    fn = getattr(sg.fn, name)(0, most=200)
+    assert fn.largest_number(sg.int8[3, 4], ADDRESS, ADDRESS) == 200
+    tiles = [np.ones((3, 4), np.int8)] * 2
+    execute(g, {"x": tiles, "p": [200, 0], "q": [0, 200]})
+    sentence = rf"{name}\(value=0, most=200\) takes positions of at most 200, not 201"
+    with pytest.raises(sg.StepError, match=sentence):
+        execute(g, {"x": tiles, "p": [0, 201], "q": [0, 200]})
+
+
 def test_a_row_that_is_masked_may_hold_anything() -> None:
     g = sg.Graph()
     x, n = g.input("x", sg.f32[3, 2], (1,)), g.input("n", ADDRESS, (1,))

@@ -264,4 +264,4 @@ class Addressed(Bounded):
         window = self.pick(None, self.number(1, most))
         other = self.addresses(f"{name}_first", x, most + 1)
         fn = self.pick(sg.fn.mask_causal, sg.fn.mask_cols, sg.fn.mask_rows)
-        return x.map(fn(value, window), one, other)
+        return x.map(fn(value, window, self.pick(None, most)), one, other)
