@@ -17,8 +17,15 @@ ON_THE_WAY = 8
 """Cycles that an address and its data are on the way, but for the memory and multiplications."""
 
 
-def in_flight(bus: Bus, tile_bytes: int) -> tuple[int, int]:
+def in_flight(bus: Bus, tile_bytes: int, beat_bytes: float = math.inf) -> tuple[int, int]:
     """What an access by address has under way at the full rate.
+
+    Parameters
+    ----------
+    bus : Bus
+    tile_bytes : int
+    beat_bytes : float
+        Bytes of memory that it takes or sends in a cycle, at most.
 
     Returns
     -------
@@ -30,7 +37,8 @@ def in_flight(bus: Bus, tile_bytes: int) -> tuple[int, int]:
     words = -(-tile_bytes // bus.bytes)
     covered = bus.latency + ON_THE_WAY + min(words, bus.burst)
     tiles = -(-(covered + stages.MULTIPLIER) // words) + 2
-    return max(covered, 2 * bus.burst), min(tiles, MOST_AHEAD)
+    rate = min(1.0, beat_bytes / bus.bytes)
+    return max(math.ceil(rate * covered), 2 * bus.burst), min(tiles, MOST_AHEAD)
 
 
 def multiplication(tile_bytes: int, word: int) -> int:
