@@ -14,7 +14,7 @@ MULTIPLIER = 3
 MULTIPLIER_BITS = 18
 """Width of a hardware multiplier's factors."""
 
-LUT_ROM_BITS = 4096
+LUT_ROM_BITS = 3072
 """Up to this size a table of constants is made of LUTs."""
 
 
