@@ -162,8 +162,9 @@ class Lowering:
         if isinstance(dtype, Tile):
             self.some_columns(node, dtype)
             element, lanes = dtype.element, row_lanes(dtype, self.lanes)
-            tail = (dtype.cols.static or 0) % lanes
-            return Channel("", lanes, element.bits, rank, element=element.name, tail=tail)
+            form, columns = Channel("", lanes, element.bits, rank), dtype.cols.static or 0
+            short = 0 < columns < lanes
+            return replace(form, element=element.name, tail=columns % lanes, short=short)
         raise self.fail(node, f"{stream} has no hardware format, only tiles of numbers have")
 
     def bound(self, node: Node, what: str, dims: Sequence[Dim], *, instead: str = "") -> int:
@@ -241,7 +242,7 @@ class Lowering:
         name, rank = f"{node.name}_{label}", len(extents) - 1
         form = self.format(node, stream, tiled=tiled)
         if lanes is not None:
-            form = replace(form, lanes=lanes, tail=0)
+            form = replace(form, lanes=lanes, tail=0, short=False)
         channel = replace(form, name=name, rank=rank, delay=delay)
         return self.add(channel, stream, extents)
 
@@ -372,7 +373,7 @@ class Lowering:
 def _used(channel: Channel, use: Use) -> Channel:
     """The channel as its one consumer needs it."""
     if use.structure_only:
-        channel = replace(channel, lanes=0, bits=0, tail=0)
+        channel = replace(channel, lanes=0, bits=0, tail=0, short=False)
     return replace(channel, depth=max(channel.depth, use.depth))
 
 

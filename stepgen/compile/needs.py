@@ -59,7 +59,7 @@ def needs(design: Design, budget: Budget) -> Iterator[Need]:
         origin = reader.origin or design.producers[channel.name].origin
         takes = budget.fifo(channel)
         if takes and origin:
-            alike = f"FIFO {channel.depth} {channel.width}"
+            alike = f"FIFO {channel.depth} {channel.stored.width}"
             yield Need(origin, channel.name, place, takes, alike, _format(channel))
 
 

@@ -116,7 +116,8 @@ def _named(rows: Connected, part: str) -> Connected:
         if hasattr(params, "region"):
             params = replace(params, region=named(params.region))
         origin = named(row.origin) if row.origin else ""
-        return Unit(named(row.name), params, ends(row.inputs), ends(row.outputs), origin)
+        name, inputs, outputs = named(row.name), ends(row.inputs), ends(row.outputs)
+        return replace(row, name=name, params=params, inputs=inputs, outputs=outputs, origin=origin)
 
     return Connected(
         [unit(row) for row in rows.units],

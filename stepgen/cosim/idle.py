@@ -12,7 +12,8 @@ _BITS = 32
 """Of ``stepgen_bench.junk``, which is drawn anew in every cycle, or X."""
 
 _MODULE = re.compile(r"^module (?P<name>.*?) ?\(.*?\);\n(?P<body>.*?)^endmodule", re.M | re.S)
-_HEAD = re.compile(r"^  reg (?P<range>\[(?P<left>\d+):0\] )?r__payload;$", re.M)
+_HEAD = re.compile(r"^  (?P<kind>reg|wire) (?P<range>\[(?P<left>\d+):0\] )?r__payload;$", re.M)
+_READ = re.compile(r"^  assign r__payload = ram\[", re.M)
 _USE = re.compile(r"(?<![\\\w.$])r__payload\b")
 
 
@@ -28,9 +29,9 @@ def noisy(verilog: str) -> str:
 
 
 def _of_module(found: re.Match[str]) -> str:
-    """A module as it is, but where it has the registers of a FIFO's head."""
+    """A module as it is, but where it has the registers of a FIFO's head, or reads it from RAM."""
     head = _HEAD.search(found["body"])
-    if head is None:
+    if head is None or (head["kind"] == "wire" and not _READ.search(found["body"])):
         return found[0]
     declared = head["range"] or ""
     copies = -(-(int(head["left"] or 0) + 1) // _BITS)
@@ -39,7 +40,7 @@ def _of_module(found: re.Match[str]) -> str:
     held = r"\r__payload$held "
     shown = (
         f"  wire {declared}r__payload;\n"
-        f"  reg {declared}{held};\n"
+        f"  {head['kind']} {declared}{held};\n"
         f"  assign r__payload = r__valid || !stepgen_bench.set_junk ? {held} : {junk};"
     )
     at = found.start("body") - found.start()

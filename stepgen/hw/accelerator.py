@@ -8,10 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from .design.registers import WORD
 from .design.table import Channel, Design, Unit
+from .epilogue import EpilogueCore
 from .fifo import Fifo
 from .library import inline
 from .names import verilog_name
 from .primitives import RESET_LAG, resets
+from .stream import signature
 from .unit import core_of
 from .units.axi.params import Axi
 
@@ -19,6 +21,7 @@ __all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
 DETAIL_BITS = 8 * WORD
+EPILOGUE = "epilogue"
 NEIGHBOURS = 4
 """Units or FIFOs that share a reset."""
 
@@ -119,6 +122,8 @@ class Accelerator(wiring.Component):
                 setattr(core, port, wiring.flipped(fifos[name].r))
             for port, name in unit.outputs.items():
                 setattr(core, port, wiring.flipped(fifos[name].w))
+            if unit.epilogue is not None:
+                self._add_epilogue(m, unit, core, fifos)
             m.submodules[verilog_name(unit.name)] = self.part(
                 core, unit.kind, self._identity(core), next(reset)
             )
@@ -165,6 +170,28 @@ class Accelerator(wiring.Component):
                 self.error.eq(0),
             ]
         return m
+
+    def _add_epilogue(self, m, unit, core, fifos):
+        """Put the function of what leaves a unit between its output and the FIFO."""
+        port, params = unit.epilogue.port, unit.epilogue.params
+        before, fifo = core.channels[port], fifos[unit.outputs[port]]
+        lanes = params.beat_lanes(core.design.lanes)
+        epilogue = EpilogueCore(params.pipeline, before, fifo.channel, lanes)
+        identity = [asdict(params), _form(before), _form(fifo.channel), lanes]
+        m.submodules[epilogue_name(unit)] = self.part(epilogue, EPILOGUE, identity)
+        leaves = signature(before).create(path=(f"{unit.name}_{port}",))
+        setattr(core, port, leaves)
+        m.d.comb += [
+            fifo.w.valid.eq(leaves.valid),
+            leaves.ready.eq(fifo.w.ready),
+            epilogue.x.eq(leaves.payload),
+            fifo.w.payload.eq(epilogue.y),
+        ]
+
+
+def epilogue_name(unit: Unit) -> str:
+    """Name of the instance of a unit's epilogue."""
+    return f"{EPILOGUE}_{verilog_name(unit.name)}"
 
 
 def face_name(unit: Unit) -> str:

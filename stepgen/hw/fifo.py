@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..ir.wire import BARE
 from .design import stages
 from .design.block_rams import FEW
-from .design.table import BLOCKRAM, READ_AHEAD, Channel
+from .design.table import BLOCKRAM, LEAST_DEPTH, READ_AHEAD, Channel
 from .primitives import BlockRam, after, delayed, is_ice40
 from .stream import payload_shape, signature
 
@@ -21,7 +21,8 @@ class Fifo(wiring.Component):
     cycle r is free from cycle ``r + 1`` on. ``w.ready``, ``r.valid`` and ``r.payload`` are
     registers. With a ``delay`` of p the payload arrives p cycles after the handshake: the slot is
     reserved at the handshake (credit), so a pipeline in front of the FIFO never has to stall.
-    A channel without lanes gets the structure alone: the data of a value is zero.
+    A channel without lanes gets the structure alone: the data of a value is zero. Of short rows
+    only the lanes that hold columns are stored, and zeros leave in place of the padding.
 
     Parameters
     ----------
@@ -65,47 +66,100 @@ class Fifo(wiring.Component):
             with m.If(self.w.payload.kind != BARE):
                 m.d.comb += payload.data.eq(0)
 
-        kind = _BlockStore if self.channel.memory == BLOCKRAM else _Store
-        m.submodules.store = store = kind(self.channel)
+        stored = self.channel.stored
+        if self.channel.memory == BLOCKRAM:
+            store = _BlockStore(stored, platform)
+        else:
+            store = _small(stored, depth, platform)
+        m.submodules.store = store
         m.d.comb += [
             store.w_valid.eq(delayed(m, push, self.channel.delay)),
             store.w_open.eq(store.w_valid if self.channel.delay else ~full),
-            store.w_payload.eq(payload),
+            self._copied(store.w_payload, payload),
             self.r.valid.eq(store.r.valid),
-            self.r.payload.eq(store.r.payload),
+            self._copied(self.r.payload, store.r.payload),
             store.r.ready.eq(self.r.ready),
         ]
         return m
 
+    def _copied(self, to, payload):
+        """Assign a payload; of short rows only the stored lanes, and zeros to the others."""
+        if not self.channel.short:
+            return to.eq(payload)
+        return [getattr(to, name).eq(getattr(payload, name)) for name in ("kind", "stop", "data")]
 
-class _Store(wiring.Component):
-    """Output register with registers or LUT RAM in front of it; latency 1. Does not check overflow.
 
-    A beat that goes straight to the output register is written to the memory too, and ignored
-    there: so the consumer's `ready` is not on the path to the memory's write enable. Nor is the
-    producer's ``valid``, where `w_open` tells ahead that the next row is free. Without LUT RAM,
-    block RAM is read a cycle ahead, at the row that will be the first.
+def _small(channel, depth, platform):
+    """What stores a few beats: LUT RAM, where there is some, from three on."""
+    registers = depth == LEAST_DEPTH or is_ice40(platform)
+    return (_Store if registers else _LutRam)(channel, depth)
+
+
+def _ports(shape, channel):
+    return {
+        "w_valid": In(1),
+        "w_open": In(1),
+        "w_payload": In(shape),
+        "r": Out(signature(channel)),
+    }
+
+
+class _LutRam(wiring.Component):
+    """LUT RAM that is read at its first row; latency 1. Does not check overflow.
+
+    There is no output register: the row is read within the cycle, so a beat takes no multiplexer
+    between the memory and what has just arrived. The write enable is `w_open`, which tells ahead
+    that the next row is free: a row that nothing was pushed into is written again.
     """
 
-    def __init__(self, channel: Channel, depth: int | None = None):
+    def __init__(self, channel: Channel, depth: int):
         self.shape = payload_shape(channel)
-        self.rows = (channel.depth if depth is None else depth) - 1
-        self.style = "registers" if self.rows == 1 else "distributed"
-        super().__init__(
-            {
-                "w_valid": In(1),
-                "w_open": In(1),
-                "w_payload": In(self.shape),
-                "r": Out(signature(channel)),
-            }
-        )
+        self.depth = depth
+        super().__init__(_ports(self.shape, channel))
 
     def elaborate(self, platform):
         m = Module()
-        style, ahead = self.style, False
-        if is_ice40(platform) and self.rows > 1:
-            ahead = self.rows > FEW
-            style = "block" if ahead else "registers"
+        m.submodules.ram = ram = memory.Memory(
+            shape=self.shape, depth=self.depth, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = ram.write_port(), ram.read_port(domain="comb")
+        stored, pop = Signal(range(self.depth + 1)), Signal()
+        m.d.comb += [
+            pop.eq(self.r.valid & self.r.ready),
+            write.en.eq(self.w_open),
+            write.data.eq(self.w_payload),
+            self.r.payload.eq(read.data),
+        ]
+        with m.If(self.w_valid != pop):
+            m.d.sync += [
+                stored.eq(Mux(pop, stored - 1, stored + 1)),
+                self.r.valid.eq(~pop | (stored != 1)),
+            ]
+        with m.If(self.w_valid):
+            m.d.sync += write.addr.eq(after(write.addr, self.depth))
+        with m.If(pop):
+            m.d.sync += read.addr.eq(after(read.addr, self.depth))
+        return m
+
+
+class _Store(wiring.Component):
+    """Output register behind registers or block RAM; latency 1. Does not check overflow.
+
+    A beat that goes straight to the output register is written to the memory too, and ignored
+    there: so the consumer's `ready` is not on the path to the memory's write enable. Nor is the
+    producer's ``valid``, where `w_open` tells ahead that the next row is free. Block RAM is read a
+    cycle ahead, at the row that will be the first.
+    """
+
+    def __init__(self, channel: Channel, depth: int):
+        self.shape = payload_shape(channel)
+        self.rows = depth - 1
+        super().__init__(_ports(self.shape, channel))
+
+    def elaborate(self, platform):
+        m = Module()
+        ahead = self.rows > FEW
+        style = "block" if ahead else "registers"
         m.submodules.ram = ram = memory.Memory(
             shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": style}
         )
@@ -143,23 +197,17 @@ class _Store(wiring.Component):
 class _BlockStore(wiring.Component):
     """Block RAM with its output register, read ahead into a small `_Store`; latency 4."""
 
-    def __init__(self, channel: Channel):
+    def __init__(self, channel: Channel, platform):
         self.channel = channel
         self.shape = payload_shape(channel)
         self.depth = channel.depth
-        super().__init__(
-            {
-                "w_valid": In(1),
-                "w_open": In(1),
-                "w_payload": In(self.shape),
-                "r": Out(signature(channel)),
-            }
-        )
+        self.ahead = _small(channel, READ_AHEAD, platform)
+        super().__init__(_ports(self.shape, channel))
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.ram = ram = BlockRam(self.channel.width, self.depth)
-        m.submodules.ahead = ahead = _Store(self.channel, READ_AHEAD)
+        m.submodules.ahead = ahead = self.ahead
         wiring.connect(m, ahead.r, wiring.flipped(self.r))
 
         stored = Signal(range(self.depth + 1))

@@ -181,7 +181,7 @@ def _ports(channels: Mapping[str, str]) -> str:
 
 def _channel_row(c: Channel) -> tuple[Any, ...]:
     carries = f"{c.bits} bits" if c.rank is None else f"{c.lanes} x {c.bits} bits, rank {c.rank}"
-    return (c.name, carries, c.memory, c.depth, c.latency, c.depth * c.width)
+    return (c.name, carries, c.memory, c.depth, c.latency, c.depth * c.stored.width)
 
 
 def shorten(expr: sympy.Expr) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..emit.modules import kept_modules
 from ..hw import private
-from ..hw.accelerator import Accelerator
+from ..hw.accelerator import EPILOGUE, Accelerator, epilogue_name
 from ..hw.design.table import Design
 from ..hw.fifo import Fifo
 from ..hw.library import Library
@@ -105,7 +105,7 @@ def counted(design: Design, family: str) -> Counted:
     library = Library("part", device, kept_modules())
     top = private.module(System(design, part=library.instance), _TOP, device)
     parts = library.rtlil
-    for kind in {FIFO, *(unit.kind for unit in design.units)}:
+    for kind in {FIFO, EPILOGUE, *(unit.kind for unit in design.units)}:
         parts = parts.replace(f"\nmodule \\part_{kind}_", f"\n{_KEPT}module \\part_{kind}_")
     script = [f"read_rtlil <<rtlil\n{parts}\n{top}\nrtlil", *_PASSES, "write_json"]
     modules = json.loads(private.yosys().run(["-q", "-"], "\n".join(script)))["modules"]
@@ -116,7 +116,10 @@ def counted(design: Design, family: str) -> Counted:
         return inside.get(made.get(f"accelerator.{instance}", ""), Counter())
 
     return Counted(
-        {unit.name: found(verilog_name(unit.name)) for unit in design.units},
+        {
+            unit.name: found(verilog_name(unit.name)) + found(epilogue_name(unit))
+            for unit in design.units
+        },
         {channel.name: found(f"fifo_{channel.name}") for channel in design.channels},
         contents(modules[_TOP]),
     )

@@ -105,17 +105,82 @@ def twice(g: sg.Graph, x: Stream) -> Stream:
     [
         (lambda _, x: x, {"first": "last"}),
         (lambda _, x: x.map(sg.fn.square()), {"first": "last", "map_0": "last"}),
-        (tapped, {}),
+        (tapped, {"last": "first_fork"}),
         (twice, {"sum": "last"}),
         (lambda _, x: x.fifo(8), {}),
-        (lambda _, x: x.promote(0).flatten(0, 1), {}),
+        (lambda _, x: x.promote(0).flatten(0, 1), {"last": "flatten_0"}),
+        (lambda _, x: x.map(sg.fn.row_sum()), {"last": "map_0"}),
     ],
 )
 def test_what_is_fused(between: Any, fused: dict[str, str]) -> None:
     design = around(between)
     assert design.fused == fused
-    assert not design.fused.keys() & ({u.name for u in design.units} | design.channel.keys())
+    assert not design.fused.keys() & {u.name for u in design.units}
+    appended = {u.outputs[u.epilogue.port] for u in design.units if u.epilogue}
+    assert design.fused.keys() & design.channel.keys() == appended & {"last"}
     assert Design.from_json(design.to_json()) == design
+
+
+def routed(g: sg.Graph, x: Stream) -> Stream:
+    kept, x = sg.partition(x, g.input("to", sg.Selector(2), (TILES,)), rank=0)
+    g.output(kept, "kept")
+    return x
+
+
+MAKERS: dict[str, Callable[[sg.Graph, Stream], Stream]] = {
+    "matmul": lambda g, x: x.map(
+        sg.fn.matmul(), g.input("w", sg.Tile(COLUMNS, 3, sg.int8), (TILES,))
+    ),
+    "matvec": lambda g, x: x.flat_map(sg.fn.retile_streamify("row"), rank=0).map(
+        sg.fn.matmul(), g.input("w", sg.Tile(COLUMNS, 3, sg.int8), (TILES * ROWS,))
+    ),
+    "reduce_rows": lambda g, x: x.map(sg.fn.row_sum()),
+    "accumulate": lambda g, x: x.promote(0).accum(sg.fn.add(), rank=1),
+    "expand": lambda g, x: x.promote(0).expand(count=2),
+    "flatten": lambda g, x: x.promote(0).flatten(0, 1),
+    "pmu": lambda g, x: x.promote(0).bufferize(rank=1).streamify(x.promote(0)),
+    "partition": routed,
+    "mask": lambda g, x: x.map(sg.fn.mask_cols(-1), g.input("n", sg.address[1, 1], (TILES,))),
+}
+"""What writes the operand of a function, by the kind of its unit."""
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, 1])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_an_epilogue_is_exact(kind: str, columns: int) -> None:
+    """Behind a unit of any kind, with stalls, as a unit of its own would compute it."""
+    g = sg.Graph("epilogue")
+    x = g.input("x", sg.Tile(ROWS, columns, sg.int8), (TILES,))
+    if columns != COLUMNS and kind in ("matmul", "matvec"):
+        pytest.skip("it makes tiles of other columns")
+    made = MAKERS[kind](g, x)
+    assert isinstance(made.dtype, sg.Tile)
+    if made.dtype.element == sg.int8:
+        made = made.map(sg.fn.convert(sg.bf16), name="tail")
+    else:
+        made = made.map(sg.fn.requantize(3, 2, sg.int8), name="tail")
+    g.output(made.map(sg.fn.at_least(0)), "y")
+    inputs = complete(g, {}, seed=3)
+    stalls = Stalls(5, dict.fromkeys([*g.inputs, "y"], 0.3))
+    one = Experiment(g, inputs, lanes=LANES, stalls=stalls)
+    check(one.design, one.beats, {"y": one.reference.beats("y", LANES)}, stalls)
+    assert [unit.kind for unit in one.design.units if unit.epilogue] == [kind]
+    assert Design.from_json(one.design.to_json()) == one.design
+
+
+def test_columns_take_one_lane() -> None:
+    """Of a pipeline, of a state, and of the FIFOs."""
+    g = sg.Graph("columns")
+    x = g.input("x", sg.Tile(ROWS, 1, sg.int8), (TILES, 2))
+    y = x.map(sg.fn.square()).accum(sg.fn.add(), rank=1)
+    g.output(y.map(sg.fn.mul(), y), "y")
+    inputs = complete(g, {}, seed=1)
+    one = Experiment(g, inputs, lanes=4)
+    check(one.design, one.beats, {"y": one.reference.beats("y", 4)})
+    widths = {c.name: c.stored.lanes for c in one.design.channels}
+    assert set(widths.values()) == {1}
+    lanes = {u.params.beat_lanes(4) for u in one.design.units if u.kind in ("pcu", "accumulate")}
+    assert lanes == {1}
 
 
 def test_a_row_that_is_broadcast_is_computed_once_per_tile() -> None:

@@ -47,13 +47,13 @@ def test_rows_of_any_width_agree(tmp_path):
 def test_padding_that_is_used_is_found(tmp_path):
     """A port that passes a padded lane on as if it held a number."""
     leaky = experiment()
-    sink = next(unit for unit in leaky.design.units if unit.name == "rows3")
+    sink = next(unit for unit in leaky.design.units if unit.name == "rows5")
     channels = [
-        dataclasses.replace(c, tail=0) if c.name == sink.inputs["x"] else c
+        dataclasses.replace(c, tail=0, short=False) if c.name == sink.inputs["x"] else c
         for c in leaky.design.channels
     ]
     leaky = dataclasses.replace(
         leaky, built=dataclasses.replace(leaky.design, channels=tuple(channels))
     )
     verdict = leaky.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
-    assert "port rows3: beat 0 in cycle" in verdict.outcome.faults[0]
+    assert "port rows5: beat 1 in cycle" in verdict.outcome.faults[0]

@@ -98,7 +98,7 @@ def kinds():
         unit.kind: (
             unit.params,
             [
-                dataclasses.replace(table.channel[channel], name=port)
+                dataclasses.replace(table.seen_by(unit).channel[channel], name=port)
                 for port, channel in {**unit.inputs, **unit.outputs}.items()
             ],
             table.lanes,

@@ -101,3 +101,32 @@ def test_fills_and_empties_at_one_beat_per_cycle(depth):
     assert [room for room, _, _ in seen[:fill]] == [1] * depth + [0] * (fill - depth)
     heads = [value for _, _, value in seen[fill + idle :]]
     assert heads == [*range(1, depth + 1), *[None] * (drain - depth)]
+
+
+@pytest.mark.parametrize("depth", [2, 5, 66])
+def test_short_rows_leave_with_zeros_in_place_of_padding(depth):
+    channel = Channel("c", 4, 3, 2, depth=depth, tail=2, short=True)
+    fifo = Fifo(channel)
+    beats = [(k % 3, k % 4, 1 + 37 * k & 0xFFF) for k in range(2 * depth + 3)]
+    got = []
+
+    async def bench(ctx):
+        ctx.set(fifo.r.ready, 1)
+        left = [*beats]
+        while len(got) < len(beats):
+            ctx.set(fifo.w.valid, bool(left))
+            if left:
+                kind, stop, data = left[0]
+                ctx.set(fifo.w.payload, {"kind": kind, "stop": stop, "data": data})
+            if ctx.get(fifo.r.valid):
+                head = ctx.get(fifo.r.payload)
+                got.append((head.kind, head.stop, head.data))
+            if left and ctx.get(fifo.w.ready):
+                del left[0]
+            await ctx.tick()
+
+    simulator = Simulator(fifo)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run_until(1e-6 * 1000)
+    assert got == [(kind, stop, data & 0x3F) for kind, stop, data in beats]

@@ -62,7 +62,7 @@ class Schedule:
         self.beats = {e.name: span(e.extents, 0, len(e.extents)) for e in block.edges}
         self.cycles = max(self.beats[e.name] * self._turn(e) for e in block.edges)
         channels = {e.name: design.channel.get(e.name) for e in block.edges}
-        self.width = {name: c.width if c else 1 for name, c in channels.items()}
+        self.width = {name: c.stored.width if c else 1 for name, c in channels.items()}
         self.latency = {name: c.latency if c else 1 for name, c in channels.items()}
         self.fill = {n: self._fill(n) for n in block.order}
 

@@ -64,14 +64,16 @@ class Blocks:
     def fifo(self, channel: Channel) -> Iterator[Ram]:
         """The memory of a FIFO, where it is block RAM."""
         if channel.memory == BLOCKRAM:
-            yield Ram(channel.width, channel.depth)
+            yield Ram(channel.stored.width, channel.depth)
         elif not self.lut_ram and channel.depth - 1 > FEW:
-            yield Ram(channel.width, channel.depth - 1)
+            yield Ram(channel.stored.width, channel.depth - 1)
 
     def unit(self, unit: Unit, design: Design) -> Iterator[Ram]:
         """The memories inside of a unit, its queues included."""
         seen = design.seen_by(unit)
         yield from unit.params.rams(unit, seen)
+        if unit.epilogue is not None:
+            yield from unit.epilogue.params.rams(unit, seen)
         for channel in unit.params.queues(unit, seen):
             yield from self.fifo(channel)
 

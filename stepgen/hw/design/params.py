@@ -15,6 +15,7 @@ from ...ir.arguments import shown, take_fields
 from ...ir.defining import check_class, check_signature
 from ...ir.errors import StepError
 from ...ir.names import identifier
+from ...ir.records import record
 from ...ir.where import user_line
 from .pace import Extents, Part, copied
 from .ram import Ram
@@ -260,3 +261,8 @@ def params_class(kind: str) -> type[UnitParams]:
             f"there is no kind of unit {shown(kind)}, nearest are {near}; {registry.ONES_OWN}"
         )
     return UnitParams.kinds[kind]
+
+
+def params_from(kind: str, fields: Mapping[str, Any], what: str) -> UnitParams:
+    """Parameters from JSON values, which `what` describes for messages."""
+    return record(dict(fields), params_class(kind), what)

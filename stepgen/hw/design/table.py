@@ -23,7 +23,8 @@ from . import older
 from .bus import Bus as Bus
 from .bus import Region as Region
 from .bus import width_of as width_of
-from .params import UnitParams, params_class
+from .epilogue import Epilogue
+from .params import UnitParams, params_from
 
 FORMAT = 1
 """Version of the table's text form."""
@@ -32,6 +33,9 @@ ESTIMATE = "estimate"
 """Field beside those of a table for what its design takes, which reading passes over."""
 
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
+LEAST_DEPTH = 2
+"""Depth of a FIFO of two registers, of which one is at the head."""
+
 MOST_DEPTH = 1 << 20
 """Greatest depth of a FIFO in beats: more than the on-chip memory of any FPGA holds."""
 
@@ -81,6 +85,9 @@ class Channel:
         is no float.
     tail : int
         Lanes that the last beat of a row fills, the others are padding; 0 if it fills all.
+    short : bool
+        Whether that beat is the whole row. Then the FIFO does not store the padding, which leaves
+        it as zeros.
     """
 
     name: str
@@ -91,12 +98,14 @@ class Channel:
     delay: int = 0
     element: str = ""
     tail: int = 0
+    short: bool = False
 
     def __post_init__(self) -> None:
         take_fields(self)
-        if self.depth < 2:
+        if self.depth < LEAST_DEPTH:
             raise StepError(
-                f"channel {self.name}: a FIFO needs a depth of at least 2, not {self.depth}"
+                f"channel {self.name}: a FIFO needs a depth of at least {LEAST_DEPTH}, not "
+                f"{self.depth}"
             )
         if self.depth > MOST_DEPTH:
             raise StepError(
@@ -112,6 +121,8 @@ class Channel:
             raise StepError(
                 f"channel {self.name}: a row can't end at lane {self.tail} of {self.lanes}"
             )
+        if self.short and not self.tail:
+            raise StepError(f"channel {self.name}: rows that fill a beat are not short")
 
     @classmethod
     def from_record(cls, data: Any, what: str) -> Channel:
@@ -151,14 +162,22 @@ class Channel:
         return self.data_bits + (0 if self.rank is None else KIND_BITS + self.stop_bits)
 
     @property
+    def stored(self) -> Channel:
+        """What the FIFO stores: of short rows only the lanes that hold columns."""
+        if not self.short:
+            return self
+        return dataclasses.replace(self, lanes=self.tail, tail=0, short=False)
+
+    @property
     def memory_bits(self) -> int:
-        """Bits of memory of the FIFO; the beat at the head is in a separate register."""
+        """Bits of memory of the FIFO, without registers of the beat at the head."""
         return self.memory_bits_of(self.depth)
 
     def memory_bits_of(self, depth: int) -> int:
         """Bits of memory if the FIFO were so deep."""
         ahead = READ_AHEAD if memory_kind(depth) == BLOCKRAM else 0
-        return (depth + ahead - 1) * self.width
+        rows = depth - 1 if depth == LEAST_DEPTH else depth + ahead
+        return rows * self.stored.width
 
 
 K = TypeVar("K", bound=UnitParams)
@@ -178,6 +197,8 @@ class Unit:
         By port, the name of its channel; in the order of the ports.
     origin : str
         Name of the program's node that it implements; empty for units that nodes share.
+    epilogue : Epilogue, optional
+        A function of what leaves by one of its outputs.
 
     Raises
     ------
@@ -190,6 +211,7 @@ class Unit:
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     origin: str = ""
+    epilogue: Epilogue | None = None
 
     def __post_init__(self) -> None:
         for side in ("inputs", "outputs"):
@@ -216,7 +238,7 @@ class Unit:
 
     def to_record(self) -> dict[str, object]:
         """The row as JSON values."""
-        return {
+        row: dict[str, object] = {
             "name": self.name,
             "kind": self.kind,
             "params": dataclasses.asdict(self.params),
@@ -224,6 +246,7 @@ class Unit:
             "outputs": dict(self.outputs),
             "origin": self.origin,
         }
+        return row | ({"epilogue": self.epilogue.to_record()} if self.epilogue else {})
 
     @classmethod
     def from_record(cls, data: Any, what: str) -> Unit:
@@ -235,9 +258,11 @@ class Unit:
             If a field is missing, unknown or of another type, or there is no such kind.
         """
         row = record(older.unit(data), _Row, what)
-        kind = params_class(row.kind)
-        params = record(dict(row.params), kind, f"{what}: the params of the {row.kind} {row.name}")
-        return cls(row.name, params, row.inputs, row.outputs, row.origin)
+        of = f"{what}: the params of the {row.kind} {row.name}"
+        params = params_from(row.kind, row.params, of)
+        own = f"{what}: the epilogue of {row.name}"
+        epilogue = None if row.epilogue is None else Epilogue.from_record(row.epilogue, own)
+        return cls(row.name, params, row.inputs, row.outputs, row.origin, epilogue)
 
 
 @dataclass(frozen=True)
@@ -250,6 +275,7 @@ class _Row:
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     origin: str = ""
+    epilogue: Mapping[str, Any] | None = None
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -340,12 +366,17 @@ class Design:
         return self.lanes_of.get(unit, self.lanes)
 
     def seen_by(self, unit: Unit) -> Design:
-        """The table with the lanes of one unit."""
-        lanes = self.lanes_at(unit.name)
-        if lanes == self.lanes:
+        """The table with the lanes of one unit, and its output without an epilogue."""
+        lanes, epilogue = self.lanes_at(unit.name), unit.epilogue
+        if lanes == self.lanes and epilogue is None:
             return self
         seen = copy.copy(self)
         object.__setattr__(seen, "lanes", lanes)
+        if epilogue is not None:
+            name = unit.outputs[epilogue.port]
+            full = next(channel for channel in self.channels if channel.name == name)
+            before = epilogue.before(full, lanes)
+            object.__setattr__(seen, "channel", self.channel | {name: before})
         return seen
 
     def of_kind(self, kind: type[UnitParams]) -> Iterator[Unit]:

@@ -43,6 +43,9 @@ class Accumulate(UnitParams):
         Whether all tiles have that many rows.
     every : bool
         Whether the state is sent after each tile (Scan), else after each chunk (Accum).
+    columns : int
+        Of a tile, if they are fewer than the lanes of a beat; 0 otherwise. Lanes behind them have
+        no pipeline and no state.
     """
 
     operands: tuple[str, ...]
@@ -53,6 +56,7 @@ class Accumulate(UnitParams):
     rows: int
     fixed: bool
     every: bool
+    columns: int = 0
 
     kind: ClassVar = "accumulate"
     main: ClassVar = "update"
@@ -114,6 +118,8 @@ class Accumulate(UnitParams):
             return f"the level {self.level} of a chunk must be within 3..{rank or 0}"
         if self.slices < 1 or self.rows < 0:
             return f"tiles need slices and rows, not {self.slices} and {self.rows}"
+        if self.columns < 0 or (self.columns and self.slices > 1):
+            return f"rows of {self.slices} beats don't end behind {self.columns} columns"
         for port, value in zip(self.inputs, others, strict=True):
             element = design.channel[unit.inputs[port]].element
             if element not in ("", value.element.name):
@@ -126,18 +132,23 @@ class Accumulate(UnitParams):
         y = Format(design.lanes, state.element.bits, left, self.delay(design.lanes))
         return misfit(unit, design, **wanted, y=y)
 
+    def beat_lanes(self, lanes: int) -> int:
+        """Lanes of a beat that have a pipeline and a state."""
+        return min(lanes, self.columns or lanes)
+
     def delay(self, lanes: int) -> int:
         """Pipeline of ``y`` in cycles: to the state, or to the updated one."""
         return self.ahead + (self.pipeline.loop if self.every else 0)
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
         """The state, and the tables of constants of all lanes."""
-        state = Ram(design.lanes * self.pipeline.element.bits, self.depth)
-        return [state, *design.lanes * self.pipeline.tables]
+        lanes = self.beat_lanes(design.lanes)
+        state = Ram(lanes * self.pipeline.element.bits, self.depth)
+        return [state, *lanes * self.pipeline.tables]
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of all lanes."""
-        return design.lanes * self.pipeline.multipliers
+        return self.beat_lanes(design.lanes) * self.pipeline.multipliers
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """Two: one folds a chunk, the other sends the state once the chunk is complete."""
@@ -207,4 +218,5 @@ def of_function(
         rows=buffer_bound(f"the number of rows of {state}", [state.rows]),
         fixed=state.rows.static is not None,
         every=every,
+        columns=cols if cols < lanes else 0,
     )

@@ -61,9 +61,9 @@ class AccumulateCore(UnitCore):
     @property
     def _start(self):
         """The word of a state before the first update."""
-        return Const(self.params.start, self.params.pipeline.element.bits).replicate(
-            self.design.lanes
-        )
+        params = self.params
+        number = Const(params.start, params.pipeline.element.bits)
+        return number.replicate(params.beat_lanes(self.design.lanes))
 
     def _state(self, m, address):
         """The word of the state at an address.
@@ -79,8 +79,8 @@ class AccumulateCore(UnitCore):
         """
         params, pipeline = self.params, self.params.pipeline
         ahead, loop = params.ahead, pipeline.loop
-        bits = pipeline.element.bits
-        m.submodules.ram = ram = BlockRam(self.design.lanes * bits, params.depth)
+        width = params.beat_lanes(self.design.lanes) * pipeline.element.bits
+        m.submodules.ram = ram = BlockRam(width, params.depth)
 
         puts, places = [self._put], [self._index]
         for _ in range(ahead + loop):
@@ -91,7 +91,7 @@ class AccumulateCore(UnitCore):
             return puts[cycles] & (places[cycles] == address)
 
         wait = Cat(updated_ago(k) for k in range(params.least, loop)).any()
-        updated = Signal(self.design.lanes * bits)
+        updated = Signal(width)
         word = ram.r_data
         # An update can be read in the third cycle after it has left the pipeline.
         for age in reversed(range(stages.BLOCK_RAM + 1)):

@@ -48,6 +48,9 @@ class Pcu(UnitParams):
     single : bool
         Whether rows have no static number of columns, so that a beat of those that are not
         broadcast along them is one element.
+    columns : int
+        Of the result, if they are fewer than the lanes of a beat; 0 otherwise. Lanes behind them
+        have no pipeline.
     """
 
     operands: tuple[str, ...]
@@ -55,6 +58,7 @@ class Pcu(UnitParams):
     broadcast: tuple[Broadcast, ...] = ()
     slices: int = 1
     single: bool = False
+    columns: int = 0
 
     kind: ClassVar = "pcu"
     main: ClassVar = "compute"
@@ -81,8 +85,8 @@ class Pcu(UnitParams):
         return next(n for n, how in enumerate(self.broadcast) if how in leads)
 
     def beat_lanes(self, lanes: int) -> int:
-        """Lanes of a beat of the result."""
-        return 1 if self.single else lanes
+        """Lanes of a beat of the result that have a pipeline."""
+        return 1 if self.single else min(lanes, self.columns or lanes)
 
     def summary(self) -> dict[str, object]:
         return super().summary() | {"operations": formula(self.inputs, self.operations)}
@@ -115,11 +119,14 @@ class Pcu(UnitParams):
             return "rows of no static number of columns can't be broadcast"
         if self.slices < 1:
             return f"a row must have at least 1 beat, not {self.slices}"
+        if self.columns < 0 or (self.columns and (self.slices > 1 or self.single)):
+            return f"rows of {self.slices} beats don't end behind {self.columns} columns"
         pipeline = self.pipeline
         if wrong := pipeline.problem():
             return wrong
         rank = design.channel[unit.inputs[self.inputs[0]]].rank or 0
-        width, hows = self.beat_lanes(design.lanes), self.broadcast or [""] * len(self.operands)
+        width = 1 if self.single else design.lanes
+        hows = self.broadcast or [""] * len(self.operands)
         wanted = {
             port: Format(width if how == "" else design.lanes, value.element.bits, rank)
             for port, how, value in zip(self.inputs, hows, pipeline.values, strict=False)
@@ -194,8 +201,8 @@ def joined(outer: Pcu, at: int, inner: Pcu) -> Pcu | None:
     how: list[Broadcast] = [*(outer.broadcast or [""] * len(outer.operands))]
     how[at : at + 1] = inner.broadcast or [""] * len(inner.operands)
     if not any(how):
-        return Pcu(operands, tuple(operations), single=outer.single)
-    return Pcu(operands, tuple(operations), tuple(how), spread.slices, outer.single)
+        return Pcu(operands, tuple(operations), single=outer.single, columns=outer.columns)
+    return Pcu(operands, tuple(operations), tuple(how), spread.slices, outer.single, outer.columns)
 
 
 def of_function(
@@ -222,15 +229,17 @@ def of_function(
     if pipeline is None:
         return None
     broadcast, single = tuple(_broadcast(o, result) for o in operands), result.cols.static is None
+    columns = result.cols.static or 0
+    short = columns if columns < lanes else 0
     if not any(broadcast):
-        return Pcu(pipeline.inputs, pipeline.operations, single=single)
+        return Pcu(pipeline.inputs, pipeline.operations, single=single, columns=short)
     if single and ("rows" in broadcast or "" not in broadcast):
         raise StepError(
             f"circuits compute {result}, of dynamic columns, of tiles of its extents, of its rows "
             f"and one column, and of one element, not of {', '.join(map(str, operands))}"
         )
-    slices = -(-(result.cols.static or 1) // lanes)
-    return Pcu(pipeline.inputs, pipeline.operations, broadcast, slices, single)
+    slices = -(-max(columns, 1) // lanes)
+    return Pcu(pipeline.inputs, pipeline.operations, broadcast, slices, single, short)
 
 
 def _broadcast(operand: Tile, result: Tile) -> Broadcast:
