@@ -104,6 +104,19 @@ def test_routing_lengths_and_inputs(stepgen, here):
     assert stepgen("simulate p.py:layer --json").json["off_chip_bytes"]["moved"] == 32 + 3 * 4
 
 
+def test_routing_that_is_computed_is_timed(stepgen):
+    """The router's weights are drawn, and the depth that a deadlock names frees the run."""
+    line = "simulate moe_swiglu --set gate=top_k --json"
+    found = re.search(r"; a depth of (\d+) for each of ", stepgen(line).json["error"])
+    assert found
+    said = stepgen(f"{line} --change fifo_depth={found[1]}")
+    assert said.code == 0, said.err
+    assert said.json["off_chip_bytes"]["symbolic"] == said.json["off_chip_bytes"]["moved"]
+    chosen = said.json["choices"]["reassemble_0"]
+    assert len(chosen) == 2 * 64
+    assert set(chosen) == {0, 1, 2, 3}
+
+
 def test_a_policy_of_ones_own_has_no_formula(stepgen):
     said = stepgen("simulate swiglu --change policy.buffering=3")
     assert "bytes; there is no formula for the machine's accounting model" in said.out
