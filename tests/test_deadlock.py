@@ -14,6 +14,7 @@ from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import AMPLE, compare, contradicts, one_less, stuck, with_all
 from stepgen.fuzz.generators import meeting, waiting
 from stepgen.fuzz.generators.reconvergent import WIDTHS, Bounded, drawn
+from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.timing.deadlock import Deadlock, Waiting
@@ -49,7 +50,10 @@ def outcomes(seed: int, draws: int, kind: Kind = drawn) -> Counter[str]:
     program = kind(seed, 1 + seed % 4)
     found: Counter[str] = Counter()
     for n in range(draws):
-        program.redraw(draws * seed + n)
+        try:
+            program.redraw(draws * seed + n)
+        except StepError:  # inputs that would be too large
+            continue
         case = disturbed(case_of(program), n)
         if stopped(case) is None:
             found["ends"] += 1
