@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from stepgen.ir.errors import StepError
-from stepgen.study.point import Point, Trace, Transform
+from stepgen.study.attention import row
+from stepgen.study.evaluate import evaluate
+from stepgen.study.point import PUBLISHED, Point, Trace, Transform
 from stepgen.timing.tiles.machines import SDA
 from stepgen.timing.tiles.variants import variant
 
@@ -75,3 +79,19 @@ def test_a_variant_changes_the_named_fields_only():
 def test_what_a_machine_lacks_is_named(name, changes, sentence):
     with pytest.raises(StepError, match=sentence):
         variant(name, changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "cycles"),
+    [
+        ({}, 11_811),
+        ({"memory.interval": 1}, 11_790),
+        ({"memory.triangular": False}, 11_790),
+        ({"memory.latency": 19}, 11_931),
+    ],
+)
+def test_attention_of_equal_lengths_hardly_waits_for_channels(changes, cycles):
+    """The numbers in ``docs/machines.md``."""
+    trace = Trace("equal", "drawn", (1024,) * 16)
+    point = row(PUBLISHED, trace, "dynamic", {}).point
+    assert evaluate(replace(point, changes={**point.changes, **changes}))["cycles"] == cycles
