@@ -213,7 +213,7 @@ def test_rom(device, width, depth):
     rom = Rom(width, rows)
     spots = [0, depth - 1, *(int(s) for s in rng.integers(0, depth, 60))]
     latency = stages.rom(width * depth)
-    assert latency == (1 if width * depth <= 4096 else 2)
+    assert latency == (1 if width * depth <= 3072 else 2)
 
     async def bench(ctx):
         for t, spot in enumerate(spots):

@@ -60,7 +60,7 @@ def index_bits(count: int) -> int:
 
 def memory_kind(depth: int) -> str:
     """Kind of memory of a FIFO of `depth` beats."""
-    return REGISTERS if depth <= 4 else LUTRAM if depth <= 64 else BLOCKRAM
+    return REGISTERS if depth <= LEAST_DEPTH else LUTRAM if depth <= 64 else BLOCKRAM
 
 
 @dataclass(frozen=True)
