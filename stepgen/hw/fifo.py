@@ -19,8 +19,9 @@ class Fifo(wiring.Component):
 
     Beat i, taken in cycle w, is at the head from cycle ``w + latency`` on; a slot that is popped in
     cycle r is free from cycle ``r + 1`` on. ``w.ready`` and ``r.valid`` are registers, and
-    ``r.payload`` is one or a row of LUT RAM at a registered address. With a ``delay`` of p the payload arrives p cycles after the handshake: the slot is
-    reserved at the handshake (credit), so a pipeline in front of the FIFO never has to stall.
+    ``r.payload`` is one or a row of LUT RAM at a registered address. With a ``delay`` of p the
+    payload arrives p cycles after the handshake: the slot is reserved at the handshake (credit), so
+    a pipeline in front of the FIFO never has to stall.
     A channel without lanes gets the structure alone: the data of a value is zero. Of short rows
     only the lanes that hold columns are stored, and zeros leave in place of the padding.
 
