@@ -1,4 +1,4 @@
-# make demo | test | slow | fuzz | lint | compiled | bench | clean: each sets up its own virtual environment first.
+# make demo | talk | test | slow | fuzz | lint | compiled | bench | clean: each sets up its own virtual environment first.
 ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
 PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --durations 100 --durations-min 4
 
-.PHONY: demo test slow fuzz lint compiled bench clean
+.PHONY: demo talk test slow fuzz lint compiled bench clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: $(ROOT)pyproject.toml
@@ -22,6 +22,9 @@ $(VENV)/.synth: $(VENV)/.ready
 
 demo: $(VENV)/.ready
 	@cd $(ROOT) && $(BIN)/stepgen demo
+
+talk: $(VENV)/.ready
+	@cd $(ROOT) && $(BIN)/stepgen talk
 
 test: $(VENV)/.ready
 	cd $(ROOT) && $(PYTEST)

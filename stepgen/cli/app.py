@@ -34,6 +34,7 @@ from stepgen.cli import (
     show,
     simulate,
     synth,
+    talk,
     test,
     time,
     verilog,
@@ -51,7 +52,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 
 _COMMANDS = (
     *(show, metrics, run, time, report, compare, verilog, test, synth, build, deploy, board),
-    *(simulate, machine, figure, import_, quantize, fuzz, doctor, demo),
+    *(simulate, machine, figure, import_, quantize, talk, fuzz, doctor, demo),
 )
 
 

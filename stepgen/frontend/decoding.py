@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -93,10 +93,14 @@ class Programs:
     def keep(self, graph: Graph, result: executor.Result) -> dict[str, Array]:
         """Go on with the memory of a run of a program; give its outputs."""
         self.memory |= {name: result.tensors[name] for name in result.stored}
+        return self.values(graph, result.nested)
+
+    def values(self, graph: Graph, nested: Callable[[str], Any]) -> dict[str, Array]:
+        """The model's outputs as real numbers, of what a run of a program gives by stream."""
         found = {}
         for name, stream in zip(self.model.outputs, graph.outputs, strict=True):
             value = self.model.types[name]
-            made = np.array(result.nested(stream), np.float64)
+            made = np.array(nested(stream), np.float64)
             found[name] = value.real(made.reshape(-1, *value.shape[1:]))
         return found
 
@@ -180,9 +184,34 @@ class Decoder(Programs):
         StepError
             If they do not fit, an id is past its table, or the caches are full.
         """
+        return {**self.memory, **self.streams(given)}
+
+    def streams(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Contents of the input streams alone, for a machine that keeps the tensors.
+
+        Parameters and errors as of `inputs`.
+        """
         several = any(len(np.asarray(array)) > 1 for array in given.values())
-        sizes = self.chunks if several else self.sizes
-        return {**self.memory, **fed(self.model, given, sizes, self.rows)}
+        return fed(self.model, given, self.chunks if several else self.sizes, self.rows)
+
+    def took(self, outputs: Mapping[str, Any], tokens: int = 1) -> dict[str, Array]:
+        """Go on behind a run of so many tokens on a machine that keeps the tensors.
+
+        Parameters
+        ----------
+        outputs : mapping
+            Nested lists of tiles by the names of output streams.
+        tokens : int
+
+        Returns
+        -------
+        dict of str to array
+            The model's outputs for these tokens.
+        """
+        self.rows += tokens
+        found = self.values(self.program(tokens), outputs.__getitem__)
+        self.outputs = {name: array[:tokens] for name, array in found.items()}
+        return self.outputs
 
     def after(self, result: executor.Result, tokens: int = 1) -> dict[str, Array]:
         """Go on with the memory of a run of so many tokens; give the model's outputs for them."""

@@ -42,13 +42,15 @@ def dumps(model: Model) -> str:
     ----------
     model : Model
     """
-    told = {
+    told: dict[str, Any] = {
         "name": model.name,
         "tokens": list(model.tokens),
         "inputs": {name: _value(value) for name, value in model.inputs.items()},
         "outputs": list(model.outputs),
         "ops": [_op(op) for op in model.ops],
     }
+    if model.characters:
+        told["characters"] = model.characters
     return json.dumps(stamped(FORMAT, told), indent=1)
 
 
@@ -126,6 +128,9 @@ def _texts(values: list[Any], what: str) -> tuple[str, ...]:
 
 
 def _model(told: dict[str, Any], weights: Mapping[str, Weight], place: str) -> Model:
+    characters = told.pop("characters", "")
+    if not isinstance(characters, str):
+        raise StepError(f"{place}: characters must be a text, not {shown(characters)}")
     name, tokens, inputs, outputs, ops = _take(
         told, place, name=str, tokens=list, inputs=dict, outputs=list, ops=list
     )
@@ -139,6 +144,7 @@ def _model(told: dict[str, Any], weights: Mapping[str, Weight], place: str) -> M
         _texts(outputs, f"{place}: outputs"),
         tuple(_read_op(entry, f"operation {i} of {place}") for i, entry in enumerate(ops)),
         weights,
+        characters,
     )
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..ir import registry
 from ..ir.arguments import checked, shown
 from ..ir.errors import StepError
+from ..ir.records import parsed
 from .checkpoint import Checkpoint, Config, Source, config_of
 from .drawn import Drawn
 from .families.family import Family
 from .model import Model
+
+CHARACTERS = "characters.json"
+"""A file beside a config: the characters that ids stand for."""
 
 IGNORED = (".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq")
 """Endings of weights that say what is known: masks, and frequencies that follow from the config."""
@@ -33,7 +38,8 @@ def from_checkpoint(folder: str | Path) -> Model:
     """A model from a folder with config.json and files of safetensors.
 
     Nothing in the folder is executed. Weights keep their numbers and their element types; those of
-    f16 become f32.
+    f16 become f32. Where there is a ``characters.json``, a list of the characters that ids stand
+    for, the model takes texts.
 
     Parameters
     ----------
@@ -48,7 +54,21 @@ def from_checkpoint(folder: str | Path) -> Model:
     checkpoint = Checkpoint(Path(folder))
     model = family_of(checkpoint)
     checkpoint.check_used(*IGNORED)
-    return model
+    return replace(model, characters=_characters(Path(folder)))
+
+
+def _characters(folder: Path) -> str:
+    """Those that ids stand for, or none."""
+    path = folder / CHARACTERS
+    if not path.exists():
+        return ""
+    try:
+        found = parsed(path.read_text(encoding="utf-8"), f"{path} is no JSON")
+    except (OSError, ValueError) as error:
+        raise StepError(f"{path} can't be read: {error}") from None
+    if not isinstance(found, list) or not all(isinstance(c, str) and len(c) == 1 for c in found):
+        raise StepError(f"{path} must be a list of characters, one for each id from 0 on")
+    return "".join(found)
 
 
 @checked

@@ -103,6 +103,8 @@ class Model:
     ops : tuple of Op
         Each behind what it reads.
     weights : dict of str to Weight
+    characters : str
+        That ids stand for, in order; empty where they stand for something else.
 
     Raises
     ------
@@ -116,6 +118,7 @@ class Model:
     outputs: tuple[str, ...]
     ops: tuple[Op, ...]
     weights: Mapping[str, Weight]
+    characters: str = ""
 
     dim = TOKENS
 
@@ -126,6 +129,9 @@ class Model:
                 f"{self.name}: {TOKENS} must run from at least 1 to a larger number, "
                 f"not from {least} to {most}"
             )
+        if len({*self.characters}) < len(self.characters):
+            twice = next(c for c in self.characters if self.characters.count(c) > 1)
+            raise StepError(f"{self.name}: two ids stand for the character {shown(twice)}")
         outer = {*self.inputs, *(op.name for op in self.ops)}
         self._checked  # noqa: B018
         for name in self.outputs:

@@ -74,6 +74,18 @@ def test_the_program_of_a_model_is_shown(stepgen, here, llama) -> None:
     assert "random_offchip_load" in shown.out
 
 
+def test_characters_beside_a_checkpoint(stepgen, here, llama) -> None:
+    characters = Path("llama/characters.json")
+    characters.write_text('["a", "b", "\\n"]')
+    assert stepgen("import llama -o m.stepgen").code == 0
+    assert load("m.stepgen").characters == "ab\n"
+    for text in ('["a", "bc"]', '{"a": 0}', "["):
+        characters.write_text(text)
+        said = stepgen("import llama -o m.stepgen")
+        assert said.code == 2
+        assert "llama/characters.json" in said.err
+
+
 def test_a_model_that_a_function_builds(stepgen, here) -> None:
     assert stepgen("import p.py:mlp --set width=6 -o m.stepgen").code == 0
     np.savez("x.npz", x=np.ones((2, 6)))

@@ -48,6 +48,7 @@ BASE = {
     "figure": ["8"],
     "import": ["p.py:mlp"],
     "quantize": ["config.json", "--calibrate", "ids.npy"],
+    "talk": ["--machine", "golden", "--tokens", "1"],
     "fuzz": ["--no-rtl", "--cases", "1"],
     "demo": ["--set", "tokens=4"],
     "doctor": [],

@@ -1,0 +1,209 @@
+"""``stepgen talk``: text from a model, character by character."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stepgen.cli.groups import grouped
+from stepgen.cli.options import json_option
+from stepgen.cli.outputs import NAME
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from stepgen.frontend.decoding import Decoder
+    from stepgen.frontend.model import Model
+
+    Logits = Callable[[int], npt.NDArray[np.generic]]
+    """Makes the next token's logits of a token."""
+
+BOARD = "virtual:ulx3s-85f-sdram"
+
+
+@dataclass
+class Told:
+    """What is known of the runs so far.
+
+    Attributes
+    ----------
+    cycles, predicted : list of int
+        By token, on a board.
+    hz : float or None
+        Clock of the board.
+    """
+
+    cycles: list[int] = field(default_factory=list)
+    predicted: list[int] = field(default_factory=list)
+    hz: float | None = None
+
+
+@grouped
+@click.argument("model", type=NAME, required=False)
+@click.option("--prompt", default="The ", show_default=True, help="The text that goes on.")
+@click.option(
+    "--tokens",
+    type=click.IntRange(1),
+    default=24,
+    show_default=True,
+    help="Characters to write.",
+)
+@click.option(
+    "--machine",
+    type=click.Choice(["board", "reference", "golden"]),
+    default="board",
+    show_default=True,
+    help="What computes: a board, the reference of the program, or the operations of the model.",
+)
+@click.option(
+    "--board",
+    type=NAME,
+    metavar="BOARD",
+    help=f"A board that stepgen board lists, or virtual: and its name.  [default: {BOARD}]",
+)
+@click.option("--lanes", type=click.IntRange(1), default=4, show_default=True)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    help="0 takes the likeliest character; the larger, the more others.",
+)
+@click.option("--top-k", type=click.IntRange(1), help="Draw among so many of the likeliest.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of drawing.")
+@json_option
+def command(
+    *,
+    model: str | None,
+    prompt: str,
+    tokens: int,
+    machine: str,
+    board: str | None,
+    lanes: int,
+    temperature: float,
+    top_k: int | None,
+    seed: int,
+    json: bool,
+) -> None:
+    """Write text with a model, character by character.
+
+    MODEL is a .stepgen file whose ids stand for characters; by default the mixture of experts of
+    integers that comes with stepgen. Its circuit is simulated on a virtual board: weights are
+    written once, experts are chosen on chip, and the cycles of each character are those predicted.
+    """
+    import os
+
+    from stepgen.frontend import files
+    from stepgen.frontend.state import check_room
+    from stepgen.frontend.text import Sampler, ids_of
+    from stepgen.ir.errors import StepError
+    from stepgen.report import console
+    from stepgen.tools.shipped import shipped
+
+    if board is not None and machine != "board":
+        raise StepError(f"--board can't be given: --machine {machine} computes on the host")
+    path = os.fspath(shipped("examples") / "talk" / "talk.stepgen") if model is None else model
+    loaded = files.load(path)
+    ids, sampler = [int(n) for n in ids_of(loaded, prompt)], Sampler(temperature, top_k, seed)
+    most = loaded.tokens[1]
+    check_room(most, 0, len(ids) + tokens, loaded.name)
+    told = Told()
+    machines = {"golden": _golden, "reference": _reference, "board": _board}
+    with machines[machine](loaded, lanes, board or BOARD, told, json=json) as logits:
+        text = _text(loaded, ids, tokens, logits, sampler, shown=not json)
+    if json:
+        console.show_json(
+            {
+                "text": text,
+                "machine": machine,
+                "cycles": told.cycles,
+                "predicted": told.predicted,
+                "hz": told.hz,
+            }
+        )
+        return
+    console.show(*_summary(loaded, path, told))
+
+
+def _text(
+    model: Model, ids: list[int], tokens: int, logits: Logits, sampler: Any, *, shown: bool
+) -> str:
+    """The prompt and what follows, printed as it comes."""
+    made = list(ids)
+    if shown:
+        print("".join(model.characters[n] for n in ids), end="", flush=True)
+    for place in range(len(ids) + tokens - 1):
+        found = logits(made[place])
+        if place + 1 < len(ids):
+            continue
+        # A model may have more ids than characters.
+        made.append(sampler.choose(found[: len(model.characters)]))
+        if shown:
+            print(model.characters[made[-1]], end="", flush=True)
+    if shown:
+        print("\n")
+    return "".join(model.characters[n] for n in made)
+
+
+@contextmanager
+def _golden(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> Iterator[Logits]:
+    from stepgen.frontend.state import State
+
+    state = State(model.tokens[1])
+    yield lambda token: model.run({"ids": [token]}, state=state)[model.outputs[0]][-1]
+
+
+@contextmanager
+def _reference(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> Iterator[Logits]:
+    made = _decoder(model, lanes)
+    yield lambda token: made.run({"ids": [token]})[model.outputs[0]][-1]
+
+
+@contextmanager
+def _board(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> Iterator[Logits]:
+    from stepgen.board.device import Device
+    from stepgen.tools import waiting
+
+    made = _decoder(model, lanes)
+    with waiting.progress(quiet=json) as progress:
+        device = Device(board, made.graph, lanes=lanes, counters=False, progress=progress)
+    with device:
+        with waiting.progress(quiet=json) as progress:
+            device.write(made.memory, progress=progress)
+        told.hz = device.board.hz
+
+        def logits(token: int) -> Any:
+            outputs = device.step(made.streams({"ids": [token]}), check="all")
+            assert device.last.predicted is not None  # checked, as is each step
+            told.cycles.append(device.last.cycles)
+            told.predicted.append(device.last.predicted)
+            return made.took(outputs)[model.outputs[0]][-1]
+
+        yield logits
+
+
+def _decoder(model: Model, lanes: int) -> Decoder:
+    from stepgen.frontend.decoding import Decoder
+
+    return Decoder(model, cache=model.tokens[1], lanes=lanes)
+
+
+def _summary(model: Model, path: str, told: Told) -> Iterator[str]:
+    """What it took."""
+    yield f"{model.name}, {model.parameters:,} parameters of integers in {path}"
+    if not told.cycles:
+        return
+    least, most = min(told.cycles), max(told.cycles)
+    met = sum(a == b for a, b in zip(told.cycles, told.predicted, strict=True))
+    yield (
+        f"{len(told.cycles)} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
+        f"all logits equal the reference"
+    )
+    if told.hz:
+        rate = told.hz * len(told.cycles) / sum(told.cycles)
+        yield f"at {told.hz / 1e6:g} MHz, the board's clock: {rate:,.0f} tokens a second"

@@ -1,0 +1,88 @@
+"""``stepgen talk``: the same text, whatever computes it."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.frontend import files
+from stepgen.frontend.builder import Builder
+from stepgen.frontend.text import Sampler, ids_of
+from stepgen.tools.shipped import shipped
+
+SHIPPED = shipped("examples") / "talk" / "talk.stepgen"
+SOME = "--tokens 3 --temperature 0.7 --top-k 5 --seed 4 --json"
+
+
+def test_golden_model_and_reference_write_the_same(stepgen, here) -> None:
+    texts = [stepgen(f"talk --machine {m} {SOME}").json["text"] for m in ("golden", "reference")]
+    assert texts[0] == texts[1]
+    assert texts[0].startswith("The ")
+    assert len(texts[0]) == 7
+    shown = stepgen("talk --machine golden --tokens 3").out
+    assert shown.splitlines()[0].startswith("The ")
+
+
+@pytest.mark.slow
+def test_a_board_writes_the_same_as_predicted(stepgen, here) -> None:
+    tokens = "--tokens 12 --json"
+    told = stepgen(f"talk {tokens}").json
+    assert told["text"] == stepgen(f"talk --machine golden {tokens}").json["text"]
+    assert len(told["cycles"]) == len("The ") + 11
+    assert told["cycles"] == told["predicted"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--prompt é", "has no id for 'é', character 0 of the text; it has 94 characters"),
+        ("--tokens 300", "its caches hold 256 tokens, 0 are there and 304 more do not fit"),
+        ("--board virtual:ulx3s-85f", "--board can't be given: --machine golden computes on the"),
+        ("--temperature nan", "temperature"),
+        ("--top-k 0", "--top-k"),
+    ],
+)
+def test_bad_input_is_one_sentence(stepgen, here, words, sentence) -> None:
+    said = stepgen(f"talk --machine golden {words}")
+    assert said.code == 2
+    assert sentence in said.err
+
+
+def test_ids_that_are_no_characters(stepgen, here) -> None:
+    b = Builder("plain", tokens=(1, 8))
+    files.save(b.model(b.embedding(b.ids(), np.ones((4, 4), np.float32))), "plain.stepgen")
+    said = stepgen("talk plain.stepgen --machine golden")
+    assert said.code == 2
+    assert "ids of plain do not stand for characters" in said.err
+
+
+def test_characters_are_in_the_file(stepgen, here) -> None:
+    source = sg.frontend.load(SHIPPED)
+    assert len(source.characters) == 94
+    assert source == files.loads(files.dumps(source), source.weights)
+    shutil.copy(SHIPPED, "again.stepgen")
+    assert stepgen(f"talk again.stepgen --machine golden {SOME}").code == 0
+    text = files.dumps(source).replace('"characters": "', '"characters": "aa')
+    with pytest.raises(sg.StepError, match="two ids stand for the character 'a'"):
+        files.loads(text, source.weights)
+
+
+def test_the_next_id_is_drawn_by_its_logits() -> None:
+    logits = np.log([0.1, 0.2, 0.3, 0.4])
+    assert Sampler().choose(logits) == 3
+    drawn = [Sampler(1.0, seed=n).choose(logits) for n in range(400)]
+    shares = np.bincount(drawn, minlength=4) / len(drawn)
+    assert np.abs(shares - [0.1, 0.2, 0.3, 0.4]).max() < 0.07
+    assert {Sampler(1.0, 2, seed=n).choose(logits) for n in range(40)} == {2, 3}
+    cold = [Sampler(0.01, seed=n).choose(logits) for n in range(20)]
+    assert set(cold) == {3}
+
+
+def test_a_text_has_characters() -> None:
+    model = sg.frontend.load(SHIPPED)
+    assert "".join(model.characters[n] for n in ids_of(model, "The text")) == "The text"
+    with pytest.raises(sg.StepError, match="a text needs at least one character"):
+        ids_of(model, "")
