@@ -42,7 +42,7 @@ def command(
         )
     compared = comparison(first, second, other.names(program, against))
     if json:
-        console.show_json(compared)
+        console.show_json(compared | {"outdated": first.outdated or second.outdated})
     else:
         for side in (first, second):
             if side.problem:

@@ -86,9 +86,9 @@ def ran(
 
     progress("loading", 0.0)
     loaded = program.load()
-    program.tell_outdated(loaded, json=json)
+    outdated = program.tell_outdated(loaded, json=json)
     experiment = when.experiment(loaded, hardware, seed=program.seed)
-    found = Ran(loaded, experiment, problem=experiment.unpredicted)
+    found = Ran(loaded, experiment, problem=experiment.unpredicted, outdated=outdated)
     if not found.problem:
         progress("predicting", 0.1)
         found = _timed(found, program)

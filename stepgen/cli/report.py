@@ -72,6 +72,7 @@ def command(
     if json:
         cycles = run.prediction.cycles if run.prediction else None
         said = {"cycles": cycles, "problem": run.problem, "files": {"report": output}}
+        said |= {"outdated": run.outdated}
         console.show_json(said if compared is None else said | {"compared": compared})
     else:
         if run.problem:

@@ -29,6 +29,8 @@ class Ran:
         Whether it stopped with a deadlock or an error.
     takes : Estimate, optional
         What the circuit takes of an FPGA.
+    outdated : str, optional
+        Why a folder's circuit is not that of now.
     """
 
     program: Program
@@ -38,6 +40,7 @@ class Ran:
     deadlock: Deadlock | None = None
     stopped: bool = False
     takes: Estimate | None = None
+    outdated: str | None = None
 
     @property
     def ended(self) -> Prediction | None:

@@ -210,6 +210,8 @@ OUTDATED = {
     "metrics": "{}",
     "run": "{}",
     "time": "{}",
+    "report": "{} -o r.html --no-luts",
+    "compare": "{0} {0}",
     "test": "{} --driver cpp -o t",
     "deploy": "{} --board virtual:ulx3s-85f",
     "synth": "{} --board ulx3s-85f",

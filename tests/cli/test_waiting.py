@@ -10,6 +10,8 @@ from stepgen.tools import waiting
 
 RUNS = {
     "time": "time p.py:layer",
+    "report": "report p.py:layer -o r.html --no-luts",
+    "compare": "compare p.py:layer p.py:layer --no-luts",
     "test": "test p.py:layer",
     "verilog": "verilog p.py:layer --bench",
     "demo": "demo --set tokens=4 --set experts=2",
