@@ -134,7 +134,8 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "depth": 2,
         "delay": 0,
         "element": "int8",
-        "tail": 0,
+        "tail": 3,
+        "short": True,
     },
     SdramTiming: lambda w: {
         "data_bits": 16,

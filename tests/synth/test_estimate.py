@@ -59,12 +59,17 @@ def test_units_take_what_was_measured(chosen, tmp_path):
 
 def test_multipliers_and_block_ram_are_counted_exactly():
     designs = {one: estimate(design_of(*one)) for one in CHECKED}
+    seen = 0
     for (program, lanes, kind, name), row in told().items():
         if (program, lanes) in designs:
             found = designs[program, lanes]
-            takes = (found.channels if kind == FIFO else found.units)[name]
+            takes = (found.channels if kind == FIFO else found.units).get(name)
+            if takes is None:  # since then it has become the epilogue of another
+                continue
+            seen += 1
             for what in ("multiplier", "block_ram"):
                 assert takes[what] == row[what], (program, name, what)
+    assert seen > 100
 
 
 def test_the_parts_of_an_estimate_add_up():

@@ -57,6 +57,16 @@ class Epilogue:
         params = params_from(row.kind, row.params, f"the params of {what}")
         return cls(row.port, row.element, row.bits, params)
 
+    def problem(self, channel: Channel, lanes: int) -> str | None:
+        """What is wrong with it in front of a channel, or None."""
+        taken = self.params.applied(self.element, self.bits)
+        if isinstance(taken, str):
+            return taken
+        if channel.rank is None or channel.bits != taken:
+            return f"makes numbers of {taken} bits, not what {channel.name} carries"
+        late = self.delay(lanes)
+        return f"takes {late} cycles, not {channel.delay}" if channel.delay < late else None
+
     def delay(self, lanes: int) -> int:
         """Cycles from the unit's payload to that of the channel."""
         return REGISTERED + self.params.delay(lanes)

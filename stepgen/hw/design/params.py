@@ -135,6 +135,18 @@ class UnitParams(ABC):
         streams = ", ".join(unit.inputs.values())
         return {UNTOLD: f"{unit.name} meets what the types of its inputs exclude, of {streams}"}
 
+    def applied(self, element: str, bits: int) -> int | str:
+        """Bits of the results of an element-wise function of one operand, or why it is none.
+
+        Parameters
+        ----------
+        element : str
+            Element type of the operand.
+        bits : int
+            Bits of the operand.
+        """
+        return f"is a {self.kind}, and only functions of single numbers can be one"
+
     def beat_lanes(self, lanes: int) -> int:
         """Lanes of the beats that its pipelines take."""
         return lanes

@@ -329,8 +329,17 @@ class Design:
                     f"does not fit into addresses of {self.bus.address_bits} bits"
                 )
         for unit in self.units:
+            if unit.epilogue and (problem := self._misplaced(unit, unit.epilogue)):
+                raise self._wrong(f"{unit.kind} {unit.name}: its epilogue {problem}")
             if problem := unit.params.problem(unit, self.seen_by(unit)):
                 raise self._wrong(f"{unit.kind} {unit.name}: {problem}")
+
+    def _misplaced(self, unit: Unit, epilogue: Epilogue) -> str | None:
+        """Why an epilogue can't be behind a unit, or None."""
+        if epilogue.port not in unit.outputs:
+            return f"is behind {epilogue.port}, which is no output"
+        channel = self.channel[unit.outputs[epilogue.port]]
+        return epilogue.problem(channel, self.lanes_at(unit.name))
 
     def _wrong(self, problem: str) -> DesignError:
         return DesignError(f"design {self.name}: {problem}")

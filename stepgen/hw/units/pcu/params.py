@@ -84,6 +84,17 @@ class Pcu(UnitParams):
         leads = ("",) if self.single else ("", "cols")
         return next(n for n, how in enumerate(self.broadcast) if how in leads)
 
+    def applied(self, element: str, bits: int) -> int | str:
+        pipeline = self.pipeline
+        if len(self.operands) != 1 or any(self.broadcast):
+            return f"has {len(self.operands)} operands, not one that is like its result"
+        if wrong := pipeline.problem():
+            return f"can't be computed: {wrong}"
+        operand = pipeline.values[0].element
+        if (element, bits) != (operand.name, operand.bits):
+            return f"takes {operand} of {operand.bits} bits, not {element} of {bits}"
+        return pipeline.element.bits
+
     def beat_lanes(self, lanes: int) -> int:
         """Lanes of a beat of the result that have a pipeline."""
         return 1 if self.single else min(lanes, self.columns or lanes)
