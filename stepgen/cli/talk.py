@@ -206,4 +206,7 @@ def _summary(model: Model, path: str, told: Told) -> Iterator[str]:
     )
     if told.hz:
         rate = told.hz * len(told.cycles) / sum(told.cycles)
-        yield f"at {told.hz / 1e6:g} MHz, the board's clock: {rate:,.0f} tokens a second"
+        yield (
+            f"at {told.hz / 1e6:g} MHz, the board's clock, {rate:,.0f} tokens a second; "
+            f"stepgen synth says whether a design meets it"
+        )
