@@ -27,8 +27,8 @@ BOARD = "virtual:ulx3s-85f-sdram"
 
 
 @dataclass
-class Told:
-    """What is known of the runs so far.
+class Runs:
+    """The runs of a text so far.
 
     Attributes
     ----------
@@ -112,22 +112,22 @@ def command(
     ids, sampler = [int(n) for n in ids_of(loaded, prompt)], Sampler(temperature, top_k, seed)
     most = loaded.tokens[1]
     check_room(most, 0, len(ids) + tokens, loaded.name)
-    told = Told()
+    runs = Runs()
     machines = {"golden": _golden, "reference": _reference, "board": _board}
-    with machines[machine](loaded, lanes, board or BOARD, told, json=json) as logits:
+    with machines[machine](loaded, lanes, board or BOARD, runs, json=json) as logits:
         text = _text(loaded, ids, tokens, logits, sampler, shown=not json)
     if json:
         console.show_json(
             {
                 "text": text,
                 "machine": machine,
-                "cycles": told.cycles,
-                "predicted": told.predicted,
-                "hz": told.hz,
+                "cycles": runs.cycles,
+                "predicted": runs.predicted,
+                "hz": runs.hz,
             }
         )
         return
-    console.show(*_summary(loaded, path, told))
+    console.show(*_summary(loaded, path, runs))
 
 
 def _text(
@@ -151,7 +151,7 @@ def _text(
 
 
 @contextmanager
-def _golden(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> Iterator[Logits]:
+def _golden(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     from stepgen.frontend.state import State
 
     state = State(model.tokens[1])
@@ -159,13 +159,13 @@ def _golden(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> 
 
 
 @contextmanager
-def _reference(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> Iterator[Logits]:
+def _reference(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     made = _decoder(model, lanes)
     yield lambda token: made.run({"ids": [token]})[model.outputs[0]][-1]
 
 
 @contextmanager
-def _board(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> Iterator[Logits]:
+def _board(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     from stepgen.board.device import Device
     from stepgen.tools import waiting
 
@@ -175,13 +175,13 @@ def _board(model: Model, lanes: int, board: str, told: Told, *, json: bool) -> I
     with device:
         with waiting.progress(quiet=json) as progress:
             device.write(made.memory, progress=progress)
-        told.hz = device.board.hz
+        runs.hz = device.board.hz
 
         def logits(token: int) -> Any:
             outputs = device.step(made.streams({"ids": [token]}), check="all")
             assert device.last.predicted is not None  # checked, as is each step
-            told.cycles.append(device.last.cycles)
-            told.predicted.append(device.last.predicted)
+            runs.cycles.append(device.last.cycles)
+            runs.predicted.append(device.last.predicted)
             return made.took(outputs)[model.outputs[0]][-1]
 
         yield logits
@@ -193,20 +193,20 @@ def _decoder(model: Model, lanes: int) -> Decoder:
     return Decoder(model, cache=model.tokens[1], lanes=lanes)
 
 
-def _summary(model: Model, path: str, told: Told) -> Iterator[str]:
+def _summary(model: Model, path: str, runs: Runs) -> Iterator[str]:
     """What it took."""
     yield f"{model.name}, {model.parameters:,} parameters of integers in {path}"
-    if not told.cycles:
+    if not runs.cycles:
         return
-    least, most = min(told.cycles), max(told.cycles)
-    met = sum(a == b for a, b in zip(told.cycles, told.predicted, strict=True))
+    least, most = min(runs.cycles), max(runs.cycles)
+    met = sum(a == b for a, b in zip(runs.cycles, runs.predicted, strict=True))
     yield (
-        f"{len(told.cycles)} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
+        f"{len(runs.cycles)} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
         f"all logits equal the reference"
     )
-    if told.hz:
-        rate = told.hz * len(told.cycles) / sum(told.cycles)
+    if runs.hz:
+        rate = runs.hz * len(runs.cycles) / sum(runs.cycles)
         yield (
-            f"at {told.hz / 1e6:g} MHz, the board's clock, {rate:,.0f} tokens a second; "
+            f"at {runs.hz / 1e6:g} MHz, the board's clock, {rate:,.0f} tokens a second; "
             f"stepgen synth says whether a design meets it"
         )

@@ -29,10 +29,10 @@ def test_golden_model_and_reference_write_the_same(stepgen, here) -> None:
 @pytest.mark.slow
 def test_a_board_writes_the_same_as_predicted(stepgen, here) -> None:
     tokens = "--tokens 12 --json"
-    told = stepgen(f"talk {tokens}").json
-    assert told["text"] == stepgen(f"talk --machine golden {tokens}").json["text"]
-    assert len(told["cycles"]) == len("The ") + 11
-    assert told["cycles"] == told["predicted"]
+    made = stepgen(f"talk {tokens}").json
+    assert made["text"] == stepgen(f"talk --machine golden {tokens}").json["text"]
+    assert len(made["cycles"]) == len("The ") + 11
+    assert made["cycles"] == made["predicted"]
 
 
 @pytest.mark.parametrize(
