@@ -42,7 +42,7 @@ def dumps(model: Model) -> str:
     ----------
     model : Model
     """
-    told: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "name": model.name,
         "tokens": list(model.tokens),
         "inputs": {name: _value(value) for name, value in model.inputs.items()},
@@ -50,8 +50,8 @@ def dumps(model: Model) -> str:
         "ops": [_op(op) for op in model.ops],
     }
     if model.characters:
-        told["characters"] = model.characters
-    return json.dumps(stamped(FORMAT, told), indent=1)
+        entries["characters"] = model.characters
+    return json.dumps(stamped(FORMAT, entries), indent=1)
 
 
 def _value(value: Value) -> dict[str, Any]:
@@ -96,9 +96,9 @@ def loads(text: str, weights: Mapping[str, Weight], place: str = "the text") -> 
         If the text has not the format of `dumps` or a newer one, or the model is not possible.
     """
     data = parsed(text, f"{place} is no model", infinite=True)
-    with unstamped(data, FORMAT, place, stamp=True) as told:
+    with unstamped(data, FORMAT, place, stamp=True) as entries:
         try:
-            return placed(place, lambda: _model(told, weights, place))
+            return placed(place, lambda: _model(entries, weights, place))
         except StepError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -127,12 +127,12 @@ def _texts(values: list[Any], what: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _model(told: dict[str, Any], weights: Mapping[str, Weight], place: str) -> Model:
-    characters = told.pop("characters", "")
+def _model(entries: dict[str, Any], weights: Mapping[str, Weight], place: str) -> Model:
+    characters = entries.pop("characters", "")
     if not isinstance(characters, str):
         raise StepError(f"{place}: characters must be a text, not {shown(characters)}")
     name, tokens, inputs, outputs, ops = _take(
-        told, place, name=str, tokens=list, inputs=dict, outputs=list, ops=list
+        entries, place, name=str, tokens=list, inputs=dict, outputs=list, ops=list
     )
     if len(tokens) != 2 or any(type(n) is not int for n in tokens):
         raise StepError(f"{place}: tokens must be two integers, not {shown(tokens)}")

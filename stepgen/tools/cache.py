@@ -158,9 +158,9 @@ def _made(
 
 
 def _found(folder: Path) -> dict[str, object] | None:
-    """What is told of an entry, if all its files are there as they were made."""
+    """The record of an entry, if all its files are there as they were made."""
     with suppress(OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError):
-        told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
-        if all(_hash(folder / name) == made for name, made in told["hashes"].items()):
-            return told
+        entry: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        if all(_hash(folder / name) == made for name, made in entry["hashes"].items()):
+            return entry
     return None
