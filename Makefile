@@ -1,4 +1,4 @@
-# make demo | talk | test | slow | fuzz | lint | compiled | bench | clean: each sets up its own virtual environment first.
+# make demo | talk | docs | test | slow | fuzz | lint | compiled | bench | clean: each sets up its own virtual environment first.
 ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
 PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --durations 100 --durations-min 4
 
-.PHONY: demo talk test slow fuzz lint compiled bench clean
+.PHONY: demo talk docs test slow fuzz lint compiled bench clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: $(ROOT)pyproject.toml
@@ -17,7 +17,11 @@ $(VENV)/.ready: $(ROOT)pyproject.toml
 	@touch $@
 
 $(VENV)/.synth: $(VENV)/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,synth,gowin,ice40]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,docs,synth,gowin,ice40]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,docs]"
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -25,6 +29,10 @@ demo: $(VENV)/.ready
 
 talk: $(VENV)/.ready
 	@cd $(ROOT) && $(BIN)/stepgen talk
+
+docs: $(VENV)/.docs
+	@cd $(ROOT) && $(BIN)/python -m sphinx -q -W --keep-going -c docs/site . build/docs
+	@echo "The documentation is in build/docs/index.html"
 
 test: $(VENV)/.ready
 	cd $(ROOT) && $(PYTEST)

@@ -25,10 +25,15 @@ from stepgen.pages.data import anchor
 from stepgen.pages.operators import examples
 
 ROOT = Path(stepgen.__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"[Ss]ave this as `([\w.]+)`[^`]*\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FOLDERS = ("stepgen", "tests", "docs", "examples", "benchmarks", "sim", "templates", "boards")
+
+
+def named(page: Path) -> str:
+    """A page by its path in the repository."""
+    return page.relative_to(ROOT).as_posix()
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,12 @@ def commands(page: Path) -> list[Command]:
     for language, body in BLOCK.findall(page.read_text()):
         lines = body.splitlines()
         if language == "sh":
-            found += [Command(page.name, tuple(shlex.split(line)), None) for line in lines]
+            found += [Command(named(page), tuple(shlex.split(line)), None) for line in lines]
         elif language == "console":
             for line, after in zip(lines, [*lines[1:], ""], strict=True):
                 if line.startswith("$ "):
                     refused = after if after.startswith("stepgen: ") else None
-                    found.append(Command(page.name, tuple(shlex.split(line[2:])), refused))
+                    found.append(Command(named(page), tuple(shlex.split(line[2:])), refused))
     return found
 
 
@@ -90,7 +95,7 @@ MODELS = ("from-pytorch.md",)
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else (), id=page.name)
+        pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else (), id=named(page))
         for page in PAGES
     ],
 )
@@ -118,6 +123,8 @@ def exports(page) -> str:
 
 def run_page(page, folder, capsys, *, built=False):
     """Run the commands of a page; simulations of others and of models are built if asked for."""
+    if page.parent.name == "tutorials":  # These begin in an empty folder.
+        (folder / "first.py").unlink()
     for name, body in SAVED.findall(page.read_text()):
         (folder / name).write_text(body)
     for command in commands(page):
@@ -164,7 +171,7 @@ def test_a_report_is_explained_as_it_is(capsys):
     assert [line for line in shown.splitlines() if line not in printed] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_files_that_a_page_names_are_there(page):
     text = page.read_text()
     named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text)

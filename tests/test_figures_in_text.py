@@ -14,7 +14,7 @@ import pytest
 import stepgen
 
 ROOT = Path(stepgen.__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CODE = [
     p
     for room in ("stepgen", "examples", "benchmarks", "tests")
@@ -55,7 +55,7 @@ def measured(text: str) -> set[str]:
     return {" ".join(found[0].split()) for found in MEASURED.finditer(text)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_pages_have_figures_that_commands_write(page: Path) -> None:
     text = _SHOWN.sub("", _WRITTEN.sub("", page.read_text()))
     assert measured(text) == set()

@@ -105,8 +105,8 @@ class Builder:
         ----------
         kind : Kind
         *inputs : Handle
-        weights : mapping of str to array, Weight, or name of a weight that is there
-            By role.
+        weights : mapping of str to array, Weight or str
+            By role; a str names a weight that is there.
         name : str, optional
             In the current scope; by default that of the kind.
         line : str, optional
