@@ -13,20 +13,19 @@ from typing import Any
 from ..compile.budget import Budget
 from ..cosim.case import Case
 from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
-from ..cosim.payload import Rows, unpack
+from ..cosim.outputs import nested, tokens_of
+from ..cosim.payload import Rows
 from ..emit.elaborate import interface
 from ..emit.windows import Windows
 from ..hw.design.table import Bus, Design
 from ..ir.arguments import checked
-from ..ir.dtypes import address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from ..ir.wire import LANES, check_numbers
+from ..ir.wire import LANES
 from ..program import design_folder
-from ..semantics.decoding import from_beats
 from ..semantics.memory import from_image, layouts
 from ..semantics.numbers import DTYPES, Array
-from ..semantics.tokens import Token, decode
+from ..semantics.tokens import Token
 from ..tools.waiting import Progress, quiet
 from . import virtual
 from .description import Board, named
@@ -302,21 +301,7 @@ class Device:
         return self._resident.last
 
     def _nested(self, outputs: Mapping[str, Rows]) -> dict[str, Any]:
-        return {
-            name: decode(tokens, rank, name)
-            for name, (tokens, rank) in self._tokens(outputs).items()
-        }
-
-    def _tokens(self, outputs: Mapping[str, Rows]) -> dict[str, tuple[list[Token], int]]:
-        """Tokens and ranks of output streams, of their payloads."""
-        found = {}
-        for port in self.session.interface.sinks:
-            type = self._graph.outputs[port.name].type
-            beats = unpack(outputs[port.name], port)
-            if port.element == address.name:
-                check_numbers(f"output {port.name}", beats.data, port.bits)
-            found[port.name] = from_beats(beats, type), type.rank
-        return found
+        return nested(self._graph, self.session.interface.sinks, outputs)
 
     def run(self, **inputs: Any) -> dict[str, Any]:
         """Run once.
@@ -358,7 +343,7 @@ class Device:
     def streams(self, report: Report) -> dict[str, tuple[list[Token], int]]:
         """Tokens and ranks of the output streams of a run, by name."""
         self._check_done(report)
-        return self._tokens(report.outcome.outputs)
+        return tokens_of(self._graph, self.session.interface.sinks, report.outcome.outputs)
 
     def _check_done(self, report: Report) -> None:
         if report.outcome.status != "done":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from stepgen.frontend.decoding import Decoder
     from stepgen.frontend.model import Model
+    from stepgen.frontend.text import Sampler
 
     Logits = Callable[[int], npt.NDArray[np.generic]]
     """Makes the next token's logits of a token."""
@@ -33,14 +35,17 @@ class Runs:
     Attributes
     ----------
     cycles, predicted : list of int
-        By token, on a board.
+        By token, of a circuit.
     hz : float or None
         Clock of the board.
+    seconds : list of float
+        That each token took here.
     """
 
     cycles: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)
     hz: float | None = None
+    seconds: list[float] = field(default_factory=list)
 
 
 @grouped
@@ -55,10 +60,11 @@ class Runs:
 )
 @click.option(
     "--machine",
-    type=click.Choice(["board", "reference", "golden"]),
+    type=click.Choice(["board", "rtl", "reference", "golden"]),
     default="board",
     show_default=True,
-    help="What computes: a board, the reference of the program, or the operations of the model.",
+    help="What computes: a board, the Verilog alone under Verilator, the reference of the program, "
+    "or the operations of the model.",
 )
 @click.option(
     "--board",
@@ -106,16 +112,16 @@ def command(
     from stepgen.tools.shipped import shipped
 
     if board is not None and machine != "board":
-        raise StepError(f"--board can't be given: --machine {machine} computes on the host")
+        raise StepError(f"--board can't be given with --machine {machine}, which needs none")
     path = os.fspath(shipped("examples") / "talk" / "talk.stepgen") if model is None else model
     loaded = files.load(path)
     ids, sampler = [int(n) for n in ids_of(loaded, prompt)], Sampler(temperature, top_k, seed)
     most = loaded.tokens[1]
     check_room(most, 0, len(ids) + tokens, loaded.name)
     runs = Runs()
-    machines = {"golden": _golden, "reference": _reference, "board": _board}
+    machines = {"golden": _golden, "reference": _reference, "rtl": _rtl, "board": _board}
     with machines[machine](loaded, lanes, board or BOARD, runs, json=json) as logits:
-        text = _text(loaded, ids, tokens, logits, sampler, shown=not json)
+        text = _text(loaded, ids, tokens, logits, sampler, runs, shown=not json)
     if json:
         console.show_json(
             {
@@ -124,6 +130,7 @@ def command(
                 "cycles": runs.cycles,
                 "predicted": runs.predicted,
                 "hz": runs.hz,
+                "seconds": [round(one, 3) for one in runs.seconds],
             }
         )
         return
@@ -131,14 +138,23 @@ def command(
 
 
 def _text(
-    model: Model, ids: list[int], tokens: int, logits: Logits, sampler: Any, *, shown: bool
+    model: Model,
+    ids: list[int],
+    tokens: int,
+    logits: Logits,
+    sampler: Sampler,
+    runs: Runs,
+    *,
+    shown: bool,
 ) -> str:
     """The prompt and what follows, printed as it comes."""
     made = list(ids)
     if shown:
         print("".join(model.characters[n] for n in ids), end="", flush=True)
     for place in range(len(ids) + tokens - 1):
+        begun = monotonic()
         found = logits(made[place])
+        runs.seconds.append(monotonic() - begun)
         if place + 1 < len(ids):
             continue
         # A model may have more ids than characters.
@@ -162,6 +178,41 @@ def _golden(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> 
 def _reference(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     made = _decoder(model, lanes)
     yield lambda token: made.run({"ids": [token]})[model.outputs[0]][-1]
+
+
+@contextmanager
+def _rtl(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+    """As ``stepgen test`` does it: each run begins with the memory that the last one left."""
+    from dataclasses import replace
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from stepgen.cosim.experiment import Experiment, simulate
+    from stepgen.cosim.made import made as built
+    from stepgen.cosim.outputs import nested
+    from stepgen.ir.errors import StepError
+    from stepgen.tools import waiting
+
+    made = _decoder(model, lanes)
+    with waiting.progress(quiet=json) as progress:
+        first = Experiment(made.graph, {}, lanes=lanes)
+        simulation = built(first.design, progress=progress)
+    with TemporaryDirectory(prefix="stepgen.") as folder:
+
+        def logits(token: int) -> Any:
+            one = replace(first, inputs=made.inputs({"ids": [token]}), built=first.design)
+            (verdict,) = simulate([one], Path(folder), driver="cpp", simulation=simulation)
+            outcome, prediction = verdict.outcome, verdict.prediction
+            if not verdict.good:
+                raise StepError(f"{made.graph.name} under Verilator: {outcome.faults[0]}")
+            assert prediction is not None  # compared with it
+            runs.cycles.append(outcome.cycles)
+            runs.predicted.append(prediction.cycles)
+            made.keep(made.graph, one.reference)  # that of the RTL: each byte was compared
+            outputs = nested(made.graph, simulation.interface.sinks, outcome.outputs)
+            return made.took(outputs)[model.outputs[0]][-1]
+
+        yield logits
 
 
 @contextmanager
@@ -196,12 +247,14 @@ def _decoder(model: Model, lanes: int) -> Decoder:
 def _summary(model: Model, path: str, runs: Runs) -> Iterator[str]:
     """What it took."""
     yield f"{model.name}, {model.parameters:,} parameters of integers in {path}"
+    count, took = len(runs.seconds), sum(runs.seconds)
+    yield f"{count} tokens in {took:,.1f} s on this computer, {took / count:.2g} s each"
     if not runs.cycles:
         return
     least, most = min(runs.cycles), max(runs.cycles)
     met = sum(a == b for a, b in zip(runs.cycles, runs.predicted, strict=True))
     yield (
-        f"{len(runs.cycles)} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
+        f"{count} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
         f"all logits equal the reference"
     )
     if runs.hz:

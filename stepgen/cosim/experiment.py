@@ -14,13 +14,11 @@ import numpy as np
 
 from ..compile.budget import Budget
 from ..compile.system import lowered
-from ..emit.elaborate import interface, verilog
+from ..emit.elaborate import interface
 from ..emit.interface import StreamPort
-from ..emit.kernels import kernel_files
 from ..hw.design.registers import COUNTERS
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
-from ..hw.units.split_lanes.params import SplitLanes
 from ..ir.arguments import take_fields
 from ..ir.dtypes import address
 from ..ir.errors import StepError
@@ -37,19 +35,18 @@ from ..semantics.inputs import given_tokens
 from ..timing.drive import MAX_CYCLES
 from ..timing.model import Fault, Prediction, predict
 from ..tools.waiting import Progress, quiet
-from . import icarus
 from .building import FAST_BUILD
 from .case import Case, Refusals, write_cases
 from .contents import Contents
 from .driving import check
 from .icarus import FourState
-from .idle import noisy
+from .made import made
 from .payload import Rows, pack
 from .settling import settled
 from .simulators import Simulator
 from .testbench import run_cocotb
 from .verdict import Verdict
-from .verilator import Simulation, build, run_driver
+from .verilator import Simulation, run_driver
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
@@ -361,6 +358,7 @@ def simulate(
     waveform: Path | None = None,
     waveform_cycles: int | None = None,
     opt: str = FAST_BUILD,
+    simulation: Simulation | FourState | None = None,
     progress: Progress = quiet,
 ) -> list[Verdict]:
     """Simulate several experiments on one design: one build, many cases.
@@ -371,6 +369,8 @@ def simulate(
         They may differ in inputs, stalls and the memory's timing, not in their design.
     folder, driver, simulator, waveform, waveform_cycles, opt, progress
         As for `Experiment.test`.
+    simulation : Simulation or FourState, optional
+        Of the design, that `stepgen.cosim.made.made` built before.
 
     Raises
     ------
@@ -384,34 +384,16 @@ def simulate(
         raise StepError(f"the experiments on {design.name} are on different designs")
     progress("predicting", 0.0)
     cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
-    progress("writing Verilog", 0.0)
-    outside = interface(design)
-    text = verilog(design, probes=True, initial=False)
-    if any(case.junk for case in cases):
-        text = noisy(text)
-    kernels, traced = kernel_files(design, text), waveform is not None
-    seed = experiments[0].stalls.seed
-    simulation: Simulation | FourState
-    if four_state:
-        simulation = icarus.build(
-            outside,
-            text,
-            design.channels,
-            counted=[unit.inputs["x"] for unit in design.of_kind(SplitLanes)],
-            kernels=kernels,
+    if simulation is None:
+        simulation = made(
+            design,
+            simulator=simulator,
+            junk=any(case.junk for case in cases),
+            trace=waveform is not None,
             opt=opt,
             progress=progress,
         )
-    else:
-        simulation = build(
-            outside,
-            text,
-            design.channels,
-            kernels=kernels,
-            opt=opt,
-            trace=traced,
-            progress=progress,
-        )
+    outside, seed = simulation.interface, experiments[0].stalls.seed
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
     vcd = waveform if waveform_cycles is None else None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import stepgen as sg
+from stepgen.cosim import case
 from stepgen.frontend import files
 from stepgen.frontend.builder import Builder
 from stepgen.frontend.text import Sampler, ids_of
@@ -27,12 +29,37 @@ def test_golden_model_and_reference_write_the_same(stepgen, here) -> None:
 
 
 @pytest.mark.slow
-def test_a_board_writes_the_same_as_predicted(stepgen, here) -> None:
-    tokens = "--tokens 12 --json"
-    made = stepgen(f"talk {tokens}").json
-    assert made["text"] == stepgen(f"talk --machine golden {tokens}").json["text"]
-    assert len(made["cycles"]) == len("The ") + 11
+def test_all_machines_write_the_same_text(stepgen, here) -> None:
+    words = "--tokens 24 --temperature 0.4 --json"
+    made = {
+        m: stepgen(f"talk --machine {m} {words}").json
+        for m in ("golden", "reference", "rtl", "board")
+    }
+    assert len({one["text"] for one in made.values()}) == 1
+    for machine in ("rtl", "board"):
+        assert len(made[machine]["cycles"]) == len("The ") + 23
+        assert made[machine]["cycles"] == made[machine]["predicted"]
+
+
+def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkeypatch) -> None:
+    b = Builder("small", tokens=(1, 8))
+    weights = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    model = b.model(b.linear(b.embedding(b.ids(), weights), weights.T))
+    files.save(replace(model, characters="abcde"), "small.stepgen")
+    words = "talk small.stepgen --prompt ab --tokens 3 --json --machine"
+    made = stepgen(f"{words} rtl").json
+    assert made["text"] == stepgen(f"{words} reference").json["text"]
     assert made["cycles"] == made["predicted"]
+    assert len(made["cycles"]) == len(made["seconds"]) == 4
+
+    def stuck(path, image, word, undefined=None) -> None:
+        write_hex(path, image | 1, word, undefined)
+
+    write_hex = case.write_hex
+    monkeypatch.setattr(case, "write_hex", stuck)
+    said = stepgen(f"{words} rtl")
+    assert said.code == 2
+    assert said.json["error"].startswith("small under Verilator: port linear: beat 0")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +67,10 @@ def test_a_board_writes_the_same_as_predicted(stepgen, here) -> None:
     [
         ("--prompt é", "has no id for 'é', character 0 of the text; it has 94 characters"),
         ("--tokens 300", "its caches hold 256 tokens, 0 are there and 304 more do not fit"),
-        ("--board virtual:ulx3s-85f", "--board can't be given: --machine golden computes on the"),
+        (
+            "--board virtual:ulx3s-85f",
+            "--board can't be given with --machine golden, which needs none",
+        ),
         ("--temperature nan", "temperature"),
         ("--top-k 0", "--top-k"),
     ],

@@ -1,0 +1,70 @@
+"""The simulation of a design: written, built, and kept for many runs."""
+
+from __future__ import annotations
+
+from ..emit.elaborate import interface, verilog
+from ..emit.kernels import kernel_files
+from ..hw.design.table import Design
+from ..hw.units.split_lanes.params import SplitLanes
+from ..tools.waiting import Progress, quiet
+from . import icarus, verilator
+from .building import FAST_BUILD
+from .icarus import FourState
+from .idle import noisy
+from .simulators import Simulator
+from .verilator import Simulation
+
+
+def made(
+    design: Design,
+    *,
+    simulator: Simulator = "verilator",
+    junk: bool = False,
+    trace: bool = False,
+    opt: str = FAST_BUILD,
+    progress: Progress = quiet,
+) -> Simulation | FourState:
+    """Write the Verilog of a design and build its simulation, or find it in the cache.
+
+    Parameters
+    ----------
+    design : Design
+    simulator : "verilator" or "icarus"
+    junk : bool
+        Whether empty FIFOs can show junk.
+    trace : bool
+        Whether the simulation can write waveforms.
+    opt : str
+        One of those of `stepgen.cosim.verilator.build`.
+    progress : Progress
+
+    Raises
+    ------
+    StepError
+        Where a tool is missing or rejects the design.
+    """
+    progress("writing Verilog", 0.0)
+    outside = interface(design)
+    text = verilog(design, probes=True, initial=False)
+    if junk:
+        text = noisy(text)
+    kernels = kernel_files(design, text)
+    if simulator == "icarus":
+        return icarus.build(
+            outside,
+            text,
+            design.channels,
+            counted=[unit.inputs["x"] for unit in design.of_kind(SplitLanes)],
+            kernels=kernels,
+            opt=opt,
+            progress=progress,
+        )
+    return verilator.build(
+        outside,
+        text,
+        design.channels,
+        kernels=kernels,
+        opt=opt,
+        trace=trace,
+        progress=progress,
+    )
