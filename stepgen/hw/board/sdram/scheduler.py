@@ -107,7 +107,8 @@ class Scheduler(wiring.Component):
         turn = _timer(m, "turn", timing.cas + burst + 1)
         due, following = Signal(), Signal(Next)
         current, bank, rows, opened = self._current(m), Signal(2), *self._banks()
-        n = self._taken(m, following)
+        begins = self._begins(m)
+        n = self._taken(m, following, begins)
         fires, last = self._columns(m, current, gap, turn)
         m.d.sync += self._send(Command.NOTHING)
         with m.If(fires):
@@ -156,8 +157,15 @@ class Scheduler(wiring.Component):
                     following.eq(Next.EMPTY),
                 ]
         quiet = ~current["valid"] & (ras == 0) & (recover == 0)
-        self._refresh(m, due, following, opened, prep, quiet)
+        self._refresh(m, due, following, opened, prep, quiet, begins)
         return m
+
+    def _begins(self, m):
+        """Whether a run begins."""
+        was_running, begins = Signal(), Signal()
+        m.d.sync += was_running.eq(self.running)
+        m.d.comb += begins.eq(self.running & ~was_running)
+        return begins
 
     def _send(self, command, bank=0, address=0):
         """A command to the SDRAM in the next cycle."""
@@ -177,7 +185,7 @@ class Scheduler(wiring.Component):
         rows = Array(Signal(self.timing.row_bits, name=f"row_{k}") for k in range(BANKS))
         return rows, Signal(BANKS)
 
-    def _taken(self, m, following):
+    def _taken(self, m, following, begins):
         """Take the next burst from the queues where there is none."""
         bits, turns = exact_log2(BANKS), self.timing.TURNS
         side, stay = Signal(), Signal(range(turns))
@@ -214,6 +222,8 @@ class Scheduler(wiring.Component):
                 m.d.sync += stay.eq(0)
             with m.Elif(~tired):
                 m.d.sync += stay.eq(stay + 1)
+        with m.If(begins):  # whatever a host has read and written before
+            m.d.sync += [side.eq(0), stay.eq(0)]
         return {"write": n_write, "bank": n_bank, "row": n_row, "word": n_word, "left": n_left}
 
     def _columns(self, m, current, gap, turn):
@@ -238,14 +248,13 @@ class Scheduler(wiring.Component):
             m.d.sync += [word.eq(word + 1 + pair), left.eq(left - 1 - pair)]
         return fires, last
 
-    def _refresh(self, m, due, following, opened, prep, quiet):
+    def _refresh(self, m, due, following, opened, prep, quiet, begins):
         """Refreshes in the run and outside, and what an SDRAM needs at first."""
         timing = self.timing
         state, left = Signal(Refresh), Signal(range(WAKE_REFRESHES + 1), init=WAKE_REFRESHES)
         since, wake = Signal(range(timing.refi)), Signal(range(timing.wake + 1))
         hold = _timer(m, "hold", timing.settled + 1)
-        was_running, configured = Signal(), Signal()
-        m.d.sync += was_running.eq(self.running)
+        configured = Signal()
 
         def close():
             return [
@@ -286,7 +295,7 @@ class Scheduler(wiring.Component):
         m.d.sync += since.eq(Mux(ends, 0, since + 1))
         with m.If(ends):
             m.d.sync += due.eq(1)
-        with m.If(self.running & ~was_running):
+        with m.If(begins):
             # What goes on is over when `hold` is: from then on each cycle is known.
             m.d.sync += [since.eq(0), due.eq(1), hold.eq(timing.settled)]
 
