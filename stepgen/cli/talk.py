@@ -187,8 +187,8 @@ def _rtl(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Ite
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
+    from stepgen.cosim.builds import built
     from stepgen.cosim.experiment import Experiment, simulate
-    from stepgen.cosim.made import made as built
     from stepgen.cosim.outputs import nested
     from stepgen.ir.errors import StepError
     from stepgen.tools import waiting

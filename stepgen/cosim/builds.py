@@ -7,15 +7,15 @@ from ..emit.kernels import kernel_files
 from ..hw.design.table import Design
 from ..hw.units.split_lanes.params import SplitLanes
 from ..tools.waiting import Progress, quiet
-from . import icarus, verilator
+from . import icarus
 from .building import FAST_BUILD
 from .icarus import FourState
 from .idle import noisy
 from .simulators import Simulator
-from .verilator import Simulation
+from .verilator import Simulation, build
 
 
-def made(
+def built(
     design: Design,
     *,
     simulator: Simulator = "verilator",
@@ -59,7 +59,7 @@ def made(
             opt=opt,
             progress=progress,
         )
-    return verilator.build(
+    return build(
         outside,
         text,
         design.channels,

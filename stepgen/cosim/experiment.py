@@ -36,11 +36,11 @@ from ..timing.drive import MAX_CYCLES
 from ..timing.model import Fault, Prediction, predict
 from ..tools.waiting import Progress, quiet
 from .building import FAST_BUILD
+from .builds import built
 from .case import Case, Refusals, write_cases
 from .contents import Contents
 from .driving import check
 from .icarus import FourState
-from .made import made
 from .payload import Rows, pack
 from .settling import settled
 from .simulators import Simulator
@@ -370,7 +370,7 @@ def simulate(
     folder, driver, simulator, waveform, waveform_cycles, opt, progress
         As for `Experiment.test`.
     simulation : Simulation or FourState, optional
-        Of the design, that `stepgen.cosim.made.made` built before.
+        Of the design, that `stepgen.cosim.builds.built` gave before.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def simulate(
     progress("predicting", 0.0)
     cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
     if simulation is None:
-        simulation = made(
+        simulation = built(
             design,
             simulator=simulator,
             junk=any(case.junk for case in cases),

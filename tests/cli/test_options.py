@@ -13,7 +13,7 @@ from stepgen.board import build as bitstreams
 from stepgen.board import virtual
 from stepgen.cli import app as application
 from stepgen.cli.options import HardwareOptions, RunOptions
-from stepgen.cosim import experiment
+from stepgen.cosim import builds
 from stepgen.emit import elaborate
 from stepgen.fuzz import campaign
 from stepgen.ir.errors import StepError
@@ -95,7 +95,7 @@ def light():
         raise StepError("nothing is built here")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment, "build", no_build)
+        patch.setattr(builds, "build", no_build)
         patch.setattr(bitstreams, "build", no_build)
         patch.setattr(virtual, "build", no_build)
         patch.setattr(elaborate, "to_verilog", lambda *args, **kwargs: "")

@@ -18,7 +18,7 @@ from programs import every_unit, every_unit_inputs, example
 from seeds import some_slow
 
 import stepgen as sg
-from stepgen.cosim import experiment
+from stepgen.cosim import builds
 from stepgen.cosim.case import Case, write_cases
 from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.cosim.icarus import build
@@ -110,7 +110,7 @@ def written() -> str:
 
 
 def wrong_verilog(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> None:
-    monkeypatch.setattr(experiment, "verilog", lambda *_, **__: change(written()))
+    monkeypatch.setattr(builds, "verilog", lambda *_, **__: change(written()))
 
 
 @needs_icarus
@@ -188,7 +188,7 @@ def test_mistakes_in_a_unit_of_ones_own_are_named(
     old, new, said = MISTAKES[mistake]
     assert old in KERNEL
     files = {"clamp.sv": KERNEL.replace(old, new)}
-    monkeypatch.setattr(experiment, "kernel_files", lambda *_: files)
+    monkeypatch.setattr(builds, "kernel_files", lambda *_: files)
     (verdict,) = simulate([clamped()], tmp_path, simulator="icarus")
     assert re.fullmatch(said, verdict.outcome.faults[0]), verdict.outcome.faults
 

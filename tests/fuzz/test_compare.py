@@ -10,7 +10,7 @@ import pytest
 from icarus import needs_icarus, without_reset
 
 import stepgen as sg
-from stepgen.cosim import experiment
+from stepgen.cosim import builds, experiment
 from stepgen.cosim.verilator import Simulation
 from stepgen.fuzz import structure
 from stepgen.fuzz.campaign import shrunk
@@ -53,17 +53,17 @@ def test_a_cycle_model_with_a_wrong_level_is_found(monkeypatch: pytest.MonkeyPat
 def test_faces_agree_in_several_runs_on_one_build(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    builds = []
+    seen = []
 
     def build(*args: Any, **more: Any) -> Simulation:
-        builds.append(right(*args, **more))
-        return builds[-1]
+        seen.append(right(*args, **more))
+        return seen[-1]
 
-    right = experiment.build
-    monkeypatch.setattr(experiment, "build", build)
+    right = builds.build
+    monkeypatch.setattr(builds, "build", build)
     drawn, _, _ = cases(23, number, runs=4)
     assert [v.says for v in compare_all(drawn)] == [""] * 4
-    assert len(builds) == 1
+    assert len(seen) == 1
     assert len({one.dumps() for one in drawn}) == 4
     assert len({one.experiment().design.hash for one in drawn}) == 1
 
@@ -197,8 +197,8 @@ def test_the_case_says_what_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_icarus
 def test_an_x_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compare(four_states()).says == ""
-    right, change = experiment.verilog, without_reset(r"fifo_\d+", "full")
-    monkeypatch.setattr(experiment, "verilog", lambda *a, **more: change(right(*a, **more)))
+    right, change = builds.verilog, without_reset(r"fifo_\d+", "full")
+    monkeypatch.setattr(builds, "verilog", lambda *a, **more: change(right(*a, **more)))
     verdict = compare(four_states())
     assert verdict.status == "failed"
     assert "ready is X while the design does not run" in verdict.says
