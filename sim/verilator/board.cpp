@@ -4,7 +4,8 @@
 //
 // Prints the name of the terminal on a line, then simulates until its standard input ends. While
 // nothing moves on the serial wires and the design does not run, no time passes. A line on standard
-// input, put or get, has the memory read or write a file in FOLDER, and is answered with a line.
+// input, put or get, has the memory read or write a file in FOLDER, and is answered with a line; the
+// line time is answered with the cycles so far.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -155,7 +156,12 @@ int main(int argc, char** argv) {
             uint8_t bytes[1024];
             if (ends[1].revents) {
                 if (read(STDIN_FILENO, bytes, sizeof bytes) <= 0) break;
-                set(bytes[0] == 'p' ? put : fetch, 1);
+                if (bytes[0] == 't') {
+                    printf("%llu\n", static_cast<unsigned long long>(cycle));
+                    fflush(stdout);
+                } else {
+                    set(bytes[0] == 'p' ? put : fetch, 1);
+                }
             }
             if (ends[0].revents & POLLIN && !reset && wires.to_board.size() < kAhead) {
                 const ssize_t n = read(terminal, bytes, sizeof bytes);

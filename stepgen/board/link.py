@@ -40,6 +40,9 @@ class Wire(Protocol):
     def receive(self, seconds: float) -> bytes:
         """Bytes that have come, as soon as there are any; none after some time."""
 
+    def now(self) -> float:
+        """Seconds of a clock that is not the board's."""
+
     @property
     def patience(self) -> float:
         """Seconds after which a request without an answer is sent again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,10 @@ class SerialWire:
             return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
         except OSError as error:
             raise self._gone(error) from None
+
+    def now(self) -> float:
+        """Seconds by the clock of this computer."""
+        return time.monotonic()
 
     def close(self) -> None:
         """Give the port back."""

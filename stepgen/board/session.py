@@ -220,6 +220,10 @@ class Session:
     def _port(self, port: StreamPort, beats: Rows) -> Port:
         return Port(self.link, port, self._numbers[port.name], self.around.beats, beats)
 
+    def forget(self) -> None:
+        """Do not rely on what was read back: the memory is written in another way."""
+        self._known = None
+
     def control(self, bits: int) -> None:
         """Write the register `CONTROL`."""
         self.link.write(Space.REGISTERS, CONTROL.offset // WORD, [bits])

@@ -133,13 +133,20 @@ class VirtualWire(SerialWire):
         The folder of the files that its memory reads and writes.
     sdram : SdramTiming or None
         Its memory.
+    hz : int
+        Its clock.
     """
 
     def __init__(
-        self, name: str, process: subprocess.Popen[str], room: Path, sdram: SdramTiming | None
+        self,
+        name: str,
+        process: subprocess.Popen[str],
+        room: Path,
+        sdram: SdramTiming | None,
+        hz: int,
     ) -> None:
         super().__init__(name, BAUD, PATIENCE)
-        self._process, self._room, self._sdram = process, room, sdram
+        self._process, self._room, self._sdram, self.hz = process, room, sdram, hz
 
     @property
     def past(self) -> bool:
@@ -187,7 +194,11 @@ class VirtualWire(SerialWire):
         found = np.array([int(word, 16) for word in words], f"<u{self._sdram.data_bits // 8}")
         return found.view(np.uint8)
 
-    def _pass(self, how: str) -> None:
+    def now(self) -> float:
+        """Simulated seconds."""
+        return int(self._pass("time")) / self.hz
+
+    def _pass(self, how: str) -> str:
         assert self._process.stdin
         assert self._process.stdout
         try:
@@ -195,8 +206,9 @@ class VirtualWire(SerialWire):
             self._process.stdin.flush()
         except BrokenPipeError:
             raise StepError("the simulated board has ended") from None
-        if not self._process.stdout.readline():
+        if not (said := self._process.stdout.readline()):
             raise StepError("the simulated board has ended")
+        return said
 
 
 def _runs(sdram: SdramTiming, windows: Sequence[Window]) -> Iterator[tuple[int, int]]:
@@ -242,7 +254,7 @@ def switched_on(program: Path, around: Surroundings, *, seed: int = 0) -> Iterat
         name = process.stdout.readline().strip()
         if not name:
             raise StepError(f"the simulated board ended: {process.stderr.read().strip()}")
-        wire = VirtualWire(name, process, Path(room), around.sdram)
+        wire = VirtualWire(name, process, Path(room), around.sdram, around.clock)
         try:
             yield wire
         finally:

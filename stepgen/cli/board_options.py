@@ -19,7 +19,12 @@ class BoardOptions:
     """A board to build for."""
 
     name: str = option(
-        "A board that stepgen board lists.", "--board", required=True, type=NAME, metavar="BOARD"
+        "A board that stepgen board lists.",
+        "--board",
+        required=True,
+        unless="selftest",
+        type=NAME,
+        metavar="BOARD",
     )
     clock: str | None = option(
         "Clock of the design in MHz, or auto: the board's if that is met, else the one that is.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.board_options import BoardOptions
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
-from stepgen.cli.outputs import Output
+from stepgen.cli.outputs import NAME, Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,9 +28,19 @@ if TYPE_CHECKING:
 
 MOST_FAULTS = 10
 MOST_RUNS = 10_000
+UNTESTED = ("name", "past_link", "runs", "output")
+"""Parameters that a test of a board does not take, beside those of groups."""
 
 
 @grouped
+@click.option(
+    "--selftest",
+    type=NAME,
+    is_eager=True,
+    metavar="BOARD",
+    help="Test a board by a design of its own, in place of running a program: link, memory, clock, "
+    "and a run whose result is known.",
+)
 @click.option("--port", metavar="PORT", help="Serial port of the board, if several may be it.")
 @click.option(
     "--past-link/--over-link",
@@ -57,7 +67,8 @@ MOST_RUNS = 10_000
     "told",
     type=Output(".json"),
     metavar="FILE.json",
-    help="Write all that was found out, with versions, to send to the authors.",
+    help="Write all that was found out, with versions, to send to the authors; --selftest always "
+    "does, by default to build/selftest.",
 )
 @json_option
 def command(
@@ -65,6 +76,7 @@ def command(
     hardware: HardwareOptions,
     where: BoardOptions,
     *,
+    selftest: str | None,
     port: str | None,
     past_link: bool | None,
     runs: int,
@@ -85,6 +97,14 @@ def command(
     from stepgen.report import console
     from stepgen.tools import external, waiting
 
+    if selftest is not None:
+        check_unused(
+            "can't be given with --selftest, which brings a program of its own",
+            ProgramOptions,
+            HardwareOptions,
+            *UNTESTED,
+        )
+        return _self_test(replace(where, name=selftest), port, told, json=json)
     board, auto = where.board(simulated=True)
     simulated = where.name.startswith(VIRTUAL)
     check_port(where.name, port)
@@ -140,6 +160,26 @@ def command(
         console.show_json(data)
     else:
         console.show(*lines(data))
+    return 0 if data["good"] else 1
+
+
+def _self_test(where: BoardOptions, port: str | None, told: Path | None, *, json: bool) -> int:
+    """Test a board."""
+    from stepgen.board.device import VIRTUAL, check_port
+    from stepgen.cli import self_test
+    from stepgen.report import console
+
+    check_port(where.name, port)
+    place = told or self_test.report_of(where.name)
+    data, design = self_test.run(where, port, quiet=json)
+    there = about(
+        where.board(simulated=True)[0], design, physical=not where.name.startswith(VIRTUAL)
+    )
+    _write(place, data | there)
+    if json:
+        console.show_json(data | {"report": str(place)})
+    else:
+        console.show(*self_test.lines(data, place))
     return 0 if data["good"] else 1
 
 

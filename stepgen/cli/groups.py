@@ -22,10 +22,31 @@ _LEFT_OUT = ("output", "json", "help")
 """Options that change nothing in what is reported."""
 
 
-class _Option(click.Option):
-    def __init__(self, *names: Any, section: str = OPTIONS, **more: Any) -> None:
+class _Spared(click.Parameter):
+    """One that is required unless an option, which is eager, is given."""
+
+    unless: str | None = None
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        # What was not given is no text yet: click has a mark for it.
+        spared = self.unless is not None and isinstance(ctx.params.get(self.unless), str)
+        if spared and self.value_is_missing(value):
+            return None
+        return super().process_value(ctx, value)
+
+
+class _Option(_Spared, click.Option):
+    def __init__(
+        self, *names: Any, section: str = OPTIONS, unless: str | None = None, **more: Any
+    ) -> None:
         super().__init__(*names, **more)
-        self.section = section
+        self.section, self.unless = section, unless
+
+
+class _Argument(_Spared, click.Argument):
+    def __init__(self, *names: Any, unless: str | None = None, **more: Any) -> None:
+        super().__init__(*names, **more)
+        self.unless = unless
 
 
 class _Command(click.Command):
@@ -58,7 +79,8 @@ def option(help: str, *names: str, **more: Any) -> Any:
     *names : str
         By default that of the field: ``"--bus-bits"`` of ``bus_bits``.
     **more
-        Arguments of `click.Option`, and ``section``, where in the help it stands.
+        Arguments of `click.Option`, and ``section``, where in the help it stands, and ``unless``,
+        the parameter of an eager option beside which a required one may be missing.
     """
 
     def made(name: str) -> click.Parameter:
@@ -68,8 +90,8 @@ def option(help: str, *names: str, **more: Any) -> Any:
 
 
 def argument(**more: Any) -> Any:
-    """A field of a group that is an argument, described as by `click.Argument`."""
-    return dataclasses.field(metadata={"made": lambda name: click.Argument([name], **more)})
+    """A field of a group that is an argument, described as by `click.Argument` and `option`."""
+    return dataclasses.field(metadata={"made": lambda name: _Argument([name], **more)})
 
 
 def check_unused(why: str, *options: Any) -> None:

@@ -37,6 +37,7 @@ class ProgramOptions:
     """The program, its parameters and inputs."""
 
     program: str = argument(
+        unless="selftest",
         type=NAME,
         help="path.py:function, the name of a shipped example, a graph saved as .json, a design "
         "folder, which stepgen verilog writes, or a model, which stepgen import writes.",

@@ -17,7 +17,7 @@ import pytest
 from fake_tools import NAMES, FakeTools
 from seeds import some_slow
 
-from stepgen.board import programming, serial_port, virtual
+from stepgen.board import programming, selftest, serial_port, virtual
 from stepgen.board.description import named
 from stepgen.board.device import Device
 from stepgen.board.link import LinkError
@@ -426,6 +426,29 @@ def test_a_programmed_board_is_run(stepgen, loader, tools, monkeypatch, here) ->
     assert data["options"]["program"] == "p.py:layer"
     assert data["description"]["clock"]["design_hz"] == data["hz"]
     assert {"0x4 status", "0x10 cycles", "0x14 cycles"} <= data["registers"].keys()
+
+
+@pytest.mark.slow
+def test_a_programmed_board_is_tested(stepgen, loader, monkeypatch, here) -> None:
+    """As above; a simulated board is slower than the clock of the host, and that is found."""
+    loader("done", 0)
+    graph, _ = selftest.program()
+    design = Experiment(graph, {}, lanes=selftest.LANES).design
+    around = named(BOARD).around(design)
+    with virtual.switched_on(virtual.build(design, around), around) as wire:
+        wire.close()
+        monkeypatch.setattr(serial_port, "PATIENCE", 60.0)
+        said = stepgen(f"deploy --selftest {BOARD} --port {wire.name} --json")
+    assert said.code == 1
+    steps = {step["name"]: step for step in said.json["steps"]}
+    assert [*steps] == ["bitstream", "programming", *selftest.STEPS]
+    assert [name for name, step in steps.items() if not step["good"]] == ["clock"]
+    assert "MHz by that of the host, within" in steps["clock"]["fault"]
+    assert json.loads((here / f"build/selftest/{BOARD}.json").read_text())["physical"]
+    loader("no such board", 1)
+    said = stepgen(f"deploy --selftest {BOARD} --json")
+    assert said.json["not_reached"] == [*selftest.STEPS]
+    assert said.json["steps"][-1]["name"] == "programming"
 
 
 RING = """
