@@ -98,7 +98,7 @@ def lowered(
     model: Model,
     spec: str,
     settings: Mapping[str, str],
-    inputs: Path | None,
+    inputs: Path | Mapping[str, Any] | None,
     seed: int,
     dims: Mapping[str, str],
     *,
@@ -114,7 +114,7 @@ def lowered(
         Where it is from, for messages.
     settings : mapping of str to str
         Parameters, as texts.
-    inputs : Path or None
+    inputs : Path, mapping or None
         Has arrays as the model takes them, ``[T, width]`` and ``[T]``, or streams and tensors as
         the program takes them.
     seed : int
@@ -145,9 +145,13 @@ def lowered(
         raise StepError(f"{spec} keeps no caches, so filled can't be {filled}")
     if sizes is not None and filled is None:
         filled = sizes.rows // 2 // (sizes.chunk or 1) * (sizes.chunk or 1)
-    arrays = {} if inputs is None else read(inputs, "the inputs", f"{inputs} holds no arrays")
-    if inputs is not None and not set(arrays) <= set(model.inputs):
-        own = program_inputs.load(inputs, graph)
+    if isinstance(inputs, Path):
+        arrays = read(inputs, "the inputs", f"{inputs} holds no arrays")
+    else:
+        arrays = dict(inputs or {})
+    if not set(arrays) <= set(model.inputs):
+        own = program_inputs.load(inputs, graph) if isinstance(inputs, Path) else arrays
+        program_inputs.check(graph, own)
         program_inputs.extents(graph, dims, own)
         return Lowered(graph, weights | own, {})
     extents = program_inputs.extents(graph, dims, arrays)

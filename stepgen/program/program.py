@@ -9,18 +9,17 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..hw.design.table import Design
 from ..ir import text
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..tools.shipped import shipped
 from . import design_folder, models
-from . import inputs as program_inputs
+from .made import Program as Program
+from .made import of_graph, of_model
 from .routing import Routing
 from .settings import bind, parameters
 from .traces import Lengths
@@ -30,32 +29,6 @@ if TYPE_CHECKING:
 
 PREFIX = "stepgen_program_"
 """Of the names of modules that are users' files."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """A graph and what goes into it.
-
-    Attributes
-    ----------
-    graph : Graph
-        Complete and checked.
-    inputs : dict of str to object
-        Nested lists, arrays or tokens by the name of an input stream; matrices by the name of
-        a tensor.
-    name : str
-        As shown in reports.
-    given : frozenset of str
-        Names of the inputs that were not drawn.
-    design : Design or None
-        What it became, where it comes from a design folder.
-    """
-
-    graph: Graph
-    inputs: dict[str, Any] = field(default_factory=dict)
-    name: str = ""
-    given: frozenset[str] = frozenset()
-    design: Design | None = None
 
 
 def examples() -> dict[str, Path]:
@@ -116,49 +89,27 @@ def load(
     traces = {"routing": routing, "lengths": lengths}
     traces = {what: trace for what, trace in traces.items() if trace is not None}
 
-    def complete(
-        graph: Graph, own: Mapping[str, Any], name: str, design: Design | None = None
-    ) -> Program:
-        graph.check()
-        program_inputs.check(graph, own)
-        given = {**own, **(program_inputs.load(inputs, graph) if inputs else {})}
-        extents = program_inputs.extents(graph, dims or {}, given)
-        found = given
-        if draw:
-            found = program_inputs.complete(graph, given, seed, tensors=tensors, dims=extents)
-        return Program(graph, found, name, frozenset(given), design)
-
+    more: Any = {"inputs": inputs, "seed": seed, "dims": dims, "draw": draw, "tensors": tensors}
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
         import_files(imports)
     place = folder_of(spec)
     if place is not None:
         _take_nothing(spec, "design", settings or {}, traces)
         folder = design_folder.read(place)
-        return complete(folder.graph, folder.inputs, spec, folder.manifest.design)
+        return of_graph(folder.graph, folder.inputs, spec, design=folder.manifest.design, **more)
     if models.is_model(spec):
         _take_nothing(spec, "model", {}, traces)
-        lowered = models.lowered(
-            models.load(spec),
-            *(spec, settings or {}, inputs, seed, dims or {}),
-            draw=draw,
-            tensors=tensors,
-        )
-        every = {**lowered.given, **lowered.drawn}
-        return Program(lowered.graph, every, Path(spec).name, frozenset(lowered.given))
+        return of_model(models.load(spec), Path(spec).name, settings, spec=spec, **more)
     if spec.endswith(".json"):
         _take_nothing(spec, "graph", settings or {}, traces)
-        return complete(text.load(spec), {}, Path(spec).name)
+        return of_graph(text.load(spec), {}, Path(spec).name, **more)
     made, name, others = _called(
         spec, settings or {}, traces, models.settings(), seed=seed, data=tensors
     )
     if models.is_made(made):
-        lowered = models.lowered(
-            made, name, others, inputs, seed, dims or {}, draw=draw, tensors=tensors
-        )
-        every = {**lowered.given, **lowered.drawn}
-        return Program(lowered.graph, every, name, frozenset(lowered.given))
+        return of_model(made, name, others, **more)
     graph, own = _split(made, name)
-    return complete(graph, own, name)
+    return of_graph(graph, own, name, **more)
 
 
 def call(
