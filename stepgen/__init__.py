@@ -64,6 +64,12 @@ from stepgen.ir.text import load, save
 if _typing.TYPE_CHECKING:
     from stepgen import frontend as frontend
     from stepgen.board.device import Device as Device
+    from stepgen.commands.run import run as run
+    from stepgen.commands.simulate import simulate as simulate
+    from stepgen.commands.synthesize import synthesize as synthesize
+    from stepgen.commands.test import test as test
+    from stepgen.commands.time import time as time
+    from stepgen.commands.verilog import verilog as verilog
     from stepgen.cosim.system import System as System
 
 _home("stepgen.functions")
@@ -104,17 +110,31 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:
+    _LATE = {
+        "Device": "stepgen.board.device",
+        "System": "stepgen.cosim.system",
+        "run": "stepgen.commands.run",
+        "simulate": "stepgen.commands.simulate",
+        "synthesize": "stepgen.commands.synthesize",
+        "test": "stepgen.commands.test",
+        "time": "stepgen.commands.time",
+        "verilog": "stepgen.commands.verilog",
+    }
 
     def __getattr__(name: str) -> object:
-        """`Device`, `System`, `frontend` when they are first asked for: they take many modules."""
+        """What takes many modules, when it is first asked for."""
         from importlib import import_module
 
         if name == "frontend":
             return import_module("stepgen.frontend")
-        homes = {"Device": "stepgen.board.device", "System": "stepgen.cosim.system"}
-        if name not in homes:
+        if name not in _LATE:
             from stepgen.ir.absent import remedy
 
-            hint = "" if name.startswith("_") else remedy(name, globals())
+            known = {**globals(), **_LATE}
+            hint = "" if name.startswith("_") else remedy(name, known)
             raise AttributeError(f"stepgen has no attribute {name!r}{hint}")
-        return getattr(import_module(homes[name]), name)
+        return getattr(import_module(_LATE[name]), name)
+
+    def __dir__() -> list[str]:
+        """Also what is imported later, for completion."""
+        return sorted({*globals(), *_LATE, "frontend"})

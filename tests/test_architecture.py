@@ -49,6 +49,10 @@ MAY_IMPORT = {
     "report": (_CORE, r"stepgen\.(draw|hw|tools|frontend|program|emit|cosim|synth|report)"),
     "fuzz": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|fuzz)", "stepgen$"),
     "study": (_CORE, r"stepgen\.(hw|tools|program|emit|cosim|synth|report|study)"),
+    "commands": (
+        _CORE,
+        r"stepgen\.(hw|tools|frontend|program|emit|cosim|synth|board|report|commands)",
+    ),
     "pages": (_CORE, r"stepgen\.(hw|program|emit|cosim|report|pages)", "stepgen$"),
     "cli": ("stepgen",),
 }

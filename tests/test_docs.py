@@ -117,6 +117,20 @@ def test_simulations_of_a_page(page, folder, capsys):
     run_page(ROOT / "docs" / page, folder, capsys, built=True)
 
 
+@pytest.mark.parametrize("page", ["python.md", "transforms.md"])
+def test_python_of_a_page(page, folder, capsys, monkeypatch):
+    """Its blocks run one after the other, and print what is written behind ``print``."""
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.delitem(sys.modules, "first", raising=False)
+    blocks = BLOCK.findall((ROOT / "docs" / page).read_text())
+    text = "\n".join(body for language, body in blocks if language == "python")
+    exec(compile(text, page, "exec"), {})
+    said = re.findall(r"^ *print\(.*\)  # (.*)$", text, re.MULTILINE)
+    wanted = [re.escape(line).replace(re.escape("..."), ".*") for line in said]
+    assert re.search(r"(.*\n)*".join(wanted), capsys.readouterr().out)
+
+
 def exports(page) -> str:
     """Lines for the shell that a page tells of."""
     return "".join(body for language, body in BLOCK.findall(page.read_text()) if language == "bash")

@@ -57,7 +57,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
 
         loaded = program.load(draw=False)
         outdated = program.tell_outdated(loaded, json=json)
-        design = hardware.experiment(loaded).design
+        design = hardware.circuit().experiment(loaded).design
         with waiting.progress(quiet=json) as progress:
             progress("estimating resources", 0)
             used = estimate(design).total

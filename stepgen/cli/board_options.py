@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepgen.cli.groups import option
 from stepgen.cli.outputs import NAME
+from stepgen.commands.place import OnBoard
 
 if TYPE_CHECKING:
     from stepgen.board.description import Board
@@ -41,42 +41,8 @@ class BoardOptions:
 
         With `simulated` it may be one that is simulated, whose clock is that of its file.
         """
-        from stepgen.board.description import named
-        from stepgen.board.device import VIRTUAL
-        from stepgen.hw.board.uart import LEAST_CYCLES
-        from stepgen.ir.errors import StepError
-
-        if self.name.startswith(VIRTUAL) and not simulated:
-            real = self.name.removeprefix(VIRTUAL)
-            raise StepError(
-                f"{self.name} is simulated, and nothing is built for it: stepgen deploy runs on "
-                f"it, --board {real} builds for the real one"
-            )
-        board = named(self.name.removeprefix(VIRTUAL))
-        if self.counters is not None:
-            board = replace(board, counters=self.counters)
-        if self.clock is not None and self.name.startswith(VIRTUAL):
-            raise StepError(f"--clock can't be given for {self.name}: no clock has to be met there")
-        if self.clock == "auto" and board.vivado:
-            raise StepError(
-                f"--clock auto can't be given for {self.name}: Vivado tells which clock is met"
-            )
-        if self.clock in (None, "auto"):
-            return board, self.clock is not None
-        try:
-            mhz = float(self.clock)
-        except ValueError:
-            mhz = math.nan
-        if not 1 <= mhz <= 1000:
-            raise StepError(f"--clock takes auto or 1 to 1000 MHz, not {self.clock!r}")
-        board = board.at(round(1e6 * mhz))
-        if board.bit_cycles < LEAST_CYCLES:
-            raise StepError(
-                f"--clock {mhz:g} is too slow for the link of {self.name}: a bit of its "
-                f"{board.link.baud:,} baud must last {LEAST_CYCLES} cycles or more, not "
-                f"{board.bit_cycles}: give {LEAST_CYCLES * board.link.baud / 1e6:g} or more"
-            )
-        return board, False
+        on = OnBoard(board=self.name, clock=self.clock, counters=self.counters)
+        return on.find(simulated=simulated)
 
     def earlier(self, program: str) -> list[Path]:
         """Where the bitstream of a design folder may be already."""

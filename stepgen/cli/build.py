@@ -52,7 +52,7 @@ def command(
 
     loaded = program.load(draw=False)
     board, auto = where.board()
-    design = hardware.fitting(loaded, board)
+    design = hardware.circuit().fitting(loaded, board)
     earlier = [] if loaded.design is None else [Path(program.program)]
     folder = output or (earlier or [Path("build")])[0]
     check_folder(folder)

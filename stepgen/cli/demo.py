@@ -88,7 +88,7 @@ def command(
     for tiling in TILINGS:
         check_target(output / tiling)
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
-    experiments = [when.experiment(p, hardware, seed=seed) for p in programs]
+    experiments = [when.timing().experiment(p, hardware.circuit(), seed=seed) for p in programs]
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdicts, columns = [], []
         for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):

@@ -115,7 +115,8 @@ def command(
     loaded = program.load()
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
-    design = hardware.experiment(loaded).design if simulated else hardware.fitting(loaded, board)
+    circuit = hardware.circuit()
+    design = circuit.experiment(loaded).design if simulated else circuit.fitting(loaded, board)
     if not simulated:
         external.find(programming.LOADER)  # before the minutes of place and route
     with ExitStack() as opened:

@@ -34,7 +34,7 @@ def command(
     if policy != "hardware":
         check_unused("is for the circuit: add --policy hardware", hardware)
     loaded = program.load(draw=False)
-    design = hardware.experiment(loaded).design if policy == "hardware" else None
+    design = hardware.circuit().experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)
     dims, numbers, missing = _numbers(program, loaded, costs)
     outdated = program.tell_outdated(loaded, json=json)

@@ -201,7 +201,9 @@ def experiments(
         if id(graph) not in found:
             one = programs.Program(graph, inputs, name, frozenset(inputs))
             loaded = loaded or one
-            found[id(graph)] = [when.experiment(one, hardware, seed=program.seed)]
+            found[id(graph)] = [
+                when.timing().experiment(one, hardware.circuit(), seed=program.seed)
+            ]
         else:
             first = found[id(graph)][0]
             found[id(graph)].append(replace(first, inputs=inputs, built=first.design))

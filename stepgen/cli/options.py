@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,12 @@ import click
 
 from stepgen.cli.groups import argument, option
 from stepgen.cli.outputs import INPUT, NAME, Output
+from stepgen.commands.options import Circuit, Limit, Timing
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stepgen.board.description import Board
-    from stepgen.compile.budget import Budget
-    from stepgen.cosim.experiment import Experiment
-    from stepgen.hw.design.table import Bus, Design
     from stepgen.program.program import Program
     from stepgen.report.timeline import Timeline
     from stepgen.tools.workers import Workers
@@ -164,126 +160,10 @@ class HardwareOptions:
         is_flag=True,
     )
 
-    def bus(self) -> Bus:
-        """The off-chip port."""
-        from stepgen.hw.design.table import Bus
-
-        asked = {
-            "data_bits": self.bus_bits,
-            "burst": self.burst,
-            "outstanding": self.outstanding,
-            "latency": self.cover,
-        }
-        return Bus(**{key: number for key, number in asked.items() if number is not None})
-
-    def experiment(self, program: Program, **more: Any) -> Experiment:
-        """The program on this circuit; `more` are further arguments of `Experiment`."""
-        from stepgen.cosim.experiment import Experiment
-
-        onchip = self.budget()
-        depths, lanes = depths_of(self.depths, "beats"), lanes_of(self.lanes, program)
-        if program.design is not None:
-            self._check(program.design, program.name, depths, onchip)
-            return Experiment(program.graph, program.inputs, built=program.design, **more)
-        more |= {"bus": self.bus(), "depths": depths, "fuse": not self.no_fuse}
-        more |= {"onchip": onchip}
-        return Experiment(program.graph, program.inputs, lanes=lanes, **more)
-
-    def budget(self) -> Budget | None:
-        """The on-chip memory that there is; None if nothing bounds it."""
-        from stepgen.board.description import named, names
-        from stepgen.compile.budget import Bits
-        from stepgen.ir.errors import StepError
-
-        if self.onchip is None:
-            return None
-        if self.onchip in (known := names()):
-            from stepgen.board.memory import BoardMemory
-
-            return BoardMemory(named(self.onchip))
-        try:
-            kib = float(self.onchip)
-        except ValueError:
-            raise StepError(
-                f"--onchip takes a number of KiB or a board, {', '.join(known)}, not "
-                f"{self.onchip!r}"
-            ) from None
-        if not 0 < kib < math.inf:
-            raise StepError(f"--onchip takes a positive number of KiB, not {kib:g}")
-        return Bits(kib)
-
-    def fitting(self, program: Program, board: Board) -> Design:
-        """The design; refused if the block RAM of a board does not suffice for it."""
-        from stepgen.board.memory import BoardMemory
-        from stepgen.compile.system import lowered
-
-        design, memory = self.experiment(program).design, BoardMemory(board)
-        memory.check(
-            design,
-            lambda: lowered(
-                program.graph,
-                lanes=design.lanes,
-                bus=design.bus,
-                depths=depths_of(self.depths, "beats"),
-                fuse=not self.no_fuse,
-                onchip=memory,
-            ),
-        )
-        return design
-
-    def _check(
-        self, design: Design, folder: str, depths: dict[str, int], onchip: Budget | None
-    ) -> None:
-        from stepgen.ir.errors import StepError
-
-        design.with_depths(depths)
-        _agree("--bus-bits", self.bus_bits, design.bus.data_bits, folder)
-        _agree("--burst", self.burst, design.bus.burst, folder)
-        _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
-        _agree("--cover", self.cover, design.bus.latency, folder)
-        if onchip is not None and not onchip.holds(design):
-            raise StepError(
-                f"--onchip can't be {self.onchip}: the design in {folder} is finished, with "
-                f"{onchip.design(design):,} {onchip.unit_of} on chip"
-            )
-        if self.no_fuse and design.fused:
-            raise StepError(
-                f"--no-fuse can't be given: the design in {folder} is finished, with fused units"
-            )
-        for name, depth in depths.items():
-            _agree(f"--depth {name}", depth, design.channel[name].depth, folder)
-
-
-def lanes_of(asked: int | None, program: Program) -> int:
-    """Lanes of a beat: those of the program's design where it has one, else as asked for.
-
-    Raises
-    ------
-    StepError
-        If others are asked for than the design has, or any for a system, whose parts have them.
-    """
-    from stepgen.ir.errors import StepError
-    from stepgen.ir.system import SystemGraph
-
-    graph = program.graph
-    if isinstance(graph, SystemGraph):
-        if asked is not None:
-            has = ", ".join(f"{part} has {n}" for part, n in graph.lanes.items())
-            raise StepError(f"--lanes can't be given: the system {graph.name} says that {has}")
-        return max(graph.lanes.values())
-    if program.design is not None:
-        _agree("--lanes", asked, program.design.lanes, program.name)
-        return program.design.lanes
-    return LANES if asked is None else asked
-
-
-def _agree(option: str, asked: int | None, built: int, folder: str) -> None:
-    from stepgen.ir.errors import StepError
-
-    if asked not in (None, built):
-        raise StepError(
-            f"{option} can't be {asked}: the design in {folder} is finished, with {built}"
-        )
+    def circuit(self) -> Circuit:
+        """The circuit by value."""
+        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "depths"}
+        return Circuit(**asked, depth=depths_of(self.depths, "beats"))
 
 
 def depths_of(texts: Sequence[str], what: str, *words: str) -> dict[str, Any]:
@@ -320,9 +200,7 @@ class LimitOptions:
     @property
     def cycles(self) -> int:
         """Cycles of a run, by default the most that the engines can count."""
-        from stepgen.timing.drive import MAX_CYCLES, check_limit
-
-        return MAX_CYCLES if self.max_cycles is None else check_limit(self.max_cycles)
+        return Limit(max_cycles=self.max_cycles).cycles
 
 
 @dataclass(frozen=True)
@@ -345,14 +223,22 @@ class WorkerOptions:
 class RunOptions(LimitOptions):
     """Timing of memory and ports."""
 
-    latency: int = _memory("Cycles from a read's address to its first word.", default=16)
-    interval: int = _memory("Cycles between two words read.", default=1)
-    memory_outstanding: int = _memory("Outstanding read bursts that it accepts.", default=16)
-    write_latency: int = _memory(
-        "Cycles from a burst's last word to its acknowledgement.", default=8
+    latency: int = _memory(
+        "Cycles from a read's address to its first word.", default=Timing.latency
     )
-    write_interval: int = _memory("Cycles between two words written.", default=1)
-    write_outstanding: int = _memory("Outstanding write bursts that it accepts.", default=16)
+    interval: int = _memory("Cycles between two words read.", default=Timing.interval)
+    memory_outstanding: int = _memory(
+        "Outstanding read bursts that it accepts.", default=Timing.memory_outstanding
+    )
+    write_latency: int = _memory(
+        "Cycles from a burst's last word to its acknowledgement.", default=Timing.write_latency
+    )
+    write_interval: int = _memory(
+        "Cycles between two words written.", default=Timing.write_interval
+    )
+    write_outstanding: int = _memory(
+        "Outstanding write bursts that it accepts.", default=Timing.write_outstanding
+    )
     stalls: Sequence[str] = _stalls(
         "Share of cycles in which a port or memory channel (mem.ar, mem.r, mem.aw, mem.w, "
         "mem.b) stalls, from 0 to below 1; all=SHARE for every one; repeatable.",
@@ -367,55 +253,19 @@ class RunOptions(LimitOptions):
         metavar="INPUT",
     )
 
-    def experiment(self, program: Program, hardware: HardwareOptions, *, seed: int) -> Experiment:
-        """The program on the circuit, with this memory timing and these stalls."""
+    def timing(self) -> Timing:
+        """The timing by value."""
         from stepgen.ir.errors import StepError
-        from stepgen.ir.memory_timing import MemoryTiming
-        from stepgen.ir.stalls import Stalls
-
-        memory = MemoryTiming(
-            read_latency=self.latency,
-            read_interval=self.interval,
-            read_outstanding=self.memory_outstanding,
-            write_latency=self.write_latency,
-            write_interval=self.write_interval,
-            write_outstanding=self.write_outstanding,
-        )
-        stalls = Stalls(seed, self._shares(program))
-        sources = list(program.graph.inputs)
-        for name in self.early:
-            if name not in sources:
-                raise StepError(
-                    f"--early {name}: {program.graph.name} has no such input, "
-                    f"only {', '.join(sources) or 'none'}"
-                )
-        return hardware.experiment(
-            program,
-            memory=memory,
-            stalls=stalls,
-            early=tuple(self.early),
-            max_cycles=self.cycles,
-        )
-
-    def _shares(self, program: Program) -> dict[str, float]:
-        from stepgen.ir.errors import StepError
-        from stepgen.ir.stalls import MEMORY_CHANNELS
         from stepgen.program.settings import pairs
 
-        ports = program.graph.ports
-        known = [*ports, *MEMORY_CHANNELS]
-        found: dict[str, float] = {}
+        shares = {}
         for name, text in pairs(self.stalls, "--stall").items():
             try:
-                share = float(text)
+                shares[name] = float(text)
             except ValueError:
                 raise StepError(f"--stall {name} takes a share of cycles, not {text!r}") from None
-            if name != "all" and name not in known:
-                raise StepError(
-                    f"there is nothing called {name!r} to stall, only {', '.join(known)}, or all"
-                )
-            found |= dict.fromkeys(known if name == "all" else [name], share)
-        return found
+        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stalls"}
+        return Timing(**asked, stall=shares)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stepgen.cli.groups import option
-from stepgen.cli.judging import judge, judge_words
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
+from stepgen.commands.judging import judge, judge_words
 
 if TYPE_CHECKING:
     from stepgen.report.ran import Ran
@@ -87,7 +87,7 @@ def ran(
     progress("loading", 0.0)
     loaded = program.load()
     outdated = program.tell_outdated(loaded, json=json)
-    experiment = when.experiment(loaded, hardware, seed=program.seed)
+    experiment = when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)
     found = Ran(loaded, experiment, problem=experiment.unpredicted, outdated=outdated)
     if not found.problem:
         progress("predicting", 0.1)

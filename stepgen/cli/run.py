@@ -9,13 +9,13 @@ import click
 
 from stepgen.cli import models
 from stepgen.cli.groups import grouped
-from stepgen.cli.options import ProgramOptions, json_option, lanes_of
+from stepgen.cli.options import ProgramOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
-    from stepgen.semantics.executor import Result
+    from stepgen.commands.run import RunResult
     from stepgen.semantics.tokens import Token
 
 
@@ -66,9 +66,9 @@ def command(
             raise StepError("--save-inputs is for one run: leave it out, or leave --ids out")
         models.decode(program, text, lanes or LANES, out, json=json)
         return
+    from stepgen.commands.run import ran
     from stepgen.program import inputs
     from stepgen.report import console
-    from stepgen.semantics import system
     from stepgen.tools import waiting
 
     with waiting.progress(quiet=json) as progress:
@@ -76,9 +76,9 @@ def command(
         loaded = program.load()
         outdated = program.tell_outdated(loaded, json=json)
         progress("running", 0.1)
-        result = system.run(loaded.graph, loaded.inputs, lanes=lanes_of(lanes, loaded))
+        result = ran(loaded, lanes)
     streams = loaded.graph.outputs
-    stored = [tensor for tensor in loaded.graph.tensors if tensor in result.stored]
+    stored = result.written
     if out is not None:
         inputs.save(
             out,
@@ -88,26 +88,19 @@ def command(
     if save_inputs is not None:
         inputs.save_given(save_inputs, loaded.graph, loaded.inputs)
     if json:
-        document = _document(result, list(streams), stored, out)
+        document = _document(result, out)
         console.show_json({**document, "outdated": outdated})
         return
-    drawn = sorted(set(loaded.inputs) - loaded.given)
-    if drawn:
-        console.show(f"drawn: {', '.join(drawn)} (seed {program.seed})")
+    if result.drawn:
+        console.show(f"drawn: {', '.join(result.drawn)} (seed {program.seed})")
     for name, stream in streams.items():
-        console.show(f"{name}: {stream}, {_count(result.streams[name])}")
+        console.show(f"{name}: {stream}, {result.count(name)} values")
         console.show(f"  {_start(result.streams[name])}")
     for name in stored:
         console.show(f"{name}: {loaded.graph.tensors[name]!r}")
         console.show("  " + str(result.tensors[name]).replace("\n", "\n  "))
     if out is not None:
         console.show(f"written to {out}")
-
-
-def _count(tokens: list[Token]) -> str:
-    from stepgen.semantics.tokens import values
-
-    return f"{sum(1 for _ in values(tokens))} values"
 
 
 def _start(tokens: list[Token], most: int = 6) -> str:
@@ -134,20 +127,16 @@ def _brief(value: Any) -> str:
     return str(value)
 
 
-def _document(
-    result: Result, streams: list[str], stored: list[str], out: Path | None
-) -> dict[str, Any]:
-    from stepgen.semantics.tokens import values
-
+def _document(result: RunResult, out: Path | None) -> dict[str, Any]:
     return {
         "streams": {
             name: {
                 "type": str(result.types[name]),
                 "tokens": len(result.streams[name]),
-                "values": sum(1 for _ in values(result.streams[name])),
+                "values": result.count(name),
             }
-            for name in streams
+            for name in result.outputs
         },
-        "tensors": {name: list(result.tensors[name].shape) for name in stored},
+        "tensors": {name: list(result.tensors[name].shape) for name in result.written},
         "out": None if out is None else str(out),
     }

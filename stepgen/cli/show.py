@@ -66,7 +66,7 @@ def command(
     if drawn:
         _draw(loaded.graph, svg, dot, every=every, json=json)
     elif design:
-        _design(hardware.experiment(loaded).design, json=json)
+        _design(hardware.circuit().experiment(loaded).design, json=json)
     elif json:
         from stepgen.ir.text import dumps
 

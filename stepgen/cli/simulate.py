@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from stepgen.cli.groups import check_unused, grouped, option
-from stepgen.cli.judging import judged
 from stepgen.cli.options import (
     LimitOptions,
     PictureOptions,
@@ -20,9 +18,11 @@ from stepgen.cli.options import (
     json_option,
 )
 from stepgen.cli.outputs import NAME
+from stepgen.commands.judging import judged
+from stepgen.commands.options import MACHINE
 
 if TYPE_CHECKING:
-    from stepgen.timing.tiles.machines import Machine
+    from stepgen.commands.simulate import On
 
 _machine = functools.partial(option, section="The machine")
 
@@ -33,7 +33,7 @@ class MachineOptions:
 
     machine: str = _machine(
         "A machine that stepgen machine lists, or FILE.json that describes one.",
-        default="sda",
+        default=MACHINE,
         type=NAME,
         metavar="NAME",
     )
@@ -50,16 +50,15 @@ class MachineOptions:
         metavar="STREAM=N",
     )
 
-    def find(self) -> Machine:
-        """The machine with its changes, which its name includes."""
+    def by_value(self) -> On:
+        """The machine by value."""
+        from stepgen.commands.simulate import On
         from stepgen.program.settings import pairs
-        from stepgen.timing.tiles import variants
+        from stepgen.timing.tiles.depths import UNBOUNDED
 
-        texts = pairs(self.changes, "--change")
-        machine = variants.changed(variants.find(self.machine), variants.parsed(texts))
-        if not texts:
-            return machine
-        return dataclasses.replace(machine, name=f"{machine.name} with {', '.join(self.changes)}")
+        changes = pairs(self.changes, "--change")
+        depths = depths_of(self.depths, "elements", UNBOUNDED)
+        return On(machine=self.machine, change=changes, depth=depths)
 
 
 @grouped
@@ -77,36 +76,27 @@ def command(
     json: bool,
 ) -> None:
     """Simulate timing and resource use on a described machine; tiles carry no data."""
-    from stepgen.program.tiles import simulate, simulate_with_data
-    from stepgen.report import console, simulated, timeline
-    from stepgen.timing.tiles import known
-    from stepgen.timing.tiles.depths import UNBOUNDED
+    from stepgen.commands.simulate import loaded_for, simulated
+    from stepgen.report import console, timeline
+    from stepgen.report.simulated import parts
     from stepgen.tools import waiting
 
     if every:
         check_unused("shows some operators and --all every one: leave one of them out", "top")
-    machine, depths = on.find(), depths_of(on.depths, "elements", UNBOUNDED)
-    cycles = limit.cycles
+    asked = on.by_value()
+    machine, cycles = asked.find(), limit.cycles
     with waiting.progress(quiet=json) as progress, judged(program):
         progress("building the program", 0.0)
-        loaded = program.load(tensors=False)
-        numbers_decide = bool(known.decided(loaded.graph))
-        if numbers_decide:
-            loaded = program.load()
+        loaded = loaded_for(program)
         outdated = program.tell_outdated(loaded, json=json)
-        progress("simulating", 0.3)
-        asked = (loaded.graph, loaded.inputs, machine)
-        if numbers_decide:
-            run, _ = simulate_with_data(*asked, depths=depths, limit=cycles)
-        else:
-            run = simulate(*asked, depths=depths, limit=cycles)
+        result = simulated(loaded, machine, asked.depth, cycles, progress)
         progress("simulating (done)", 0.9)
-        data = simulated.document(loaded, run)
+        data = result.document()
     rows = timeline.MOST_ROWS if top is None else top
     seen = functools.partial(
         timeline.of_run,
         f"{loaded.graph.name} on {machine.name}",
-        run,
+        result.run,
         loaded.graph,
         every=every,
         most=timeline.FULL_PAGE if every else rows,
@@ -115,6 +105,6 @@ def command(
     if json:
         console.show_json({**data, "files": files, "outdated": outdated})
         return
-    console.show(*simulated.parts(data, top=top, every=every))
+    console.show(*parts(data, top=top, every=every))
     for path in filter(None, files.values()):
         console.show(f"written to {path}")

@@ -22,9 +22,8 @@ def command(
     program: ProgramOptions, hardware: HardwareOptions, where: BoardOptions, *, json: bool
 ) -> int:
     """Synthesize, place and route for a board: resources, clock, slowest path."""
-    from stepgen.board.build import build
     from stepgen.board.project import check_open
-    from stepgen.board.summary import document
+    from stepgen.commands.synthesize import synthesized
     from stepgen.report import console
     from stepgen.tools import waiting
 
@@ -32,17 +31,17 @@ def command(
     check_open(board, program.program)
     loaded = program.load(draw=False)
     outdated = program.tell_outdated(loaded, json=json)
-    design = hardware.fitting(loaded, board)
+    design = hardware.circuit().fitting(loaded, board)
     with waiting.progress(quiet=json) as progress:
-        made = build(
+        result = synthesized(
             design, board, auto=auto, earlier=where.earlier(program.program), progress=progress
         )
-    data = {**document(made, design), "outdated": outdated}
+    data = {**result.document(), "outdated": outdated}
     if json:
         console.show_json(data)
     else:
-        show(made, data)
-    return 0 if made.met else 1
+        show(result.made, data)
+    return 0 if result.met else 1
 
 
 def show(made: Bitstream, data: dict[str, Any]) -> None:

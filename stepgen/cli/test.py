@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +12,8 @@ from stepgen.cli import models
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
+from stepgen.commands.options import TEST
 from stepgen.cosim.simulators import SIMULATORS, Simulator
-
-if TYPE_CHECKING:
-    from stepgen.cosim.verdict import Verdict
 
 MOST_FAULTS = 10
 
@@ -26,7 +24,7 @@ MOST_FAULTS = 10
     "--out",
     "output",
     type=Output(),
-    default="build/test",
+    default=TEST,
     metavar="DIR",
     help="Folder for test bench and results.",
 )
@@ -81,13 +79,11 @@ def command(
     json: bool,
 ) -> int:
     """Simulate the Verilog; compare values, every cycle, memory and counters."""
-    from stepgen.cosim.experiment import simulate
-    from stepgen.emit.design_writer import write
+    from stepgen.commands.test import tested
     from stepgen.ir.errors import StepError
     from stepgen.program.design_folder import check_target
     from stepgen.report import console
     from stepgen.tools import waiting
-    from stepgen.tools.atomic import atomic_folder
 
     if not waveform:
         check_unused("is for a waveform: add --waveform", "waveform_cycles")
@@ -95,79 +91,29 @@ def command(
     text = models.text_of(ids, more)
     if text is None:
         loaded = program.load()
-        groups = [[when.experiment(loaded, hardware, seed=program.seed)]]
+        groups = [[when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)]]
     else:
         loaded, groups = models.experiments(program, hardware, when, text)
-    for experiment in (one for group in groups for one in group):
-        experiment.aborts = tuple(aborts)
-    design = groups[0][0].design
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
-    vcd = f"{design.name}.vcd" if waveform else None
-    verdicts = []
-    with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
-        for group in groups:
-            verdicts += simulate(
-                group,
-                place if group is groups[0] else place / group[0].design.name,
-                driver=driver,
-                simulator=simulator,
-                waveform=None if vcd is None or group is not groups[0] else place / vcd,
-                waveform_cycles=waveform_cycles,
-                progress=progress,
-            )
-        write(output, loaded, design, circuit=False)
-    data = joined([document(verdict, driver, simulator) for verdict in verdicts])
-    data["folder"] = str(output)
-    data["waveform"] = None if vcd is None else str(output / vcd)
+    with waiting.progress(quiet=json) as progress:
+        result = tested(
+            loaded,
+            groups,
+            output,
+            progress=progress,
+            driver=driver,
+            simulator=simulator,
+            waveform=waveform,
+            waveform_cycles=waveform_cycles,
+            aborts=aborts,
+        )
+    data = result.document()
     if json:
         console.show_json(data)
     else:
         _show(data)
     return 0 if data["good"] else 1
-
-
-def joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Results of several runs as those of one, for ``--json``; cycles of each are in ``tokens``."""
-    first, *others = documents
-    if not others:
-        return first
-    cycles = [one["cycles"] for one in documents]
-    return first | {
-        "good": all(one["good"] for one in documents),
-        "faults": [fault for one in documents for fault in one["faults"]],
-        "cycles": {
-            who: None if first["cycles"][who] is None else sum(one[who] for one in cycles)
-            for who in ("predicted", "simulated")
-        },
-        "tokens": cycles,
-        "compared": {
-            what: sum(one["compared"][what] for one in documents) for what in first["compared"]
-        },
-        "seconds": round(sum(one["seconds"] for one in documents), 3),
-    }
-
-
-def document(verdict: Verdict, driver: str, simulator: Simulator) -> dict[str, Any]:
-    """Results of a co-simulation, for ``--json``."""
-    outcome, compared = verdict.outcome, verdict.compared
-    if driver == "judge":  # its memory has another timing
-        compared = {what: compared[what] for what in ("values", "memory")}
-    prediction = verdict.prediction
-    return {
-        "good": verdict.good,
-        "faults": outcome.faults,
-        "driver": driver,
-        "simulator": simulator,
-        "cycles": {
-            "predicted": None if prediction is None else prediction.cycles,
-            "simulated": outcome.cycles,
-        },
-        "unpredicted": verdict.unpredicted or None,
-        "compared": compared,
-        "build_seconds": round(verdict.build_seconds, 2),
-        "seconds": round(outcome.seconds, 3),
-    }
 
 
 def _show(data: dict[str, Any]) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stepgen.cli.groups import grouped
-from stepgen.cli.judging import judge_words, judged
 from stepgen.cli.options import (
     HardwareOptions,
     PictureOptions,
@@ -19,10 +17,7 @@ from stepgen.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stepgen.cosim.experiment import Experiment
-    from stepgen.program.program import Program
+    from stepgen.commands.time import TimeResult
 
 
 @grouped
@@ -38,24 +33,18 @@ def command(
     json: bool,
 ) -> None:
     """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
+    from stepgen.commands.time import timed
     from stepgen.compile.cost import traffic_varies
     from stepgen.report import console, timeline
     from stepgen.tools import waiting
 
     loaded = program.load(tensors=False)
-    with_data = functools.cache(program.load)
-    experiment = when.experiment(loaded, hardware, seed=program.seed)
-    if experiment.numbers_decide:
-        loaded, built = with_data(), experiment.design
-        experiment = dataclasses.replace(experiment, inputs=loaded.inputs, built=built)
     outdated = program.tell_outdated(loaded, json=json)
-    varies = traffic_varies(experiment.design)
-    with waiting.progress(quiet=json) as progress, judged(program):
-        progress("predicting", 0.0)
-        data = document(experiment, program=loaded, with_data=with_data, every=every or json)
-        off_chip = data["off_chip_bytes"]
-        judge_words(program, experiment, off_chip["symbolic"])
-    seen = functools.partial(timeline.of_prediction, loaded.graph.name, experiment.prediction)
+    with waiting.progress(quiet=json) as progress:
+        result = timed(program, loaded, hardware.circuit(), when.timing(), progress)
+        data = document(result, every=every or json)
+    varies, off_chip = traffic_varies(result.design), data["off_chip_bytes"]
+    seen = functools.partial(timeline.of_prediction, loaded.graph.name, result.prediction)
     files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:
         console.show_json({**data, "files": files, "outdated": outdated})
@@ -78,23 +67,20 @@ def _known(number: int | None, most: str) -> str:
     return "unknown" if number is None else f"{most}{number:,}"
 
 
-def document(
-    experiment: Experiment, *, program: Program, with_data: Callable[[], Program], every: bool
-) -> dict[str, Any]:
+def document(result: TimeResult, *, every: bool) -> dict[str, Any]:
     """The prediction, for ``--json``."""
-    from stepgen.report.summary import symbolic_traffic, units
+    from stepgen.report.summary import units
 
-    prediction = experiment.prediction
-    read, written = experiment.traffic
+    read, written = result.traffic
     return {
-        "program": program.name,
-        "cycles": prediction.cycles,
-        "units": units(prediction, every=every),
+        "program": result.program.name,
+        "cycles": result.cycles,
+        "units": units(result.prediction, every=every),
         "off_chip_bytes": {
-            "symbolic": symbolic_traffic(program, experiment, with_data),
+            "symbolic": result.symbolic,
             "model": read + written,
             "read": read,
             "written": written,
         },
-        "choices": prediction.choices,
+        "choices": result.choices,
     }

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
+from stepgen.commands.options import BUILD
 from stepgen.emit.wraps import PACKAGES, WRAPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @grouped
@@ -63,47 +59,35 @@ def command(
     json: bool,
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
-    from stepgen.emit.design_writer import write
+    from stepgen.commands.verilog import generated
+    from stepgen.program.program import golden_of
     from stepgen.report import console
     from stepgen.tools import waiting
 
     if not bench:
         check_unused("is for a test bench: add --bench", when)
     loaded = program.load(draw=bench)
-    experiment = when.experiment(loaded, hardware, seed=program.seed)
-    design = experiment.design
+    experiment = when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)
     earlier = [] if loaded.design is None else [Path(program.program)]
-    folder = output or (earlier or [Path("build")])[0]
-    with ExitStack() as opened:
-        progress = opened.enter_context(waiting.progress(quiet=json))
-        change = output is not None or not earlier
-        bench_files: list[str] = []
-        put: Callable[[], dict[str, str]] = dict
-        if bench:
-            from stepgen.cosim.standalone import needed, prepared
-            from stepgen.program.program import golden_of
-
-            bench_files = needed(experiment)
-            progress("preparing the test bench", 0.0)
-            # What is wrong with it is told before the folder changes.
-            put = opened.enter_context(prepared(folder, experiment, golden_of(program.program)))
-        progress("writing Verilog", 0.5)
-        written = write(
-            folder,
+    folder = output or (earlier or [Path(BUILD)])[0]
+    with waiting.progress(quiet=json) as progress:
+        made = generated(
             loaded,
-            design,
+            experiment,
+            folder,
+            progress=progress,
+            bench=bench,
+            golden=golden_of(program.program) if bench else None,
             wraps=wraps,
             host=host,
             packages=packages,
-            bench=bench_files,
             earlier=earlier,
-            change=change,
+            change=output is not None or not earlier,
         )
-        names = {**written.files, **put()}
-    files = {what: str(folder / name) for what, name in names.items()}
+    files = {what: str(place) for what, place in made.files.items()}
     if json:
-        console.show_json({**files, "hash": written.hash, "built": written.built})
+        console.show_json({**files, "hash": made.hash, "built": made.built})
         return
-    console.show(console.pairs_table({**files, "hash": written.hash}))
-    if not written.built:
+    console.show(console.pairs_table({**files, "hash": made.hash}))
+    if not made.built:
         console.show("the Verilog of this hash was there already and is not built again")

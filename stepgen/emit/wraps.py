@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-WRAPS = ("axi", "wishbone")
+from typing import Literal, get_args
+
+Wrap = Literal["axi", "wishbone"]
+
+WRAPS: tuple[Wrap, ...] = get_args(Wrap)
 """AXI4, AXI4-Lite and AXI4-Stream; Wishbone with streams as those of LiteX."""
 
-PACKAGES = ("fusesoc", "vivado")
+Package = Literal["fusesoc", "vivado"]
+
+PACKAGES: tuple[Package, ...] = get_args(Package)
 """A core file of FuseSoC; an IP of Vivado."""

@@ -82,7 +82,9 @@ def checked(function: C, name: str | None = None) -> C:
 
     call.__name__ = called
     shown_call: Any = call
-    shown_call.__signature__ = _readable(function)
+    signature = inspect.signature(function)
+    made = function.__name__ if isinstance(function, type) else signature.return_annotation
+    shown_call.__signature__ = readable(signature.replace(return_annotation=made))
     return typing.cast(C, call)
 
 
@@ -95,16 +97,15 @@ class _Annotation(str):
         return str(self)
 
 
-def _readable(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature as it is written, for ``help``; a class makes what it is called."""
+def readable(signature: inspect.Signature) -> inspect.Signature:
+    """A signature with annotations as they are written, for ``help``."""
 
     def plain(hint: Any) -> Any:
         return _Annotation(hint) if isinstance(hint, str) else hint
 
-    signature = inspect.signature(function)
     parameters = [p.replace(annotation=plain(p.annotation)) for p in signature.parameters.values()]
-    made = function.__name__ if isinstance(function, type) else signature.return_annotation
-    return signature.replace(parameters=parameters, return_annotation=plain(made))
+    made = plain(signature.return_annotation)
+    return signature.replace(parameters=parameters, return_annotation=made)
 
 
 def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) -> Any:

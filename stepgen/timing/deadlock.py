@@ -64,6 +64,8 @@ class Deadlock(StepError):
         The smallest FIFO depths, by channel, that let the run end.
     stopped : callable or None
         Gives the prediction until then, where the run was that of a circuit.
+    result : object
+        What `stepgen.time` gives of the run until then; None where it was not called.
     """
 
     def __init__(self, message: str, cycle: int, waiting: list[Waiting]):
@@ -72,6 +74,7 @@ class Deadlock(StepError):
         self.waiting = waiting
         self.remedy: dict[str, int] = {}
         self.stopped: Callable[[], Any] | None = None
+        self.result: Any = None
 
     def advise(self, remedy: Mapping[str, int]) -> None:
         """Add the smallest depths that let the run end; none if no depth does."""

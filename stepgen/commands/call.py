@@ -1,0 +1,110 @@
+"""Calls from Python: keywords become the options of a command."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from ..ir.arguments import readable, take
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+from ..ir.where import user_line
+from .source import Drawing, Given
+
+R = TypeVar("R")
+
+
+def called(function: Callable[..., R]) -> Callable[..., R]:
+    """Make a function of a program and keywords of one whose parameters are groups of options.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a `Source` first, dataclasses of options, and plain keywords.
+    """
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(program: Any, inputs: Mapping[str, Any] | None = None, **options: Any) -> R:
+        hints = typing.get_type_hints(function)
+        groups = {key: hint for key, hint in hints.items() if dataclasses.is_dataclass(hint)}
+        groups.pop("return", None)
+        settings = _settings(program, options, name)
+        known = set(call.__signature__.parameters) - {"program", "inputs"}  # type: ignore[attr-defined]
+        for key in sorted(options.keys() - known):
+            near = get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(known))}"
+            raise StepError(f"{name} at {user_line()} has no option {key!r}, {hint}")
+        for key, parameter in call.__signature__.parameters.items():  # type: ignore[attr-defined]
+            if parameter.default is parameter.empty and key not in {"program", *options}:
+                raise StepError(f"{name} at {user_line()} needs {key}=...")
+        filled: dict[str, Any] = {
+            key: typing.cast(Any, group)(**_taken(options, typing.get_type_hints(group), name))
+            for key, group in {"drawing": Drawing, **groups}.items()
+        }
+        own = _taken(options, {k: h for k, h in hints.items() if k not in groups}, name)
+        inputs = take(inputs or {}, Mapping[str, Any], name, "inputs")
+        given = Given(program, inputs, filled.pop("drawing"), settings)
+        return function(given, **filled, **own)
+
+    call.__signature__ = _signature(function)  # type: ignore[attr-defined]
+    return call
+
+
+def _taken(options: dict[str, Any], hints: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The options of these names and types, which are taken out."""
+    return {
+        key: take(options.pop(key), hint, name, key)
+        for key, hint in hints.items()
+        if key in options
+    }
+
+
+def _settings(program: Any, options: dict[str, Any], name: str) -> dict[str, Any]:
+    """The options that are parameters of the program of a model, which are taken out."""
+    from ..program import models
+
+    model = models.is_made(program)
+    if not model and not isinstance(program, Graph):
+        raise StepError(
+            f"{name} at {user_line()} takes a Graph or a model, not {type(program).__name__}: "
+            f"of a function that returns a Graph and its inputs give *function()"
+        )
+    asked = {key: options.pop(key) for key in [*options] if key in models.settings()}
+    if asked and not model:
+        raise StepError(
+            f"{name} at {user_line()} takes no {next(iter(asked))} here: {program.name} is "
+            f"a graph, and that is for a model"
+        )
+    return asked
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """With each option as a keyword, for help and completion."""
+    kinds = inspect.Parameter
+    written = inspect.signature(function)
+    namespace = {"Drawing": Drawing, **vars(inspect.getmodule(function))}
+    found = [
+        kinds("program", kinds.POSITIONAL_OR_KEYWORD, annotation="Graph | Model"),
+        kinds("inputs", kinds.POSITIONAL_OR_KEYWORD, default=None, annotation="Mapping | None"),
+    ]
+    drawing = kinds("drawing", kinds.KEYWORD_ONLY, annotation="Drawing")
+    for parameter in [drawing, *list(written.parameters.values())[1:]]:
+        group = namespace.get(str(parameter.annotation))
+        if not dataclasses.is_dataclass(group):
+            found.append(parameter)
+            continue
+        for field in dataclasses.fields(group):
+            made = field.default_factory
+            default = field.default if made is dataclasses.MISSING else made()
+            default = kinds.empty if default is dataclasses.MISSING else default
+            one = kinds(field.name, kinds.KEYWORD_ONLY, default=default, annotation=field.type)
+            found.append(one)
+    required = [p for p in found[2:] if p.default is kinds.empty]
+    optional = [p for p in found[2:] if p.default is not kinds.empty]
+    return readable(written.replace(parameters=[*found[:2], *required, *optional]))

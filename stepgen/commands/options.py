@@ -1,0 +1,257 @@
+"""Options that several commands share, by value: the circuit, the memory, stalls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import StepError
+from ..ir.wire import LANES
+
+if TYPE_CHECKING:
+    from ..board.description import Board
+    from ..compile.budget import Budget
+    from ..cosim.experiment import Experiment
+    from ..hw.design.table import Bus, Design
+    from ..program.program import Program
+
+MACHINE = "sda"
+"""The machine of ``stepgen simulate`` where none is named."""
+
+BUILD, TEST = "build", "build/test"
+"""Folders for results where none is named, of ``stepgen verilog`` and of ``stepgen test``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circuit:
+    """Parameters of the circuit.
+
+    Attributes
+    ----------
+    lanes : int, optional
+        Lanes of a beat; by default `stepgen.ir.wire.LANES`.
+    bus_bits, burst, outstanding, cover : int, optional
+        Of the memory port: data width, words of a burst, bursts under way at most, and cycles of
+        the memory's latency that loads cover.
+    onchip : str or float, optional
+        On-chip memory that the circuit may take, in KiB or as the block RAM of a board.
+    depth : mapping of str to int
+        Beats that the FIFO of a channel holds.
+    no_fuse : bool
+        Make a unit of each element-wise function, also of those that follow each other.
+    """
+
+    lanes: int | None = None
+    bus_bits: int | None = None
+    burst: int | None = None
+    outstanding: int | None = None
+    cover: int | None = None
+    onchip: str | float | None = None
+    depth: Mapping[str, int] = field(default_factory=dict)
+    no_fuse: bool = False
+
+    def bus(self) -> Bus:
+        """The off-chip port."""
+        from ..hw.design.table import Bus
+
+        asked = {
+            "data_bits": self.bus_bits,
+            "burst": self.burst,
+            "outstanding": self.outstanding,
+            "latency": self.cover,
+        }
+        return Bus(**{key: number for key, number in asked.items() if number is not None})
+
+    def experiment(self, program: Program, **more: Any) -> Experiment:
+        """The program on this circuit; `more` are further arguments of `Experiment`."""
+        from ..cosim.experiment import Experiment
+
+        onchip, lanes = self.budget(), lanes_of(self.lanes, program)
+        if program.design is not None:
+            self._check(program.design, program.name, onchip)
+            return Experiment(program.graph, program.inputs, built=program.design, **more)
+        more |= {"bus": self.bus(), "depths": dict(self.depth), "fuse": not self.no_fuse}
+        more |= {"onchip": onchip}
+        return Experiment(program.graph, program.inputs, lanes=lanes, **more)
+
+    def budget(self) -> Budget | None:
+        """The on-chip memory that there is; None if nothing bounds it."""
+        from ..board.description import named, names
+        from ..compile.budget import Bits
+
+        if self.onchip is None:
+            return None
+        if self.onchip in (known := names()):
+            from ..board.memory import BoardMemory
+
+            return BoardMemory(named(str(self.onchip)))
+        try:
+            kib = float(self.onchip)
+        except ValueError:
+            raise StepError(
+                f"--onchip takes a number of KiB or a board, {', '.join(known)}, not "
+                f"{self.onchip!r}"
+            ) from None
+        if not 0 < kib < math.inf:
+            raise StepError(f"--onchip takes a positive number of KiB, not {kib:g}")
+        return Bits(kib)
+
+    def fitting(self, program: Program, board: Board) -> Design:
+        """The design; refused if the block RAM of a board does not suffice for it."""
+        from ..board.memory import BoardMemory
+        from ..compile.system import lowered
+
+        design, memory = self.experiment(program).design, BoardMemory(board)
+        memory.check(
+            design,
+            lambda: lowered(
+                program.graph,
+                lanes=design.lanes,
+                bus=design.bus,
+                depths=dict(self.depth),
+                fuse=not self.no_fuse,
+                onchip=memory,
+            ),
+        )
+        return design
+
+    def _check(self, design: Design, folder: str, onchip: Budget | None) -> None:
+        design.with_depths(self.depth)
+        _agree("--bus-bits", self.bus_bits, design.bus.data_bits, folder)
+        _agree("--burst", self.burst, design.bus.burst, folder)
+        _agree("--outstanding", self.outstanding, design.bus.outstanding, folder)
+        _agree("--cover", self.cover, design.bus.latency, folder)
+        if onchip is not None and not onchip.holds(design):
+            raise StepError(
+                f"--onchip can't be {self.onchip}: the design in {folder} is finished, with "
+                f"{onchip.design(design):,} {onchip.unit_of} on chip"
+            )
+        if self.no_fuse and design.fused:
+            raise StepError(
+                f"--no-fuse can't be given: the design in {folder} is finished, with fused units"
+            )
+        for name, depth in self.depth.items():
+            _agree(f"--depth {name}", depth, design.channel[name].depth, folder)
+
+
+def lanes_of(asked: int | None, program: Program) -> int:
+    """Lanes of a beat: those of the program's design where it has one, else as asked for.
+
+    Raises
+    ------
+    StepError
+        If others are asked for than the design has, or any for a system, whose parts have them.
+    """
+    from ..ir.system import SystemGraph
+
+    graph = program.graph
+    if isinstance(graph, SystemGraph):
+        if asked is not None:
+            has = ", ".join(f"{part} has {n}" for part, n in graph.lanes.items())
+            raise StepError(f"--lanes can't be given: the system {graph.name} says that {has}")
+        return max(graph.lanes.values())
+    if program.design is not None:
+        _agree("--lanes", asked, program.design.lanes, program.name)
+        return program.design.lanes
+    return LANES if asked is None else asked
+
+
+def _agree(option: str, asked: int | None, built: int, folder: str) -> None:
+    if asked not in (None, built):
+        raise StepError(
+            f"{option} can't be {asked}: the design in {folder} is finished, with {built}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """How long a run may take.
+
+    Attributes
+    ----------
+    max_cycles : int, optional
+        Abort a run that takes more cycles.
+    """
+
+    max_cycles: int | None = None
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of a run, by default the most that the engines can count."""
+        from ..timing.drive import MAX_CYCLES, check_limit
+
+        return MAX_CYCLES if self.max_cycles is None else check_limit(self.max_cycles)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing(Limit):
+    """Timing of memory and ports.
+
+    Attributes
+    ----------
+    latency, write_latency : int
+        Cycles from a read's address to its first word, and from a burst's last word to its
+        acknowledgement.
+    interval, write_interval : int
+        Cycles between two words.
+    memory_outstanding, write_outstanding : int
+        Bursts that the memory accepts at a time.
+    stall : mapping of str to float
+        Share of cycles, from 0 to below 1, in which a port or memory channel stalls; ``"all"``
+        means every one.
+    early : sequence of str
+        Input streams that offer their beats before the start, and the next run's after its end.
+    """
+
+    latency: int = 16
+    interval: int = 1
+    memory_outstanding: int = 16
+    write_latency: int = 8
+    write_interval: int = 1
+    write_outstanding: int = 16
+    stall: Mapping[str, float] = field(default_factory=dict)
+    early: Sequence[str] = ()
+
+    def experiment(self, program: Program, circuit: Circuit, *, seed: int) -> Experiment:
+        """The program on the circuit, with this memory timing and these stalls."""
+        from ..ir.memory_timing import MemoryTiming
+        from ..ir.stalls import Stalls
+
+        memory = MemoryTiming(
+            read_latency=self.latency,
+            read_interval=self.interval,
+            read_outstanding=self.memory_outstanding,
+            write_latency=self.write_latency,
+            write_interval=self.write_interval,
+            write_outstanding=self.write_outstanding,
+        )
+        stalls = Stalls(seed, self._shares(program))
+        sources = list(program.graph.inputs)
+        for name in self.early:
+            if name not in sources:
+                raise StepError(
+                    f"--early {name}: {program.graph.name} has no such input, "
+                    f"only {', '.join(sources) or 'none'}"
+                )
+        return circuit.experiment(
+            program,
+            memory=memory,
+            stalls=stalls,
+            early=tuple(self.early),
+            max_cycles=self.cycles,
+        )
+
+    def _shares(self, program: Program) -> dict[str, float]:
+        from ..ir.stalls import MEMORY_CHANNELS
+
+        known = [*program.graph.ports, *MEMORY_CHANNELS]
+        found: dict[str, float] = {}
+        for name, share in self.stall.items():
+            if name != "all" and name not in known:
+                raise StepError(
+                    f"there is nothing called {name!r} to stall, only {', '.join(known)}, or all"
+                )
+            found |= dict.fromkeys(known if name == "all" else [name], share)
+        return found

@@ -1,0 +1,94 @@
+"""What a command works on: a graph or a model with its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..ir.errors import StepError
+from ..ir.graph import Graph
+
+if TYPE_CHECKING:
+    from ..program.program import Program
+
+
+class Source(Protocol):
+    """Gives the program, with as much of its inputs as is needed."""
+
+    @property
+    def seed(self) -> int:
+        """Of drawn inputs and of stalls."""
+
+    def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
+        """Build the program and transform it; see `stepgen.program.program.load`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """How a program is completed.
+
+    Attributes
+    ----------
+    seed : int
+        Of drawn inputs and of stalls.
+    dim : mapping of str to int
+        Extents of dynamic dims of drawn inputs.
+    transform : sequence of str
+        Transforms to apply first, as in ``"time_multiplex:regions=8"``.
+    """
+
+    seed: int = 0
+    dim: Mapping[str, int] = field(default_factory=dict)
+    transform: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise StepError(f"the seed must be at least 0, not {self.seed}")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A graph or a model of Python.
+
+    Attributes
+    ----------
+    made : Graph or Model
+    inputs : mapping of str to object
+        Contents of input streams and tensors, or what the model takes; missing ones are drawn.
+    drawing : Drawing
+    settings : mapping of str to object
+        Parameters of the program of a model.
+    """
+
+    made: Any
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    drawing: Drawing = Drawing()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """Of drawn inputs and of stalls."""
+        return self.drawing.seed
+
+    def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
+        """Build the program and transform it; see `stepgen.program.program.load`."""
+        from ..program.made import of_graph, of_model
+        from ..program.schedule import transformed
+
+        dims = {name: str(n) for name, n in self.drawing.dim.items()}
+        more: Any = {"seed": self.seed, "dims": dims, "draw": draw, "tensors": tensors}
+        if isinstance(self.made, Graph):
+            program = of_graph(self.made, self.inputs, self.made.name, **more)
+        else:
+            settings = {name: _text(value) for name, value in self.settings.items()}
+            name = self.made.name
+            program = of_model(self.made, name, settings, inputs=self.inputs, **more)
+        return transformed(program, self.drawing.transform)
+
+
+def _text(value: Any) -> str:
+    """A parameter as the command line has it, whose messages it then gets."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)

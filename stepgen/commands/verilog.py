@@ -1,0 +1,167 @@
+"""Writes the circuit of a program as Verilog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..cosim.experiment import Experiment
+from ..emit.design_writer import write
+from ..emit.wraps import Package, Wrap
+from ..hw.design.table import Design
+from ..program.program import Program
+from ..tools import waiting
+from .call import called
+from .options import BUILD, Circuit, Timing
+from .source import Source
+
+
+@dataclass(frozen=True, repr=False)
+class VerilogResult:
+    """A design folder.
+
+    Attributes
+    ----------
+    folder : Path
+    design : Design
+        The circuit as units and channels.
+    files : dict of str to Path
+        By what they are.
+    hash : str
+        Of the design.
+    built : bool
+        Whether the Verilog was made, not found.
+    """
+
+    folder: Path
+    design: Design
+    files: dict[str, Path]
+    hash: str
+    built: bool
+
+    @property
+    def text(self) -> str:
+        """The Verilog."""
+        return (self.folder / f"{self.design.name}.v").read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<Verilog of {self.design.name}: {len(self.files)} files in {self.folder}>"
+
+
+@called
+def verilog(
+    source: Source,
+    circuit: Circuit,
+    timing: Timing,
+    *,
+    out: str | Path = BUILD,
+    bench: bool = False,
+    wrap: Sequence[Wrap] = (),
+    host: bool = False,
+    package: Sequence[Package] = (),
+) -> VerilogResult:
+    """Write Verilog and a C header of its registers, as ``stepgen verilog`` does.
+
+    Parameters
+    ----------
+    program : Graph or Model
+    inputs : mapping of str to object, optional
+        They are written into the folder, too.
+    out : str or Path
+        The folder.
+    bench : bool
+        Whether to write a test bench that lives without stepgen, for which memory and stalls are.
+    wrap : sequence of str
+        Buses with whose standard names a module around the design is written.
+    host : bool
+        Whether to write a host library in C.
+    package : sequence of str
+        Tools of others for which the folder is described.
+    lanes, bus_bits, depth, ...
+        See `stepgen.commands.options.Circuit`.
+    latency, interval, stall, ...
+        See `stepgen.commands.options.Timing`.
+    seed, dim, transform
+        See `stepgen.commands.source.Drawing`.
+    phase, element, cache, ...
+        Of a model, see `stepgen.program.models.parameters`.
+
+    Raises
+    ------
+    StepError
+        If the program has no circuit, or the folder can't be written.
+    """
+    loaded = source.load(draw=bench)
+    experiment = timing.experiment(loaded, circuit, seed=source.seed)
+    with waiting.progress(quiet=True) as progress:
+        return generated(
+            loaded,
+            experiment,
+            Path(out),
+            progress=progress,
+            bench=bench,
+            wraps=wrap,
+            host=host,
+            packages=package,
+        )
+
+
+def generated(
+    program: Program,
+    experiment: Experiment,
+    folder: Path,
+    *,
+    progress: waiting.Progress,
+    bench: bool = False,
+    golden: Path | None = None,
+    wraps: Sequence[str] = (),
+    host: bool = False,
+    packages: Sequence[str] = (),
+    earlier: Iterable[Path] = (),
+    change: bool = True,
+) -> VerilogResult:
+    """Write the design folder of an experiment.
+
+    Parameters
+    ----------
+    program : Program
+    experiment : Experiment
+        The program as a circuit.
+    folder : Path
+    progress : Progress
+        Called with the current step.
+    golden : Path, optional
+        A file that computes in plain numpy what the program does, for the bench.
+    bench, wraps, host, packages
+        As for `verilog`.
+    earlier, change
+        As for `stepgen.emit.design_writer.write`.
+    """
+    design = experiment.design
+    with ExitStack() as opened:
+        bench_files: list[str] = []
+        put: Callable[[], dict[str, str]] = dict
+        if bench:
+            from ..cosim.standalone import needed, prepared
+
+            bench_files = needed(experiment)
+            progress("preparing the test bench", 0.0)
+            # What is wrong with it is told before the folder changes.
+            put = opened.enter_context(prepared(folder, experiment, golden))
+        progress("writing Verilog", 0.5)
+        written = write(
+            folder,
+            program,
+            design,
+            wraps=wraps,
+            host=host,
+            packages=packages,
+            bench=bench_files,
+            earlier=earlier,
+            change=change,
+        )
+        names = {**written.files, **put()}
+    files = {what: folder / name for what, name in names.items()}
+    return VerilogResult(folder, design, files, written.hash, written.built)

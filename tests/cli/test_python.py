@@ -1,0 +1,247 @@
+"""Commands and the functions of the same name in Python: one implementation, one sentence."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
+from stepgen.commands.call import called
+from stepgen.commands.options import Circuit, Timing
+from stepgen.commands.source import Drawing, Source
+from stepgen.program import inputs, program
+from stepgen.timing.deadlock import Deadlock
+
+COMMANDS = ("run", "time", "simulate", "verilog", "test", "synthesize")
+
+
+@pytest.fixture
+def made(here):
+    """The program of the tests of commands, as Python has it."""
+    return program.find("p.py:layer")
+
+
+def test_a_run_has_the_values_of_the_command(stepgen, here, made) -> None:
+    line = "run p.py:layer --set rows=6 --seed 3 --inputs gate.npz -o out.npz --save-inputs in.npz"
+    gate = np.array([[1], [0], [1], [1], [0], [1]], bool)
+    np.savez("gate.npz", gate=gate)
+    said = stepgen(line)
+    graph, _ = made(rows=6)
+    result = sg.run(graph, {"gate": gate}, seed=3)
+    assert {*result.drawn} == {"x", "w"}
+    again = sg.run(graph, inputs.load(here / "in.npz", graph))
+    assert again.streams == result.streams
+    assert again.drawn == []
+    with np.load("out.npz") as stored:
+        assert np.array_equal(stored["y"], result.tensors["y"])
+    assert f"drawn: {', '.join(result.drawn)} (seed 3)" in said.out
+    assert repr(result) == "<run of layer, out: 4 values, tensor y: 6 x 4>"
+    assert len(result.nested("out")) == result.count("out") == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "keywords"),
+    [
+        ("", {}),
+        ("--latency 90 --interval 3", {"latency": 90, "interval": 3}),
+        (
+            "--stall x=0.5 --stall mem.r=0.3 --seed 4",
+            {"stall": {"x": 0.5, "mem.r": 0.3}, "seed": 4},
+        ),
+        ("--stall all=0.4 --early x", {"stall": {"all": 0.4}, "early": ["x"]}),
+        ("--bus-bits 128 --burst 4 --depth x=9", {"bus_bits": 128, "burst": 4, "depth": {"x": 9}}),
+        ("--lanes 2 --no-fuse --onchip 64", {"lanes": 2, "no_fuse": True, "onchip": 64}),
+        ("--transform insert_forks", {"transform": ["insert_forks"]}),
+    ],
+)
+def test_a_prediction_is_that_of_the_command(stepgen, made, options, keywords) -> None:
+    said = stepgen(f"time p.py:layer {options} --json").json
+    result = sg.time(*made(), **keywords)
+    assert result.cycles == said["cycles"]
+    read, written = result.traffic
+    moved = {"symbolic": result.symbolic, "model": read + written}
+    assert said["off_chip_bytes"] == {**moved, "read": read, "written": written}
+    assert {a.unit: a.busy for a in result.activity}.items() <= {
+        u["unit"]: u["busy"] for u in said["units"]
+    }.items()
+    assert repr(result).startswith(f"<time of layer: {result.cycles:,} cycles, {read:,} bytes read")
+    assert result.streams["x"] == 4 * -(-8 // result.design.lanes) + 1
+
+
+def test_a_simulation_is_that_of_the_command(stepgen, made) -> None:
+    line = "simulate p.py:layer --machine sda --change memory.channels=2 --depth x.0=3 --json"
+    result = sg.simulate(*made(), machine="sda", change={"memory.channels": 2}, depth={"x.0": 3})
+    said = stepgen(line).json
+    own = result.document()
+    assert {**said, "program": ""} == {
+        **own,
+        "program": "",
+        "files": said["files"],
+        "outdated": None,
+    }
+    assert f"{result.cycles:,} cycles, {result.traffic:,} bytes" in repr(result)
+
+
+def test_verilog_is_that_of_the_command(stepgen, here, made) -> None:
+    said = stepgen("verilog p.py:layer -o one --wrap axi --json").json
+    result = sg.verilog(*made(), out="two", wrap=["axi"])
+    assert result.hash == said["hash"]
+    assert result.text == (here / "one" / "layer.v").read_text()
+    assert {*result.files} == {*said} - {"hash", "built"}
+    assert all(path.exists() for path in result.files.values())
+
+
+def test_a_test_is_that_of_the_command(stepgen, here, made) -> None:
+    said = stepgen("test p.py:layer --driver cpp --stall x=0.3 -o one --json").json
+    result = sg.test(*made(), driver="cpp", stall={"x": 0.3}, out="two")
+    assert result.good
+    assert result.cycles == result.predicted == said["cycles"]["simulated"]
+    assert result.compared == said["compared"]
+    assert (
+        repr(result) == f"<test of layer: good, {result.cycles} cycles, {result.cycles} predicted>"
+    )
+
+
+def test_a_model_is_lowered_as_by_the_command(stepgen, language_model) -> None:
+    said = stepgen("time config.json --set cache=4 --set element=f32 --latency 20 --json").json
+    model = sg.frontend.from_config("config.json")
+    result = sg.time(model, cache=4, element="f32", latency=20)
+    assert result.cycles == said["cycles"]
+    stored = stepgen("run config.json --set cache=4 --seed 2 -o out.npz")
+    assert stored.code == 0
+    result = sg.run(model, cache=4, seed=2)
+    with np.load("out.npz") as found:
+        for name in result.written:
+            assert np.array_equal(found[name], result.tensors[name])
+    line = "time config.json --set cache=no"
+    with pytest.raises(sg.StepError, match="cache to be an integer, not 'no'") as raised:
+        sg.time(model, cache="no")
+    assert str(raised.value).partition(" ")[2] in stepgen(line).err
+
+
+MISTAKES = [
+    ("time", "--depth nothing=3", {"depth": {"nothing": 3}}),
+    ("time", "--stall nothing=0.5", {"stall": {"nothing": 0.5}}),
+    ("time", "--stall x=2", {"stall": {"x": 2.0}}),
+    ("time", "--early y", {"early": ["y"]}),
+    ("time", "--lanes 3", {"lanes": 3}),
+    ("time", "--latency 0", {"latency": 0}),
+    ("time", "--onchip -1", {"onchip": -1}),
+    ("time", "--onchip big", {"onchip": "big"}),
+    ("time", "--dim N=3", {"dim": {"N": 3}}),
+    ("time", "--transform nothing", {"transform": ["nothing"]}),
+    ("run", "--lanes 3", {"lanes": 3}),
+    ("simulate", "--machine nothing", {"machine": "nothing"}),
+    ("simulate", "--change nothing=1", {"change": {"nothing": 1}}),
+    ("simulate", "--depth x=0", {"depth": {"x": 0}}),
+    ("verilog", "--package vivado", {"package": ["vivado"]}),
+    ("test", "--driver nothing", {"driver": "nothing"}),
+    ("synth", "--board nothing", {"board": "nothing"}),
+    ("synth", "--board ulx3s-85f --clock 0", {"board": "ulx3s-85f", "clock": "0"}),
+]
+
+
+@pytest.mark.parametrize(("command", "options", "keywords"), MISTAKES)
+def test_a_mistake_has_the_sentence_of_the_command(
+    stepgen, made, command, options, keywords
+) -> None:
+    said = stepgen(f"{command} p.py:layer {options}")
+    assert said.code == 2
+    with pytest.raises(sg.StepError) as raised:
+        getattr(sg, {"synth": "synthesize"}.get(command, command))(*made(), **keywords)
+    assert said.err.endswith(f"stepgen: {raised.value}\n")
+
+
+def test_a_deadlock_brings_what_happened_until_then(stepgen, made) -> None:
+    said = stepgen("time moe --set tokens=16 --depth route_to_reassemble_0=3")
+    graph, inputs = program.find("moe")(tokens=16)
+    with pytest.raises(Deadlock) as raised:
+        sg.time(graph, inputs, depth={"route_to_reassemble_0": 3})
+    assert str(raised.value) in said.err
+    result = raised.value.result
+    assert result.deadlock is raised.value
+    assert result.cycles >= raised.value.cycle
+    assert "deadlock in cycle" in repr(result)
+    assert sum(a.busy for a in result.activity) > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda g: sg.time(g, latenzy=3),
+            "time at HERE:{} has no option 'latenzy', did you",
+        ),
+        (
+            lambda g: sg.time(g, lanes="two"),
+            "time at HERE:{}: lanes must be an integer, not",
+        ),
+        (
+            lambda g: sg.run(g, cache=3),
+            "run at HERE:{} takes no cache here: layer is a graph",
+        ),
+        (lambda g: sg.run("moe"), "run at HERE:{} takes a Graph or a model, not str"),
+        (lambda g: sg.run((g, {})), "run at HERE:{} takes a Graph or a model, not tuple"),
+        (lambda g: sg.synthesize(g), "synthesize at HERE:{} needs board=..."),
+        (
+            lambda g: sg.verilog(g, package=["x"]),
+            "verilog at HERE:{}: package must be a sequence, each of them one of fusesoc, vivado",
+        ),
+        (lambda g: sg.run(g, seed=-1), "the seed must be at least 0, not -1"),
+    ],
+)
+def test_a_wrong_call_is_placed(made, call, sentence) -> None:
+    graph, _ = made()
+    with pytest.raises(sg.StepError) as raised:
+        call(graph)
+    line = inspect.getsourcelines(call)[1]
+    assert str(raised.value).startswith(sentence.format(line).replace("HERE", "test_python.py"))
+
+
+def test_options_have_the_names_and_defaults_of_the_commands() -> None:
+    """Both ways: no option of a circuit, a memory or a program is missing in Python."""
+    groups = {HardwareOptions: Circuit, RunOptions: Timing, ProgramOptions: Drawing}
+    only_texts = {"program", "set", "routing", "lengths", "inputs", "import"}
+    for options, group in groups.items():
+        fields = vars(options)["__dataclass_fields__"].values()
+        parameters = [field.metadata["made"](field.name) for field in fields]
+        known = inspect.signature(group).parameters
+        names = {p.opts[-1].lstrip("-").replace("-", "_"): p for p in parameters}
+        assert names.keys() - only_texts == known.keys()
+        for name, parameter in known.items():
+            if type(parameter.default) is int:
+                assert names[name].default == parameter.default
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_each_option(name) -> None:
+    function = getattr(sg, name)
+    parameters = inspect.signature(function).parameters
+    assert {"program", "inputs", "seed"} < {*parameters}
+    assert inspect.getdoc(function).count("\n----------\n") == 1
+
+
+def test_groups_of_options_may_not_share_a_name() -> None:
+    @called
+    def twice(source: Source, circuit: Circuit, timing: Timing) -> None:
+        """Nothing."""
+
+    names = [*inspect.signature(twice).parameters]
+    assert len(names) == len({*names})
+
+
+def test_import_takes_no_module_of_a_command() -> None:
+    code = "import stepgen, sys; print([m for m in sys.modules if m.startswith('stepgen.comm')])"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_names_that_come_later_are_completed_and_meant() -> None:
+    assert {*COMMANDS, "Device", "System", "frontend"} <= {*dir(sg)}
+    with pytest.raises(AttributeError, match="did you mean synthesize"):
+        sg.synthesise  # noqa: B018
