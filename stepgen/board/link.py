@@ -52,6 +52,10 @@ class LinkError(StepError):
     """The board does not answer, or answers something else."""
 
 
+class OtherBoard(LinkError):
+    """The board answers, and holds something else than it must: no patience helps."""
+
+
 _Asked = tuple[Operation, Space, int, bytes, int]
 """Of a request: what, where, more of its frame, and the words that its answer holds."""
 

@@ -21,7 +21,7 @@ from ..ir.graph import Graph
 from ..semantics.memory import as_bytes, as_matrix, from_bytes, from_image, layouts, to_image
 from ..semantics.numbers import Array
 from ..tools.waiting import Progress, quiet
-from .link import LinkError
+from .link import OtherBoard
 from .running import Running
 from .session import SHARE, Session, Share
 
@@ -98,6 +98,7 @@ class Resident:
         self._held: dict[str, Array | None] = {}  # None: a run has changed it
         self._asked: _Asked | None = None
         self._steps = 0
+        self._alike: Case | None = None  # the last step, with the outputs that it gave
         self._unmarked = False
         self.last: Step | None = None
 
@@ -169,7 +170,10 @@ class Resident:
         traffic = self.session.link.traffic
         moved = traffic.sent, traffic.received
         self._held |= dict.fromkeys(self.stored)
-        self._asked = _Asked(self.session.running(case), case, experiment, moved)
+        run = self.session.running(case)
+        if run.about is None and self._alike is not None and self.session.exact(self._alike):
+            run.about = self.last.cycles if self.last is not None else None
+        self._asked = _Asked(run, case, experiment, moved)
         return self._finish(progress)
 
     def resume(self, progress: Progress = quiet) -> dict[str, Rows] | None:
@@ -179,7 +183,7 @@ class Resident:
             if fixed and self._marked() != self._mark(fixed):
                 self._held.clear()
                 self._asked = None
-                raise LinkError(
+                raise OtherBoard(
                     f"the board at {self.session.link.wire.name} no longer holds the tensors of "
                     f"{self.graph.name} that were written, since it was switched off or another "
                     f"program used it: write them again"
@@ -200,6 +204,7 @@ class Resident:
         outcome = self.session.outcome(asked.run, status, asked.case, memory=None)
         self._asked = None
         self._steps += 1
+        self._alike = replace(asked.case, expected=outcome.outputs)
         traffic, (sent, received) = self.session.link.traffic, asked.traffic
         self.last = Step(
             outcome.cycles,

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between looks at a run that moves nothing: each is longer than the last one."""
 
+LONGEST_WAIT, SHARE = 1.0, 0.9
+"""Seconds between looks at a run whose end is foreseen, and the share of the time until then."""
+
 QUIET = 1.0
 """Seconds in which nothing moves before a run of unknown length is given up, at least."""
 
@@ -47,6 +50,9 @@ class Running:
         moves.
     cycles : int or None
         Predicted length.
+    about : int or None
+        Length that is foreseen, of a run whose beats all fit the buffers: the link is left alone
+        until then.
     expected : mapping of str to int
         Beats of outputs, where they are known: a run that gives a buffer more is given up.
 
@@ -63,6 +69,7 @@ class Running:
     sinks: list[Port]
     limit: int
     cycles: int | None = None
+    about: int | None = None
     expected: Mapping[str, int] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -120,6 +127,7 @@ class Running:
         cycles in which nothing moves, neither in the streams nor on the memory bus.
         """
         since, moment, bus = 0, time.monotonic(), (0, 0)
+        begun = moment
         pause = FIRST_PAUSE
         while True:
             status = self._look()
@@ -138,8 +146,14 @@ class Running:
             if self.cycles is not None:
                 progress("running", min(1.0, cycle / self.cycles))
             if not any(moved):
-                time.sleep(pause)
+                time.sleep(max(pause, self._foreseen(cycle, now - begun)))
                 pause = min(1.5 * pause, LONGEST_PAUSE)
+
+    def _foreseen(self, cycle: int, seconds: float) -> float:
+        """Seconds in which nothing is to be done, if cycles go on as they did."""
+        if self.about is None or not 0 < cycle < self.about:
+            return 0.0
+        return min(LONGEST_WAIT, SHARE * seconds * (self.about - cycle) / cycle)
 
     def _most(self, port: Port) -> int:
         """Beats of an output behind which a run does not end by itself."""

@@ -28,7 +28,7 @@ from ..hw.board.top import Surroundings
 from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, STATUS, STOPPING
 from ..hw.design.table import Design
 from ..tools.waiting import Progress, quiet
-from .link import Link, LinkError
+from .link import Link, LinkError, OtherBoard
 from .ports import Port
 from .running import Running
 
@@ -111,20 +111,20 @@ class Session:
 
         Raises
         ------
-        LinkError
+        OtherBoard
             If it holds something else.
         """
         words = self.link.read(Space.IDENTITY, 0, IDENTITY_WORDS)
         where = f"the board at {self.link.wire.name}"
         if words[Identity.MAGIC] != MAGIC or words[Identity.VERSION] != VERSION:
-            raise LinkError(
+            raise OtherBoard(
                 f"{where} holds no design of this version of stepgen: it says "
                 f"{words[Identity.MAGIC]:#x}, version {words[Identity.VERSION]}"
             )
         seen = b"".join(w.to_bytes(WORD, "little") for w in words[Identity.HASH :])
         wanted = self.around.digest(self.design)
         if seen != wanted:
-            raise LinkError(
+            raise OtherBoard(
                 f"{where} holds another design than {self.design.name}: its hash begins with "
                 f"{seen.hex()[:8]}, not {wanted.hex()[:8]}; program it anew"
             )
@@ -173,12 +173,14 @@ class Session:
         sinks = (
             self._port(p, np.zeros((0, p.payload_bytes), np.uint8)) for p in self.interface.sinks
         )
+        cycles = case.cycles if self.exact(case) else None
         return Running(
             self,
             [self._port(p, case.sources[p.name]) for p in self.interface.sources],
             list(sinks),
             case.limit,
-            case.cycles if self.exact(case) else None,
+            cycles,
+            cycles,
             {name: len(rows) for name, rows in case.expected.items()},
         )
 

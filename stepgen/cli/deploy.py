@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import platform
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from stepgen.cli import models
+from stepgen.cli import resident as staying
 from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
-from stepgen.cli.outputs import NAME, Output
+from stepgen.cli.outputs import INPUT, NAME, Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stepgen.board.description import Board
+    from stepgen.board.device import Device
     from stepgen.board.link import Traffic
     from stepgen.board.report import Report
     from stepgen.hw.design.table import Design
 
 MOST_FAULTS = 10
 MOST_RUNS = 10_000
-UNTESTED = ("name", "past_link", "runs", "output")
+STAYING = ("ids", "more", "check")
+"""Parameters for tensors that stay on a board."""
+
+UNTESTED = ("name", "past_link", "runs", "output", "resident", *STAYING)
 """Parameters that a test of a board does not take, beside those of groups."""
 
 
@@ -70,6 +76,25 @@ UNTESTED = ("name", "past_link", "runs", "output")
     help="Write all that was found out, with versions, to send to the authors; --selftest always "
     "does, by default to build/selftest.",
 )
+@click.option(
+    "--resident",
+    is_flag=True,
+    help="Write the tensors of a model once, then run its tokens one by one: give them by --ids.",
+)
+@click.option(
+    "--ids",
+    type=INPUT,
+    metavar="FILE",
+    help="Tokens of a model (npz, npy, csv), for --resident.",
+)
+@models.more_option
+@click.option(
+    "--check",
+    type=click.Choice(["all", "first", "none"]),
+    default="all",
+    show_default=True,
+    help="Which tokens of --resident are compared with reference and prediction.",
+)
 @json_option
 def command(
     program: ProgramOptions,
@@ -82,6 +107,10 @@ def command(
     runs: int,
     output: Path | None,
     told: Path | None,
+    resident: bool,
+    ids: Path | None,
+    more: int,
+    check: Literal["all", "first", "none"],
     json: bool,
 ) -> int:
     """Run on a board; compare values, memory, cycles and counters.
@@ -105,6 +134,13 @@ def command(
             *UNTESTED,
         )
         return _self_test(replace(where, name=selftest), port, told, json=json)
+    if resident:
+        check_unused("can't be given with --resident: --ids says how many runs there are", "runs")
+    else:
+        check_unused("is for tokens on tensors that stay: add --resident", *STAYING)
+    text = models.text_of(ids, more)
+    if resident and text is None:
+        raise StepError("--resident runs tokens of a model: give them by --ids")
     board, auto = where.board(simulated=True)
     simulated = where.name.startswith(VIRTUAL)
     check_port(where.name, port)
@@ -112,7 +148,7 @@ def command(
         check_past(board, simulated=simulated)
     if not simulated:
         check_open(board, program.program)
-    loaded = program.load()
+    decoder, loaded = (None, program.load()) if text is None else staying.load(program, hardware)
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     circuit = hardware.circuit()
@@ -122,15 +158,10 @@ def command(
     with ExitStack() as opened:
         progress = opened.enter_context(waiting.progress(quiet=json))
         target: str | Board = where.name
-        if not simulated:
-            earlier = where.earlier(program.program)
-            made = build(design, board, auto=auto, earlier=earlier, progress=progress)
-            check_clock(design, made)
-            progress("programming the board", 0.0)
-            programming.load(made.board, made.folder / made.file)
-            target = board = made.board
-        try:
-            device = opened.enter_context(
+        device: Device | None = None
+
+        def opening() -> Device:
+            return opened.enter_context(
                 Device(
                     target,
                     loaded.graph,
@@ -142,6 +173,27 @@ def command(
                     progress=progress,
                 )
             )
+
+        if not simulated:
+            earlier = where.earlier(program.program)
+            made = build(design, board, auto=auto, earlier=earlier, progress=progress)
+            check_clock(design, made)
+            target = board = made.board
+            if text is not None:  # a board that holds the design may hold its tensors, too
+                with suppress(StepError):
+                    device = opening()
+            if device is None:
+                progress("programming the board", 0.0)
+                programming.load(made.board, made.folder / made.file)
+        try:
+            device = device or opening()
+            if text is not None:
+                assert decoder is not None
+                tokens = staying.Resident()
+                tokens.run(device, decoder, text.tokens(program, decoder), check, progress)
+                data = tokens.document(device, where.name, text)
+                there = about(board, design, physical=not simulated)
+                return _stayed(tokens, data, there, output, told, json=json)
             reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
         except StepError as error:
             if told is not None:
@@ -162,6 +214,33 @@ def command(
     else:
         console.show(*lines(data))
     return 0 if data["good"] else 1
+
+
+def _stayed(
+    tokens: staying.Resident,
+    data: dict[str, Any],
+    there: dict[str, Any],
+    output: Path | None,
+    told: Path | None,
+    *,
+    json: bool,
+) -> int:
+    """Tell of tokens on tensors that stayed on a board."""
+    import numpy as np
+
+    from stepgen.report import console
+    from stepgen.tools.atomic import atomic_file
+
+    if told is not None:
+        _write(told, data | there)
+    if output is not None:
+        with atomic_file(output) as partial:
+            np.savez(partial, **tokens.outputs())
+    if json:
+        console.show_json(data)
+    else:
+        console.show(*staying.lines(data))
+    return 0
 
 
 def _self_test(where: BoardOptions, port: str | None, told: Path | None, *, json: bool) -> int:

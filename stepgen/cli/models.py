@@ -97,7 +97,7 @@ def decode(
 
     with shown_progress(quiet=json) as progress:
         progress("building the program", 0.0)
-        made = _decoder(program, lanes)
+        made = decoder(program, lanes)
         progress("running", 0.1)
         parts = [
             made.after(executor.run(graph, inputs, lanes=lanes), count)
@@ -136,6 +136,13 @@ class Text:
 
         After each, `made` must go on with its memory.
         """
+        for one, count in self.tokens(program, made):
+            yield made.program(count), made.inputs(one), count
+
+    def tokens(
+        self, program: ProgramOptions, made: Decoder
+    ) -> Iterator[tuple[dict[str, Any], int]]:
+        """By run, the model's inputs and the number of its tokens; else as `runs`."""
         from stepgen.frontend.state import check_room
         from stepgen.ir.errors import StepError
 
@@ -150,11 +157,11 @@ class Text:
             check_room(made.sizes.rows, len(given["ids"]), self.more, model.name)
         for one in made.tokens(given):
             count = len(next(iter(one.values())))
-            yield made.program(count), made.inputs(one), count
+            yield one, count
         for _ in range(self.more):
             token = int(made.outputs[model.outputs[0]][-1].argmax())
             self.generated.append(token)
-            yield made.program(1), made.inputs({"ids": [token]}), 1
+            yield {"ids": [token]}, 1
 
 
 def _opened(program: ProgramOptions) -> tuple[Model, dict[str, str]]:
@@ -165,16 +172,16 @@ def _opened(program: ProgramOptions) -> tuple[Model, dict[str, str]]:
     return model_of(program.program, pairs(program.settings, "--set"), seed=program.seed)
 
 
-def _decoder(program: ProgramOptions, lanes: int) -> Decoder:
+def decoder(program: ProgramOptions, lanes: int) -> Decoder:
     """The programs of a model for a text; options that a text does not take are refused."""
     from stepgen.ir.errors import StepError
-    from stepgen.program.models import decoder
+    from stepgen.program import models
 
     for option, given in (("--transform", program.transforms), ("--dim", program.dims)):
         if given:
             raise StepError(f"{option} can't be given with --ids")
     model, settings = _opened(program)
-    return decoder(model, program.program, settings, lanes)
+    return models.decoder(model, program.program, settings, lanes)
 
 
 def experiments(
@@ -194,7 +201,7 @@ def experiments(
     from stepgen.program import program as programs
 
     lanes = hardware.lanes if hardware.lanes is not None else LANES
-    made = _decoder(program, lanes)
+    made = decoder(program, lanes)
     name = Path(program.program).name
     loaded, found = None, {}
     for graph, inputs, count in text.runs(program, made):
