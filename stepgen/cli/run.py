@@ -16,7 +16,6 @@ from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from stepgen.commands.run import RunResult
-    from stepgen.semantics.tokens import Token
 
 
 @grouped
@@ -95,36 +94,12 @@ def command(
         console.show(f"drawn: {', '.join(result.drawn)} (seed {program.seed})")
     for name, stream in streams.items():
         console.show(f"{name}: {stream}, {result.count(name)} values")
-        console.show(f"  {_start(result.streams[name])}")
+        console.show(f"  {result.start(name)}")
     for name in stored:
         console.show(f"{name}: {loaded.graph.tensors[name]!r}")
         console.show("  " + str(result.tensors[name]).replace("\n", "\n  "))
     if out is not None:
         console.show(f"written to {out}")
-
-
-def _start(tokens: list[Token], most: int = 6) -> str:
-    """The first tokens as text, with ``S2`` after a value that closes two dims."""
-    from stepgen.ir.wire import BARE, DONE
-
-    shown = []
-    for token in tokens[:most]:
-        stop = f" S{token.stop}" if token.stop else ""
-        if token.kind == DONE:
-            shown.append("D")
-        elif token.kind == BARE:
-            shown.append(f"empty({token.low}){stop}")
-        else:
-            shown.append(f"{_brief(token.value)}{stop}")
-    return ", ".join(shown) + (", ..." if len(tokens) > most else "")
-
-
-def _brief(value: Any) -> str:
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        return np.array2string(value.astype(int) if value.dtype == bool else value, threshold=8)
-    return str(value)
 
 
 def _document(result: RunResult, out: Path | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from html import escape
 from typing import Any, TypeVar
 
 from ..ir.arguments import readable, take
@@ -54,6 +55,24 @@ def called(function: Callable[..., R]) -> Callable[..., R]:
 
     call.__signature__ = _signature(function)  # type: ignore[attr-defined]
     return call
+
+
+def notebook(result: object, drawn: str, *tables: str) -> str:
+    """A result as HTML: what it is, a picture, and folded tables.
+
+    Parameters
+    ----------
+    result : object
+        Its text is the first line.
+    drawn : str
+        SVG, or nothing.
+    *tables : str
+        HTML.
+    """
+    said = escape(repr(result).strip("<>"))
+    folded = [f"<details><summary>tables</summary>\n{table}\n</details>" for table in tables]
+    shown = folded if drawn else tables
+    return "\n".join(["<div>", f"<p>{said}</p>", drawn, *shown, "</div>"])
 
 
 def _taken(options: dict[str, Any], hints: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from ..ir.show import html_table
+from ..ir.wire import BARE, DONE
 from ..program.program import Program
 from ..semantics import system
 from ..semantics.executor import Result
-from ..semantics.tokens import values
-from .call import called
+from ..semantics.tokens import Token, values
+from .call import called, notebook
 from .options import lanes_of
 from .source import Source
 
@@ -43,6 +48,25 @@ class RunResult(Result):
     def count(self, name: str) -> int:
         """Number of the values of a stream."""
         return sum(1 for _ in values(self.streams[name]))
+
+    def start(self, name: str, most: int = 6) -> str:
+        """The first tokens of a stream as text, with ``S2`` after a value that closes two dims."""
+        return first_tokens(self.streams[name], most)
+
+    def _repr_html_(self) -> str:
+        """Output streams and stored tensors, for notebooks."""
+        outputs, tensors_of = self.program.graph.outputs, self.program.graph.tensors
+        rows = [(n, str(outputs[n]), f"{self.count(n):,}", self.start(n)) for n in outputs]
+        streams = html_table("streams", ("stream", "type", "values", "begins with"), rows)
+        tensors = html_table(
+            "tensors",
+            (),
+            [
+                (n, repr(tensors_of[n]), np.array2string(self.tensors[n].ravel(), threshold=8))
+                for n in self.written
+            ],
+        )
+        return notebook(self, "", *([streams] * bool(outputs)), *([tensors] * bool(self.written)))
 
     def __repr__(self) -> str:
         said = [f"{name}: {self.count(name)} values" for name in self.outputs]
@@ -87,3 +111,23 @@ def ran(program: Program, lanes: int | None) -> RunResult:
     """
     result = system.run(program.graph, program.inputs, lanes=lanes_of(lanes, program))
     return RunResult(**vars(result), program=program)
+
+
+def first_tokens(tokens: list[Token], most: int = 6) -> str:
+    """The first tokens as text, with ``S2`` after a value that closes two dims."""
+    shown = []
+    for token in tokens[:most]:
+        stop = f" S{token.stop}" if token.stop else ""
+        if token.kind == DONE:
+            shown.append("D")
+        elif token.kind == BARE:
+            shown.append(f"empty({token.low}){stop}")
+        else:
+            shown.append(f"{_brief(token.value)}{stop}")
+    return ", ".join(shown) + (", ..." if len(tokens) > most else "")
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return np.array2string(value.astype(int) if value.dtype == bool else value, threshold=8)
+    return str(value)

@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..draw.layout import lay_out
+from ..draw.picture import shaded
+from ..draw.svg import svg
+from ..ir.picture import picture
+from ..ir.show import html_table
 from ..program import tiles
 from ..program.program import Program
 from ..report import simulated as reports
@@ -15,7 +20,7 @@ from ..timing.tiles.depths import Depth
 from ..timing.tiles.machines import Machine
 from ..timing.tiles.report import Operator, Run
 from ..tools import waiting
-from .call import called
+from .call import called, notebook
 from .judging import judged
 from .options import MACHINE, Limit
 from .source import Source
@@ -69,6 +74,17 @@ class SimulateResult:
     def document(self) -> dict[str, Any]:
         """What ``stepgen simulate --json`` prints."""
         return reports.document(self.program, self.run)
+
+    def _repr_html_(self) -> str:
+        """The program, each operator the greener the more it is busy, for notebooks."""
+        busy = {name: one.busy / max(1, self.cycles) for name, one in self.activity.items()}
+        drawn = svg(lay_out(shaded(picture(self.program.graph), busy)))
+        rows = [
+            (name, *(f"{n:,}" for n in (one.busy, one.starved, one.full, one.traffic)))
+            for name, one in self.activity.items()
+        ]
+        head = ("operator", "busy", "starved", "full", "off-chip bytes")
+        return notebook(self, drawn, html_table("cycles of each operator", head, rows))
 
     def __repr__(self) -> str:
         return (

@@ -12,8 +12,10 @@ from ..board.description import Board
 from ..board.project import check_open
 from ..board.summary import document
 from ..hw.design.table import Design
+from ..hw.picture import design_svg
+from ..ir.show import html_table
 from ..tools import waiting
-from .call import called
+from .call import called, notebook
 from .options import Circuit
 from .place import OnBoard
 from .source import Source
@@ -60,6 +62,16 @@ class SynthesizeResult:
     def document(self) -> dict[str, Any]:
         """What ``stepgen synth --json`` prints."""
         return document(self.made, self.design)
+
+    def _repr_html_(self) -> str:
+        """The circuit, each unit the greener the more of the LUTs it has, for notebooks."""
+        units = self.units
+        luts = sum(takes["lut"] for takes in units.values())
+        shares = {name: takes["lut"] / max(1, luts) for name, takes in units.items()}
+        rows = [(name, *(f"{n:,}" for n in takes.values())) for name, takes in units.items()]
+        head = ("unit", *self.used)
+        drawn = design_svg(self.design, busy=shares)
+        return notebook(self, drawn, html_table("taken by each unit", head, rows))
 
     def __repr__(self) -> str:
         board = self.made.board

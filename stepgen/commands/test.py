@@ -13,11 +13,12 @@ from ..cosim.simulators import Simulator
 from ..cosim.verdict import Verdict
 from ..emit.design_writer import write
 from ..hw.design.table import Design
+from ..ir.show import html_table
 from ..program.design_folder import check_target
 from ..program.program import Program
 from ..tools import waiting
 from ..tools.atomic import atomic_folder
-from .call import called
+from .call import called, notebook
 from .options import TEST, Circuit, Timing
 from .source import Source
 
@@ -80,6 +81,12 @@ class TestResult:
         data["folder"] = str(self.folder)
         data["waveform"] = None if self.waveform is None else str(self.waveform)
         return data
+
+    def _repr_html_(self) -> str:
+        """What was compared, and what is wrong, for notebooks."""
+        rows = [(what, f"{count:,}") for what, count in self.compared.items()]
+        faults = html_table("faults", (), [(fault,) for fault in self.faults])
+        return notebook(self, "", html_table("compared", (), rows), *([faults] * (not self.good)))
 
     def __repr__(self) -> str:
         said = "good" if self.good else f"{len(self.faults)} faults"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from ..compile.cost import on_chip_bits
 from ..cosim.experiment import Experiment
 from ..hw.design.table import Design
+from ..hw.picture import design_svg
+from ..ir.show import html_table
 from ..program.program import Program
 from ..report.summary import symbolic_traffic
 from ..report.timeline import main_activities
@@ -17,7 +19,7 @@ from ..timing.activity import Activity
 from ..timing.deadlock import Deadlock
 from ..timing.model import Prediction
 from ..tools import waiting
-from .call import called
+from .call import called, notebook
 from .judging import judge_words, judged
 from .options import Circuit, Timing
 from .source import Source
@@ -86,6 +88,21 @@ class TimeResult:
     def choices(self) -> dict[str, list[int]]:
         """By merge in order of arrival, the input that each chunk came from."""
         return self.prediction.choices
+
+    def _repr_html_(self) -> str:
+        """The circuit, each unit the greener the more it is busy, and a table, for notebooks."""
+        busy: dict[str, float] = {}
+        for one in self.prediction.activities:
+            share = one.busy / max(1, self.cycles)
+            busy[one.unit] = max(share, busy.get(one.unit, 0.0))
+        waiting = () if self.deadlock is None else {w.channel for w in self.deadlock.waiting}
+        drawn = design_svg(self.design, self.program.graph, busy=busy, marked=waiting)
+        rows = [
+            (one.unit, *(f"{cycles:,}" for cycles in (one.busy, one.starved, one.full)))
+            for one in self.activity
+        ]
+        table = html_table("cycles of each unit", ("unit", "busy", "starved", "full"), rows)
+        return notebook(self, drawn, table)
 
     def __repr__(self) -> str:
         name = self.design.name

@@ -11,9 +11,11 @@ from ..cosim.experiment import Experiment
 from ..emit.design_writer import write
 from ..emit.wraps import Package, Wrap
 from ..hw.design.table import Design
+from ..hw.picture import design_svg
+from ..ir.show import html_table
 from ..program.program import Program
 from ..tools import waiting
-from .call import called
+from .call import called, notebook
 from .options import BUILD, Circuit, Timing
 from .source import Source
 
@@ -45,6 +47,11 @@ class VerilogResult:
     def text(self) -> str:
         """The Verilog."""
         return (self.folder / f"{self.design.name}.v").read_text(encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """The circuit and the files, for notebooks."""
+        rows = [(what, str(path)) for what, path in self.files.items()]
+        return notebook(self, design_svg(self.design), html_table("files", (), rows))
 
     def __repr__(self) -> str:
         return f"<Verilog of {self.design.name}: {len(self.files)} files in {self.folder}>"

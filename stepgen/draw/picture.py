@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Box:
         What a viewer shows on hovering.
     members : tuple of str
         The names of all boxes that it stands for; by default its own.
+    shade : float
+        How much of it is coloured, from 0 to 1.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Box:
     alike: str = ""
     tip: str = ""
     members: tuple[str, ...] = ()
+    shade: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -60,6 +63,8 @@ class Arrow:
         Whether it closes a cycle, and so has no say in which box is above which.
     members : tuple of str
         The names of all arrows that it stands for; by default its own.
+    look : str
+        As for a box.
     """
 
     source: str
@@ -70,6 +75,7 @@ class Arrow:
     tip: str = ""
     back: bool = False
     members: tuple[str, ...] = ()
+    look: str = ""
 
     def __post_init__(self) -> None:
         if not self.members:
@@ -105,3 +111,22 @@ class Picture:
     boxes: Sequence[Box]
     arrows: Sequence[Arrow]
     groups: Sequence[Group] = ()
+
+
+def shaded(picture: Picture, shares: Mapping[str, float]) -> Picture:
+    """The picture with coloured boxes; one that stands for several has their mean.
+
+    Parameters
+    ----------
+    picture : Picture
+    shares : mapping of str to float
+        By name of a box, how much of it is coloured, from 0 to 1; the tip says so, too.
+    """
+    boxes = []
+    for box in picture.boxes:
+        found = [shares[name] for name in box.members if name in shares]
+        if found:
+            share = sum(found) / len(found)
+            box = replace(box, shade=share, tip=f"{box.tip}, busy {share:.0%}")
+        boxes.append(box)
+    return replace(picture, boxes=boxes)

@@ -11,11 +11,11 @@ from .picture import Arrow, Box, Group
 
 STYLE = """
 .stepgen-graph { --ink: #1f2328; --soft: #59636e; --line: #818b98; --box: #ffffff; --edge: #d1d9e0;
-  --memory: #ddf4ff; --port: #fff8c5; --paper: #ffffff; font-family: ui-monospace, Menlo, Consolas,
-  "DejaVu Sans Mono", monospace; }
+  --memory: #ddf4ff; --port: #fff8c5; --paper: #ffffff; --shade: #2da44e; --mark: #cf222e;
+  font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 @media (prefers-color-scheme: dark) { .stepgen-graph { --ink: #e6edf3; --soft: #9198a1;
   --line: #7d8590; --box: #212830; --edge: #3d444d; --memory: #12304f; --port: #3b2e0a;
-  --paper: #0d1117; } }
+  --paper: #0d1117; --shade: #3fb950; --mark: #ff7b72; } }
 .stepgen-graph text { fill: var(--ink); text-anchor: middle; stroke: none; }
 .stepgen-graph .first { font-weight: 600; }
 .stepgen-graph .second, .stepgen-graph .label { fill: var(--soft); }
@@ -25,6 +25,10 @@ STYLE = """
 .stepgen-graph .dot circle { fill: var(--line); }
 .stepgen-graph .arrow path { fill: none; stroke: var(--line); }
 .stepgen-graph .arrow polygon { fill: var(--line); stroke: none; }
+.stepgen-graph .box rect.shade { fill: var(--shade); stroke: none; }
+.stepgen-graph .box.marked rect:not(.shade) { stroke: var(--mark); stroke-width: 2.5; }
+.stepgen-graph .arrow.marked path { stroke: var(--mark); stroke-width: 2.5; }
+.stepgen-graph .arrow.marked polygon { fill: var(--mark); }
 .stepgen-graph .arrow.back path { stroke-dasharray: 4 3; }
 .stepgen-graph .paper { fill: var(--paper); }
 .stepgen-graph .label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
@@ -33,6 +37,9 @@ STYLE = """
 .stepgen-graph .group text { text-anchor: start; fill: var(--soft); font-weight: 600; }
 """
 """Colours follow the viewer's; a page with colours of its own replaces the variables."""
+
+FULL = 0.6
+"""Opacity of the shade of a box that is all coloured: its text stays legible."""
 
 MARGIN = 12
 """Around the picture, in points; copies that stand behind a group reach into it."""
@@ -94,7 +101,7 @@ def _group(group: Group, frame: Frame) -> Iterator[str]:
 
 
 def _arrow(arrow: Arrow, curve: Curve) -> Iterator[str]:
-    yield from _opened("arrow", "back" if arrow.back else "", arrow)
+    yield from _opened("arrow", f"{arrow.look} {'back' if arrow.back else ''}".strip(), arrow)
     yield f'<path d="{_path(curve)}"/>'
     if curve.tip:
         yield f'<polygon points="{_head(curve.points[-1], curve.tip)}"/>'
@@ -112,6 +119,9 @@ def _box(box: Box, frame: Frame) -> Iterator[str]:
     x, y = frame.x - frame.width / 2, frame.y - frame.height / 2
     size = f'width="{frame.width:.1f}" height="{frame.height:.1f}" rx="5"'
     yield f'<rect x="{x:.1f}" y="{y:.1f}" {size}/>'
+    if box.shade:
+        opacity = f'fill-opacity="{FULL * box.shade:.2f}"'
+        yield f'<rect class="shade" x="{x:.1f}" y="{y:.1f}" {size} {opacity}/>'
     yield _text((frame.x, frame.y), box.lines, BOX_SIZE, "first", "second")
     yield "</g>"
 

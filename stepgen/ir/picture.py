@@ -11,7 +11,7 @@ from stepgen.draw.svg import svg
 from stepgen.ir.dims import show_shape
 from stepgen.ir.function import Function
 from stepgen.ir.graph import Graph
-from stepgen.ir.show import graph_table
+from stepgen.ir.show import graph_table, stream_table
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.system import SystemGraph, programs
 from stepgen.ir.tensor import Tensor
@@ -20,7 +20,7 @@ LONGEST = 28
 """Letters of a line in a box or at an arrow; longer ones are cut."""
 
 
-def picture(graph: Graph, *, every: bool = False) -> Picture:
+def picture(graph: Graph, *, every: bool = False, marked: Stream | None = None) -> Picture:
     """The picture of a program or a system.
 
     Parameters
@@ -29,15 +29,17 @@ def picture(graph: Graph, *, every: bool = False) -> Picture:
         Complete or not.
     every : bool
         Draw all branches, also those that are alike.
+    marked : Stream, optional
+        One that stands out, with the node that makes it.
     """
     boxes: list[Box] = []
     arrows: list[Arrow] = []
     groups: list[Group] = []
     system = graph if isinstance(graph, SystemGraph) else None
     for prefix, program in programs(graph).items():
-        own = [_box(node, prefix) for node in program.nodes]
+        own = [_box(node, prefix, marked) for node in program.nodes]
         boxes += own
-        arrows += _arrows(program, prefix)
+        arrows += _arrows(program, prefix, marked)
         if system:
             part = prefix.removesuffix("_")
             label = f"{part}, {system.lanes[part]} lanes"
@@ -74,6 +76,18 @@ def graph_html(graph: Graph) -> str:
     return f"<div>\n{graph_svg(graph)}\n{folded}\n</div>"
 
 
+def stream_html(stream: Stream) -> str:
+    """A stream for notebooks: its type and origin, and its program's picture, where it stands out.
+
+    Parameters
+    ----------
+    stream : Stream
+        Of a graph that is complete or not.
+    """
+    drawn = svg(lay_out(picture(stream.node.graph, marked=stream.resolved())))
+    return f"<div>\n{stream_table(stream)}\n{drawn}\n</div>"
+
+
 def type_lines(stream: Stream) -> tuple[str, str]:
     """The type of a stream in two short lines: of an element, and the shape."""
     return _short(str(stream.dtype)), _short(show_shape(stream.shape))
@@ -89,9 +103,11 @@ def type_class(stream: Stream) -> str:
     return found
 
 
-def _box(node: Node, prefix: str) -> Box:
+def _box(node: Node, prefix: str, marked: Stream | None) -> Box:
     details = _details(node)
     look = "port" if node.face.port else "memory" if _tensor(node) else ""
+    if marked is not None and node is marked.node:
+        look = f"{look} marked".strip()
     return Box(
         f"{prefix}{node.name}",
         (node.name, *((_short(details),) if details else ())),
@@ -122,22 +138,29 @@ def _tensor(node: Node) -> Tensor | None:
     return node.graph.tensors.get(str(node.attrs.get("tensor")))
 
 
-def _arrows(graph: Graph, prefix: str) -> Iterator[Arrow]:
+def _arrows(graph: Graph, prefix: str, marked: Stream | None) -> Iterator[Arrow]:
     order = {node: place for place, node in enumerate(graph.nodes)}
     for node in graph.nodes:
         for place, handle in enumerate(node.inputs):
             stream = handle.resolved()
             if stream.node not in order:  # a feedback that is not connected yet
                 continue
+            stands_out = marked is not None and _same(stream, marked)
             yield Arrow(
                 f"{prefix}{stream.node.name}",
                 f"{prefix}{node.name}",
                 f"{prefix}{node.name}.{place}",
                 type_lines(stream),
-                alike=type_class(stream),
+                alike=f"{type_class(stream)}{stands_out:d}",
                 tip=f"{stream.name}: {stream}",
                 back=order[stream.node] >= order[node],
+                look="marked" if stands_out else "",
             )
+
+
+def _same(one: Stream, other: Stream) -> bool:
+    """Whether two handles are of one stream; that of ``fifo`` is another object."""
+    return one.node is other.node and one.port == other.port
 
 
 def _short(text: str) -> str:

@@ -44,7 +44,7 @@ def graph_table(graph: Graph) -> str:
     rows = [(f"tensor {name}", type_, "") for name, type_ in _tensors(graph)]
     rows += [row for node in graph.nodes for row in _rows(node)]
     rows += [(f"feedback {n}", type_, f"from {source}") for n, type_, source in _feedbacks(graph)]
-    return _table(f"graph {graph.name}", ("node", "type", "made by"), rows)
+    return html_table(f"graph {graph.name}", ("node", "type", "made by"), rows)
 
 
 def stream_table(stream: Stream) -> str:
@@ -64,10 +64,12 @@ def stream_table(stream: Stream) -> str:
     ]
     if stream.depth is not None:
         rows.append(("FIFO", f"at least {stream.depth} beats"))
-    return _table(f"stream {stream.name}", (), rows)
+    return html_table(f"stream {stream.name}", (), rows)
 
 
-def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in HTML, without a head where that is empty."""
+
     def row(cells: Sequence[str], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 

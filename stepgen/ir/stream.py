@@ -296,10 +296,10 @@ class Stream(Methods):
         return Stream(self.node, self.port, self.type, self.totals, self.volume, depth)
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
-        from stepgen.ir.show import stream_table
+        """A table and a picture, for notebooks."""
+        from stepgen.ir.picture import stream_html
 
-        return stream_table(self)
+        return stream_html(self)
 
     def resolved(self) -> Stream:
         """The real stream, if this handle is that of a connected feedback.

@@ -15,13 +15,13 @@ from ..draw.layout import lay_out
 from ..draw.picture import Picture
 from ..draw.svg import STYLE, svg
 from ..hw.design.table import Design
+from ..hw.picture import design_picture
 from ..ir.graph import Graph
 from ..ir.system import programs
 from ..program.program import PREFIX
 from ..synth.estimate import Estimate
 from ..tools.filling import fill
 from .comparison import MOST_ROWS, WHATS, change, most_changed
-from .drawing import design_picture
 from .history import history
 from .ran import Ran
 from .reasons import reasons

@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,6 +17,9 @@ from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
 from stepgen.commands.call import called
 from stepgen.commands.options import Circuit, Timing
 from stepgen.commands.source import Drawing, Source
+from stepgen.commands.test import TestResult as Tested
+from stepgen.cosim.verdict import Verdict
+from stepgen.draw.svg import FULL
 from stepgen.program import inputs, program
 from stepgen.timing.deadlock import Deadlock
 
@@ -245,3 +251,64 @@ def test_names_that_come_later_are_completed_and_meant() -> None:
     assert {*COMMANDS, "Device", "System", "frontend"} <= {*dir(sg)}
     with pytest.raises(AttributeError, match="did you mean synthesize"):
         sg.synthesise  # noqa: B018
+
+
+def drawn(shown) -> tuple[ElementTree.Element, dict[str, ElementTree.Element]]:
+    """What is shown in a notebook, and the boxes and arrows of its picture by name."""
+    root = ElementTree.fromstring(shown._repr_html_())
+    parts = [part for part in root.iter() if part.get("data-name")]
+    return root, {str(part.get("data-name")): part for part in parts}
+
+
+def test_results_draw_themselves(here, made) -> None:
+    graph, inputs = made()
+    timed = sg.time(graph, inputs)
+    for shown in (timed, timed.design, sg.verilog(graph, inputs, out="v")):
+        _, parts = drawn(shown)
+        assert {unit.name for unit in timed.design.units} <= {*parts}
+    _, parts = drawn(sg.simulate(graph, inputs))
+    assert {node.name for node in graph.nodes} <= {*parts}
+    _, parts = drawn(timed)
+    for unit in {a.unit for a in timed.activity}:
+        share = max(a.busy for a in timed.activity if a.unit == unit) / timed.cycles
+        shades = [e for e in parts[unit].iter() if e.get("class") == "shade"]
+        assert [float(e.get("fill-opacity")) for e in shades] == [
+            pytest.approx(FULL * share, abs=0.006)
+        ] * (share > 0)
+    root, _ = drawn(sg.run(graph, inputs))
+    assert [cell.text for cell in root.iter("td")][:3] == ["out", "Stream[int8 1x4; E0]", "3"]
+
+
+def test_a_test_with_faults_shows_them(made) -> None:
+    outcome = SimpleNamespace(faults=["beat <0>"], cycles=9, seconds=0.1, good=False)
+    verdict = Verdict(outcome, None, {"values": 3}, 0.0)
+    design = sg.time(*made()).design
+    root, _ = drawn(Tested(design, [verdict], Path("t"), None, "cpp", "verilator"))
+    assert [cell.text for cell in root.iter("td")] == ["values", "3", "beat <0>"]
+    assert root.find("p").text == "test of layer: 1 faults, 9 cycles"
+
+
+def test_a_stream_stands_out_in_its_program(made) -> None:
+    graph, _ = made()
+    for node in graph.nodes:
+        for stream in node.outputs:
+            _, parts = drawn(stream.fifo(4))
+            marked = {name for name, part in parts.items() if "marked" in part.get("class").split()}
+            uses = {
+                f"{user.name}.{place}"
+                for user in graph.nodes
+                for place, handle in enumerate(user.inputs)
+                if (handle.node, handle.port) == (node, stream.port)
+            }
+            assert marked == {node.name, *uses}
+
+
+def test_a_deadlock_is_drawn_in_red(here) -> None:
+    graph, inputs = program.find("moe")(tokens=16)
+    with pytest.raises(Deadlock) as raised:
+        sg.time(graph, inputs, depth={"route_to_reassemble_0": 3})
+    root, _ = drawn(raised.value.result)
+    arrows = [part for part in root.iter() if "arrow" in str(part.get("class")).split()]
+    marked = {part.get("data-name") for part in arrows if "marked" in part.get("class").split()}
+    waiting = {one.channel for one in raised.value.waiting}
+    assert marked == waiting & {part.get("data-name") for part in arrows} != set()

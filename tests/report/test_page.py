@@ -127,7 +127,7 @@ def test_phases_are_the_run(moe, experiment):
 def test_the_demo_is_limited_by_memory_then_an_expert_then_the_store():
     """As a person finds by hand: see the timeline in the README."""
     from stepgen.draw.alike import collapsed
-    from stepgen.report.drawing import design_picture
+    from stepgen.hw.picture import design_picture
     from stepgen.report.reasons import reasons
 
     loaded = program.load("moe", {})

@@ -418,6 +418,13 @@ class Design:
         """SHA-256 of the table, hexadecimal."""
         return record_hash(self.to_record())
 
+    def _repr_html_(self) -> str:
+        """A picture, for notebooks."""
+        from ..picture import design_svg
+
+        drawn: str = design_svg(self)
+        return drawn
+
     def to_json(self) -> str:
         """The table as text."""
         return written(stamped(FORMAT, self.to_record()), indent=1)

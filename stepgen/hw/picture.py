@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from ..draw.picture import Arrow, Box, Picture
-from ..hw.design.table import Design, Unit
-from ..hw.units.axi.params import Axi
-from ..hw.units.fork.params import Fork
-from ..hw.units.memory.params import Memory
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from ..draw.alike import collapsed
+from ..draw.layout import lay_out
+from ..draw.picture import Arrow, Box, Picture, shaded
+from ..draw.svg import svg
 from ..ir.graph import Graph
 from ..ir.picture import type_lines
 from ..ir.system import programs
+from .design.table import Design, Unit
+from .units.axi.params import Axi
+from .units.fork.params import Fork
+from .units.memory.params import Memory
 
 
-def design_picture(design: Design, graph: Graph) -> Picture:
+def design_picture(design: Design, graph: Graph | None = None) -> Picture:
     """The picture of a design; channels between the arbiter of the memory and its users are left
     out, since they would cross all others.
 
     Parameters
     ----------
     design : Design
-    graph : Graph
-        The program or system that it was lowered from.
+    graph : Graph, optional
+        The program or system that it was lowered from, for the types of its streams.
     """
     memories = {unit.name for unit in design.units if isinstance(unit.params, Memory)}
     ports = {unit.name for unit in design.units if isinstance(unit.params, Axi)}
-    types = _types(graph)
+    types = {} if graph is None else _types(graph)
     order = {unit.name: n for n, unit in enumerate(design.units) if unit.params.main}
     arrows = []
     for channel in design.channels:
@@ -50,6 +56,30 @@ def design_picture(design: Design, graph: Graph) -> Picture:
             )
         )
     return Picture(design.name, [_box(unit) for unit in design.units], arrows)
+
+
+def design_svg(
+    design: Design,
+    graph: Graph | None = None,
+    *,
+    busy: Mapping[str, float] | None = None,
+    marked: Collection[str] = (),
+) -> str:
+    """The picture of a design as SVG, with alike branches drawn once.
+
+    Parameters
+    ----------
+    design, graph
+        As for `design_picture`.
+    busy : mapping of str to float, optional
+        By unit, how much of its box is coloured, from 0 to 1.
+    marked : collection of str
+        Channels that stand out; alike branches are then drawn each.
+    """
+    drawn = design_picture(design, graph)
+    arrows = [replace(a, look="marked" if a.name in marked else "") for a in drawn.arrows]
+    drawn = replace(drawn, arrows=arrows)
+    return svg(lay_out(shaded(drawn if marked else collapsed(drawn), busy or {})))
 
 
 def _box(unit: Unit) -> Box:
