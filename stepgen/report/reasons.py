@@ -101,7 +101,7 @@ def reasons(
         what, cycles = max(least, key=lambda bound: bound[1])
         more = prediction.cycles - cycles
         sentences.append(
-            f"The bound: {what} alone takes {cycles:,} cycles. As long as the units share the work "
+            f"The bound is {cycles:,} cycles, of {what}. As long as the units share the work "
             f"as they do now, no run is shorter; this one takes {more:,} more "
             f"({_percent(more, prediction.cycles)} of its cycles)."
         )
