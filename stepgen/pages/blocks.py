@@ -7,11 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..emit.registers import markdown_table
-from . import demo, depths, machines, reference, status, units
+from . import demo, depths, drawings, machines, reference, status, units
 
 ROOT = Path(__file__).parents[2]
 
-_PAGES: Mapping[str, Callable[[], str]] = {"docs/reference.md": reference.page}
+_PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/reference.md": reference.page,
+    "docs/streams.svg": drawings.tokens,
+    "docs/exactness.svg": drawings.compared,
+    "docs/fifo-depths.svg": drawings.reconvergent,
+}
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "README.md": {"demo": demo.numbers, "operators": status.table},
