@@ -38,11 +38,12 @@ def named(page: Path) -> str:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page, and the sentence that it is to fail with, if one follows it."""
+    """A command of a page, and lines that it prints, or the sentence that it fails with."""
 
     page: str
     words: tuple[str, ...]
-    refused: str | None
+    refused: str | None = None
+    shown: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.page}: {' '.join(self.words)}"
@@ -51,14 +52,14 @@ class Command:
 def commands(page: Path) -> list[Command]:
     found: list[Command] = []
     for language, body in BLOCK.findall(page.read_text()):
-        lines = body.splitlines()
         if language == "sh":
-            found += [Command(named(page), tuple(shlex.split(line)), None) for line in lines]
+            found += [Command(named(page), tuple(shlex.split(line))) for line in body.splitlines()]
         elif language == "console":
-            for line, after in zip(lines, [*lines[1:], ""], strict=True):
-                if line.startswith("$ "):
-                    refused = after if after.startswith("stepgen: ") else None
-                    found.append(Command(named(page), tuple(shlex.split(line[2:])), refused))
+            for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+                line, *after = part.splitlines()
+                refused = next((said for said in after if said.startswith("stepgen: ")), None)
+                shown = tuple(said for said in after if said != refused)
+                found.append(Command(named(page), tuple(shlex.split(line)), refused, shown))
     return found
 
 
@@ -89,8 +90,11 @@ SLOW = (
 )
 """Pages whose commands build most."""
 
-MODELS = ("from-pytorch.md",)
-"""Pages whose simulations are large; all other commands of theirs are quick."""
+MODELS = (
+    "docs/from-pytorch.md",
+    *(named(p) for p in PAGES if p.parent.name == "tutorials"),
+)
+"""Pages whose simulations take long; all other commands of theirs are quick."""
 
 
 @pytest.mark.parametrize(
@@ -112,9 +116,9 @@ def test_bitstreams_of_a_page(folder, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["packages.md", *MODELS])
+@pytest.mark.parametrize("page", ["docs/packages.md", *MODELS])
 def test_simulations_of_a_page(page, folder, capsys):
-    run_page(ROOT / "docs" / page, folder, capsys, built=True)
+    run_page(ROOT / page, folder, capsys, built=True)
 
 
 @pytest.mark.parametrize("page", ["python.md", "transforms.md"])
@@ -156,10 +160,12 @@ def run_page(page, folder, capsys, *, built=False):
             FuseSoC(folder, exports(page))(*arguments, only=None if built else "--setup")
             continue
         assert tool == "stepgen", command
-        if page.name in MODELS and arguments[0] in ("test", "deploy") and not built:
+        if named(page) in MODELS and arguments[0] in ("test", "deploy") and not built:
             continue
         code = execute(arguments)
-        err = capsys.readouterr().err
+        out, err = capsys.readouterr()
+        printed = {line.rstrip() for line in out.splitlines()}
+        assert [line for line in command.shown if line not in printed] == [], f"{command}: {out}"
         if command.refused is None:
             assert code == 0, f"{command}: {err}"
         else:
