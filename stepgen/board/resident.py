@@ -20,6 +20,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..semantics.memory import as_bytes, as_matrix, from_bytes, from_image, layouts, to_image
 from ..semantics.numbers import Array
+from ..timing.model import Prediction
 from ..tools.waiting import Progress, quiet
 from .link import OtherBoard
 from .running import Running
@@ -45,6 +46,8 @@ class Step:
         That the host waited for its end.
     sent, received : int
         Bytes on the link.
+    prediction : Prediction or None
+        Of a step that was compared: the cycle of every beat.
     """
 
     cycles: int
@@ -52,6 +55,7 @@ class Step:
     seconds: float
     sent: int
     received: int
+    prediction: Prediction | None = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,7 @@ class Resident:
         self._asked = None
         self._steps += 1
         self._alike = replace(asked.case, expected=outcome.outputs)
+        experiment = asked.experiment
         traffic, (sent, received) = self.session.link.traffic, asked.traffic
         self.last = Step(
             outcome.cycles,
@@ -212,11 +217,12 @@ class Resident:
             outcome.seconds,
             traffic.sent - sent,
             traffic.received - received,
+            None if asked.run.cycles is None or experiment is None else experiment.prediction,
         )
         if outcome.faults:
             raise StepError(f"{self.where}: {outcome.faults[0]}")
-        if asked.experiment is not None:
-            tensors = asked.experiment.reference.tensors
+        if experiment is not None:
+            tensors = experiment.reference.tensors
             self._held |= {name: tensors[name] for name in self.stored}
         return outcome.outputs
 

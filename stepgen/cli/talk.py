@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import json_option
-from stepgen.cli.outputs import NAME
+from stepgen.cli.outputs import NAME, Output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from stepgen.frontend.decoding import Decoder
     from stepgen.frontend.model import Model
     from stepgen.frontend.text import Sampler
+    from stepgen.timing.model import Prediction
 
     Logits = Callable[[int], npt.NDArray[np.generic]]
     """Makes the next token's logits of a token."""
@@ -40,12 +42,15 @@ class Runs:
         Clock of the board.
     seconds : list of float
         That each token took here.
+    prediction : Prediction or None
+        Of the last token, of a circuit.
     """
 
     cycles: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)
     hz: float | None = None
     seconds: list[float] = field(default_factory=list)
+    prediction: Prediction | None = None
 
 
 @grouped
@@ -82,6 +87,12 @@ class Runs:
 )
 @click.option("--top-k", type=click.IntRange(1), help="Draw among so many of the likeliest.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of drawing.")
+@click.option(
+    "--timeline",
+    type=Output(".png", ".pdf", ".svg"),
+    metavar="FILE.png",
+    help="Draw when each unit is busy, starved and full in the last token, of a board or rtl.",
+)
 @json_option
 def command(
     *,
@@ -94,6 +105,7 @@ def command(
     temperature: float,
     top_k: int | None,
     seed: int,
+    timeline: Path | None,
     json: bool,
 ) -> None:
     """Write text with a model, character by character.
@@ -113,6 +125,11 @@ def command(
 
     if board is not None and machine != "board":
         raise StepError(f"--board can't be given with --machine {machine}, which needs none")
+    if timeline is not None and machine in ("golden", "reference"):
+        raise StepError(
+            f"--timeline can't be given with --machine {machine}, which has no cycles: board and "
+            f"rtl have"
+        )
     path = os.fspath(shipped("examples") / "talk" / "talk.stepgen") if model is None else model
     loaded = files.load(path)
     ids, sampler = [int(n) for n in ids_of(loaded, prompt)], Sampler(temperature, top_k, seed)
@@ -122,9 +139,12 @@ def command(
     machines = {"golden": _golden, "reference": _reference, "rtl": _rtl, "board": _board}
     with machines[machine](loaded, lanes, board or BOARD, runs, json=json) as logits:
         text = _text(loaded, ids, tokens, logits, sampler, runs, shown=not json)
+    if timeline is not None and runs.prediction is not None:
+        _draw(timeline, loaded.name, runs.prediction)
     if json:
         console.show_json(
             {
+                "timeline": None if timeline is None else str(timeline),
                 "text": text,
                 "machine": machine,
                 "cycles": runs.cycles,
@@ -135,6 +155,17 @@ def command(
         )
         return
     console.show(*_summary(loaded, path, runs))
+    if timeline is not None:
+        console.show(f"written to {timeline}")
+
+
+def _draw(place: Path, name: str, prediction: Prediction) -> None:
+    """The timeline of a token."""
+    from stepgen.report import timeline
+    from stepgen.tools.atomic import atomic_file
+
+    with atomic_file(place) as partial:
+        timeline.draw(partial, [timeline.of_prediction(name, prediction, every=False)])
 
 
 def _text(
@@ -184,7 +215,6 @@ def _reference(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) 
 def _rtl(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     """As ``stepgen test`` does it: each run begins with the memory that the last one left."""
     from dataclasses import replace
-    from pathlib import Path
     from tempfile import TemporaryDirectory
 
     from stepgen.cosim.builds import built
@@ -208,6 +238,7 @@ def _rtl(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Ite
             assert prediction is not None  # compared with it
             runs.cycles.append(outcome.cycles)
             runs.predicted.append(prediction.cycles)
+            runs.prediction = prediction
             made.keep(made.graph, one.reference)  # that of the RTL: each byte was compared
             outputs = nested(made.graph, simulation.interface.sinks, outcome.outputs)
             return made.took(outputs)[model.outputs[0]][-1]
@@ -233,6 +264,7 @@ def _board(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> I
             assert device.last.predicted is not None  # checked, as is each step
             runs.cycles.append(device.last.cycles)
             runs.predicted.append(device.last.predicted)
+            runs.prediction = device.last.prediction
             return made.took(outputs)[model.outputs[0]][-1]
 
         yield logits

@@ -47,7 +47,9 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
     model = b.model(b.linear(b.embedding(b.ids(), weights), weights.T))
     files.save(replace(model, characters="abcde"), "small.stepgen")
     words = "talk small.stepgen --prompt ab --tokens 3 --json --machine"
-    made = stepgen(f"{words} rtl").json
+    made = stepgen(f"{words} rtl --timeline token.png").json
+    assert made["timeline"] == "token.png"
+    assert (here / "token.png").read_bytes().startswith(b"\x89PNG")
     assert made["text"] == stepgen(f"{words} reference").json["text"]
     assert made["cycles"] == made["predicted"]
     assert len(made["cycles"]) == len(made["seconds"]) == 4
@@ -72,6 +74,10 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
             "--board can't be given with --machine golden, which needs none",
         ),
         ("--temperature nan", "temperature"),
+        (
+            "--timeline t.png",
+            "--timeline can't be given with --machine golden, which has no cycles",
+        ),
         ("--top-k 0", "--top-k"),
     ],
 )
