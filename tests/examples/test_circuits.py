@@ -70,6 +70,8 @@ SLOW: list[tuple[str, dict[str, Any]]] = [
     ("attention", {"element": "int8", "rows": 2, "width": 10, "tile": 4}),
     ("decoder", {"kv_heads": 1, "cache_tile": 4}),
     ("decoder", {"kv_heads": 1, "cache_tile": 4, "gate": "top_k"}),
+    ("transformer:decode", {}),
+    ("transformer:prefill", {}),
     ("alignment", {"columns": 30, "gap": 3, "count": 16, "batch": 16}),
     ("gnn", {"aggregate": "sum", "nodes": 50, "width": 30, "tile": 6}),
 ]
