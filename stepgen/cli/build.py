@@ -11,6 +11,8 @@ from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
+from stepgen.cli.placed import report_option, write_page
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder for the results; by default build, or the design folder that PROGRAM is.",
 )
+@report_option
 @json_option
 def command(
     program: ProgramOptions,
@@ -35,6 +38,7 @@ def command(
     where: BoardOptions,
     *,
     output: Path | None,
+    report: Path | None,
     json: bool,
 ) -> None:
     """Write a design folder, and in it bitstream, constraints and reports for a board.
@@ -52,6 +56,8 @@ def command(
 
     loaded = program.load(draw=False)
     board, auto = where.board()
+    if report is not None and board.vivado:
+        raise StepError(f"--report can't be given for {where.name}: Vivado tells what is taken")
     design = hardware.circuit().fitting(loaded, board)
     earlier = [] if loaded.design is None else [Path(program.program)]
     folder = output or (earlier or [Path("build")])[0]
@@ -73,6 +79,9 @@ def command(
     what = "script for Vivado" if board.vivado else "bitstream"
     files = {what: str(folder / name) for what, name in written.files.items()}
     files |= {"board": str(place), what: str(place / file)}
+    if report is not None:
+        write_page(report, loaded, design, told)
+        files["report"] = str(report)
     if json:
         console.show_json({**told, "files": files, "hash": written.hash})
         return

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
+from stepgen.cli.placed import report_option, write_page
 
 if TYPE_CHECKING:
     from stepgen.board.build import Bitstream
 
-COLUMNS = ("LUT", "FF", "multipliers", "block RAM")
 MOST_UNITS = 24
 """Rows of units; what is smaller stands in one row."""
 
 
 @grouped
+@report_option
 @json_option
 def command(
-    program: ProgramOptions, hardware: HardwareOptions, where: BoardOptions, *, json: bool
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    where: BoardOptions,
+    *,
+    report: Path | None,
+    json: bool,
 ) -> int:
     """Synthesize, place and route for a board: resources, clock, slowest path."""
     from stepgen.board.project import check_open
@@ -37,10 +44,14 @@ def command(
             design, board, auto=auto, earlier=where.earlier(program.program), progress=progress
         )
     data = {**result.document(), "outdated": outdated}
+    if report is not None:
+        write_page(report, loaded, design, data)
     if json:
-        console.show_json(data)
+        console.show_json({**data, "files": {"report": report}})
     else:
         show(result.made, data)
+        if report is not None:
+            console.show(f"written to {report}")
     return 0 if result.met else 1
 
 
@@ -48,6 +59,7 @@ def show(made: Bitstream, data: dict[str, Any]) -> None:
     """Print what `stepgen.board.summary.document` has found."""
     from stepgen.board.summary import total
     from stepgen.report import console
+    from stepgen.report.placed import COLUMNS
     from stepgen.synth.toolchain import RESOURCES
 
     def row(name: str, takes: dict[str, Any]) -> tuple[Any, ...]:

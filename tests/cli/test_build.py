@@ -6,10 +6,12 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fake_tools
 import numpy
@@ -627,3 +629,27 @@ def test_nothing_is_built_for_a_simulated_board(stepgen, tools, command) -> None
     said = stepgen(f"{command} p.py:layer --board virtual:{BOARD}")
     assert (said.code, tools.calls) == (2, [])
     assert f"--board {BOARD} builds for the real one" in said.err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", ["synth", "build"])
+def test_a_page_has_the_resources_of_each_unit_beside_the_estimate(
+    stepgen, here, tools, command
+) -> None:
+    said = stepgen(f"{command} {LINE} --report page.html --json").json
+    assert said["files"]["report"] == "page.html"
+    text = (here / "page.html").read_text()
+    root = ElementTree.fromstring(re.search(r"<table>.*?</table>", text, re.S)[0])
+    rows = {row[0].text: [cell.text for cell in row[3:]] for row in root}
+    estimated = stepgen("show p.py:layer --design --json").json["estimate"]
+    for unit, guess in zip(said["units"], estimated["units"], strict=True):
+        found = [unit[what] for what in ("lut", "ff", "multiplier", "block_ram")]
+        assert rows[unit["unit"]] == [f"{n:,}" for n in (*found, guess["lut"])]
+    assert "http" not in re.sub(r'xmlns="[^"]*"', "", text)
+    assert f"<td><code>--board</code></td><td>{BOARD}</td>" in text
+
+
+def test_a_page_is_for_boards_whose_resources_are_known(stepgen, here) -> None:
+    said = stepgen("build p.py:layer --board arty-a7-100 --report page.html")
+    assert said.code == 2
+    assert "--report can't be given for arty-a7-100" in said.err
+    assert not (here / "page.html").exists()
