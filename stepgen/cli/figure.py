@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import given_options, grouped
 from stepgen.cli.options import LimitOptions, WorkerOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 
@@ -47,6 +47,12 @@ from stepgen.cli.outputs import INPUT, Output
     metavar="FILE.md",
     help="Write the claims between the marks of a page, such as docs/figures.md.",
 )
+@click.option(
+    "--report",
+    type=Output(".html"),
+    metavar="FILE.html",
+    help="Write pictures and tables of all figures as one page.",
+)
 @json_option
 def command(
     limit: LimitOptions,
@@ -60,14 +66,17 @@ def command(
     rtl: bool,
     claims: bool,
     page: Path | None,
+    report: Path | None,
     json: bool,
 ) -> None:
     """Run the timing simulations of a figure of the paper; write its table and picture."""
     from stepgen.report import console
     from stepgen.study import evaluate, study, traces
+    from stepgen.study.html import figures_page
     from stepgen.study.page import Page, marked, names
     from stepgen.study.page import claims as claimed
     from stepgen.tools import waiting
+    from stepgen.tools.atomic import atomic_file
     from stepgen.tools.workers import ALONE
 
     wanted, views = study.chosen(figure), study.views(view)
@@ -94,9 +103,13 @@ def command(
     found = claimed(outcomes) if claiming else {}
     if carrier is not None:
         carrier.write(found)
+    if report is not None:
+        with atomic_file(report) as place:
+            place.write_text(figures_page(outcomes, given_options()), encoding="utf-8")
     if json:
         documents = {o.figure.name: o.document() for o in outcomes}
-        console.show_json({"figures": documents, "claims": found, "warnings": unused})
+        told = {"figures": documents, "claims": found, "warnings": unused}
+        console.show_json(told | {"files": {"report": report}})
         return
     if claims:
         print(marked(found))
@@ -104,4 +117,5 @@ def command(
     for outcome in outcomes:
         console.show(*outcome.parts())
     files = [path for outcome in outcomes for path in outcome.files.values()]
+    files += [report] if report is not None else []
     console.show(*(f"written to {path}" for path in files))
