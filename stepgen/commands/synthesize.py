@@ -70,7 +70,7 @@ class SynthesizeResult:
         shares = {name: takes["lut"] / max(1, luts) for name, takes in units.items()}
         rows = [(name, *(f"{n:,}" for n in takes.values())) for name, takes in units.items()]
         head = ("unit", *self.used)
-        drawn = design_svg(self.design, busy=shares)
+        drawn = design_svg(self.design, busy=shares, what="LUTs")
         return notebook(self, drawn, html_table("taken by each unit", head, rows))
 
     def __repr__(self) -> str:

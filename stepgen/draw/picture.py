@@ -113,20 +113,22 @@ class Picture:
     groups: Sequence[Group] = ()
 
 
-def shaded(picture: Picture, shares: Mapping[str, float]) -> Picture:
+def shaded(picture: Picture, shares: Mapping[str, float], what: str = "busy") -> Picture:
     """The picture with coloured boxes; one that stands for several has their mean.
 
     Parameters
     ----------
     picture : Picture
     shares : mapping of str to float
-        By name of a box, how much of it is coloured, from 0 to 1; the tip says so, too.
+        By name of a box, how much of it is coloured, from 0 to 1.
+    what : str
+        What the share is, for the tip.
     """
     boxes = []
     for box in picture.boxes:
         found = [shares[name] for name in box.members if name in shares]
         if found:
             share = sum(found) / len(found)
-            box = replace(box, shade=share, tip=f"{box.tip}, busy {share:.0%}")
+            box = replace(box, shade=share, tip=f"{box.tip}, {what} {share:.0%}")
         boxes.append(box)
     return replace(picture, boxes=boxes)

@@ -63,6 +63,7 @@ def design_svg(
     graph: Graph | None = None,
     *,
     busy: Mapping[str, float] | None = None,
+    what: str = "busy",
     marked: Collection[str] = (),
 ) -> str:
     """The picture of a design as SVG, with alike branches drawn once.
@@ -73,13 +74,15 @@ def design_svg(
         As for `design_picture`.
     busy : mapping of str to float, optional
         By unit, how much of its box is coloured, from 0 to 1.
+    what : str
+        What that is, for the tip.
     marked : collection of str
         Channels that stand out; alike branches are then drawn each.
     """
     drawn = design_picture(design, graph)
     arrows = [replace(a, look="marked" if a.name in marked else "") for a in drawn.arrows]
     drawn = replace(drawn, arrows=arrows)
-    return svg(lay_out(shaded(drawn if marked else collapsed(drawn), busy or {})))
+    return svg(lay_out(shaded(drawn if marked else collapsed(drawn), busy or {}, what)))
 
 
 def _box(unit: Unit) -> Box:

@@ -53,7 +53,7 @@ def placed_page(
         columns=COLUMNS,
         rows=rows,
         estimated=takes is not None,
-        drawing=design_svg(design, graph, busy=shares),
+        drawing=design_svg(design, graph, busy=shares, what="LUTs"),
         given=[(name, value) for name, (value, given) in settings.items() if given],
     )
 
